@@ -1,0 +1,253 @@
+//! The audit: every view of the same fact compared.
+//!
+//! Checks the invariants of `ARCHITECTURE.md` that can be read off one state. It looks at everything, so it
+//! costs time in proportion to the state; it is meant for production too.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::facts::Facts;
+use crate::ids::{LeafUserId, NodeId, PartitionId, QueueId, SetId};
+use crate::place::Leases;
+use crate::resource::{Devices, Resources};
+use crate::state::State;
+
+/// What an audit found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditReport {
+    /// Everything that does not hold.
+    pub violations: Vec<Violation>,
+}
+
+/// An invariant that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Its name in `ARCHITECTURE.md`.
+    pub invariant: &'static str,
+    /// Where, and what was found instead.
+    pub detail: String,
+}
+
+impl AuditReport {
+    /// Whether everything holds.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.violations.is_empty()
+    }
+
+    fn check(&mut self, holds: bool, invariant: &'static str, detail: impl FnOnce() -> String) {
+        if !holds {
+            self.violations.push(Violation { invariant, detail: detail() });
+        }
+    }
+
+    /// I12: the placement sets that are at home equal what a rebuild gives.
+    pub(crate) fn check_sets(&mut self, state: &State, leases: &Leases) {
+        for partition in state.partitions() {
+            for number in 0..state.roster.sets(partition) {
+                let id = SetId::new(partition, number);
+                let equal = leases.look_at(id, |set| {
+                    set.sync(state.nodes());
+                    set.equals_rebuilt(state.nodes())
+                });
+                self.check(equal != Some(false), "I12", || format!("{id} differs from a rebuilt set"));
+            }
+        }
+    }
+}
+
+impl fmt::Display for AuditReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for violation in &self.violations {
+            writeln!(f, "{}: {}", violation.invariant, violation.detail)?;
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Checks everything that one state shows.
+    pub(crate) fn audit(&self) -> AuditReport {
+        let mut report = AuditReport::default();
+        check_nodes(&self.facts, &mut report);
+        check_use(&self.facts, &mut report);
+        check_asks(&self.facts, &mut report);
+        check_containers(&self.facts, &mut report);
+        check_reservations(&self.facts, &mut report);
+        for (invariant, detail) in self.backlog.findings(&self.facts, &self.roster) {
+            report.check(false, invariant, || detail);
+        }
+        report
+    }
+
+    /// I9: nothing is in flight. Holds whenever the engine is quiet.
+    pub(crate) fn audit_nothing_in_flight(&self, report: &mut AuditReport) {
+        report.check(self.in_flight.is_zero(), "I9", || "amounts are in flight although nothing is".into());
+    }
+}
+
+/// I1: what a node's containers hold is what it has allocated, device by device, and no more than it has.
+fn check_nodes(facts: &Facts, report: &mut AuditReport) {
+    let mut totals = vec![(Resources::ZERO, 0usize, 0usize); facts.partitions.len()];
+    for (id, node) in facts.nodes.iter() {
+        let mut held = Resources::ZERO;
+        let mut devices = Devices::new(node.room.devices.count());
+        for container in &node.containers {
+            let Some(container) = facts.containers.get(*container) else { continue };
+            let need = &facts.shapes.at(container.shape).need;
+            held += need.resources;
+            if let Some(need) = need.devices {
+                devices.take(container.devices, need.milli);
+            }
+        }
+        report.check(held == node.allocated(), "I1", || {
+            format!("{id} has {:?} allocated, its containers hold {held:?}", node.allocated())
+        });
+        report.check(devices == node.room.devices, "I1", || format!("{id}: devices differ from containers'"));
+        let is_over = !Resources::ZERO.within(&node.room.free);
+        report.check(is_over == node.overcommitted, "I1", || format!("{id} holds more than it has"));
+        let total = &mut totals[node.partition.index()];
+        total.0 += node.capacity;
+        total.1 += 1;
+        total.2 += usize::from(node.reservation.is_some());
+    }
+    for (partition, (total, known)) in totals.into_iter().zip(&facts.partitions).enumerate() {
+        report.check(total == (known.capacity, known.nodes, known.reserved_nodes), "I1", || {
+            format!("partition {partition} counts {known:?}, its nodes give {total:?}")
+        });
+    }
+}
+
+/// What queues and users hold, added up from containers and claims.
+#[derive(Default)]
+struct Held {
+    used: Resources,
+    reserved: Resources,
+    containers: u64,
+}
+
+/// I2: what a queue, user or application uses is the sum of its containers and claims, at every level.
+fn check_use(facts: &Facts, report: &mut AuditReport) {
+    let mut queues: BTreeMap<(QueueId, PartitionId), Held> = BTreeMap::new();
+    let mut users: BTreeMap<(LeafUserId, PartitionId), Resources> = BTreeMap::new();
+    let mut applications: BTreeMap<_, Resources> = BTreeMap::new();
+    let containers = facts.containers.iter().map(|(_, c)| (c.application, c.shape, false));
+    let claims = facts.reservations.iter().filter_map(|(_, reservation)| {
+        facts.asks.get(reservation.ask).map(|ask| (ask.application, ask.shape, true))
+    });
+    for (id, shape, is_claim) in containers.chain(claims) {
+        let Some(application) = facts.applications.get(id) else { continue };
+        let shape = facts.shapes.at(shape);
+        let size = shape.need.resources;
+        *applications.entry(id).or_default() += size;
+        *users.entry((application.user, shape.partition)).or_default() += size;
+        for queue in &facts.queue(application.leaf).chain {
+            let held = queues.entry((*queue, shape.partition)).or_default();
+            held.used += size;
+            if is_claim {
+                held.reserved += size;
+            } else {
+                held.containers += 1;
+            }
+        }
+    }
+    for (index, queue) in facts.queues.iter().enumerate() {
+        for (partition, quota) in queue.quota.iter().enumerate() {
+            let key = (QueueId(index as u32), PartitionId(partition as u32));
+            let held = queues.remove(&key).unwrap_or_default();
+            let is_equal =
+                (held.used, held.reserved, held.containers) == (quota.used, quota.reserved, quota.containers);
+            report.check(is_equal, "I2", || {
+                format!(
+                    "{} uses {:?} by its count, {:?} by its containers",
+                    queue.path, quota.used, held.used
+                )
+            });
+        }
+    }
+    for (index, user) in facts.users.iter().enumerate() {
+        for (partition, used) in user.used.iter().enumerate() {
+            let key = (LeafUserId(index as u32), PartitionId(partition as u32));
+            let held = users.remove(&key).unwrap_or_default();
+            report.check(held == *used, "I2", || format!("user {} uses {used:?}, holds {held:?}", user.name));
+        }
+    }
+    for (id, application) in facts.applications.iter() {
+        let held = applications.remove(&id).unwrap_or_default();
+        report.check(held == application.used, "I2", || format!("{id} uses {:?}", application.used));
+    }
+}
+
+/// I4: every ask still known has something outstanding and no more claims than that; leaves count what is
+/// pending.
+fn check_asks(facts: &Facts, report: &mut AuditReport) {
+    let mut pending: BTreeMap<(QueueId, PartitionId), Resources> = BTreeMap::new();
+    let mut counts: BTreeMap<_, u32> = BTreeMap::new();
+    for (id, ask) in facts.asks.iter() {
+        let settled = u64::from(ask.allocated) + u64::from(ask.cancelled);
+        report
+            .check(settled < u64::from(ask.asked), "I4", || format!("{id} has nothing outstanding: {ask:?}"));
+        let claims = ask.reservations.len() as u64;
+        report.check(settled + claims <= u64::from(ask.asked), "I4", || format!("{id} claims too much"));
+        let Some(application) = facts.applications.get(ask.application) else {
+            report.check(false, "I10", || format!("{id} has lost its application"));
+            continue;
+        };
+        let shape = facts.shapes.at(ask.shape);
+        let entry = pending.entry((application.leaf, shape.partition)).or_default();
+        (0..ask.outstanding()).for_each(|_| *entry += shape.need.resources);
+        *counts.entry(ask.application).or_default() += 1;
+    }
+    for (index, queue) in facts.queues.iter().enumerate() {
+        for (partition, quota) in queue.quota.iter().enumerate() {
+            let key = (QueueId(index as u32), PartitionId(partition as u32));
+            let sum = pending.remove(&key).unwrap_or_default();
+            report.check(sum == quota.pending, "I4", || format!("{} counts pending wrongly", queue.path));
+        }
+    }
+    for (id, application) in facts.applications.iter() {
+        let count = counts.remove(&id).unwrap_or_default();
+        report.check(count == application.asks, "I4", || format!("{id} counts {} asks", application.asks));
+    }
+}
+
+/// I5: a container has one application and one node, and each lists it once.
+fn check_containers(facts: &Facts, report: &mut AuditReport) {
+    for (id, container) in facts.containers.iter() {
+        let listed = facts.applications.get(container.application).map(|application| &application.containers);
+        let at_its_place = listed.and_then(|listed| listed.get(container.position as usize));
+        report
+            .check(at_its_place == Some(&id), "I5", || format!("{id} is not where its application lists it"));
+        let on_node = |node: NodeId| {
+            facts.nodes.get(node).map_or(0, |n| n.containers.iter().filter(|c| **c == id).count())
+        };
+        report.check(on_node(container.node) == 1, "I5", || format!("{id} is not listed once by its node"));
+    }
+    let by_applications: usize = facts.applications.iter().map(|(_, a)| a.containers.len()).sum();
+    let by_nodes: usize = facts.nodes.iter().map(|(_, node)| node.containers.len()).sum();
+    let count = facts.containers.len();
+    report.check(by_applications == count && by_nodes == count, "I5", || {
+        format!("{count} containers; applications list {by_applications}, nodes {by_nodes}")
+    });
+    let leaves: usize = facts.queues.iter().map(|queue| queue.applications).sum();
+    report.check(leaves == facts.applications.len(), "I5", || format!("leaves count {leaves} applications"));
+}
+
+/// I6: a claim is known to its node and its ask alike.
+fn check_reservations(facts: &Facts, report: &mut AuditReport) {
+    for (id, reservation) in facts.reservations.iter() {
+        let at_node = facts.nodes.get(reservation.node).and_then(|node| node.reservation);
+        report.check(at_node == Some(id), "I6", || format!("{id} is not known to its node"));
+        let at_ask = facts
+            .asks
+            .get(reservation.ask)
+            .map_or(0, |ask| ask.reservations.iter().filter(|r| **r == id).count());
+        report.check(at_ask == 1, "I6", || format!("{id} is not known once to its ask"));
+    }
+    let at_nodes = facts.nodes.iter().filter(|(_, node)| node.reservation.is_some()).count();
+    let at_asks: usize = facts.asks.iter().map(|(_, ask)| ask.reservations.len()).sum();
+    let count = facts.reservations.len();
+    report.check(at_nodes == count && at_asks == count, "I6", || {
+        format!("{count} claims; nodes know {at_nodes}, asks {at_asks}")
+    });
+}

@@ -1,0 +1,119 @@
+//! The backlog's part of the audit: what is kept equals what the facts imply.
+
+use std::collections::BTreeMap;
+
+use super::{Backlog, LaneState};
+use crate::facts::Facts;
+use crate::ids::{AskId, PartitionId, ReservationId, SetId, ShapeId};
+use crate::place::Roster;
+
+/// Invariants that do not hold: which, and what was found.
+#[derive(Default)]
+struct Findings(Vec<(&'static str, String)>);
+
+impl Findings {
+    fn check(&mut self, holds: bool, invariant: &'static str, detail: impl FnOnce() -> String) {
+        if !holds {
+            self.0.push((invariant, detail()));
+        }
+    }
+}
+
+impl Backlog {
+    /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal what a rebuild gives.
+    pub(crate) fn findings(&self, facts: &Facts, roster: &Roster) -> Vec<(&'static str, String)> {
+        let mut findings = Findings::default();
+        self.check_asks(facts, &mut findings);
+        let rebuilt = Self::rebuild(facts, |partition| roster.sets(partition));
+        self.check_lanes(&rebuilt, &mut findings);
+        self.check_claims(&rebuilt, facts, &mut findings);
+        self.check_wanted(facts, roster, &mut findings);
+        findings.0
+    }
+
+    fn check_asks(&self, facts: &Facts, findings: &mut Findings) {
+        let mut listed: BTreeMap<AskId, usize> = BTreeMap::new();
+        for (id, _) in facts.applications.iter() {
+            self.asks_of(id).into_iter().for_each(|ask| *listed.entry(ask).or_default() += 1);
+        }
+        for (id, _) in facts.asks.iter() {
+            let times = listed.remove(&id).unwrap_or_default();
+            findings.check(times == 1, "I10", || format!("{id} is in the backlog {times} times"));
+        }
+        findings.check(listed.is_empty(), "I10", || format!("asks that are gone are listed: {listed:?}"));
+    }
+
+    fn check_claims(&self, rebuilt: &Self, facts: &Facts, findings: &mut Findings) {
+        for (id, ..) in facts.shapes.iter() {
+            let sorted = |claims: &[ReservationId]| {
+                let mut claims = claims.to_vec();
+                claims.sort();
+                claims
+            };
+            let (kept, all) = (sorted(self.claims_for(id)), sorted(rebuilt.claims_for(id)));
+            findings.check(kept == all, "I12", || format!("{id} lists the claims {kept:?}, has {all:?}"));
+        }
+        for (kept, all) in self.claimed.iter().zip(&rebuilt.claimed) {
+            let is_same = kept.len() == all.len() && kept.iter().all(|shape| all.contains(shape));
+            findings.check(is_same, "I12", || format!("shapes with claims are {kept:?}, not {all:?}"));
+        }
+    }
+
+    fn check_lanes(&self, rebuilt: &Self, findings: &mut Findings) {
+        for (&(user, shape), &id) in &self.lane_of {
+            let lane = self.lane(id);
+            for &(key, slot) in &lane.order {
+                let asks = self.asks_in(slot, id).map(|entry| &entry.asks);
+                let twin = rebuilt.lane_of.get(&(user, shape)).map(|twin| (rebuilt.lane(*twin), *twin));
+                let Some((twin, twin_id)) = twin else {
+                    findings.check(false, "I12", || format!("{id} should not be there"));
+                    continue;
+                };
+                let expected = rebuilt.asks_in(slot, twin_id).map(|entry| &entry.asks);
+                // Asks that wait for hosts are in a rebuilt lane, not in the kept one.
+                let is_part =
+                    asks.zip(expected).is_some_and(|(asks, all)| asks.iter().all(|a| all.contains(a)));
+                findings
+                    .check(is_part, "I12", || format!("{id} lists asks of slot {slot} that it should not"));
+                findings.check(twin.order.contains(&(key, slot)), "I12", || {
+                    format!("{id} lists slot {slot} under a stale key")
+                });
+            }
+            let is_empty = lane.order.is_empty();
+            findings
+                .check(is_empty == (lane.state == LaneState::Empty), "I12", || format!("{id}: wrong state"));
+        }
+    }
+
+    fn check_wanted(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
+        let mut runnable: BTreeMap<ShapeId, u32> = BTreeMap::new();
+        let mut below = vec![vec![0u32; facts.partitions.len()]; facts.queues.len()];
+        for id in self.lane_of.values() {
+            let lane = self.lane(*id);
+            if lane.state == LaneState::Runnable {
+                *runnable.entry(lane.shape).or_default() += 1;
+                for queue in &facts.queue(lane.leaf).chain {
+                    below[queue.index()][lane.partition.index()] += 1;
+                }
+            }
+        }
+        for (index, counts) in below.iter().enumerate() {
+            let kept = &self.queues[index].runnable_below;
+            findings
+                .check(counts == kept, "I12", || format!("queue {index} counts {kept:?}, has {counts:?}"));
+        }
+        for partition in 0..facts.partitions.len() as u32 {
+            let partition = PartitionId(partition);
+            for set in (0..roster.sets(partition)).map(|number| SetId::new(partition, number)) {
+                let open = facts.shapes.iter().filter(|(id, shape, _)| {
+                    let is_wanting = runnable.contains_key(id) || !self.claims_for(*id).is_empty();
+                    shape.partition == partition && is_wanting && self.is_open(*id, set)
+                });
+                let wanted = open.count() + roster.ready_claims(set).len();
+                let kept = self.wanted[set.index()] as usize;
+                findings
+                    .check(wanted == kept, "I12", || format!("{set} is wanted {kept} times, not {wanted}"));
+            }
+        }
+    }
+}

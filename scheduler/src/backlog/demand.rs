@@ -1,0 +1,225 @@
+//! Which shapes are wanted, and in which placement sets they may fit.
+
+use super::Backlog;
+use crate::facts::{Ask, Locality};
+use crate::ids::SETS_MAX;
+use crate::ids::{LaneId, PartitionId, ReservationId, SetId, ShapeId};
+
+/// What is known about the pending asks of one shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Demand {
+    /// The partition's sets in which a node may have room, one bit each. A set is open until a pass has
+    /// found nothing there, and again as soon as one of its nodes that fits has gained room.
+    pub(super) open: u64,
+    /// Sets whose list of closed shapes names this one, one bit each.
+    listed: u64,
+    /// The shape's partition, whose sets the bits stand for.
+    partition: PartitionId,
+    /// Sets in which a reservation was tried since the shape last fitted anywhere.
+    pub(crate) reserve_tried: u64,
+    /// The state version in which the slot got its present shape. What a pass that saw an older version
+    /// says is about another shape.
+    pub(crate) since: u64,
+    /// How many runnable lanes have this shape.
+    runnable: u32,
+    /// Claims for this shape, oldest first, that end when any other node has room.
+    claims: Vec<ReservationId>,
+    /// All lanes with this shape.
+    pub(super) lanes: Vec<LaneId>,
+}
+
+impl Default for Demand {
+    fn default() -> Self {
+        Self {
+            open: 0,
+            listed: 0,
+            partition: PartitionId::DEFAULT,
+            reserve_tried: 0,
+            since: 0,
+            runnable: 0,
+            claims: Vec::new(),
+            lanes: Vec::new(),
+        }
+    }
+}
+
+impl Demand {
+    /// Whether a pass over a set in which the shape is open could use it.
+    fn is_wanting(&self) -> bool {
+        self.runnable > 0 || !self.claims.is_empty()
+    }
+}
+
+impl Backlog {
+    /// Whether some node of the set may have room for the shape.
+    pub(crate) fn is_open(&self, shape: ShapeId, set: SetId) -> bool {
+        self.demand[shape.index()].open & set.bit() != 0
+    }
+
+    /// Whether the set is the only one left in which the shape may fit.
+    pub(crate) fn is_last_open(&self, shape: ShapeId, set: SetId) -> bool {
+        self.demand[shape.index()].open & !set.bit() == 0
+    }
+
+    /// Whether the shape fits nowhere in its partition.
+    pub(crate) fn is_closed_everywhere(&self, shape: ShapeId) -> bool {
+        self.demand[shape.index()].open == 0
+    }
+
+    /// Whether any runnable lane has the shape.
+    pub(crate) fn has_runnable_lane(&self, shape: ShapeId) -> bool {
+        self.demand[shape.index()].runnable > 0
+    }
+
+    /// Starts a shape's record anew; its slot may have been another shape's.
+    pub(crate) fn reset_shape(&mut self, shape: ShapeId, partition: PartitionId, sets: u32, version: u64) {
+        if self.demand.len() <= shape.index() {
+            self.demand.resize_with(shape.index() + 1, Demand::default);
+        }
+        let new = Demand { open: all_sets(sets), partition, since: version, ..Demand::default() };
+        let old = std::mem::replace(&mut self.demand[shape.index()], new);
+        debug_assert!(!old.is_wanting(), "a vacated shape has no asks");
+        for set in SetId::from_bits(old.partition, old.listed) {
+            self.closed[set.index()].retain(|listed| *listed != shape);
+        }
+        for lane in old.lanes {
+            let old = &self.lanes[lane.index()];
+            self.lane_of.remove(&(old.user, old.shape));
+            self.vacant_lanes.push(lane);
+        }
+    }
+
+    /// A pass found no node of the set that fits.
+    pub(crate) fn close(&mut self, shape: ShapeId, set: SetId) {
+        let demand = &mut self.demand[shape.index()];
+        if demand.open & set.bit() == 0 {
+            return;
+        }
+        demand.open &= !set.bit();
+        if demand.is_wanting() {
+            self.wanted[set.index()] -= 1;
+        }
+        if demand.listed & set.bit() == 0 {
+            demand.listed |= set.bit();
+            self.closed[set.index()].push(shape);
+        }
+    }
+
+    /// A node of the set may fit, or a reservation in it should be tried.
+    pub(crate) fn open(&mut self, shape: ShapeId, set: SetId) {
+        let demand = &mut self.demand[shape.index()];
+        if demand.open & set.bit() == 0 {
+            demand.open |= set.bit();
+            if demand.is_wanting() {
+                self.wanted[set.index()] += 1;
+            }
+        }
+    }
+
+    /// Opens those shapes that are closed in the set and now fit on a node of it that gained room.
+    pub(crate) fn reopen(&mut self, set: SetId, mut fits: impl FnMut(ShapeId) -> bool) {
+        let mut closed = std::mem::take(&mut self.closed[set.index()]);
+        closed.retain(|&shape| {
+            let demand = &mut self.demand[shape.index()];
+            let still_closed = demand.open & set.bit() == 0 && !fits(shape);
+            if !still_closed {
+                demand.listed &= !set.bit();
+                demand.reserve_tried = 0;
+                self.open(shape, set);
+            }
+            still_closed
+        });
+        self.closed[set.index()] = closed;
+    }
+
+    /// Counts a claim whose node now has room for it (or, with false, one that is settled).
+    pub(crate) fn count_ready_claim(&mut self, set: SetId, is_ready: bool) {
+        let wanted = &mut self.wanted[set.index()];
+        *wanted = if is_ready { *wanted + 1 } else { *wanted - 1 };
+    }
+
+    /// The partition was cut into `sets` sets: every shape may fit in each of them.
+    pub(crate) fn resharded(&mut self, partition: PartitionId, sets: u32, shapes: &[ShapeId]) {
+        let range = SetId::new(partition, 0).index()..SetId::new(partition, 0).index() + SETS_MAX;
+        for set in range.clone() {
+            for shape in std::mem::take(&mut self.closed[set]) {
+                self.demand[shape.index()].listed = 0;
+            }
+            self.wanted[set] = 0;
+        }
+        for &shape in shapes {
+            let demand = &mut self.demand[shape.index()];
+            demand.open = all_sets(sets);
+            demand.reserve_tried = 0;
+            if demand.is_wanting() {
+                self.wanted[range.start..range.start + sets as usize]
+                    .iter_mut()
+                    .for_each(|count| *count += 1);
+            }
+        }
+    }
+
+    /// One more (or fewer) runnable lane has the shape.
+    pub(super) fn count_runnable(&mut self, shape: ShapeId, more: bool) {
+        self.change_demand(shape, |demand| {
+            demand.runnable = if more { demand.runnable + 1 } else { demand.runnable - 1 };
+        });
+    }
+
+    /// Changes how much a shape is wanted, and with it which sets are.
+    fn change_demand(&mut self, shape: ShapeId, change: impl FnOnce(&mut Demand)) {
+        let demand = &mut self.demand[shape.index()];
+        let was = demand.is_wanting();
+        change(demand);
+        let is = demand.is_wanting();
+        if was != is {
+            for set in SetId::from_bits(demand.partition, demand.open) {
+                let wanted = &mut self.wanted[set.index()];
+                *wanted = if is { *wanted + 1 } else { *wanted - 1 };
+            }
+        }
+    }
+
+    /// Notes a claim. That of an ask which will not do with any node ends with its node's room, or by age.
+    pub(crate) fn add_claim(&mut self, claim: ReservationId, ask: &Ask) {
+        if ask.wishes.loosest() < Locality::OffSwitch {
+            return;
+        }
+        let demand = &self.demand[ask.shape.index()];
+        if demand.claims.is_empty() {
+            self.claimed[demand.partition.index()].push(ask.shape);
+        }
+        self.change_demand(ask.shape, |demand| demand.claims.push(claim));
+    }
+
+    /// Forgets a claim that ended.
+    pub(crate) fn remove_claim(&mut self, claim: ReservationId, shape: ShapeId) {
+        let partition = self.demand[shape.index()].partition;
+        self.change_demand(shape, |demand| demand.claims.retain(|other| *other != claim));
+        if self.demand[shape.index()].claims.is_empty() {
+            self.claimed[partition.index()].retain(|other| *other != shape);
+        }
+    }
+
+    /// Shapes of a partition that have claims.
+    pub(crate) fn claimed_shapes(&self, partition: PartitionId) -> &[ShapeId] {
+        &self.claimed[partition.index()]
+    }
+
+    /// Claims for a shape that end when any other node has room, oldest first.
+    pub(crate) fn claims_for(&self, shape: ShapeId) -> &[ReservationId] {
+        &self.demand[shape.index()].claims
+    }
+
+    pub(crate) fn demand_mut(&mut self, shape: ShapeId) -> &mut Demand {
+        &mut self.demand[shape.index()]
+    }
+
+    pub(crate) fn demand(&self, shape: ShapeId) -> &Demand {
+        &self.demand[shape.index()]
+    }
+}
+
+fn all_sets(sets: u32) -> u64 {
+    if sets as usize >= SETS_MAX { u64::MAX } else { (1 << sets) - 1 }
+}

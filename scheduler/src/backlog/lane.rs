@@ -1,0 +1,93 @@
+//! Lanes: the pending asks of one user with one shape in one leaf, in the leaf's application order.
+//!
+//! What blocks one ask of a lane blocks all of them: no room for the shape, the user's limit, a queue's
+//! maximum. So a lane is what gets parked, and a leaf with a million pending asks has a handful of lanes.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::order::OrderKey;
+use crate::ids::{AskId, LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
+
+/// Why no ask of a lane can be placed anywhere at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParkReason {
+    /// Every outstanding unit is proposed and not yet decided.
+    AllInFlight,
+    /// This queue (the leaf or an ancestor) would exceed its maximum.
+    QueueLimit(QueueId),
+    /// The user would exceed the user limit.
+    UserLimit,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LaneState {
+    /// No asks.
+    Empty,
+    /// Worth a look by a pass over a set in which the shape is open.
+    Runnable,
+    Parked(ParkReason),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Lane {
+    pub(crate) leaf: QueueId,
+    pub(crate) user: LeafUserId,
+    pub(crate) shape: ShapeId,
+    pub(crate) partition: PartitionId,
+    /// Applications (by slot) with asks in this lane.
+    pub(crate) order: BTreeSet<(OrderKey, u32)>,
+    pub(crate) state: LaneState,
+    /// The state version in which units last came back to this lane or new ones arrived. A pass that saw
+    /// an older version cannot park it.
+    pub(crate) relieved_at: u64,
+    /// Where the leaf lists it while it is runnable.
+    pub(super) listed_at: u32,
+}
+
+impl Lane {
+    pub(super) fn new(leaf: QueueId, user: LeafUserId, shape: ShapeId, partition: PartitionId) -> Self {
+        Self {
+            leaf,
+            user,
+            shape,
+            partition,
+            order: BTreeSet::new(),
+            state: LaneState::Empty,
+            relieved_at: 0,
+            listed_at: 0,
+        }
+    }
+}
+
+/// One application's asks in one lane, in the order in which they are served.
+#[derive(Clone, Debug)]
+pub(crate) struct ApplicationLane {
+    pub(crate) lane: LaneId,
+    pub(crate) asks: VecDeque<PendingAsk>,
+}
+
+/// Ordered by priority number, then by submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PendingAsk {
+    pub(crate) priority: u32,
+    pub(crate) number: u64,
+    pub(crate) ask: AskId,
+}
+
+impl ApplicationLane {
+    pub(super) fn add(&mut self, pending: PendingAsk) {
+        if self.asks.back().is_none_or(|last| *last < pending) {
+            self.asks.push_back(pending);
+        } else {
+            let place = self.asks.partition_point(|other| *other < pending);
+            self.asks.insert(place, pending);
+        }
+    }
+
+    pub(super) fn remove(&mut self, pending: PendingAsk) -> bool {
+        match self.asks.binary_search(&pending) {
+            Ok(place) => self.asks.remove(place).is_some(),
+            Err(_) => false,
+        }
+    }
+}

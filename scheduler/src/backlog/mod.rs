@@ -1,0 +1,245 @@
+//! The backlog: which pending asks are worth a look, and where.
+//!
+//! It can be rebuilt from the facts at any time ([`Backlog::rebuild`]); losing it costs a second look at
+//! everything, never an ask. Only the committer changes it. Proposers report what they found in vain
+//! ([`Observation`](crate::propose::Observation)) and the committer parks accordingly; whatever could help
+//! a parked lane unparks it in the same critical section, so no wake-up is lost (I13).
+
+mod check;
+mod demand;
+mod lane;
+mod order;
+mod parking;
+mod waiting;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+pub(crate) use demand::Demand;
+pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason, PendingAsk};
+pub(crate) use order::OrderKey;
+pub(crate) use waiting::Waiting;
+
+use crate::config::ApplicationOrdering;
+use crate::facts::{Ask, Facts};
+use crate::ids::SETS_MAX;
+use crate::ids::{ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId, SlotId};
+use crate::resource::Resources;
+use parking::Blocked;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Backlog {
+    lanes: Vec<Lane>,
+    vacant_lanes: Vec<LaneId>,
+    lane_of: FxHashMap<(LeafUserId, ShapeId), LaneId>,
+    queues: Vec<QueueBacklog>,
+    /// The state version in which all limits last changed.
+    all_relieved_at: u64,
+    /// Lanes parked at a user's limit, by leaf user; of users that never had any, missing at the end.
+    users: Vec<Blocked>,
+    /// By application slot.
+    applications: Vec<ApplicationBacklog>,
+    /// By shape.
+    demand: Vec<Demand>,
+    /// By placement set: how many open shapes with runnable lanes or claims, and how many claims whose node has
+    /// room now.
+    wanted: Vec<u32>,
+    /// By placement set: shapes that were found to fit on none of its nodes.
+    closed: Vec<Vec<ShapeId>>,
+    /// By partition: shapes with claims that will do with any node.
+    claimed: Vec<Vec<ShapeId>>,
+    pub(crate) waiting: Waiting,
+}
+
+#[derive(Clone, Debug, Default)]
+struct QueueBacklog {
+    parent: Option<QueueId>,
+    /// Runnable lanes by partition; leaves only.
+    runnable: Vec<Vec<LaneId>>,
+    /// Runnable lanes in the subtree, by partition.
+    runnable_below: Vec<u32>,
+    /// Lanes parked at this queue's maximum.
+    blocked: Blocked,
+}
+
+#[derive(Clone, Debug, Default)]
+struct ApplicationBacklog {
+    lanes: SmallVec<[ApplicationLane; 1]>,
+    /// Asks that wait for hosts or racks and are in no lane.
+    waiting: Vec<AskId>,
+    /// The key under which its lanes list it.
+    key: Option<OrderKey>,
+}
+
+impl Backlog {
+    pub(crate) fn new(facts: &Facts) -> Self {
+        let partitions = facts.partitions.len();
+        let queue = |parent| QueueBacklog {
+            parent,
+            runnable: vec![Vec::new(); partitions],
+            runnable_below: vec![0; partitions],
+            blocked: Blocked::default(),
+        };
+        Self {
+            lanes: Vec::new(),
+            vacant_lanes: Vec::new(),
+            lane_of: FxHashMap::default(),
+            queues: facts.queues.iter().map(|facts| queue(facts.parent)).collect(),
+            all_relieved_at: 0,
+            users: Vec::new(),
+            applications: Vec::new(),
+            demand: Vec::new(),
+            wanted: vec![0; partitions * SETS_MAX],
+            closed: vec![Vec::new(); partitions * SETS_MAX],
+            claimed: vec![Vec::new(); partitions],
+            waiting: Waiting::new(partitions),
+        }
+    }
+
+    /// The backlog that `facts` imply, with everything runnable and open.
+    pub(crate) fn rebuild(facts: &Facts, sets: impl Fn(PartitionId) -> u32) -> Self {
+        let mut backlog = Self::new(facts);
+        for (shape, content, _) in facts.shapes.iter() {
+            backlog.reset_shape(shape, content.partition, sets(content.partition), 0);
+        }
+        let mut pending: Vec<_> = facts.asks.iter().filter(|(_, ask)| ask.outstanding() > 0).collect();
+        pending.sort_by_key(|(_, ask)| ask.number);
+        for (id, ask) in pending {
+            backlog.add_ask(facts, id, ask, 0);
+        }
+        for (claim, reservation) in facts.reservations.iter() {
+            backlog.add_claim(claim, facts.asks.at(reservation.ask));
+        }
+        backlog
+    }
+
+    pub(crate) fn lane(&self, id: LaneId) -> &Lane {
+        &self.lanes[id.index()]
+    }
+
+    /// The leaf's runnable lanes in a partition, in no particular order.
+    pub(crate) fn runnable_lanes(&self, leaf: QueueId, partition: PartitionId) -> &[LaneId] {
+        &self.queues[leaf.index()].runnable[partition.index()]
+    }
+
+    /// Whether any leaf at or below `queue` has a runnable lane in the partition.
+    pub(crate) fn has_runnable(&self, queue: QueueId, partition: PartitionId) -> bool {
+        self.queues[queue.index()].runnable_below[partition.index()] > 0
+    }
+
+    /// The asks that the application in `slot` has in `lane`.
+    pub(crate) fn asks_in(&self, slot: u32, lane: LaneId) -> Option<&ApplicationLane> {
+        self.applications.get(slot as usize)?.lanes.iter().find(|entry| entry.lane == lane)
+    }
+
+    /// Everything the application has pending, waiting asks last.
+    pub(crate) fn asks_of(&self, application: ApplicationId) -> Vec<AskId> {
+        let Some(backlog) = self.applications.get(application.index()) else { return Vec::new() };
+        let in_lanes = backlog.lanes.iter().flat_map(|entry| entry.asks.iter().map(|pending| pending.ask));
+        in_lanes.chain(backlog.waiting.iter().copied()).collect()
+    }
+
+    /// Whether a pass over the set could find something.
+    pub(crate) fn is_wanted(&self, set: SetId) -> bool {
+        self.wanted[set.index()] > 0
+    }
+
+    /// Lists a pending ask in its lane.
+    pub(crate) fn add_ask(&mut self, facts: &Facts, id: AskId, ask: &Ask, version: u64) {
+        let application = facts.applications.at(ask.application);
+        let lane_id = self.lane_for(facts, application.leaf, application.user, ask.shape);
+        let slot = ask.application.index();
+        if self.applications.len() <= slot {
+            self.applications.resize_with(slot + 1, ApplicationBacklog::default);
+        }
+        let backlog = &mut self.applications[slot];
+        let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Resources::ZERO));
+        let pending = PendingAsk { priority: ask.priority, number: ask.number, ask: id };
+        match backlog.lanes.iter_mut().find(|entry| entry.lane == lane_id) {
+            Some(entry) => entry.add(pending),
+            None => {
+                backlog.lanes.push(ApplicationLane { lane: lane_id, asks: [pending].into() });
+                self.lanes[lane_id.index()].order.insert((key, slot as u32));
+            }
+        }
+        self.units_arrived(lane_id, version);
+    }
+
+    /// Takes an ask out of its lane, or out of those waiting.
+    pub(crate) fn remove_ask(&mut self, id: AskId, ask: &Ask) {
+        let slot = ask.application.index();
+        if self.waiting.forget(id, ask) {
+            self.applications[slot].waiting.retain(|waiting| *waiting != id);
+            return;
+        }
+        let pending = PendingAsk { priority: ask.priority, number: ask.number, ask: id };
+        let backlog = &mut self.applications[slot];
+        let place = backlog.lanes.iter_mut().position(|entry| entry.remove(pending));
+        let place = place.expect("a pending ask is in one of its application's lanes");
+        if !backlog.lanes[place].asks.is_empty() {
+            return;
+        }
+        let lane_id = backlog.lanes.swap_remove(place).lane;
+        let key = backlog.key.expect("an application in a lane has a key");
+        let lane = &mut self.lanes[lane_id.index()];
+        lane.order.remove(&(key, slot as u32));
+        if lane.order.is_empty() {
+            self.set_state(lane_id, LaneState::Empty);
+        }
+    }
+
+    /// Lists the application under its present key; what it uses has changed.
+    pub(crate) fn rekey(&mut self, facts: &Facts, application: ApplicationId) {
+        let slot = application.index();
+        let Some(backlog) = self.applications.get_mut(slot) else { return };
+        let new = OrderKey::of(facts, facts.applications.at(application), &Resources::ZERO);
+        let Some(old) = backlog.key.replace(new) else { return };
+        if old == new {
+            return;
+        }
+        for entry in &backlog.lanes {
+            let order = &mut self.lanes[entry.lane.index()].order;
+            order.remove(&(old, slot as u32));
+            order.insert((new, slot as u32));
+        }
+    }
+
+    /// Lists every application under its present key; what shares are measured by has changed.
+    pub(crate) fn rekey_all(&mut self, facts: &Facts) {
+        let fair = |leaf: QueueId| facts.queue(leaf).ordering == ApplicationOrdering::Fair;
+        for (id, application) in facts.applications.iter() {
+            if fair(application.leaf) {
+                self.rekey(facts, id);
+            }
+        }
+    }
+
+    /// The key that the application in `slot` would have if it used that much more.
+    pub(crate) fn key_with(&self, facts: &Facts, slot: u32, more: &Resources) -> OrderKey {
+        OrderKey::of(facts, facts.applications.in_slot(slot), more)
+    }
+
+    /// Forgets an application without pending asks.
+    pub(crate) fn remove_application(&mut self, application: ApplicationId) {
+        if let Some(backlog) = self.applications.get_mut(application.index()) {
+            debug_assert!(backlog.lanes.is_empty() && backlog.waiting.is_empty());
+            *backlog = ApplicationBacklog::default();
+        }
+    }
+
+    fn lane_for(&mut self, facts: &Facts, leaf: QueueId, user: LeafUserId, shape: ShapeId) -> LaneId {
+        if let Some(&lane) = self.lane_of.get(&(user, shape)) {
+            return lane;
+        }
+        let lane = Lane::new(leaf, user, shape, facts.shapes.at(shape).partition);
+        let id = self.vacant_lanes.pop().unwrap_or(LaneId(self.lanes.len() as u32));
+        if id.index() == self.lanes.len() {
+            self.lanes.push(lane);
+        } else {
+            self.lanes[id.index()] = lane;
+        }
+        self.lane_of.insert((user, shape), id);
+        self.demand[shape.index()].lanes.push(id);
+        id
+    }
+}

@@ -1,0 +1,139 @@
+//! Parking and unparking of lanes.
+
+use super::{Backlog, LaneState, ParkReason};
+use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
+
+/// Lanes parked at one limit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocked {
+    lanes: Vec<LaneId>,
+    /// The state version in which the limit last gave way. A pass that saw an older one cannot park here.
+    relieved_at: u64,
+}
+
+impl Backlog {
+    /// Parks a lane that a pass at state version `seen` found blocked, unless something that could help has
+    /// happened since.
+    pub(crate) fn park(&mut self, lane_id: LaneId, reason: ParkReason, seen: u64) {
+        let lane = &self.lanes[lane_id.index()];
+        if lane.state != LaneState::Runnable || lane.relieved_at > seen {
+            return;
+        }
+        let (user, all_relieved_at) = (lane.user, self.all_relieved_at);
+        let blocked = match reason {
+            ParkReason::AllInFlight => None,
+            ParkReason::QueueLimit(queue) => Some(&mut self.queues[queue.index()].blocked),
+            ParkReason::UserLimit => Some(self.blocked_at_user(user)),
+        };
+        if let Some(blocked) = blocked {
+            if blocked.relieved_at.max(all_relieved_at) > seen {
+                return;
+            }
+            blocked.lanes.push(lane_id);
+        }
+        self.set_state(lane_id, LaneState::Parked(reason));
+    }
+
+    /// A new ask came, or units that were in flight came back.
+    pub(crate) fn units_arrived(&mut self, lane_id: LaneId, version: u64) {
+        let lane = &mut self.lanes[lane_id.index()];
+        lane.relieved_at = version;
+        // All asks of a lane may be waiting for hosts; then there is nothing to run.
+        let may_run = matches!(lane.state, LaneState::Empty | LaneState::Parked(ParkReason::AllInFlight));
+        if may_run && !lane.order.is_empty() {
+            self.set_state(lane_id, LaneState::Runnable);
+        }
+    }
+
+    /// As [`units_arrived`](Self::units_arrived), for the lane of this user and shape.
+    pub(crate) fn units_returned(&mut self, user: LeafUserId, shape: ShapeId, version: u64) {
+        if let Some(&lane) = self.lane_of.get(&(user, shape)) {
+            self.units_arrived(lane, version);
+        }
+    }
+
+    /// Something that counted against the user and the queues above came back.
+    pub(crate) fn relieve(&mut self, leaf: QueueId, user: LeafUserId, version: u64) {
+        let mut queue = Some(leaf);
+        while let Some(id) = queue {
+            self.relieve_queue(id, version);
+            queue = self.queues[id.index()].parent;
+        }
+        self.relieve_user(user, version);
+    }
+
+    /// Every limit may have changed, also those at which nothing has been parked yet.
+    pub(crate) fn relieve_all(&mut self, version: u64) {
+        self.all_relieved_at = version;
+        for queue in 0..self.queues.len() {
+            self.relieve_queue(QueueId(queue as u32), version);
+        }
+        for user in 0..self.users.len() {
+            self.relieve_user(LeafUserId(user as u32), version);
+        }
+    }
+
+    fn relieve_queue(&mut self, queue: QueueId, version: u64) {
+        let blocked = &mut self.queues[queue.index()].blocked;
+        blocked.relieved_at = version;
+        if !blocked.lanes.is_empty() {
+            let lanes = std::mem::take(&mut blocked.lanes);
+            self.unpark(lanes, ParkReason::QueueLimit(queue));
+        }
+    }
+
+    fn relieve_user(&mut self, user: LeafUserId, version: u64) {
+        let blocked = self.blocked_at_user(user);
+        blocked.relieved_at = version;
+        if !blocked.lanes.is_empty() {
+            let lanes = std::mem::take(&mut blocked.lanes);
+            self.unpark(lanes, ParkReason::UserLimit);
+        }
+    }
+
+    /// A lane may have emptied and been parked elsewhere since it was noted; then it stays as it is.
+    fn unpark(&mut self, lanes: Vec<LaneId>, reason: ParkReason) {
+        for lane in lanes {
+            if self.lanes[lane.index()].state == LaneState::Parked(reason) {
+                self.set_state(lane, LaneState::Runnable);
+            }
+        }
+    }
+
+    fn blocked_at_user(&mut self, user: LeafUserId) -> &mut Blocked {
+        if self.users.len() <= user.index() {
+            self.users.resize_with(user.index() + 1, Blocked::default);
+        }
+        &mut self.users[user.index()]
+    }
+
+    /// The one place where a lane's state changes, and with it every count of runnable lanes.
+    pub(super) fn set_state(&mut self, lane_id: LaneId, state: LaneState) {
+        let lane = &mut self.lanes[lane_id.index()];
+        let (was, is) = (lane.state == LaneState::Runnable, state == LaneState::Runnable);
+        lane.state = state;
+        if was == is {
+            return;
+        }
+        let (leaf, partition, shape) = (lane.leaf, lane.partition, lane.shape);
+        let listed = &mut self.queues[leaf.index()].runnable[partition.index()];
+        if is {
+            lane.listed_at = listed.len() as u32;
+            listed.push(lane_id);
+        } else {
+            let place = lane.listed_at as usize;
+            listed.swap_remove(place);
+            if let Some(&moved) = listed.get(place) {
+                self.lanes[moved.index()].listed_at = place as u32;
+            }
+        }
+        let mut queue = Some(leaf);
+        while let Some(id) = queue {
+            let backlog = &mut self.queues[id.index()];
+            let count = &mut backlog.runnable_below[partition.index()];
+            *count = if is { *count + 1 } else { *count - 1 };
+            queue = backlog.parent;
+        }
+        self.count_runnable(shape, is);
+    }
+}

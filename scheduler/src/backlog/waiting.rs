@@ -1,0 +1,195 @@
+//! Asks that wait for the hosts or racks they name.
+//!
+//! Such an ask is blocked by itself, not with its lane: it leaves the lane and is noted at the hosts and
+//! racks that will do. It returns when one of them gains room, or when it may look further.
+
+use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+
+use super::Backlog;
+use crate::config::LocalityDelay;
+use crate::facts::{Ask, Facts, Locality};
+use crate::ids::{AskId, NodeId, PartitionId, RackId, SlotId};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    located: FxHashMap<AskId, Located>,
+    by_node: FxHashMap<NodeId, BTreeSet<AskId>>,
+    by_rack: FxHashMap<RackId, BTreeSet<AskId>>,
+    /// By partition: asks for which every further node with room counts.
+    delayed: Vec<BTreeSet<AskId>>,
+}
+
+/// What is remembered about an ask that names hosts or racks.
+#[derive(Clone, Debug, Default)]
+struct Located {
+    /// Distinct nodes that had room and were not what it named, ascending.
+    offered: Vec<NodeId>,
+    waits: bool,
+}
+
+impl Waiting {
+    pub(super) fn new(partitions: usize) -> Self {
+        Self {
+            located: FxHashMap::default(),
+            by_node: FxHashMap::default(),
+            by_rack: FxHashMap::default(),
+            delayed: vec![BTreeSet::new(); partitions],
+        }
+    }
+
+    /// How far from its wishes the ask may be placed by now.
+    pub(crate) fn allowed(&self, facts: &Facts, id: AskId, ask: &Ask) -> Locality {
+        let reached = match facts.config.locality_delay {
+            LocalityDelay::Nodes { rack, any } => {
+                let others = offers_possible(facts, ask);
+                level(self.offered(id).len(), others.min(rack as usize), others.min(any as usize))
+            }
+            LocalityDelay::Time { rack_ms, any_ms } => {
+                level(facts.now_ms.saturating_sub(ask.pending_since_ms), rack_ms, any_ms)
+            }
+        };
+        // Named racks need no delay where no host is named.
+        let least = if ask.wishes.hosts.is_empty() { Locality::RackLocal } else { Locality::NodeLocal };
+        reached.max(least).min(ask.wishes.loosest())
+    }
+
+    /// The distinct nodes that were offered to the ask, ascending.
+    pub(crate) fn offered(&self, id: AskId) -> &[NodeId] {
+        self.located.get(&id).map_or(&[], |located| &located.offered)
+    }
+
+    pub(crate) fn record_offers(&mut self, id: AskId, nodes: &[NodeId]) {
+        if nodes.is_empty() {
+            return;
+        }
+        let offered = &mut self.located.entry(id).or_default().offered;
+        for &node in nodes {
+            if let Err(place) = offered.binary_search(&node) {
+                offered.insert(place, node);
+            }
+        }
+    }
+
+    /// Forgets what was remembered about the ask; true if it was waiting. The notes at its hosts and racks
+    /// go when they are next read.
+    pub(super) fn forget(&mut self, id: AskId, ask: &Ask) -> bool {
+        !ask.wishes.is_empty() && self.located.remove(&id).is_some_and(|located| located.waits)
+    }
+
+    fn note(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
+        let allowed = self.allowed(facts, id, ask);
+        self.located.entry(id).or_default().waits = true;
+        for host in &ask.wishes.hosts {
+            self.by_node.entry(*host).or_default().insert(id);
+        }
+        if allowed >= Locality::RackLocal {
+            for rack in &ask.wishes.racks {
+                self.by_rack.entry(*rack).or_default().insert(id);
+            }
+        }
+        let counts_nodes = matches!(facts.config.locality_delay, LocalityDelay::Nodes { .. });
+        if counts_nodes && allowed < ask.wishes.loosest() {
+            let partition = facts.shapes.at(ask.shape).partition;
+            self.delayed[partition.index()].insert(id);
+        }
+    }
+
+    /// Takes out the asks that a node's new room may help: those that fit on it. Others keep waiting, and
+    /// notes of asks that wait no more are dropped.
+    fn take_helped(
+        &mut self,
+        node: NodeId,
+        rack: RackId,
+        partition: PartitionId,
+        fits: impl Fn(AskId) -> bool,
+    ) -> Vec<AskId> {
+        let mut helped = Vec::new();
+        let located = &mut self.located;
+        let mut drain = |noted: &mut BTreeSet<AskId>| {
+            noted.retain(|&id| {
+                let Some(ask) = located.get_mut(&id).filter(|ask| ask.waits) else { return false };
+                let keeps_waiting = !fits(id);
+                if !keeps_waiting {
+                    ask.waits = false;
+                    helped.push(id);
+                }
+                keeps_waiting
+            });
+        };
+        drain(&mut self.delayed[partition.index()]);
+        if let Entry::Occupied(mut noted) = self.by_node.entry(node) {
+            drain(noted.get_mut());
+            if noted.get().is_empty() {
+                noted.remove();
+            }
+        }
+        if let Some(noted) = self.by_rack.get_mut(&rack) {
+            drain(noted);
+        }
+        helped
+    }
+}
+
+impl Backlog {
+    /// Takes a located ask out of its lane until something it waits for happens.
+    pub(crate) fn let_wait(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
+        if self.waiting.located.get(&id).is_some_and(|located| located.waits) {
+            return;
+        }
+        let remembered = self.waiting.located.remove(&id).unwrap_or_default();
+        self.remove_ask(id, ask);
+        self.waiting.located.insert(id, remembered);
+        self.waiting.note(facts, id, ask);
+        self.applications[ask.application.index()].waiting.push(id);
+    }
+
+    /// Puts a waiting ask back into its lane.
+    pub(crate) fn wake(&mut self, facts: &Facts, id: AskId, version: u64) {
+        let Some(ask) = facts.asks.get(id) else { return };
+        let Some(backlog) = self.applications.get_mut(ask.application.index()) else { return };
+        let Some(place) = backlog.waiting.iter().position(|waiting| *waiting == id) else { return };
+        backlog.waiting.swap_remove(place);
+        if let Some(located) = self.waiting.located.get_mut(&id) {
+            located.waits = false;
+        }
+        self.add_ask(facts, id, ask, version);
+    }
+
+    /// Puts the partition's waiting asks back that may look further by now: with a node less, fewer can be
+    /// offered.
+    pub(crate) fn wake_freed(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
+        let delayed: Vec<AskId> = self.waiting.delayed[partition.index()].iter().copied().collect();
+        for id in delayed {
+            self.wake(facts, id, version);
+        }
+    }
+
+    /// Puts those waiting asks back that a node's new room may help.
+    pub(crate) fn wake_helped_by(&mut self, facts: &Facts, node_id: NodeId, version: u64) {
+        let node = facts.nodes.at(node_id);
+        let fits =
+            |id: AskId| facts.asks.get(id).is_some_and(|ask| node.can_take(facts.shapes.at(ask.shape)));
+        for id in self.waiting.take_helped(node_id, node.rack, node.partition, fits) {
+            self.wake(facts, id, version);
+        }
+    }
+}
+
+/// How many distinct nodes can be offered to the ask beside those it names.
+fn offers_possible(facts: &Facts, ask: &Ask) -> usize {
+    let partition = facts.shapes.at(ask.shape).partition;
+    facts.partitions[partition.index()].nodes.saturating_sub(ask.wishes.hosts.len())
+}
+
+fn level<T: Ord + Copy>(passed: T, rack: T, any: T) -> Locality {
+    if passed >= any {
+        Locality::OffSwitch
+    } else if passed >= rack {
+        Locality::RackLocal
+    } else {
+        Locality::NodeLocal
+    }
+}

@@ -1,0 +1,310 @@
+//! Changes: everything that can happen to the state, as values.
+//!
+//! Callers send them, the committer applies them one after another, the log holds them, and a replay applies
+//! the same ones to the same effect.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::config::{EngineConfig, QueueUpdate};
+use crate::facts::{ApplicationEnd, AttributeRule, EndCause, NodeAttributes, NodeState, Wishes};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId};
+use crate::resource::{DEVICE_MILLI, DeviceNeed, Resources};
+
+/// One change of the state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Change {
+    /// The engine starts with this configuration; always the first change, and never again.
+    Configured {
+        /// The whole configuration.
+        config: Arc<EngineConfig>,
+    },
+    /// The clock moved forward.
+    TimeAdvanced {
+        /// The new time.
+        now_ms: u64,
+    },
+    /// A node registered.
+    NodeAdded {
+        /// Its identifier.
+        node: NodeId,
+        /// The number of the rack that `spec` names.
+        rack: RackId,
+        /// What it is.
+        spec: NodeSpec,
+    },
+    /// A node reported another capacity or other attributes.
+    NodeUpdated {
+        /// Which.
+        node: NodeId,
+        /// Its capacity from now on; its devices and the amount of the type that counts them stay.
+        capacity: Resources,
+        /// Its attributes from now on.
+        attributes: NodeAttributes,
+    },
+    /// A node was set active or draining.
+    NodeStateSet {
+        /// Which.
+        node: NodeId,
+        /// Its state from now on.
+        state: NodeState,
+    },
+    /// A node has been silent for too long, or is heard again.
+    NodeSilenceSet {
+        /// Which.
+        node: NodeId,
+        /// Whether it is silent.
+        stale: bool,
+    },
+    /// A node is gone, and its containers with it.
+    NodeRemoved {
+        /// Which.
+        node: NodeId,
+    },
+    /// Nodes reported that they are alive.
+    Heartbeats {
+        /// Which.
+        nodes: Vec<NodeId>,
+    },
+    /// An application was submitted.
+    ApplicationSubmitted {
+        /// Its identifier.
+        application: ApplicationId,
+        /// The leaf that `spec` names.
+        leaf: QueueId,
+        /// What it is.
+        spec: ApplicationSpec,
+    },
+    /// An application ended: its asks are cancelled and its containers end.
+    ApplicationEnded {
+        /// Which.
+        application: ApplicationId,
+        /// How.
+        end: ApplicationEnd,
+    },
+    /// An application asks for containers.
+    AskSubmitted {
+        /// The ask's identifier.
+        ask: AskId,
+        /// Who asks.
+        application: ApplicationId,
+        /// For what.
+        spec: AskSpec,
+    },
+    /// An application wants fewer containers.
+    AskCancelled {
+        /// Of which ask.
+        ask: AskId,
+        /// How many fewer; more than are outstanding means all.
+        units: u32,
+    },
+    /// A container ended.
+    ContainerEnded {
+        /// Which.
+        container: ContainerId,
+        /// Why.
+        cause: EndCause,
+    },
+    /// A queue has other limits.
+    QueueUpdated {
+        /// Which.
+        queue: QueueId,
+        /// What changes.
+        update: QueueUpdate,
+    },
+    /// A claim on a node was dropped because it was too old.
+    ReservationExpired {
+        /// Which.
+        reservation: ReservationId,
+    },
+    /// A proposal was accepted.
+    Committed {
+        /// What was applied.
+        request: ResourceAllocationCommitRequest,
+    },
+}
+
+/// A node as it registers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeSpec {
+    /// Host name; unique among registered nodes.
+    pub name: String,
+    /// Name of its rack.
+    pub rack: String,
+    /// Its partition.
+    pub partition: PartitionId,
+    /// What it has. The type that counts devices is set from `devices` and can be left out.
+    pub capacity: Resources,
+    /// How many devices (GPUs) it has.
+    pub devices: u8,
+    /// Attributes that asks may require.
+    pub attributes: NodeAttributes,
+}
+
+impl NodeSpec {
+    /// A node of the default partition on the rack `default-rack`, without devices or attributes.
+    #[must_use]
+    pub fn new(name: impl Into<String>, capacity: Resources) -> Self {
+        Self {
+            name: name.into(),
+            rack: "default-rack".into(),
+            partition: PartitionId::DEFAULT,
+            capacity,
+            devices: 0,
+            attributes: NodeAttributes::new(),
+        }
+    }
+
+    /// The same node on this rack.
+    #[must_use]
+    pub fn on_rack(mut self, rack: impl Into<String>) -> Self {
+        self.rack = rack.into();
+        self
+    }
+
+    /// The same node in this partition.
+    #[must_use]
+    pub fn in_partition(mut self, partition: PartitionId) -> Self {
+        self.partition = partition;
+        self
+    }
+
+    /// The same node with this many devices.
+    #[must_use]
+    pub fn with_devices(mut self, devices: u8) -> Self {
+        self.devices = devices;
+        self
+    }
+
+    /// All of its devices in thousandths of one.
+    pub(crate) fn devices_milli(&self) -> i64 {
+        i64::from(self.devices) * i64::from(DEVICE_MILLI)
+    }
+
+    /// The same node with one attribute more.
+    #[must_use]
+    pub fn with_attribute(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.attributes.insert(name.into(), value.into());
+        self
+    }
+}
+
+/// An application as it is submitted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationSpec {
+    /// A name for people; need not be unique.
+    pub name: String,
+    /// Full path of a leaf queue.
+    pub queue: String,
+    /// The user it is charged to.
+    pub user: String,
+    /// Higher is served first within the leaf.
+    pub priority: u32,
+}
+
+impl ApplicationSpec {
+    /// An application of priority 0.
+    #[must_use]
+    pub fn new(name: impl Into<String>, queue: impl Into<String>, user: impl Into<String>) -> Self {
+        Self { name: name.into(), queue: queue.into(), user: user.into(), priority: 0 }
+    }
+
+    /// The same application with this priority.
+    #[must_use]
+    pub fn with_priority(mut self, priority: u32) -> Self {
+        self.priority = priority;
+        self
+    }
+}
+
+/// A request for containers of one size.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskSpec {
+    /// The size of one container. The type that counts devices is set from `devices` and can be left out.
+    pub size: Resources,
+    /// Devices of one container.
+    pub devices: Option<DeviceNeed>,
+    /// How many containers, at least 1.
+    pub count: u32,
+    /// Lower is served first within the application, as in YARN.
+    pub priority: u32,
+    /// The partition whose nodes will do.
+    pub partition: PartitionId,
+    /// Hosts and racks it would like.
+    pub wishes: Wishes,
+    /// A hard condition on the node's attributes.
+    pub rule: Option<AttributeRule>,
+}
+
+impl AskSpec {
+    /// An ask for `count` containers of this size on any node of the default partition, priority 0.
+    #[must_use]
+    pub fn new(size: Resources, count: u32) -> Self {
+        Self {
+            size,
+            devices: None,
+            count,
+            priority: 0,
+            partition: PartitionId::DEFAULT,
+            wishes: Wishes { relax_locality: true, ..Wishes::default() },
+            rule: None,
+        }
+    }
+
+    /// The same ask with devices for each container.
+    #[must_use]
+    pub fn with_devices(mut self, devices: DeviceNeed) -> Self {
+        self.devices = Some(devices);
+        self
+    }
+
+    /// The devices of one container in thousandths of one.
+    pub(crate) fn devices_milli(&self) -> i64 {
+        self.devices.map_or(0, |need| need.total_milli())
+    }
+
+    /// The same ask with this priority.
+    #[must_use]
+    pub fn with_priority(mut self, priority: u32) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// The same ask for nodes of this partition.
+    #[must_use]
+    pub fn in_partition(mut self, partition: PartitionId) -> Self {
+        self.partition = partition;
+        self
+    }
+
+    /// The same ask, preferring these hosts. Their racks come next unless other racks are named.
+    #[must_use]
+    pub fn on_hosts(mut self, hosts: impl IntoIterator<Item = NodeId>) -> Self {
+        self.wishes.hosts.extend(hosts);
+        self
+    }
+
+    /// The same ask, preferring these racks.
+    #[must_use]
+    pub fn on_racks(mut self, racks: impl IntoIterator<Item = RackId>) -> Self {
+        self.wishes.racks.extend(racks);
+        self
+    }
+
+    /// The same ask, which takes nothing but the hosts and racks it names.
+    #[must_use]
+    pub fn strictly_local(mut self) -> Self {
+        self.wishes.relax_locality = false;
+        self
+    }
+
+    /// The same ask with a hard condition on the node's attributes.
+    #[must_use]
+    pub fn with_rule(mut self, rule: AttributeRule) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+}

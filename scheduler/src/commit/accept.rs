@@ -1,0 +1,231 @@
+//! Accept: whether a request may be applied to the state as it is now.
+//!
+//! Every fact is looked up again; what the proposer saw does not count. All checks are on the request's
+//! sums with its releases netted first, so a swap needs no room for both sides.
+
+use smallvec::SmallVec;
+
+use super::outcome::RejectReason;
+use super::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
+use crate::facts::{Ask, Facts, Node, Shape};
+use crate::ids::{AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
+use crate::resource::{Resources, Room, fits};
+
+/// Whether all of `request` may be applied.
+pub(super) fn accept(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Result<(), RejectReason> {
+    if request.is_empty() {
+        return Err(RejectReason::Empty);
+    }
+    let mut sums = Sums::default();
+    sums.release_containers(facts, request)?;
+    sums.end_reservations(facts, request)?;
+    for proposal in &request.allocate {
+        sums.allocate(facts, proposal)?;
+    }
+    for proposal in &request.reserve {
+        sums.reserve(facts, proposal)?;
+    }
+    sums.check_limits(facts)
+}
+
+/// What a request adds and takes away, by whom it concerns.
+#[derive(Default)]
+struct Sums {
+    /// Nodes as they would be.
+    nodes: SmallVec<[(NodeId, Room); 1]>,
+    /// Change of use at each queue of every chain concerned.
+    queues: SmallVec<[(QueueId, PartitionId, Resources); 6]>,
+    users: SmallVec<[(LeafUserId, PartitionId, Resources); 1]>,
+    /// Units taken and claims gained, by ask.
+    asks: SmallVec<[(AskId, u32, i64); 1]>,
+    ended: SmallVec<[ReservationId; 1]>,
+    reserved: SmallVec<[NodeId; 1]>,
+}
+
+impl Sums {
+    fn release_containers(
+        &mut self,
+        facts: &Facts,
+        request: &ResourceAllocationCommitRequest,
+    ) -> Result<(), RejectReason> {
+        for (place, id) in request.release.iter().enumerate() {
+            let container = facts.containers.get(*id).ok_or(RejectReason::UnknownContainer)?;
+            if request.release[..place].contains(id) {
+                return Err(RejectReason::UnknownContainer);
+            }
+            let shape = facts.shapes.at(container.shape);
+            let application = facts.applications.at(container.application);
+            let room = self.room(facts, container.node);
+            room.free += shape.need.resources;
+            if let Some(need) = shape.need.devices {
+                room.devices.give(container.devices, need.milli);
+            }
+            let freed = Resources::ZERO - shape.need.resources;
+            self.charge(facts, application.leaf, application.user, shape.partition, &freed);
+        }
+        Ok(())
+    }
+
+    fn end_reservations(
+        &mut self,
+        facts: &Facts,
+        request: &ResourceAllocationCommitRequest,
+    ) -> Result<(), RejectReason> {
+        let fulfilled = request.allocate.iter().filter_map(|proposal| {
+            proposal.from_reservation.map(|id| (id, Some((proposal.ask, proposal.node))))
+        });
+        for (id, fulfils) in request.unreserve.iter().map(|id| (*id, None)).chain(fulfilled) {
+            let reservation = facts.reservations.get(id).ok_or(RejectReason::UnknownReservation)?;
+            if self.ended.contains(&id) {
+                return Err(RejectReason::UnknownReservation);
+            }
+            if fulfils.is_some_and(|expected| expected != (reservation.ask, reservation.node)) {
+                return Err(RejectReason::ReservationMismatch);
+            }
+            self.ended.push(id);
+            let ask = facts.asks.at(reservation.ask);
+            let freed = Resources::ZERO - facts.shapes.at(ask.shape).need.resources;
+            self.charge_ask(facts, ask, &freed);
+            self.units(reservation.ask).2 -= 1;
+        }
+        Ok(())
+    }
+
+    fn allocate(&mut self, facts: &Facts, proposal: &AllocationProposal) -> Result<(), RejectReason> {
+        let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
+        self.check_unclaimed(node)?;
+        let room = self.room(facts, proposal.node);
+        if !fits(&shape.need, room) {
+            return Err(RejectReason::NodeFull);
+        }
+        room.free -= shape.need.resources;
+        if let Some(need) = shape.need.devices {
+            let mask = room.devices.choose(need).ok_or(RejectReason::NodeFull)?;
+            room.devices.take(mask, need.milli);
+        }
+        let units = self.units(proposal.ask);
+        units.1 += 1;
+        if units.1 > ask.outstanding() {
+            return Err(RejectReason::NothingOutstanding);
+        }
+        self.charge_ask(facts, ask, &shape.need.resources);
+        Ok(())
+    }
+
+    fn reserve(&mut self, facts: &Facts, proposal: &ReservationProposal) -> Result<(), RejectReason> {
+        let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
+        self.check_unclaimed(node)?;
+        if self.reserved.contains(&proposal.node) {
+            return Err(RejectReason::NodeReserved);
+        }
+        if !fits(&shape.need, &node.empty_room()) {
+            return Err(RejectReason::NodeTooSmall);
+        }
+        self.reserved.push(proposal.node);
+        if self.reserved_nodes(facts, shape.partition) > facts.reserved_nodes_max(shape.partition) {
+            return Err(RejectReason::ReservationLimit);
+        }
+        let units = self.units(proposal.ask);
+        units.2 += 1;
+        let claims = ask.reservations.len() as i64 + units.2;
+        if claims > i64::from(ask.outstanding()) - i64::from(units.1) {
+            return Err(RejectReason::NothingOutstanding);
+        }
+        self.charge_ask(facts, ask, &shape.need.resources);
+        Ok(())
+    }
+
+    fn check_limits(&self, facts: &Facts) -> Result<(), RejectReason> {
+        for (queue, partition, change) in &self.queues {
+            let quota = facts.queue(*queue).quota(*partition);
+            if !quota.used.can_grow(change, &quota.maximum) {
+                return Err(RejectReason::QueueLimit);
+            }
+        }
+        for (user_id, partition, change) in &self.users {
+            let user = facts.user(*user_id);
+            let limit = &facts.queue(user.leaf).quota(*partition).user_limit;
+            if !user.used[partition.index()].can_grow(change, limit) {
+                return Err(RejectReason::UserLimit);
+            }
+        }
+        Ok(())
+    }
+
+    /// A claimed node is only for whoever ends the claim in the same request.
+    fn check_unclaimed(&self, node: &Node) -> Result<(), RejectReason> {
+        match node.reservation {
+            Some(claim) if !self.ended.contains(&claim) => Err(RejectReason::NodeReserved),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many nodes of the partition would be claimed.
+    fn reserved_nodes(&self, facts: &Facts, partition: PartitionId) -> usize {
+        let here = |node: NodeId| facts.nodes.at(node).partition == partition;
+        let ended = self.ended.iter().filter(|id| here(facts.reservations.at(**id).node)).count();
+        let gained = self.reserved.iter().filter(|node| here(**node)).count();
+        facts.partitions[partition.index()].reserved_nodes + gained - ended
+    }
+
+    fn room(&mut self, facts: &Facts, node: NodeId) -> &mut Room {
+        let place = self.nodes.iter().position(|(known, _)| *known == node).unwrap_or_else(|| {
+            self.nodes.push((node, facts.nodes.at(node).room));
+            self.nodes.len() - 1
+        });
+        &mut self.nodes[place].1
+    }
+
+    fn units(&mut self, ask: AskId) -> &mut (AskId, u32, i64) {
+        let place = self.asks.iter().position(|(known, ..)| *known == ask).unwrap_or_else(|| {
+            self.asks.push((ask, 0, 0));
+            self.asks.len() - 1
+        });
+        &mut self.asks[place]
+    }
+
+    fn charge_ask(&mut self, facts: &Facts, ask: &Ask, change: &Resources) {
+        let application = facts.applications.at(ask.application);
+        let partition = facts.shapes.at(ask.shape).partition;
+        self.charge(facts, application.leaf, application.user, partition, change);
+    }
+
+    fn charge(
+        &mut self,
+        facts: &Facts,
+        leaf: QueueId,
+        user: LeafUserId,
+        partition: PartitionId,
+        change: &Resources,
+    ) {
+        for &queue in &facts.queue(leaf).chain {
+            match self.queues.iter_mut().find(|entry| (entry.0, entry.1) == (queue, partition)) {
+                Some(entry) => entry.2 += *change,
+                None => self.queues.push((queue, partition, *change)),
+            }
+        }
+        match self.users.iter_mut().find(|entry| (entry.0, entry.1) == (user, partition)) {
+            Some(entry) => entry.2 += *change,
+            None => self.users.push((user, partition, *change)),
+        }
+    }
+}
+
+/// The ask, node and shape of a proposal, if the node may serve the ask at all.
+fn candidate(facts: &Facts, ask: AskId, node: NodeId) -> Result<(&Ask, &Node, &Shape), RejectReason> {
+    let id = node;
+    let ask = facts.asks.get(ask).ok_or(RejectReason::UnknownAsk)?;
+    let node = facts.nodes.get(node).ok_or(RejectReason::UnknownNode)?;
+    let shape = facts.shapes.at(ask.shape);
+    if !node.is_candidate() {
+        return Err(RejectReason::NodeNotCandidate);
+    }
+    if node.partition != shape.partition {
+        return Err(RejectReason::WrongPartition);
+    }
+    let is_near_enough = ask.wishes.locality_of(id, node.rack) <= ask.wishes.loosest();
+    if !is_near_enough || shape.rule.as_ref().is_some_and(|rule| !rule.holds(&node.attributes)) {
+        return Err(RejectReason::ConstraintViolated);
+    }
+    Ok((ask, node, shape))
+}

@@ -1,0 +1,104 @@
+//! Changes of nodes.
+
+use super::Applier;
+use crate::change::NodeSpec;
+use crate::facts::{EndCause, Node, NodeAttributes, NodeState};
+use crate::ids::{NodeId, RackId};
+use crate::resource::{Resources, Room};
+use crate::state::State;
+use crate::timers::Timer;
+
+impl Applier<'_> {
+    pub(super) fn add_node(&mut self, id: NodeId, rack: RackId, spec: &NodeSpec) {
+        let facts = &mut self.state.facts;
+        let node = Node {
+            name: spec.name.as_str().into(),
+            rack,
+            partition: spec.partition,
+            attributes: spec.attributes.clone(),
+            state: NodeState::Active,
+            stale: false,
+            last_heartbeat_ms: facts.now_ms,
+            capacity: spec.capacity,
+            room: Room::empty_node(spec.capacity, spec.devices),
+            containers: Vec::new(),
+            reservation: None,
+            overcommitted: false,
+        };
+        facts.name_rack(rack, &spec.rack);
+        facts.transition_add_node(id, node);
+        self.state.in_flight.reset_node(id);
+        self.state.roster.add(id, self.state.facts.nodes.at(id));
+        self.state.mark_limits_stale();
+        self.state.node_gained(id);
+        self.watch_silence(id);
+    }
+
+    pub(super) fn update_node(&mut self, id: NodeId, capacity: Resources, attributes: &NodeAttributes) {
+        let mut capacity = capacity;
+        if let Some(device_type) = self.state.facts.config.resources.device_type() {
+            capacity.set(device_type, self.state.facts.nodes.at(id).capacity[device_type]);
+        }
+        self.state.facts.transition_resize_node(id, capacity);
+        attributes.clone_into(&mut self.state.facts.nodes.at_mut(id).attributes);
+        self.state.mark_limits_stale();
+        self.state.node_gained(id);
+    }
+
+    pub(super) fn set_node_state(&mut self, id: NodeId, state: NodeState) {
+        self.state.facts.nodes.at_mut(id).state = state;
+        self.node_availability_changed(id);
+    }
+
+    pub(super) fn set_node_silence(&mut self, id: NodeId, stale: bool) {
+        self.state.facts.nodes.at_mut(id).stale = stale;
+        self.node_availability_changed(id);
+    }
+
+    pub(super) fn hear_from(&mut self, nodes: &[NodeId]) {
+        let now_ms = self.state.facts.now_ms;
+        for &id in nodes {
+            let Some(node) = self.state.facts.nodes.get_mut(id) else { continue };
+            node.last_heartbeat_ms = now_ms;
+            if node.stale {
+                self.set_node_silence(id, false);
+                self.watch_silence(id);
+            }
+        }
+    }
+
+    pub(super) fn remove_node(&mut self, id: NodeId) {
+        // No candidate from here on, so that the room of its last containers is nobody's hope.
+        self.state.facts.nodes.at_mut(id).state = NodeState::Draining;
+        let node = self.state.facts.nodes.at(id);
+        if let Some(claim) = node.reservation {
+            self.drop_claim(claim);
+        }
+        for container in self.state.facts.nodes.at(id).containers.clone() {
+            self.end_container(container, EndCause::NodeLost);
+        }
+        let node = self.state.facts.transition_remove_node(id);
+        self.state.roster.remove(id, &node);
+        let State { facts, backlog, version, .. } = &mut *self.state;
+        backlog.wake_freed(facts, node.partition, *version);
+        self.state.in_flight.reset_node(id);
+        self.state.mark_limits_stale();
+        self.effects.vacated_nodes.push((id, node.name));
+    }
+
+    fn node_availability_changed(&mut self, id: NodeId) {
+        if !self.state.facts.nodes.at(id).is_candidate()
+            && let Some(claim) = self.state.facts.nodes.at(id).reservation
+        {
+            self.drop_claim(claim);
+        }
+        self.state.node_gained(id);
+    }
+
+    fn watch_silence(&mut self, id: NodeId) {
+        if let Some(policy) = self.state.facts.config.heartbeat {
+            let heard_ms = self.state.facts.nodes.at(id).last_heartbeat_ms;
+            self.state.timers.add(policy.silent_from_ms(heard_ms), Timer::Silence(id));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Containers and claims: carrying out accepted requests, and their ends.
+
+use super::Applier;
+use crate::commit::request::{AllocationProposal, ResourceAllocationCommitRequest};
+use crate::event::EventKind;
+use crate::facts::EndCause;
+use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
+use crate::state::State;
+use crate::timers::Timer;
+
+impl Applier<'_> {
+    /// All of an accepted request.
+    pub(super) fn carry_out(&mut self, request: &ResourceAllocationCommitRequest) {
+        for &container in &request.release {
+            self.end_container(container, EndCause::Preempted);
+        }
+        for &claim in &request.unreserve {
+            self.drop_claim(claim);
+        }
+        for proposal in &request.allocate {
+            self.allocate(proposal);
+        }
+        for proposal in &request.allocate {
+            self.settle_ask(proposal.ask);
+        }
+        for proposal in &request.reserve {
+            self.reserve(proposal.ask, proposal.node);
+        }
+    }
+
+    fn allocate(&mut self, proposal: &AllocationProposal) {
+        if let Some(claim) = proposal.from_reservation {
+            self.end_claim(claim);
+        }
+        let State { facts, roster, backlog, .. } = &mut *self.state;
+        let node = facts.nodes.at(proposal.node);
+        let locality = facts.asks.at(proposal.ask).wishes.locality_of(proposal.node, node.rack);
+        roster.note_change(proposal.node, node.partition);
+        let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
+        backlog.rekey(facts, charged.application);
+        let AllocationProposal { ask, node, .. } = *proposal;
+        self.tell(charged.application, EventKind::Allocated { ask, container, node, locality });
+    }
+
+    pub(super) fn end_container(&mut self, container: ContainerId, cause: EndCause) {
+        let charged = self.state.facts.transition_end_container(container);
+        self.relieve(&charged);
+        self.state.node_gained(charged.node);
+        self.tell(charged.application, EventKind::ContainerEnded { container, cause });
+    }
+
+    fn reserve(&mut self, ask: AskId, node: NodeId) {
+        let state = &mut *self.state;
+        let (claim, charged) = state.facts.transition_reserve(ask, node);
+        state.roster.note_change(node, charged.partition);
+        state.backlog.add_claim(claim, state.facts.asks.at(ask));
+        state.backlog.rekey(&state.facts, charged.application);
+        let age_limit_ms = state.facts.config.reservations.age_limit_ms;
+        state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(claim));
+        state.review_claim(node);
+        self.tell(charged.application, EventKind::Reserved { ask, node });
+    }
+
+    /// A claim ends without being used.
+    pub(super) fn drop_claim(&mut self, claim: ReservationId) {
+        let reservation = self.state.facts.reservations.at(claim);
+        let (ask, node) = (reservation.ask, reservation.node);
+        let application = self.state.facts.asks.at(ask).application;
+        self.end_claim(claim);
+        self.tell(application, EventKind::Unreserved { ask, node });
+    }
+
+    fn end_claim(&mut self, claim: ReservationId) {
+        let (reservation, charged) = self.state.facts.transition_end_reservation(claim);
+        let state = &mut *self.state;
+        let (set, _) = state.roster.place_of(reservation.node, charged.partition);
+        if state.roster.remove_ready_claim(set, claim) {
+            state.backlog.count_ready_claim(set, false);
+        }
+        state.backlog.remove_claim(claim, charged.shape);
+        state.backlog.units_returned(charged.user, charged.shape, state.version);
+        self.relieve(&charged);
+        self.state.node_gained(reservation.node);
+        self.state.reconsider_reservations(charged.partition);
+    }
+}

@@ -1,0 +1,109 @@
+//! Recording what passes saw in vain.
+//!
+//! A proposer looked at an older state. Each observation counts only if nothing that could help has happened
+//! since, so that parking never loses a wake-up (I13).
+
+use super::committer::Committer;
+use crate::config::LocalityDelay;
+use crate::facts::{Ask, Locality};
+use crate::ids::{AskId, NodeId, ShapeId};
+use crate::place::PlacementSet;
+use crate::propose::Observation;
+use crate::state::State;
+use crate::timers::Timer;
+
+impl Committer<'_> {
+    /// Records the observations of a pass over `set` that saw state version `seen`. If one of its proposals
+    /// was rejected, the pass had taken too much out of its view to say that there is no room.
+    pub(super) fn record(
+        &mut self,
+        observations: &[Observation],
+        set: &PlacementSet,
+        seen: u64,
+        any_rejected: bool,
+    ) {
+        for observation in observations {
+            match observation {
+                Observation::NoRoom { shape } => {
+                    if !any_rejected && !self.state.may_fit_now(*shape, set, seen) {
+                        self.state.backlog.close(*shape, set.id());
+                    }
+                }
+                Observation::Blocked { lane, reason } => self.state.backlog.park(*lane, *reason, seen),
+                Observation::Waits { ask, allowed, offered } => {
+                    self.state.let_wait(*ask, *allowed, offered, seen);
+                }
+                Observation::ReserveTried { shape } => {
+                    let demand = self.state.backlog.demand_mut(*shape);
+                    if demand.since <= seen {
+                        demand.reserve_tried |= set.id().bit();
+                    }
+                }
+                Observation::ReserveLater { shape, at_ms } => {
+                    self.state.timers.add(*at_ms, Timer::Reserve(*shape));
+                }
+            }
+        }
+        for observation in observations {
+            // Two sets may have closed at the same time, each taking the other for open.
+            if let Observation::NoRoom { shape } = observation
+                && !observations
+                    .iter()
+                    .any(|other| matches!(other, Observation::ReserveLater { shape: s, .. } if s == shape))
+            {
+                self.state.seek_reservation(*shape);
+            }
+        }
+    }
+}
+
+impl State {
+    /// Whether the shape is another one by now, or a node of the set that changed since the pass looked has
+    /// room for it.
+    fn may_fit_now(&self, shape_id: ShapeId, set: &PlacementSet, seen: u64) -> bool {
+        if self.backlog.demand(shape_id).since > seen {
+            return true;
+        }
+        let shape = self.facts.shapes.at(shape_id);
+        match self.roster.changed_nodes(set.id(), set.seen()) {
+            None => true,
+            Some(mut changed) => changed.any(|id| self.facts.nodes.at(id).can_take(shape)),
+        }
+    }
+
+    /// Lets an ask wait for the hosts or racks it names, unless it may look further now than the pass let it,
+    /// one of them has got room since, or another node has that would count as offered.
+    fn let_wait(&mut self, id: AskId, allowed_then: Locality, offered: &[NodeId], seen: u64) {
+        let Some(ask) = self.facts.asks.get(id) else { return };
+        self.backlog.waiting.record_offers(id, offered);
+        let allowed = self.backlog.waiting.allowed(&self.facts, id, ask);
+        let shape = self.facts.shapes.at(ask.shape);
+        let has_room = |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| node.can_take(shape));
+        let on_racks = ask.wishes.racks.iter().flat_map(|rack| self.roster.nodes_on(*rack));
+        let racks = on_racks.filter(|_| allowed >= Locality::RackLocal);
+        let is_served = ask.wishes.hosts.iter().chain(racks).any(has_room);
+        if allowed > allowed_then || is_served || self.has_more_to_offer(id, ask, allowed, seen) {
+            let user = self.facts.applications.at(ask.application).user;
+            // Another batch may have let it wait meanwhile.
+            self.backlog.wake(&self.facts, id, self.version);
+            self.backlog.units_returned(user, ask.shape, self.version);
+        } else {
+            self.backlog.let_wait(&self.facts, id, ask);
+        }
+    }
+
+    /// Whether a node that came to have room after version `seen` would count as offered to the ask.
+    fn has_more_to_offer(&self, id: AskId, ask: &Ask, allowed: Locality, seen: u64) -> bool {
+        let counts_nodes = matches!(self.facts.config.locality_delay, LocalityDelay::Nodes { .. });
+        if !counts_nodes || allowed == ask.wishes.loosest() {
+            return false;
+        }
+        let shape = self.facts.shapes.at(ask.shape);
+        let offered = self.backlog.waiting.offered(id);
+        let counts = |node: NodeId| {
+            offered.binary_search(&node).is_err()
+                && self.facts.nodes.get(node).is_some_and(|node| node.can_take(shape))
+        };
+        self.roster.gained_since(shape.partition, seen).is_none_or(|mut gained| gained.any(counts))
+    }
+}

@@ -1,0 +1,88 @@
+//! Verdicts. A rejection is a value: the proposer saw an older state, and looks again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The position of a change in the log; the first change is number 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CommitSeq(pub u64);
+
+/// What the committer did with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CommitOutcome {
+    /// It was applied as this change.
+    Accepted(CommitSeq),
+    /// It was not applied at all.
+    Rejected(RejectReason),
+}
+
+impl CommitOutcome {
+    /// Whether it was applied.
+    #[must_use]
+    pub fn is_accepted(&self) -> bool {
+        matches!(self, Self::Accepted(_))
+    }
+}
+
+macro_rules! reject_reasons {
+    ($($(#[$doc:meta])* $name:ident => $label:literal,)*) => {
+        /// Why a request was rejected: a closed set, and the label under which rejections are counted.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum RejectReason {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl RejectReason {
+            /// All reasons, in the order in which statistics list them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The name in statistics and reports.
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self { $(Self::$name => $label,)* }
+            }
+        }
+    };
+}
+
+reject_reasons! {
+    /// The request asks for nothing.
+    Empty => "empty",
+    /// The ask was satisfied, cancelled, or went with its application.
+    UnknownAsk => "unknown_ask",
+    /// The ask has fewer units outstanding than the request takes.
+    NothingOutstanding => "nothing_outstanding",
+    /// The node was removed.
+    UnknownNode => "unknown_node",
+    /// The node is draining, or has been silent for too long.
+    NodeNotCandidate => "node_not_candidate",
+    /// The node belongs to another partition than the ask.
+    WrongPartition => "wrong_partition",
+    /// The node does not meet a hard condition of the ask (attribute, host or rack).
+    ConstraintViolated => "constraint_violated",
+    /// The node is claimed by another ask.
+    NodeReserved => "node_reserved",
+    /// The node has too little room.
+    NodeFull => "node_full",
+    /// Even empty, the node would be too small to claim.
+    NodeTooSmall => "node_too_small",
+    /// A queue on the path would exceed its maximum.
+    QueueLimit => "queue_limit",
+    /// The user would exceed the user limit.
+    UserLimit => "user_limit",
+    /// As many nodes are claimed as may be.
+    ReservationLimit => "reservation_limit",
+    /// The claim was fulfilled or dropped before.
+    UnknownReservation => "unknown_reservation",
+    /// The claim is another ask's or on another node.
+    ReservationMismatch => "reservation_mismatch",
+    /// The container to release has ended before.
+    UnknownContainer => "unknown_container",
+}
+
+impl fmt::Display for RejectReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}

@@ -1,0 +1,72 @@
+//! Commit requests: what a proposer asks the committer to do.
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
+
+/// A proposal: all of it is applied, or nothing.
+///
+/// The three lists are those of the seed (YARN-5139); `unreserve` names the claims that it released as
+/// reserved containers. A gang, a reservation swap and a preemption with its beneficiary are one request each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceAllocationCommitRequest {
+    /// Containers to start.
+    pub allocate: SmallVec<[AllocationProposal; 1]>,
+    /// Nodes to claim.
+    pub reserve: Vec<ReservationProposal>,
+    /// Containers to end, counted as preempted; their room can be used by `allocate`.
+    pub release: Vec<ContainerId>,
+    /// Claims to drop.
+    pub unreserve: Vec<ReservationId>,
+}
+
+/// One container to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllocationProposal {
+    /// Whose unit it is.
+    pub ask: AskId,
+    /// Where.
+    pub node: NodeId,
+    /// The claim on that node which this fulfils.
+    pub from_reservation: Option<ReservationId>,
+}
+
+/// One node to claim for one unit of an ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservationProposal {
+    /// Whose claim it is.
+    pub ask: AskId,
+    /// Which node.
+    pub node: NodeId,
+}
+
+impl ResourceAllocationCommitRequest {
+    /// A request for one container.
+    #[must_use]
+    pub fn allocate(ask: AskId, node: NodeId) -> Self {
+        let proposal = AllocationProposal { ask, node, from_reservation: None };
+        Self { allocate: [proposal].into_iter().collect(), ..Self::default() }
+    }
+
+    /// A request to claim one node.
+    #[must_use]
+    pub fn reserve(ask: AskId, node: NodeId) -> Self {
+        Self { reserve: vec![ReservationProposal { ask, node }], ..Self::default() }
+    }
+
+    /// Whether it asks for nothing at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.allocate.is_empty()
+            && self.reserve.is_empty()
+            && self.release.is_empty()
+            && self.unreserve.is_empty()
+    }
+
+    /// The asks of which it takes units in flight, one entry for each unit.
+    pub(crate) fn units(&self) -> impl Iterator<Item = AskId> {
+        let allocated = self.allocate.iter().map(|proposal| proposal.ask);
+        allocated.chain(self.reserve.iter().map(|proposal| proposal.ask))
+    }
+}

@@ -1,0 +1,81 @@
+//! Every key of the file is one that YARN knows, or an error.
+
+use std::collections::BTreeMap;
+
+use super::NotCarriedOver;
+use super::known::{self, PREFIX, Use};
+use super::property::{Setting, Settings};
+use super::tree::{Listed, queue_key};
+use crate::config::ConfigFileError;
+use crate::config::file::excerpt;
+use crate::nearest::{hint, nearest};
+
+/// Checks all keys in the order of the file and adds to `report` those without a meaning for the engine.
+pub(super) fn check(
+    settings: &Settings<'_>,
+    root: &Listed<'_>,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    let queues = root.walk().into_iter().map(|queue| (queue.path.as_str(), queue)).collect();
+    let keys = Keys { settings, queues };
+    for setting in settings.in_order() {
+        let path_and_name = setting.key.strip_prefix(PREFIX).filter(|rest| rest.starts_with("root."));
+        let becomes = match path_and_name {
+            Some(rest) => keys.of_queue(&setting, rest)?,
+            None => known::of_scheduler(setting.key).ok_or_else(|| {
+                let nearest = known::nearest_of_scheduler(setting.key);
+                settings.source().unknown_key(setting.key_offset, setting.key, nearest)
+            })?,
+        };
+        if let Use::Reported(reason) = becomes {
+            report.push(settings.not_carried_over(&setting, reason));
+        }
+    }
+    Ok(())
+}
+
+const UNLISTED: Use =
+    Use::Reported("its queue is not listed, and this engine does not create queues on demand yet");
+
+struct Keys<'p, 't> {
+    settings: &'t Settings<'p>,
+    queues: BTreeMap<&'t str, &'t Listed<'p>>,
+}
+
+impl Keys<'_, '_> {
+    /// What becomes of a queue's key; `rest` is what follows the prefix.
+    fn of_queue(&self, setting: &Setting<'_>, rest: &str) -> Result<Use, ConfigFileError> {
+        let splits: Vec<_> =
+            rest.match_indices('.').map(|(dot, _)| (&rest[..dot], &rest[dot + 1..])).collect();
+        // From the longest path: a queue may be called like a key.
+        let listed = || splits.iter().rev().filter(|(path, _)| self.queues.contains_key(path));
+        if let Some(becomes) = listed().find_map(|(_, name)| known::of_queue(name)) {
+            return Ok(becomes);
+        }
+        let (above, name) = listed().next().copied().unwrap_or(("root", rest));
+        match splits.iter().find_map(|(path, name)| Some((*path, known::of_queue(name)?))) {
+            Some((path, Use::Reported(reason))) if path.split('.').any(|name| name == "*") => {
+                Ok(Use::Reported(reason))
+            }
+            Some(_) if self.creates_queues(above)? => Ok(UNLISTED),
+            Some((path, _)) => Err(self.unlisted(setting, path)),
+            None => {
+                let nearest = known::nearest_of_queue(name).map(|name| queue_key(above, &name));
+                Err(self.settings.source().unknown_key(setting.key_offset, setting.key, nearest))
+            }
+        }
+    }
+
+    fn creates_queues(&self, path: &str) -> Result<bool, ConfigFileError> {
+        let is_on = |name| self.settings.switch(&queue_key(path, name), false);
+        Ok(is_on("auto-create-child-queue.enabled")? || is_on("auto-queue-creation-v2.enabled")?)
+    }
+
+    fn unlisted(&self, setting: &Setting<'_>, path: &str) -> ConfigFileError {
+        let parent = path.rsplit_once('.').map_or("root", |(parent, _)| parent);
+        let list = excerpt(&queue_key(parent, "queues"));
+        let hint = hint(nearest(path, self.queues.keys().copied()).as_deref());
+        let problem = format!("queue `{}` is not listed in `{list}`{hint}", excerpt(path));
+        self.settings.source().value(setting.key_offset, setting.key, problem)
+    }
+}

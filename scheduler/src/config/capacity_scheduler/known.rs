@@ -1,0 +1,244 @@
+//! The keys YARN knows (Hadoop 3.5, `capacity-scheduler.md` section 1), and what becomes of them here.
+
+use crate::nearest::nearest;
+
+/// What every key of the file starts with.
+pub(super) const PREFIX: &str = "yarn.scheduler.capacity.";
+
+/// What becomes of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It has a meaning for this engine.
+    Read,
+    /// It is reported, for this reason.
+    Reported(&'static str),
+}
+
+const READ: Use = Use::Read;
+const NOT_YET: Use = Use::Reported("not supported by this engine yet");
+const NO_CREATION: Use = Use::Reported(
+    "this engine does not create queues on demand yet; a queue without listed children is a leaf",
+);
+const NO_HEARTBEAT: Use = Use::Reported("this engine does not wait for the heartbeats of nodes to place");
+const ASYNCHRONOUS: Use = Use::Reported("this engine always schedules asynchronously");
+const OTHER_FILE: Use = Use::Reported("not a key of the capacity scheduler; yarn-site.xml is not read here");
+
+/// Keys of one queue, behind its path. A star stands for one name or more.
+const OF_QUEUES: [(Use, &[&str]); 3] = [
+    (
+        READ,
+        &[
+            "queues",
+            "capacity",
+            "maximum-capacity",
+            "user-limit-factor",
+            "ordering-policy",
+            "allow-zero-capacity-sum",
+        ],
+    ),
+    (
+        NO_CREATION,
+        &[
+            "auto-create-child-queue.enabled",
+            "auto-create-child-queue.max-queues",
+            "auto-create-child-queue.fail-on-exceeding-parent-capacity",
+            "auto-create-child-queue.management-policy",
+            "auto-queue-creation-v2.enabled",
+            "auto-queue-creation-v2.max-queues",
+            "auto-queue-creation-v2.maximum-queue-depth",
+            "auto-queue-creation-v2.queue-auto-removal.enable",
+            "auto-queue-creation-v2.template.*",
+            "auto-queue-creation-v2.parent-template.*",
+            "auto-queue-creation-v2.leaf-template.*",
+            "leaf-queue-template.*",
+        ],
+    ),
+    (
+        NOT_YET,
+        &[
+            "accessible-node-labels",
+            "accessible-node-labels.*.capacity",
+            "accessible-node-labels.*.maximum-am-resource-percent",
+            "accessible-node-labels.*.maximum-capacity",
+            "acl_administer_queue",
+            "acl_administer_reservations",
+            "acl_application_max_priority",
+            "acl_list_reservations",
+            "acl_submit_applications",
+            "acl_submit_reservations",
+            "average-capacity",
+            "default-application-lifetime",
+            "default-application-priority",
+            "default-node-label-expression",
+            "disable_preemption",
+            "instantaneous-max-capacity",
+            "intra-queue-preemption.disable_preemption",
+            "max-parallel-apps",
+            "max-resource",
+            "maximum-allocation",
+            "maximum-allocation-mb",
+            "maximum-allocation-vcores",
+            "maximum-am-resource-percent",
+            "maximum-application-lifetime",
+            "maximum-applications",
+            "min-resource",
+            "minimum-user-limit-percent",
+            "multi-node-sorting.policy",
+            "ordering-policy.exclusive-enforced-partitions",
+            "ordering-policy.fair.enable-size-based-weight",
+            "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
+            "ordering-policy.priority-utilization.underutilized-preemption.enabled",
+            "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
+            "priority",
+            "reservable",
+            "reservation-agent",
+            "reservation-enforcement-window",
+            "reservation-move-on-expiry",
+            "reservation-planner",
+            "reservation-policy",
+            "reservation-window",
+            "show-reservations-as-queues",
+            "state",
+            "user-settings.*.weight",
+        ],
+    ),
+];
+
+/// Keys of the whole scheduler, behind the prefix.
+const OF_SCHEDULER: [(Use, &[&str]); 4] = [
+    (
+        READ,
+        &[
+            "legacy-queue-mode.enabled",
+            "node-locality-delay",
+            "rack-locality-additional-delay",
+            "resource-calculator",
+            "user-limit-factor",
+        ],
+    ),
+    (
+        NO_HEARTBEAT,
+        &[
+            "per-node-heartbeat.maximum-container-assignments",
+            "per-node-heartbeat.maximum-offswitch-assignments",
+            "per-node-heartbeat.multiple-assignments-enabled",
+        ],
+    ),
+    (
+        ASYNCHRONOUS,
+        &[
+            "schedule-asynchronously.enable",
+            "schedule-asynchronously.maximum-pending-backlogs",
+            "schedule-asynchronously.maximum-threads",
+            "schedule-asynchronously.scheduling-interval-ms",
+        ],
+    ),
+    (
+        NOT_YET,
+        &[
+            "application.fail-fast",
+            "auto-queue-creation-v2.queue-expiration-time",
+            "global-queue-max-application",
+            "lazy-preemption-enabled",
+            "mapping-rule-format",
+            "mapping-rule-json",
+            "mapping-rule-json-file",
+            "max-parallel-apps",
+            "maximum-am-resource-percent",
+            "maximum-applications",
+            "minimum-user-limit-percent",
+            "multi-node-placement-enabled",
+            "multi-node-sorting.policy",
+            "multi-node-sorting.policy.*.class",
+            "multi-node-sorting.policy.*.sorting-interval.ms",
+            "multi-node-sorting.policy.names",
+            "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
+            "ordering-policy.priority-utilization.underutilized-preemption.enabled",
+            "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
+            "queue-mappings",
+            "queue-mappings-override.enable",
+            "queue.auto.refresh.monitoring-interval",
+            "rack-locality-full-reset",
+            "reservations-continue-look-all-nodes",
+            "skip-allocate-on-nodes-with-reserved-containers",
+            "user-metrics.enable",
+            "user.*.max-parallel-apps",
+            "user.max-parallel-apps",
+            "workflow-priority-mappings",
+            "workflow-priority-mappings-override.enable",
+        ],
+    ),
+];
+
+/// Keys of other files that are found in this one; Hadoop reads them all into one configuration.
+const OF_OTHER_FILES: [(Use, &[&str]); 1] = [(
+    OTHER_FILE,
+    &[
+        "hadoop.*",
+        "yarn.acl.enable",
+        "yarn.admin.acl",
+        "yarn.cluster.*",
+        "yarn.node-labels.*",
+        "yarn.nodemanager.*",
+        "yarn.resource-types",
+        "yarn.resource-types.*",
+        "yarn.resourcemanager.*",
+        "yarn.scheduler.configuration.*",
+        "yarn.scheduler.include-port-in-node-name",
+        "yarn.scheduler.maximum-allocation-mb",
+        "yarn.scheduler.maximum-allocation-vcores",
+        "yarn.scheduler.minimum-allocation-mb",
+        "yarn.scheduler.minimum-allocation-vcores",
+        "yarn.scheduler.queue-placement-rules",
+        "yarn.scheduler.queue-placement-rules.app-name",
+        "yarn.scheduler.skip.node.multiplier",
+    ],
+)];
+
+/// What becomes of a queue's key, if YARN knows it.
+pub(super) fn of_queue(name: &str) -> Option<Use> {
+    find(&OF_QUEUES, name)
+}
+
+/// The known key of a queue closest to `name`.
+pub(super) fn nearest_of_queue(name: &str) -> Option<String> {
+    nearest(name, patterns(&OF_QUEUES))
+}
+
+/// What becomes of a key that is no queue's, given whole, if YARN knows it.
+pub(super) fn of_scheduler(key: &str) -> Option<Use> {
+    match key.strip_prefix(PREFIX) {
+        Some(name) => find(&OF_SCHEDULER, name),
+        None => find(&OF_OTHER_FILES, key),
+    }
+}
+
+/// The known key closest to one that is no queue's, both given whole.
+pub(super) fn nearest_of_scheduler(key: &str) -> Option<String> {
+    if let Some(name) = key.strip_prefix(PREFIX) {
+        return nearest(name, patterns(&OF_SCHEDULER)).map(|name| format!("{PREFIX}{name}"));
+    }
+    // The prefix itself may be misspelt.
+    let name = key.splitn(4, '.').nth(3).unwrap_or("");
+    let is_known = name.starts_with("root.") || find(&OF_SCHEDULER, name).is_some();
+    let with_prefix = is_known.then(|| format!("{PREFIX}{name}"));
+    nearest(key, patterns(&OF_OTHER_FILES).chain(with_prefix.as_deref()))
+}
+
+fn patterns<'t>(table: &'t [(Use, &'t [&'t str])]) -> impl Iterator<Item = &'t str> {
+    table.iter().flat_map(|(_, patterns)| patterns.iter().copied())
+}
+
+fn find(table: &[(Use, &[&str])], name: &str) -> Option<Use> {
+    let row = table.iter().find(|(_, patterns)| patterns.iter().any(|pattern| is_of(pattern, name)));
+    row.map(|(becomes, _)| *becomes)
+}
+
+fn is_of(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((before, after)) => {
+            name.len() > before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        }
+        None => pattern == name,
+    }
+}

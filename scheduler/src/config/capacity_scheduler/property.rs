@@ -1,0 +1,133 @@
+//! Properties as Hadoop takes them: of several with one name the last one counts, unless an earlier is final.
+
+use std::collections::BTreeMap;
+
+use super::NotCarriedOver;
+use crate::config::ConfigFileError;
+use crate::config::file::Source;
+
+/// One `<property>`, trimmed, with the offsets of its texts.
+#[derive(Clone, Debug)]
+pub(super) struct Property {
+    pub(super) key: String,
+    /// `None` if the element is missing.
+    pub(super) value: Option<String>,
+    pub(super) is_final: bool,
+    pub(super) key_offset: usize,
+    pub(super) value_offset: usize,
+}
+
+/// A property with a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setting<'p> {
+    pub(super) key: &'p str,
+    pub(super) value: &'p str,
+    pub(super) key_offset: usize,
+    value_offset: usize,
+    is_final: bool,
+}
+
+impl<'p> Setting<'p> {
+    fn of(property: &'p Property) -> Option<Self> {
+        let Property { key, value, is_final, key_offset, value_offset } = property;
+        Some(Self {
+            key,
+            value: value.as_deref()?,
+            key_offset: *key_offset,
+            value_offset: *value_offset,
+            is_final: *is_final,
+        })
+    }
+}
+
+/// The properties that count, by key.
+#[derive(Debug)]
+pub(super) struct Settings<'p> {
+    source: &'p Source<'p>,
+    by_key: BTreeMap<&'p str, Setting<'p>>,
+}
+
+impl<'p> Settings<'p> {
+    /// Decides which properties count; the others are added to `report`.
+    pub(super) fn new(
+        source: &'p Source<'p>,
+        properties: &'p [Property],
+        report: &mut Vec<NotCarriedOver>,
+    ) -> Self {
+        let mut settings = Self { source, by_key: BTreeMap::new() };
+        for property in properties {
+            let Some(setting) = Setting::of(property) else {
+                report.push(NotCarriedOver {
+                    key: property.key.clone(),
+                    value: String::new(),
+                    reason: "it has no <value>, so Hadoop ignores it".to_owned(),
+                    line: source.line(property.key_offset),
+                });
+                continue;
+            };
+            let (winner, loser) = match settings.get(setting.key) {
+                Some(earlier) if earlier.is_final => (earlier, Some(setting)),
+                earlier => (setting, earlier),
+            };
+            if let Some(loser) = loser {
+                let line = source.line(winner.key_offset);
+                let why = if winner.is_final { ", which is final" } else { "" };
+                report.push(settings.not_carried_over(&loser, format!("overridden by line {line}{why}")));
+            }
+            settings.by_key.insert(winner.key, winner);
+        }
+        settings
+    }
+
+    pub(super) fn source(&self) -> &'p Source<'p> {
+        self.source
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<Setting<'p>> {
+        self.by_key.get(key).copied()
+    }
+
+    /// All of them in the order of the file.
+    pub(super) fn in_order(&self) -> Vec<Setting<'p>> {
+        let mut settings: Vec<_> = self.by_key.values().copied().collect();
+        settings.sort_by_key(|setting| setting.key_offset);
+        settings
+    }
+
+    /// An entry of the report for a setting that does not count, or not as it is written.
+    pub(super) fn not_carried_over(
+        &self,
+        setting: &Setting<'_>,
+        reason: impl Into<String>,
+    ) -> NotCarriedOver {
+        NotCarriedOver {
+            key: setting.key.to_owned(),
+            value: setting.value.to_owned(),
+            reason: reason.into(),
+            line: self.source.line(setting.key_offset),
+        }
+    }
+
+    /// The error that the value is not one.
+    pub(super) fn refused(&self, setting: &Setting<'_>, problem: impl Into<String>) -> ConfigFileError {
+        self.source.value(setting.value_offset, setting.key, problem)
+    }
+
+    /// The value of a key that has a meaning here, which must be written out.
+    pub(super) fn value<'v>(&self, setting: &Setting<'v>) -> Result<&'v str, ConfigFileError> {
+        if setting.value.contains("${") {
+            return Err(self.refused(setting, "variables are not expanded, write the value itself"));
+        }
+        Ok(setting.value)
+    }
+
+    /// `true` or `false`, in any case; `default` without the key.
+    pub(super) fn switch(&self, key: &str, default: bool) -> Result<bool, ConfigFileError> {
+        let Some(setting) = self.get(key) else { return Ok(default) };
+        match self.value(&setting)?.to_ascii_lowercase().as_str() {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(self.refused(&setting, "expected true or false")),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What is said about files that YARN, or this engine, would refuse.
+
+use super::tests::{file, import};
+use super::*;
+
+#[track_caller]
+fn refused(text: &str, message: &str) {
+    assert_eq!(import(text).expect_err(text).to_string(), format!("cs.xml:{message}"), "{text}");
+}
+
+#[track_caller]
+fn refused_with(properties: &[(&str, &str)], message: &str) {
+    refused(&file(properties), message);
+}
+
+const ONE_LEAF: [(&str, &str); 2] = [("root.queues", "a"), ("root.a.capacity", "100")];
+
+#[test]
+fn children_that_do_not_sum_to_100_percent_are_refused() {
+    let two = |a, b| [("root.queues", "a,b"), ("root.a.capacity", a), ("root.b.capacity", b)];
+    let place = "2:17: queue `root`: the capacities below it";
+    refused_with(&two("60", "50"), &format!("{place} sum to 110 %, YARN demands 100 %"));
+    refused_with(&two("60", "39.98"), &format!("{place} sum to 99.98 %, YARN demands 100 %"));
+    refused_with(
+        &two("0", "0"),
+        &format!("{place} sum to 0 %, YARN demands 100 %, or allow-zero-capacity-sum"),
+    );
+    assert!(import(&file(&two("60", "39.99"))).is_ok(), "0.01 % is tolerated");
+    assert!(import(&file(&two("60", "40.01"))).is_ok(), "0.01 % is tolerated");
+    let mut zero = two("0", "0").to_vec();
+    zero.push(("root.allow-zero-capacity-sum", "true"));
+    assert!(import(&file(&zero)).is_ok());
+    let mut mixed = two("60", "1w").to_vec();
+    refused_with(
+        &mixed,
+        &format!(
+            "{place} mix percentages, weights and amounts; YARN allows that only with \
+             `yarn.scheduler.capacity.legacy-queue-mode.enabled` = false"
+        ),
+    );
+    mixed.push(("legacy-queue-mode.enabled", "False"));
+    assert!(import(&file(&mixed)).is_ok());
+    refused_with(&two("0w", "1w"), "2:17: queue `root`: a weight below it is 0; it must be above 0");
+}
+
+#[test]
+fn an_unknown_key_names_its_neighbour() {
+    let unknown = |key: &str, message: &str| {
+        refused_with(&[ONE_LEAF[0], ONE_LEAF[1], (key, "1")], &format!("4:17: {message}"));
+    };
+    let prefix = known::PREFIX;
+    unknown(
+        "root.a.capcity",
+        &format!("unknown key `{prefix}root.a.capcity`; did you mean `{prefix}root.a.capacity`?"),
+    );
+    unknown(
+        "node-locality-dely",
+        &format!("unknown key `{prefix}node-locality-dely`; did you mean `{prefix}node-locality-delay`?"),
+    );
+    unknown(
+        "yarn.schedular.capacity.root.a.state",
+        "unknown key `yarn.schedular.capacity.root.a.state`; \
+         did you mean `yarn.scheduler.capacity.root.a.state`?",
+    );
+    unknown("root.a.xyz", &format!("unknown key `{prefix}root.a.xyz`"));
+    unknown(
+        "root.aa.capacity",
+        &format!(
+            "{prefix}root.aa.capacity: queue `root.aa` is not listed in `{prefix}root.queues`; \
+             did you mean `root.a`?"
+        ),
+    );
+    unknown(
+        "root.*.capacity",
+        &format!(
+            "{prefix}root.*.capacity: queue `root.*` is not listed in `{prefix}root.queues`; \
+             did you mean `root.a`?"
+        ),
+    );
+    refused_with(
+        &[("root.quues", "a")],
+        &format!("2:17: unknown key `{prefix}root.quues`; did you mean `{prefix}root.queues`?"),
+    );
+}
+
+#[test]
+fn lists_of_queues_that_make_no_tree_are_refused() {
+    refused("<configuration/>", "1:1: queue `root`: needs at least one queue below it");
+    refused_with(&[("root.queues", "a,b,a")], "2:17: queue `root.a`: is listed twice");
+    refused_with(
+        &[("root.queues", "a,b"), ("root.a.capacity", "100")],
+        "2:17: queue `root.b`: is listed, but there is no `yarn.scheduler.capacity.root.b.capacity`",
+    );
+    refused_with(
+        &[ONE_LEAF[0], ONE_LEAF[1], ("root.a.queues", "a")],
+        "4:17: queue `root.a.a`: `root.a` lists itself: there is no `yarn.scheduler.capacity.root.a.a.capacity`",
+    );
+    refused_with(
+        &[("root.queues", "root.a")],
+        "2:66: yarn.scheduler.capacity.root.queues: `root.a` has a dot; \
+         below a queue its children's short names are listed",
+    );
+    let key = |depth: usize| format!("root{}.queues", ".a".repeat(depth));
+    let keys: Vec<_> = (0..70).map(key).collect();
+    let deep: Vec<_> = keys.iter().map(|key| (key.as_str(), "a")).collect();
+    let error = import(&file(&deep)).unwrap_err().to_string();
+    assert!(error.ends_with(": a path has at most 64 names"), "{error}");
+}
+
+#[test]
+fn values_that_are_none_are_refused_where_they_are() {
+    let refused_value = |key: &str, value: &str, message: &str| {
+        let property = (key, value);
+        let rest = ONE_LEAF.iter().copied().filter(|(other, _)| *other != key);
+        let column = 17 + known::PREFIX.len() + key.len() + "</name><value>".len();
+        refused_with(
+            &[property].into_iter().chain(rest).collect::<Vec<_>>(),
+            &format!("2:{column}: {}{key}: {message}", known::PREFIX),
+        );
+    };
+    refused_value("root.a.capacity", "much", "`much` is not a plain number from 0 to 100");
+    refused_value("root.a.capacity", "-5", "`-5` is negative, expected a plain number from 0 to 100");
+    refused_value("root.a.capacity", "100.5", "`100.5` is not a plain number from 0 to 100");
+    refused_value("root.a.capacity", "-1w", "`-1` is negative, expected a plain number from 0 to 10000");
+    refused_value("root.a.capacity", "${x}", "variables are not expanded, write the value itself");
+    refused_value("root.a.capacity", "[memory=-1]", "`-1` is negative");
+    refused_value("root.a.maximum-capacity", "99", "99 % is below the queue's capacity");
+    refused_value("root.a.maximum-capacity", "2w", "a maximum is a percentage or amounts, not a weight");
+    refused_value(
+        "root.a.user-limit-factor",
+        "-2",
+        "`-2` is negative, expected a plain number from 0 to 1000000",
+    );
+    refused_value("root.a.user-limit-factor", "0", "must be above 0, or -1 for no limit");
+    refused_value("root.a.ordering-policy", "fare", "`fare` is none of fifo, fair; did you mean `fair`?");
+    refused_value("root.ordering-policy", "fifo", "`fifo` is none of utilization, priority-utilization");
+    refused_value("root.allow-zero-capacity-sum", "perhaps", "expected true or false");
+    refused_value("node-locality-delay", "4.5", "`4.5` is no whole number from 0, nor -1");
+}

@@ -1,0 +1,207 @@
+//! What an engine is told at its start: resource types, queues and policies.
+
+#[cfg(feature = "import")]
+pub mod capacity_scheduler;
+#[cfg(any(feature = "toml", feature = "import"))]
+mod file;
+mod queue;
+mod share;
+#[cfg(feature = "toml")]
+pub mod toml;
+mod validate;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+#[cfg(any(feature = "toml", feature = "import"))]
+pub use file::{ConfigFileError, ConfigFileProblem};
+pub use queue::{ApplicationOrdering, Capacity, Maximum, QueueConfig, QueueUpdate};
+pub use share::{Factor, ParseDecimalError, Percent};
+pub(crate) use validate::{check_own_limits, check_siblings};
+
+use crate::place::NodeOrderKind;
+use crate::resource::{ResourceError, ResourceTypes};
+
+/// Everything that decides how an engine schedules. It is the first record of every log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EngineConfig {
+    /// The resource types that are counted.
+    pub resources: ResourceTypes,
+    /// Partitions beside the default one, by name (YARN's node labels).
+    pub partitions: Vec<String>,
+    /// The queue tree; its root must be named `root`.
+    pub root: QueueConfig,
+    /// Which of the nodes that fit an ordinary ask gets.
+    pub node_order: NodeOrderKind,
+    /// When an ask that fits nowhere may claim a node.
+    pub reservations: ReservationPolicy,
+    /// How long an ask waits for the hosts it names.
+    pub locality_delay: LocalityDelay,
+    /// When a silent node stops being a candidate; `None` if nodes do not heartbeat.
+    pub heartbeat: Option<HeartbeatPolicy>,
+    /// Sizes of batches, queues and sets.
+    pub limits: EngineLimits,
+}
+
+impl EngineConfig {
+    /// The given resource types and queues, and for everything else what most clusters want: spread order,
+    /// reservations after two seconds, half a second of locality delay for the rack and half for the rest,
+    /// no heartbeats.
+    #[must_use]
+    pub fn new(resources: ResourceTypes, root: QueueConfig) -> Self {
+        Self {
+            resources,
+            partitions: Vec::new(),
+            root,
+            node_order: NodeOrderKind::Spread,
+            reservations: ReservationPolicy::default(),
+            locality_delay: LocalityDelay::default(),
+            heartbeat: None,
+            limits: EngineLimits::default(),
+        }
+    }
+
+    /// Checks the whole configuration.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the queue it is wrong at.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        validate::check(self)
+    }
+}
+
+/// Reservations: a claim on a node for an ask that no node of its partition can hold now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservationPolicy {
+    /// How long an ask must have been pending before it may reserve; `None` turns reservations off.
+    pub delay_ms: Option<u64>,
+    /// After this long a reservation is dropped, so that no node is held for ever (YUNIKORN-3092).
+    pub age_limit_ms: u64,
+    /// At most this part of a partition's nodes is reserved at a time (at least one node).
+    pub nodes: Percent,
+}
+
+impl Default for ReservationPolicy {
+    fn default() -> Self {
+        Self { delay_ms: Some(2_000), age_limit_ms: 3_600_000, nodes: Percent::whole(10) }
+    }
+}
+
+/// How long an ask that names hosts waits for them before its rack, then any node, will do.
+///
+/// Counted in distinct nodes that had room for the ask and were not what it named, or in time; never in
+/// attempts, which pass faster the more proposers there are (`capacity-scheduler.md` 2.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LocalityDelay {
+    /// Distinct nodes offered: `rack` of them until the rack will do, `any` until any node will; no more
+    /// than the partition has beside those named. In a cluster that stays nearly full this can be long.
+    Nodes {
+        /// Nodes offered before a rack-mate is accepted.
+        rack: u32,
+        /// Nodes offered before any node is accepted.
+        any: u32,
+    },
+    /// Milliseconds since the ask became pending.
+    Time {
+        /// Time before a rack-mate is accepted.
+        rack_ms: u64,
+        /// Time before any node is accepted.
+        any_ms: u64,
+    },
+}
+
+impl Default for LocalityDelay {
+    fn default() -> Self {
+        Self::Time { rack_ms: 500, any_ms: 1_000 }
+    }
+}
+
+/// When a node that stopped heartbeating stops being a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeartbeatPolicy {
+    /// How often nodes report.
+    pub interval_ms: u64,
+    /// A node is stale after this many intervals of silence.
+    pub missed_max: u32,
+}
+
+impl HeartbeatPolicy {
+    pub(crate) fn silence_max_ms(&self) -> u64 {
+        self.interval_ms.saturating_mul(u64::from(self.missed_max))
+    }
+
+    /// From when on a node that was last heard of at `heard_ms` has been silent for too long.
+    pub(crate) fn silent_from_ms(&self, heard_ms: u64) -> u64 {
+        heard_ms.saturating_add(self.silence_max_ms()).saturating_add(1)
+    }
+}
+
+/// Sizes inside the engine. The defaults are right for clusters of 10 to 1,000,000 nodes; models and tests
+/// take smaller ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineLimits {
+    /// A pass ends after this many commit requests (B).
+    pub batch_requests: usize,
+    /// A pass ends after visiting this many nodes (V).
+    pub pass_visits: usize,
+    /// A group commit ends after this many requests and events (G).
+    pub group_requests: usize,
+    /// How many messages may wait for the committer before callers and proposers are held back.
+    pub inbox: usize,
+    /// At most this many containers per leaf queue and pass, so that small leaves are not overshot.
+    pub leaf_quantum: u32,
+    /// A partition below this many nodes is one placement set and gets the exact policy.
+    pub single_set_nodes: usize,
+    /// How many nodes a placement set has where there are several.
+    pub set_nodes: usize,
+}
+
+impl Default for EngineLimits {
+    fn default() -> Self {
+        Self {
+            batch_requests: 256,
+            pass_visits: 65_536,
+            group_requests: 1_024,
+            inbox: 1_024,
+            leaf_quantum: 64,
+            single_set_nodes: 1_000,
+            set_nodes: 640,
+        }
+    }
+}
+
+/// Why a configuration was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Something about one queue.
+    #[error("queue `{path}`: {problem}")]
+    Queue {
+        /// The queue's full path.
+        path: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A queue that does not exist.
+    #[error("unknown queue `{path}`{}", crate::nearest::hint(.nearest.as_deref()))]
+    UnknownQueue {
+        /// The path given.
+        path: String,
+        /// The known path closest to it.
+        nearest: Option<String>,
+    },
+    /// A value outside its range.
+    #[error("{key}: {problem}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// A resource type or amount.
+    #[error(transparent)]
+    Resource(#[from] ResourceError),
+    /// The engine was shut down before it could take the change.
+    #[error("the engine is shut down")]
+    Closed,
+}

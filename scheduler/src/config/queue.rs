@@ -1,0 +1,136 @@
+//! The queue tree as it is configured.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Factor, Percent};
+use crate::resource::Resources;
+
+/// What a queue is guaranteed of what its parent is guaranteed, in each partition.
+///
+/// Among the children of one parent, absolute amounts are taken out first, percentages apply to what those
+/// leave over, and weights share the rest (`capacity-scheduler.md` section 6, case 23).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Capacity {
+    /// A percentage; those of siblings sum to at most 100.
+    Percent(Percent),
+    /// These amounts; where siblings' amounts exceed what the parent has, all shrink alike.
+    Absolute(Resources),
+    /// A share of what other siblings leave over, in proportion to the weights.
+    Weight(Factor),
+}
+
+/// What a queue may use at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Maximum {
+    /// A percentage of the parent's maximum.
+    Percent(Percent),
+    /// These amounts; `None` stands for a type without a limit of its own.
+    Absolute([Option<i64>; crate::resource::RESOURCE_TYPES_MAX]),
+}
+
+/// In which order a leaf serves its applications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ApplicationOrdering {
+    /// Higher priority first, then the one submitted first.
+    #[default]
+    Fifo,
+    /// Smallest dominant share of the partition first, then higher priority, then the one submitted first.
+    Fair,
+}
+
+/// One queue. With children it is a parent and distributes; without it is a leaf and takes applications.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueConfig {
+    /// Short name, without dots.
+    pub name: String,
+    /// Guaranteed capacity. The root's is ignored: it has the whole cluster.
+    pub capacity: Capacity,
+    /// Maximum capacity. The root's is ignored.
+    pub maximum: Maximum,
+    /// Order of applications; leaves only.
+    pub ordering: ApplicationOrdering,
+    /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
+    /// which the leaf is guaranteed nothing a user may have what the leaf may have.
+    pub user_limit_factor: Option<Factor>,
+    /// The queues below.
+    pub children: Vec<QueueConfig>,
+}
+
+impl QueueConfig {
+    /// The root with these queues below it.
+    #[must_use]
+    pub fn root(children: impl IntoIterator<Item = QueueConfig>) -> Self {
+        Self::leaf("root", Capacity::Percent(Percent::ALL)).with_children(children)
+    }
+
+    /// A root with the single leaf `root.default`, which may use everything.
+    #[must_use]
+    pub fn single_leaf() -> Self {
+        Self::root([Self::leaf("default", Capacity::Percent(Percent::ALL))])
+    }
+
+    /// A leaf with this guarantee, no maximum below its parent's, first-in-first-out order, and a user limit
+    /// of its guarantee.
+    #[must_use]
+    pub fn leaf(name: impl Into<String>, capacity: Capacity) -> Self {
+        Self {
+            name: name.into(),
+            capacity,
+            maximum: Maximum::Percent(Percent::ALL),
+            ordering: ApplicationOrdering::Fifo,
+            user_limit_factor: Some(Factor::ONE),
+            children: Vec::new(),
+        }
+    }
+
+    /// The same queue with these children.
+    #[must_use]
+    pub fn with_children(mut self, children: impl IntoIterator<Item = QueueConfig>) -> Self {
+        self.children.extend(children);
+        self
+    }
+
+    /// The same queue with this maximum.
+    #[must_use]
+    pub fn with_maximum(mut self, maximum: Maximum) -> Self {
+        self.maximum = maximum;
+        self
+    }
+
+    /// The same queue with this order of applications.
+    #[must_use]
+    pub fn with_ordering(mut self, ordering: ApplicationOrdering) -> Self {
+        self.ordering = ordering;
+        self
+    }
+
+    /// The same queue with this user limit factor.
+    #[must_use]
+    pub fn with_user_limit_factor(mut self, factor: Option<Factor>) -> Self {
+        self.user_limit_factor = factor;
+        self
+    }
+}
+
+impl Maximum {
+    /// A maximum in absolute amounts of the first types; further types have no limit of their own.
+    #[must_use]
+    pub fn absolute(amounts: &[i64]) -> Self {
+        let mut all = [None; crate::resource::RESOURCE_TYPES_MAX];
+        for (slot, amount) in all.iter_mut().zip(amounts) {
+            *slot = Some(*amount);
+        }
+        Self::Absolute(all)
+    }
+}
+
+/// A change of one queue's limits while the engine runs; `None` leaves a limit as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueUpdate {
+    /// New guarantee.
+    pub capacity: Option<Capacity>,
+    /// New maximum.
+    pub maximum: Option<Maximum>,
+    /// New user limit factor (`Some(None)`: up to the leaf's maximum).
+    pub user_limit_factor: Option<Option<Factor>>,
+}

@@ -1,0 +1,372 @@
+//! Handles: how callers talk to an engine.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::shared::{Closed, Message, Shared};
+use super::stream::EventStream;
+use crate::change::{ApplicationSpec, AskSpec, Change, NodeSpec};
+use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
+use crate::config::{ConfigError, EngineConfig, QueueUpdate};
+use crate::facts::{ApplicationEnd, ContainerOnNode, EndCause, NodeAttributes, NodeState};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
+use crate::nearest::{hint, nearest};
+use crate::resource::{DEVICE_MILLI, DEVICES_MAX, ResourceError, Resources};
+use crate::sync::{Ordering, Ticket};
+use crate::view::View;
+
+/// Why something could not be submitted. What was given is as if it had never been.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SubmitError {
+    /// The engine is shut down.
+    #[error("the engine is shut down")]
+    Closed,
+    /// A node with this name is registered.
+    #[error("a node named `{name}` is registered already")]
+    DuplicateNode {
+        /// The name.
+        name: String,
+    },
+    /// No queue has this path.
+    #[error("unknown queue `{path}`{}", hint(.nearest.as_deref()))]
+    UnknownQueue {
+        /// The path given.
+        path: String,
+        /// The known path closest to it.
+        nearest: Option<String>,
+    },
+    /// The queue has queues below it.
+    #[error("queue `{path}` is not a leaf; applications go to leaf queues")]
+    NotALeaf {
+        /// Its path.
+        path: String,
+    },
+    /// No partition has this name.
+    #[error("unknown partition `{name}`{}", hint(.nearest.as_deref()))]
+    UnknownPartition {
+        /// The name given.
+        name: String,
+        /// The known name closest to it.
+        nearest: Option<String>,
+    },
+    /// A resource type or an amount.
+    #[error(transparent)]
+    Resource(#[from] ResourceError),
+    /// More devices than a node can have, a share above a whole device, or none.
+    #[error("{count} devices of {milli} milli each are not possible")]
+    Devices {
+        /// How many.
+        count: u8,
+        /// Thousandths of each.
+        milli: u16,
+    },
+    /// An ask for no containers.
+    #[error("an ask is for at least one container")]
+    NothingAsked,
+}
+
+impl From<Closed> for SubmitError {
+    fn from(_: Closed) -> Self {
+        Self::Closed
+    }
+}
+
+/// Submits things to an engine and looks things up. Clones talk to the same engine.
+///
+/// Everything is checked as far as it can be without the state; the rest is answered through the
+/// application's [`EventStream`]. In parallel mode a call waits when the engine cannot keep up.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// What the engine was started with.
+    #[must_use]
+    pub fn config(&self) -> &EngineConfig {
+        &self.shared.config
+    }
+
+    /// A vector from named amounts; types not named are zero.
+    ///
+    /// # Errors
+    /// For a name the engine does not count, and an amount out of range.
+    pub fn resources(&self, amounts: &[(&str, i64)]) -> Result<Resources, ResourceError> {
+        self.shared.config.resources.resources(amounts)
+    }
+
+    /// A stream for the events of applications that will be submitted with it, holding up to `capacity`.
+    #[must_use]
+    pub fn event_stream(&self, capacity: usize) -> EventStream {
+        EventStream::new(capacity)
+    }
+
+    /// The registered node with this name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.shared.names.nodes.get(name)
+    }
+
+    /// The number of the rack with this name, whether or not a node is on it yet.
+    #[must_use]
+    pub fn rack(&self, name: &str) -> RackId {
+        let names = &self.shared.names;
+        let next = || RackId(names.racks_known.fetch_add(1, Ordering::Relaxed) as u32);
+        names.racks.get_or_insert_with(name, next).0
+    }
+
+    /// The queue with this full path.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest one.
+    pub fn queue(&self, path: &str) -> Result<QueueId, SubmitError> {
+        let names = &self.shared.names.queues;
+        names.get(path).ok_or_else(|| SubmitError::UnknownQueue {
+            path: path.to_owned(),
+            nearest: nearest(path, names.names().iter().map(|name| &**name)),
+        })
+    }
+
+    /// The partition with this name; the empty name is the default partition's.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest one.
+    pub fn partition(&self, name: &str) -> Result<PartitionId, SubmitError> {
+        let names = &self.shared.config.partitions;
+        if name.is_empty() {
+            return Ok(PartitionId::DEFAULT);
+        }
+        let place = names.iter().position(|known| known == name);
+        place.map(|place| PartitionId(place as u32 + 1)).ok_or_else(|| SubmitError::UnknownPartition {
+            name: name.to_owned(),
+            nearest: nearest(name, names.iter().map(String::as_str)),
+        })
+    }
+
+    /// Registers a node.
+    ///
+    /// # Errors
+    /// When a node of that name is registered, or its amounts are not possible.
+    pub fn add_node(&self, mut spec: NodeSpec) -> Result<NodeId, SubmitError> {
+        let types = &self.shared.config.resources;
+        if usize::from(spec.devices) > DEVICES_MAX {
+            return Err(SubmitError::Devices { count: spec.devices, milli: DEVICE_MILLI });
+        }
+        let milli = spec.devices_milli();
+        types.count_devices(&mut spec.capacity, milli)?;
+        types.check(&spec.capacity)?;
+        self.check_partition(spec.partition)?;
+        let rack = self.rack(&spec.rack);
+        let names = &self.shared.names.nodes;
+        let (node, is_new) = names.get_or_insert_with(&spec.name, || self.shared.ids.nodes.lock().take());
+        if !is_new {
+            return Err(SubmitError::DuplicateNode { name: spec.name });
+        }
+        self.send(Change::NodeAdded { node, rack, spec })?;
+        Ok(node)
+    }
+
+    /// Gives a node another capacity and other attributes. Its devices stay.
+    ///
+    /// # Errors
+    /// When the amounts are not possible.
+    pub fn update_node(
+        &self,
+        node: NodeId,
+        capacity: Resources,
+        attributes: NodeAttributes,
+    ) -> Result<(), SubmitError> {
+        self.shared.config.resources.check(&capacity)?;
+        self.send(Change::NodeUpdated { node, capacity, attributes })
+    }
+
+    /// Lets a node take no new containers.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn drain_node(&self, node: NodeId) -> Result<(), SubmitError> {
+        self.send(Change::NodeStateSet { node, state: NodeState::Draining })
+    }
+
+    /// Ends draining.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn activate_node(&self, node: NodeId) -> Result<(), SubmitError> {
+        self.send(Change::NodeStateSet { node, state: NodeState::Active })
+    }
+
+    /// Takes a node out; its containers end as lost.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn remove_node(&self, node: NodeId) -> Result<(), SubmitError> {
+        self.send(Change::NodeRemoved { node })
+    }
+
+    /// Reports that nodes are alive.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn heartbeat(&self, nodes: &[NodeId]) -> Result<(), SubmitError> {
+        self.send(Change::Heartbeats { nodes: nodes.to_vec() })
+    }
+
+    /// Submits an application; what happens to it will come through `events`.
+    ///
+    /// # Errors
+    /// When the queue is not known or not a leaf.
+    pub fn submit_application(
+        &self,
+        spec: ApplicationSpec,
+        events: &EventStream,
+    ) -> Result<ApplicationId, SubmitError> {
+        let leaf = self.queue(&spec.queue)?;
+        if !self.shared.is_leaf(leaf) {
+            return Err(SubmitError::NotALeaf { path: spec.queue });
+        }
+        let application = self.shared.ids.applications.lock().take();
+        let change = Change::ApplicationSubmitted { application, leaf, spec };
+        self.shared.send(Message::Application { change, stream: Arc::clone(events.core()) })?;
+        Ok(application)
+    }
+
+    /// Ends an application: its asks are cancelled and its containers end.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn end_application(
+        &self,
+        application: ApplicationId,
+        end: ApplicationEnd,
+    ) -> Result<(), SubmitError> {
+        self.send(Change::ApplicationEnded { application, end })
+    }
+
+    /// Asks for containers.
+    ///
+    /// # Errors
+    /// When the ask is not possible in itself.
+    pub fn submit_ask(&self, application: ApplicationId, mut spec: AskSpec) -> Result<AskId, SubmitError> {
+        self.check_ask(&mut spec)?;
+        let ask = self.shared.ids.asks.lock().take();
+        self.send(Change::AskSubmitted { ask, application, spec })?;
+        Ok(ask)
+    }
+
+    /// Takes back up to `units` of what an ask still has outstanding.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn cancel_ask(&self, ask: AskId, units: u32) -> Result<(), SubmitError> {
+        self.send(Change::AskCancelled { ask, units })
+    }
+
+    /// Reports that a container has finished by itself.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn complete_container(&self, container: ContainerId) -> Result<(), SubmitError> {
+        self.send(Change::ContainerEnded { container, cause: EndCause::Completed })
+    }
+
+    /// Gives a container back.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn release_container(&self, container: ContainerId) -> Result<(), SubmitError> {
+        self.send(Change::ContainerEnded { container, cause: EndCause::Released })
+    }
+
+    /// Changes a queue's limits; the ticket says whether they were valid and with which change they hold.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn update_queue(
+        &self,
+        queue: QueueId,
+        update: QueueUpdate,
+    ) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
+        let (answer, ticket) = Ticket::new();
+        self.shared.send(Message::QueueUpdate { queue, update, answer })?;
+        Ok(ticket)
+    }
+
+    /// Hands in a commit request made elsewhere; the ticket will hold the verdict.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn commit(
+        &self,
+        request: ResourceAllocationCommitRequest,
+    ) -> Result<Ticket<CommitOutcome>, SubmitError> {
+        let (answer, ticket) = Ticket::new();
+        self.shared.send(Message::Request { request, answer })?;
+        Ok(ticket)
+    }
+
+    /// Says that the clock has been moved.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn tick(&self) -> Result<(), SubmitError> {
+        Ok(self.shared.send(Message::Tick)?)
+    }
+
+    /// Looks at the state. The engine stands still meanwhile, so look quickly, and call nothing of this
+    /// engine from inside.
+    pub fn read<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
+        let state = self.shared.state.read();
+        look(&View::new(&state))
+    }
+
+    /// Lets a lagging stream go on: returns what the applications have running, as of the change that comes
+    /// with it. Events up to that change will not be repeated.
+    #[must_use]
+    pub fn resync(
+        &self,
+        events: &EventStream,
+        applications: &[ApplicationId],
+    ) -> (CommitSeq, Vec<(ApplicationId, Vec<ContainerOnNode>)>) {
+        let state = self.shared.state.read();
+        let view = View::new(&state);
+        let running = applications
+            .iter()
+            .filter_map(|id| Some((*id, view.application(*id)?.containers().collect())))
+            .collect();
+        let known = view.seq();
+        events.restart(known);
+        (known, running)
+    }
+
+    fn check_ask(&self, spec: &mut AskSpec) -> Result<(), SubmitError> {
+        let types = &self.shared.config.resources;
+        if spec.count == 0 {
+            return Err(SubmitError::NothingAsked);
+        }
+        if let Some(need) = spec.devices.filter(|need| !need.is_valid()) {
+            return Err(SubmitError::Devices { count: need.count, milli: need.milli });
+        }
+        let milli = spec.devices_milli();
+        types.count_devices(&mut spec.size, milli)?;
+        types.check(&spec.size)?;
+        self.check_partition(spec.partition)
+    }
+
+    fn check_partition(&self, partition: PartitionId) -> Result<(), SubmitError> {
+        if partition.index() <= self.shared.config.partitions.len() {
+            return Ok(());
+        }
+        Err(SubmitError::UnknownPartition { name: partition.to_string(), nearest: None })
+    }
+
+    fn send(&self, change: Change) -> Result<(), SubmitError> {
+        Ok(self.shared.send(Message::Change(change))?)
+    }
+}

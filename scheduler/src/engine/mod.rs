@@ -1,0 +1,196 @@
+//! The engine: one public value that owns the state and, in parallel mode, the threads.
+
+mod group;
+mod handle;
+mod parallel;
+mod serial;
+mod shared;
+mod stream;
+
+use std::io;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub use handle::{Handle, SubmitError};
+pub use stream::{EventStream, Lagging};
+
+use crate::audit::AuditReport;
+use crate::clock::Clock;
+use crate::config::{ConfigError, EngineConfig};
+use crate::facts::StateDigest;
+use crate::log::LogSink;
+use crate::state::State;
+use crate::stats::EngineStats;
+use crate::sync::{Mutex, channel};
+use crate::view::View;
+use group::GroupCommitter;
+use parallel::Threads;
+use serial::SerialDriver;
+use shared::Shared;
+
+/// Who does the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The thread that calls [`Engine::run_until_quiet`]. No threads are started, and equal input gives an
+    /// equal log.
+    Serial,
+    /// One committing thread and this many proposing ones, started by [`Engine::start`] and ended by
+    /// [`Engine::shutdown`].
+    Parallel {
+        /// How many threads propose; at least 1.
+        proposers: usize,
+    },
+}
+
+/// Why an engine could not start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The configuration is not valid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The system gave no thread.
+    #[error("starting a thread: {0}")]
+    Thread(#[from] io::Error),
+    /// Parallel mode without proposers.
+    #[error("parallel mode needs at least one proposer")]
+    NoProposers,
+}
+
+/// A scheduler. Any number of them live in one process without knowing of each other.
+#[derive(Debug)]
+pub struct Engine {
+    shared: Arc<Shared>,
+    driver: Mutex<Driver>,
+}
+
+enum Driver {
+    Serial(Box<SerialDriver>),
+    Parallel(Threads),
+}
+
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Serial(_) => "Serial",
+            Self::Parallel(_) => "Parallel",
+        })
+    }
+}
+
+impl Engine {
+    /// Starts an engine. Its log, if anybody wants it, goes to `sink`.
+    ///
+    /// # Errors
+    /// When the configuration is not valid, or threads cannot be had.
+    pub fn start(
+        mut config: EngineConfig,
+        mode: Mode,
+        clock: Arc<dyn Clock>,
+        sink: Option<Box<dyn LogSink>>,
+    ) -> Result<Self, StartError> {
+        config.validate()?;
+        let (inbox_capacity, leaf_quantum) = match mode {
+            Mode::Serial => {
+                // One set gives the exact policy, whatever the number of nodes.
+                config.limits.single_set_nodes = u32::MAX as usize;
+                (None, u32::MAX)
+            }
+            Mode::Parallel { proposers: 0 } => return Err(StartError::NoProposers),
+            Mode::Parallel { .. } => (Some(config.limits.inbox), config.limits.leaf_quantum),
+        };
+        let config = Arc::new(config);
+        let (outbox, inbox) = channel(inbox_capacity);
+        let state = State::new(Arc::clone(&config));
+        let shared = Arc::new(Shared::new(config, state, outbox, leaf_quantum));
+        let mut committer = GroupCommitter::new(Arc::clone(&shared), clock, inbox, sink);
+        committer.commit_group(None);
+        let driver = match mode {
+            Mode::Serial => Driver::Serial(Box::new(SerialDriver::new(Arc::clone(&shared), committer))),
+            Mode::Parallel { proposers } => Driver::Parallel(Threads::start(&shared, committer, proposers)?),
+        };
+        Ok(Self { shared, driver: Mutex::new(driver) })
+    }
+
+    /// A handle to submit things with. Handles are cheap and can be used from any thread.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::new(Arc::clone(&self.shared))
+    }
+
+    /// In serial mode does all the work there is at the present time; in parallel mode waits until it is
+    /// done: nothing in flight, queued, or to wake.
+    pub fn run_until_quiet(&self) {
+        if let Driver::Serial(driver) = &mut *self.driver.lock() {
+            driver.run_until_quiet();
+            return;
+        }
+        self.shared.wait_until_quiet();
+    }
+
+    /// When a timer is next due: the time to move a virtual clock to if nothing else happens before.
+    #[must_use]
+    pub fn next_timer_ms(&self) -> Option<u64> {
+        self.shared.state.read().timers.next_ms()
+    }
+
+    /// Looks at the state. The engine stands still meanwhile, so look quickly.
+    pub fn read<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
+        let state = self.shared.state.read();
+        look(&View::new(&state))
+    }
+
+    /// Checks the invariants on the whole state.
+    #[must_use]
+    pub fn audit(&self) -> AuditReport {
+        let state = self.shared.state.read();
+        let mut report = state.audit();
+        // While the guard is held no set can become wanted, so nothing can be put in flight from here on.
+        if !self.shared.leases.any_wanted() && self.shared.leases.all_home() {
+            state.audit_nothing_in_flight(&mut report);
+        }
+        report.check_sets(&state, &self.shared.leases);
+        report
+    }
+
+    /// The digest of the state.
+    #[must_use]
+    pub fn digest(&self) -> StateDigest {
+        self.shared.state.read().digest()
+    }
+
+    /// The canonical bytes of the state, which the digest is made of.
+    #[must_use]
+    pub fn canonical_bytes(&self) -> Vec<u8> {
+        self.shared.state.read().canonical_bytes()
+    }
+
+    /// What the engine has done so far.
+    #[must_use]
+    pub fn stats(&self) -> EngineStats {
+        self.shared.progress().stats
+    }
+
+    /// Why logging stopped, if it did.
+    #[must_use]
+    pub fn log_error(&self) -> Option<String> {
+        self.shared.progress().log_error
+    }
+
+    /// Takes nothing more, deals with everything that was taken, ends the threads and closes all streams.
+    /// The state can still be read. A second call does nothing.
+    pub fn shutdown(&self) {
+        let Some(last) = self.shared.close_gate() else { return };
+        match &mut *self.driver.lock() {
+            Driver::Serial(driver) => driver.stop(),
+            Driver::Parallel(threads) => threads.stop(&self.shared, last),
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shutdown();
+    }
+}

@@ -1,0 +1,83 @@
+//! Parallel mode: a committing thread and any number of proposing threads.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use super::group::GroupCommitter;
+use super::serial::propose;
+use super::shared::{Message, Shared};
+use crate::ids::SETS_MAX;
+use crate::propose::Scratch;
+use crate::sync::Nothing;
+
+/// The threads of a parallel engine.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    proposers: Vec<JoinHandle<()>>,
+    committer: Option<JoinHandle<()>>,
+}
+
+impl Threads {
+    pub(crate) fn start(
+        shared: &Arc<Shared>,
+        committer: GroupCommitter,
+        proposers: usize,
+    ) -> std::io::Result<Self> {
+        let committing = thread::Builder::new()
+            .name("apportion-committer".into())
+            .spawn(move || run_committer(committer))?;
+        let mut threads = Self { proposers: Vec::new(), committer: Some(committing) };
+        for number in 0..proposers {
+            let shared = Arc::clone(shared);
+            let start = (number * SETS_MAX / proposers) as u32;
+            let proposing = thread::Builder::new()
+                .name(format!("apportion-proposer-{number}"))
+                .spawn(move || run_proposer(&shared, start))?;
+            threads.proposers.push(proposing);
+        }
+        Ok(threads)
+    }
+
+    /// Ends the proposers, each after its present pass, then the committer, after everything sent.
+    pub(crate) fn stop(&mut self, shared: &Shared, last: u64) {
+        shared.work.close();
+        for proposer in self.proposers.drain(..) {
+            // A panic was reported by the thread itself; its batch was taken back.
+            let _ = proposer.join();
+        }
+        if let Some(committer) = self.committer.take() {
+            let _ = shared.outbox.send(Message::Stop { last });
+            let _ = committer.join();
+        }
+    }
+}
+
+fn run_committer(mut committer: GroupCommitter) {
+    loop {
+        match committer.inbox().receive(committer.patience()) {
+            Ok(message) => committer.commit_group(Some(message)),
+            Err(Nothing::TimedOut) => committer.commit_group(None),
+            Err(Nothing::Closed) => break,
+        }
+        if committer.is_done() {
+            break;
+        }
+    }
+    committer.end();
+}
+
+fn run_proposer(shared: &Arc<Shared>, start: u32) {
+    let mut scratch = Scratch::default();
+    let mut next_start = start;
+    while let Some(seen) = shared.work.observe() {
+        match shared.leases.take_wanted(next_start) {
+            Some(set) => {
+                next_start = set.id().number() + 1;
+                let batch = propose(shared, set, &mut scratch);
+                // Without a committer the batch comes back, and dropping it gives everything back.
+                drop(shared.outbox.send(Message::Batch(batch)));
+            }
+            None => shared.work.wait(seen),
+        }
+    }
+}

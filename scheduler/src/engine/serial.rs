@@ -1,0 +1,67 @@
+//! Serial mode: one thread is committer and proposer in turn. Same code, no other threads; equal input gives
+//! an equal log.
+
+use std::sync::Arc;
+
+use super::group::GroupCommitter;
+use super::shared::{Message, Shared};
+use crate::place::PlacementSet;
+use crate::propose::{BatchHome, ProposalBatch, Scratch, run_pass};
+
+/// Both sides of a serial engine.
+pub(crate) struct SerialDriver {
+    shared: Arc<Shared>,
+    committer: GroupCommitter,
+    scratch: Scratch,
+}
+
+impl SerialDriver {
+    pub(crate) fn new(shared: Arc<Shared>, committer: GroupCommitter) -> Self {
+        Self { shared, committer, scratch: Scratch::default() }
+    }
+
+    /// Commits and proposes in turn until nothing is left to do at the present time.
+    pub(crate) fn run_until_quiet(&mut self) {
+        loop {
+            let next = self.committer.inbox().try_receive().or_else(|| self.propose());
+            match next {
+                Some(message) => self.committer.commit_group(Some(message)),
+                None => {
+                    self.committer.commit_group(None);
+                    if self.committer.inbox().is_empty() && !self.shared.leases.any_wanted() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Deals with everything sent before the gate was closed.
+    pub(crate) fn stop(&mut self) {
+        self.run_until_quiet();
+        self.committer.end();
+    }
+
+    fn propose(&mut self) -> Option<Message> {
+        let set = self.shared.leases.take_wanted(0)?;
+        Some(Message::Batch(propose(&self.shared, set, &mut self.scratch)))
+    }
+}
+
+/// One pass under the read guard. The batch owns the lease from here on.
+pub(crate) fn propose(
+    shared: &Arc<Shared>,
+    set: Box<PlacementSet>,
+    scratch: &mut Scratch,
+) -> Box<ProposalBatch> {
+    // Declared before the guard, so that unwinding drops the guard first.
+    let home: Arc<dyn BatchHome> = Arc::clone(shared) as Arc<dyn BatchHome>;
+    let mut batch = Box::new(ProposalBatch::new(set, home));
+    let state = shared.state.read();
+    let ProposalBatch { proposals, set, .. } = &mut *batch;
+    if let Some(set) = set {
+        run_pass(&state, set, scratch, &shared.pass_limits, proposals);
+    }
+    drop(state);
+    batch
+}

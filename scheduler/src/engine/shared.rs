@@ -1,0 +1,217 @@
+//! What the threads of one engine share.
+
+use std::sync::Arc;
+
+use super::group::UpdateResult;
+use super::stream::StreamCore;
+use crate::change::Change;
+use crate::commit::{CommitOutcome, ResourceAllocationCommitRequest};
+use crate::config::{EngineConfig, QueueUpdate};
+use crate::facts::{IdPool, Queue};
+use crate::ids::{ApplicationId, AskId, NodeId, QueueId, RackId};
+use crate::place::Leases;
+use crate::propose::{BatchHome, PassLimits, ProposalBatch};
+use crate::state::State;
+use crate::stats::EngineStats;
+use crate::sync::{AtomicU64, Condvar, Mutex, NameMap, Ordering, Outbox, Promise, RwLock, Signal};
+
+/// What the committer is sent.
+pub(crate) enum Message {
+    Change(Change),
+    /// An application and where its events go.
+    Application {
+        change: Change,
+        stream: Arc<StreamCore>,
+    },
+    Request {
+        request: ResourceAllocationCommitRequest,
+        answer: Promise<CommitOutcome>,
+    },
+    QueueUpdate {
+        queue: QueueId,
+        update: QueueUpdate,
+        answer: Promise<UpdateResult>,
+    },
+    /// Proposals of a pass. Not counted as sent by the gate: its lease says that it is on its way.
+    Batch(Box<ProposalBatch>),
+    /// The clock was moved.
+    Tick,
+    /// Something came back that was in flight. Not counted by the gate.
+    LookAgain,
+    /// Nothing follows but what went through the gate before it closed.
+    Stop {
+        /// How many messages that is in all.
+        last: u64,
+    },
+}
+
+/// State, homes and wake-ups. Locks are taken in this order: state, then one of the others, which are leaves.
+pub(crate) struct Shared {
+    pub(crate) config: Arc<EngineConfig>,
+    pub(crate) pass_limits: PassLimits,
+    pub(crate) state: RwLock<State>,
+    pub(crate) leases: Leases,
+    /// Raised when a set may be worth a pass or has come home.
+    pub(crate) work: Signal,
+    pub(crate) outbox: Outbox<Message>,
+    gate: AtomicU64,
+    progress: Mutex<Progress>,
+    progressed: Condvar,
+    pub(crate) names: Names,
+    pub(crate) ids: Ids,
+}
+
+/// Names at the edge, readable without the state's lock.
+pub(crate) struct Names {
+    pub(crate) nodes: NameMap<NodeId>,
+    pub(crate) racks: NameMap<RackId>,
+    pub(crate) racks_known: AtomicU64,
+    pub(crate) queues: NameMap<QueueId>,
+    /// By queue.
+    pub(crate) is_leaf: Vec<bool>,
+}
+
+/// Identifiers that callers are given before the committer has seen what they name.
+pub(crate) struct Ids {
+    pub(crate) nodes: Mutex<IdPool<NodeId>>,
+    pub(crate) applications: Mutex<IdPool<ApplicationId>>,
+    pub(crate) asks: Mutex<IdPool<AskId>>,
+}
+
+/// What the committer has reached, published after each group.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress {
+    /// Messages dealt with, of those that the gate counts.
+    pub(crate) processed: u64,
+    /// Nothing is in flight, queued, or to wake.
+    pub(crate) quiet: bool,
+    /// The committer has ended: nothing will change any more.
+    pub(crate) ended: bool,
+    pub(crate) stats: EngineStats,
+    pub(crate) log_error: Option<String>,
+}
+
+/// The engine takes nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Closed;
+
+/// In the gate's word: nothing may be sent any more. The rest counts what was.
+const CLOSED: u64 = 1 << 63;
+
+impl Shared {
+    pub(crate) fn new(
+        config: Arc<EngineConfig>,
+        state: State,
+        outbox: Outbox<Message>,
+        leaf_quantum: u32,
+    ) -> Self {
+        let queues = NameMap::new();
+        for (index, queue) in state.facts.queues.iter().enumerate() {
+            queues.get_or_insert_with(&queue.path, || QueueId(index as u32));
+        }
+        Self {
+            pass_limits: PassLimits {
+                requests: config.limits.batch_requests,
+                visits: config.limits.pass_visits,
+                leaf_quantum,
+            },
+            leases: Leases::new(state.facts.partitions.len(), config.node_order),
+            work: Signal::default(),
+            outbox,
+            gate: AtomicU64::new(0),
+            progress: Mutex::new(Progress::default()),
+            progressed: Condvar::default(),
+            names: Names {
+                nodes: NameMap::new(),
+                racks: NameMap::new(),
+                racks_known: AtomicU64::new(0),
+                queues,
+                is_leaf: state.facts.queues.iter().map(Queue::is_leaf).collect(),
+            },
+            ids: Ids {
+                nodes: Mutex::new(IdPool::new()),
+                applications: Mutex::new(IdPool::new()),
+                asks: Mutex::new(IdPool::new()),
+            },
+            state: RwLock::new(state),
+            config,
+        }
+    }
+
+    /// Sends a message to the committer. It is dealt with even if the engine is shut down right after: the
+    /// gate's word counts the message and says whether the engine is closed in one step, so the committer
+    /// knows exactly how many it still has to wait for.
+    pub(crate) fn send(&self, message: Message) -> Result<(), Closed> {
+        if self.gate.fetch_add(1, Ordering::AcqRel) & CLOSED != 0 {
+            self.gate.fetch_sub(1, Ordering::AcqRel);
+            return Err(Closed);
+        }
+        // The inbox outlives every message that the gate has counted.
+        self.outbox.send(message).map_err(|_| Closed)
+    }
+
+    /// Closes the gate; returns how many messages went through it before. A second call returns `None`.
+    pub(crate) fn close_gate(&self) -> Option<u64> {
+        let before = self.gate.fetch_or(CLOSED, Ordering::AcqRel);
+        (before & CLOSED == 0).then_some(before)
+    }
+
+    /// How many messages went through the gate.
+    pub(crate) fn sent(&self) -> u64 {
+        self.gate.load(Ordering::Acquire) & !CLOSED
+    }
+
+    pub(crate) fn is_leaf(&self, queue: QueueId) -> bool {
+        self.names.is_leaf.get(queue.index()).copied().unwrap_or(false)
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.lock().clone()
+    }
+
+    /// Changes what the committer has reached and tells whoever waits for it.
+    pub(crate) fn report_progress(&self, change: impl FnOnce(&mut Progress)) {
+        change(&mut self.progress.lock());
+        self.progressed.notify_all();
+    }
+
+    /// Waits until everything sent before this call is dealt with and nothing is left to do, or the engine
+    /// has ended.
+    pub(crate) fn wait_until_quiet(&self) {
+        let sent = self.sent();
+        let mut progress = self.progress.lock();
+        while !progress.ended && (progress.processed < sent || !progress.quiet) {
+            progress = self.progressed.wait(progress);
+        }
+    }
+
+    /// Says which sets are worth a pass. Called under the write guard, so that the state it is read from is
+    /// the newest.
+    pub(crate) fn publish_wanted(&self, state: &State) {
+        for partition in state.partitions() {
+            self.leases.publish_wanted(partition, state.wanted_sets(partition));
+        }
+    }
+}
+
+impl BatchHome for Shared {
+    fn undo(&self, batch: &mut ProposalBatch) {
+        if !batch.proposals.requests.is_empty() {
+            let mut state = self.state.write();
+            state.undo(batch);
+            self.publish_wanted(&state);
+        }
+        if let Some(set) = batch.set.take() {
+            self.leases.give_back(set);
+        }
+        self.work.raise();
+        // The committer says whether all is quiet now; if its inbox is full it will look anyway.
+        self.outbox.offer(Message::LookAgain);
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("progress", &self.progress).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,111 @@
+//! Events: what the engine tells applications.
+
+use thiserror::Error;
+
+use crate::commit::CommitSeq;
+use crate::facts::{ApplicationEnd, EndCause, Locality};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
+
+/// Something that happened to an application, with the change that caused it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The change's position in the log. After a [`resync`](crate::Handle::resync) events up to the
+    /// resynchronisation's own position are already part of what it returned.
+    pub seq: CommitSeq,
+    /// Whom it concerns.
+    pub application: ApplicationId,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// What can happen to an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A container was placed.
+    Allocated {
+        /// For which ask.
+        ask: AskId,
+        /// The new container.
+        container: ContainerId,
+        /// Where it is.
+        node: NodeId,
+        /// How near that is to what the ask named.
+        locality: Locality,
+    },
+    /// A container ended, whoever ended it.
+    ContainerEnded {
+        /// Which.
+        container: ContainerId,
+        /// Why.
+        cause: EndCause,
+    },
+    /// Units of an ask will not be placed.
+    AskCancelled {
+        /// Which ask.
+        ask: AskId,
+        /// How many units.
+        units: u32,
+    },
+    /// A node is claimed for one unit of an ask.
+    Reserved {
+        /// Which ask.
+        ask: AskId,
+        /// Which node.
+        node: NodeId,
+    },
+    /// A claim was dropped without being used.
+    Unreserved {
+        /// Which ask's.
+        ask: AskId,
+        /// On which node.
+        node: NodeId,
+    },
+    /// The application is over; no further events follow.
+    ApplicationEnded {
+        /// How it ended.
+        end: ApplicationEnd,
+    },
+    /// The engine could not take an ask.
+    AskRefused {
+        /// Which.
+        ask: AskId,
+        /// Why.
+        refusal: Refusal,
+    },
+}
+
+/// Why a change that was sent could not be applied when its turn came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+pub enum Refusal {
+    /// The application has ended, or never was.
+    #[error("the application has ended")]
+    ApplicationEnded,
+    /// The node was removed meanwhile.
+    #[error("the node is gone")]
+    UnknownNode,
+    /// The ask was satisfied or cancelled meanwhile.
+    #[error("the ask is satisfied or cancelled")]
+    UnknownAsk,
+    /// The container has ended meanwhile.
+    #[error("the container has ended")]
+    UnknownContainer,
+    /// The claim was fulfilled or dropped meanwhile.
+    #[error("the reservation has ended")]
+    UnknownReservation,
+    /// The queue is not a leaf, or not there.
+    #[error("the queue takes no applications")]
+    NotALeaf,
+    /// The identifier's slot is taken: the identifier did not come from this engine.
+    #[error("the identifier is taken")]
+    IdentifierTaken,
+    /// An amount is negative or larger than the engine can add up, or a count is zero.
+    #[error("an amount is out of range")]
+    OutOfRange,
+    /// The limits given for a queue do not fit its siblings.
+    #[error("the queue's limits do not fit its siblings'")]
+    InvalidLimits,
+    /// Time does not run backwards.
+    #[error("time does not run backwards")]
+    TimeBackwards,
+}

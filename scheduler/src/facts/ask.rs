@@ -1,0 +1,129 @@
+//! Asks, containers and reservations: the three stages of one wish.
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, RackId, ReservationId, ShapeId};
+use crate::resource::DeviceMask;
+
+/// How near to what it named an ask may or did get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Locality {
+    /// On a host it named.
+    NodeLocal,
+    /// On a rack it named.
+    RackLocal,
+    /// Anywhere; also what an ask without wishes gets.
+    OffSwitch,
+}
+
+/// Hosts and racks an ask would like.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wishes {
+    /// Hosts; a container on one of them is node-local.
+    pub hosts: SmallVec<[NodeId; 3]>,
+    /// Racks; a container on one of them is rack-local.
+    pub racks: SmallVec<[RackId; 2]>,
+    /// Whether, after a delay, anything else will do as well.
+    pub relax_locality: bool,
+}
+
+impl Wishes {
+    /// Whether anything is wished for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty() && self.racks.is_empty()
+    }
+
+    pub(crate) fn locality_of(&self, node: NodeId, rack: RackId) -> Locality {
+        if self.hosts.contains(&node) {
+            Locality::NodeLocal
+        } else if self.racks.contains(&rack) {
+            Locality::RackLocal
+        } else {
+            Locality::OffSwitch
+        }
+    }
+
+    /// The loosest locality that this ask may ever end with. A hard wish for hosts excludes their racks,
+    /// unless racks are named too.
+    pub(crate) fn loosest(&self) -> Locality {
+        match (self.is_empty() || self.relax_locality, self.racks.is_empty()) {
+            (true, _) => Locality::OffSwitch,
+            (false, false) => Locality::RackLocal,
+            (false, true) => Locality::NodeLocal,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Ask {
+    pub(crate) application: ApplicationId,
+    /// Order of submission over the engine's life.
+    pub(crate) number: u64,
+    /// Lower is first, as in YARN.
+    pub(crate) priority: u32,
+    #[serde(skip)]
+    pub(crate) shape: ShapeId,
+    pub(crate) wishes: Wishes,
+    pub(crate) asked: u32,
+    pub(crate) allocated: u32,
+    pub(crate) cancelled: u32,
+    /// Claims held for units that are still outstanding.
+    pub(crate) reservations: SmallVec<[ReservationId; 1]>,
+    pub(crate) pending_since_ms: u64,
+}
+
+impl Ask {
+    /// Units not yet placed or cancelled (I4).
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.asked - self.allocated - self.cancelled
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Container {
+    pub(crate) application: ApplicationId,
+    /// The ask it was placed for, which may be satisfied and gone.
+    pub(crate) ask: AskId,
+    pub(crate) node: NodeId,
+    #[serde(skip)]
+    pub(crate) shape: ShapeId,
+    pub(crate) devices: DeviceMask,
+    /// Where the application lists it.
+    #[serde(skip)]
+    pub(crate) position: u32,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Reservation {
+    pub(crate) ask: AskId,
+    pub(crate) node: NodeId,
+    pub(crate) created_ms: u64,
+}
+
+/// Why a container ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum EndCause {
+    /// It finished by itself.
+    Completed,
+    /// Its application gave it back.
+    Released,
+    /// Its node is gone.
+    NodeLost,
+    /// Its application ended.
+    ApplicationEnded,
+    /// It was taken back for somebody more deserving.
+    Preempted,
+}
+
+/// A container as its application sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ContainerOnNode {
+    /// The container.
+    pub container: ContainerId,
+    /// The ask it was placed for.
+    pub ask: AskId,
+    /// Where it runs.
+    pub node: NodeId,
+}

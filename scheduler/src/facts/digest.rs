@@ -1,0 +1,93 @@
+//! The facts as canonical bytes, and their digest.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::application::{Application, LeafUser};
+use super::ask::{Ask, Container, Reservation};
+use super::node::Node;
+use super::queue::Queue;
+use super::shape::Shape;
+use super::{Facts, PartitionTotals, Table};
+use crate::config::EngineConfig;
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
+
+/// Identifies a state: equal states have equal digests, on every machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StateDigest(pub u128);
+
+impl fmt::Display for StateDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for StateDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Everything that is a fact, in a fixed order. Vacant slots and the numbers of shapes are not facts.
+#[derive(Serialize)]
+struct Canonical<'a> {
+    config: &'a EngineConfig,
+    now_ms: u64,
+    changes: u64,
+    partitions: &'a [PartitionTotals],
+    racks: &'a [String],
+    nodes: &'a Table<NodeId, Node>,
+    queues: &'a [Queue],
+    users: &'a [LeafUser],
+    applications: &'a Table<ApplicationId, Application>,
+    applications_submitted: u64,
+    asks: Vec<(AskId, &'a Ask, &'a Shape)>,
+    asks_submitted: u64,
+    containers: Vec<(ContainerId, &'a Container, &'a Shape)>,
+    reservations: &'a Table<ReservationId, Reservation>,
+}
+
+impl Facts {
+    /// Writes the canonical bytes.
+    pub(crate) fn write_canonical(&self, sink: impl Write) -> io::Result<()> {
+        let canonical = Canonical {
+            config: &self.config,
+            now_ms: self.now_ms,
+            changes: self.changes,
+            partitions: &self.partitions,
+            racks: &self.racks,
+            nodes: &self.nodes,
+            queues: &self.queues,
+            users: &self.users,
+            applications: &self.applications,
+            applications_submitted: self.applications_submitted,
+            asks: self.asks.iter().map(|(id, ask)| (id, ask, self.shapes.at(ask.shape))).collect(),
+            asks_submitted: self.asks_submitted,
+            containers: self.containers.iter().map(|(id, c)| (id, c, self.shapes.at(c.shape))).collect(),
+            reservations: &self.reservations,
+        };
+        postcard::to_io(&canonical, sink).map(drop).map_err(io::Error::other)
+    }
+
+    pub(crate) fn digest(&self) -> StateDigest {
+        let mut hasher = HashingSink(Xxh3::new());
+        self.write_canonical(&mut hasher).expect("hashing cannot fail");
+        StateDigest(hasher.0.digest128())
+    }
+}
+
+struct HashingSink(Xxh3);
+
+impl Write for HashingSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

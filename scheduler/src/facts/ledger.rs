@@ -1,0 +1,216 @@
+//! The ledger: the only code that moves quantities.
+//!
+//! Every transition keeps the sums of I1, I2, I4 and I6 true by itself; whether it may happen was decided
+//! before (`commit/accept.rs`). None of them can fail.
+
+use super::Facts;
+use super::ask::{Ask, Container, Reservation};
+use super::node::Node;
+use crate::ids::{
+    ApplicationId, AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId, ShapeId,
+};
+use crate::resource::{DeviceMask, Resources};
+
+/// What a transition took from or gave back to: enough to find who is relieved by it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charged {
+    pub(crate) application: ApplicationId,
+    pub(crate) leaf: QueueId,
+    pub(crate) user: LeafUserId,
+    pub(crate) partition: PartitionId,
+    pub(crate) node: NodeId,
+    pub(crate) shape: ShapeId,
+    pub(crate) resources: Resources,
+}
+
+/// Whether a use counts as running or as reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    Running,
+    Reserved,
+}
+
+impl Facts {
+    /// One unit of `ask` becomes a container on `node`.
+    pub(crate) fn transition_allocate(&mut self, ask_id: AskId, node_id: NodeId) -> (ContainerId, Charged) {
+        let ask = self.asks.at_mut(ask_id);
+        debug_assert!(ask.outstanding() > 0, "{ask_id} has nothing outstanding");
+        ask.allocated += 1;
+        let (application, shape) = (ask.application, ask.shape);
+        let charged = self.charge(application, shape, node_id, Use::Running, 1);
+        self.add_pending(&charged, -1);
+        let devices = self.take_room(node_id, &charged);
+        let id = self.container_ids.take();
+        let listed = &mut self.applications.at_mut(application).containers;
+        let position = listed.len() as u32;
+        listed.push(id);
+        self.nodes.at_mut(node_id).containers.push(id);
+        self.shapes.add_user(shape);
+        let node = node_id;
+        self.containers.insert(id, Container { application, ask: ask_id, node, shape, devices, position });
+        (id, charged)
+    }
+
+    /// A container ends and everything it held is free again.
+    pub(crate) fn transition_end_container(&mut self, id: ContainerId) -> Charged {
+        let container = self.containers.remove(id).expect("the caller checked that it is alive");
+        self.container_ids.give_back(id);
+        self.unlist(id, &container);
+        let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);
+        let node = self.nodes.at_mut(container.node);
+        node.room.free += charged.resources;
+        if let Some(need) = self.shapes.at(container.shape).need.devices {
+            node.room.devices.give(container.devices, need.milli);
+        }
+        node.overcommitted &= !Resources::ZERO.within(&node.room.free);
+        self.shapes.remove_user(container.shape);
+        charged
+    }
+
+    /// One unit of `ask` becomes a claim on `node`: charged to queue and user, not to the node (I1).
+    pub(crate) fn transition_reserve(&mut self, ask_id: AskId, node_id: NodeId) -> (ReservationId, Charged) {
+        let id = self.reservation_ids.take();
+        let created_ms = self.now_ms;
+        self.reservations.insert(id, Reservation { ask: ask_id, node: node_id, created_ms });
+        let ask = self.asks.at_mut(ask_id);
+        ask.reservations.push(id);
+        let (application, shape) = (ask.application, ask.shape);
+        let node = self.nodes.at_mut(node_id);
+        debug_assert!(node.reservation.is_none(), "{node_id} is reserved already");
+        node.reservation = Some(id);
+        let charged = self.charge(application, shape, node_id, Use::Reserved, 1);
+        self.partitions[charged.partition.index()].reserved_nodes += 1;
+        (id, charged)
+    }
+
+    /// A claim ends, fulfilled or dropped.
+    pub(crate) fn transition_end_reservation(&mut self, id: ReservationId) -> (Reservation, Charged) {
+        let reservation = self.reservations.remove(id).expect("the caller checked that it is alive");
+        self.reservation_ids.give_back(id);
+        let ask = self.asks.at_mut(reservation.ask);
+        ask.reservations.retain(|held| *held != id);
+        let (application, shape) = (ask.application, ask.shape);
+        self.nodes.at_mut(reservation.node).reservation = None;
+        let charged = self.charge(application, shape, reservation.node, Use::Reserved, -1);
+        self.partitions[charged.partition.index()].reserved_nodes -= 1;
+        (reservation, charged)
+    }
+
+    /// An ask enters with all of its units outstanding. The ask already uses its shape.
+    pub(crate) fn transition_submit_ask(&mut self, id: AskId, ask: Ask) {
+        let units = i64::from(ask.outstanding());
+        let application = self.applications.at_mut(ask.application);
+        application.asks += 1;
+        let leaf = application.leaf;
+        let shape = self.shapes.at(ask.shape);
+        let pending = times(&shape.need.resources, units);
+        self.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
+        self.asks.insert(id, ask);
+    }
+
+    /// Units of an ask will not be placed.
+    pub(crate) fn transition_cancel(&mut self, id: AskId, units: u32) {
+        let ask = self.asks.at_mut(id);
+        debug_assert!(units <= ask.outstanding(), "{id} has fewer outstanding");
+        ask.cancelled += units;
+        let leaf = self.applications.at(ask.application).leaf;
+        let shape = self.shapes.at(ask.shape);
+        let pending = times(&shape.need.resources, i64::from(units));
+        self.queues[leaf.index()].quota[shape.partition.index()].pending -= pending;
+    }
+
+    /// An ask with nothing outstanding and no claims left is gone. True if its shape went with it.
+    pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> bool {
+        let ask = self.asks.remove(id).expect("the caller checked that it is alive");
+        debug_assert!(ask.outstanding() == 0 && ask.reservations.is_empty(), "{id} is still wanted");
+        self.applications.at_mut(ask.application).asks -= 1;
+        self.shapes.remove_user(ask.shape)
+    }
+
+    /// A node joins its partition.
+    pub(crate) fn transition_add_node(&mut self, id: NodeId, node: Node) {
+        let totals = &mut self.partitions[node.partition.index()];
+        totals.capacity += node.capacity;
+        totals.nodes += 1;
+        self.nodes.insert(id, node);
+    }
+
+    /// A node has another capacity; below its use it is overcommitted until enough has ended.
+    pub(crate) fn transition_resize_node(&mut self, id: NodeId, capacity: Resources) {
+        let node = self.nodes.at_mut(id);
+        let change = capacity - node.capacity;
+        node.capacity = capacity;
+        node.room.free += change;
+        node.overcommitted = !Resources::ZERO.within(&node.room.free);
+        self.partitions[node.partition.index()].capacity += change;
+    }
+
+    /// A node without containers or claim leaves its partition.
+    pub(crate) fn transition_remove_node(&mut self, id: NodeId) -> Node {
+        let node = self.nodes.remove(id).expect("the caller checked that it is alive");
+        debug_assert!(node.containers.is_empty() && node.reservation.is_none(), "{id} is in use");
+        let totals = &mut self.partitions[node.partition.index()];
+        totals.capacity -= node.capacity;
+        totals.nodes -= 1;
+        node
+    }
+
+    /// Adds (or with `sign` -1 takes back) one container's size along the queue chain and at the user.
+    fn charge(
+        &mut self,
+        application: ApplicationId,
+        shape: ShapeId,
+        node: NodeId,
+        what: Use,
+        sign: i64,
+    ) -> Charged {
+        let shape_content = self.shapes.at(shape);
+        let (resources, partition) = (shape_content.need.resources, shape_content.partition);
+        let delta = times(&resources, sign);
+        let owner = self.applications.at_mut(application);
+        owner.used += delta;
+        let (leaf, user) = (owner.leaf, owner.user);
+        self.users[user.index()].used[partition.index()] += delta;
+        for level in 0..self.queues[leaf.index()].chain.len() {
+            let queue = self.queues[leaf.index()].chain[level];
+            let quota = &mut self.queues[queue.index()].quota[partition.index()];
+            quota.used += delta;
+            match what {
+                Use::Running => quota.containers = quota.containers.wrapping_add_signed(sign),
+                Use::Reserved => quota.reserved += delta,
+            }
+        }
+        Charged { application, leaf, user, partition, node, shape, resources }
+    }
+
+    fn add_pending(&mut self, charged: &Charged, sign: i64) {
+        let quota = &mut self.queues[charged.leaf.index()].quota[charged.partition.index()];
+        quota.pending += times(&charged.resources, sign);
+    }
+
+    fn take_room(&mut self, node_id: NodeId, charged: &Charged) -> DeviceMask {
+        let node = self.nodes.at_mut(node_id);
+        node.room.free -= charged.resources;
+        let Some(need) = self.shapes.at(charged.shape).need.devices else { return DeviceMask::default() };
+        let mask = node.room.devices.choose(need).expect("accepted only if the devices fit");
+        node.room.devices.take(mask, need.milli);
+        mask
+    }
+
+    fn unlist(&mut self, id: ContainerId, container: &Container) {
+        let on_node = &mut self.nodes.at_mut(container.node).containers;
+        let place = on_node.iter().position(|listed| *listed == id).expect("its node lists it");
+        on_node.swap_remove(place);
+        let listed = &mut self.applications.at_mut(container.application).containers;
+        let position = container.position as usize;
+        debug_assert_eq!(listed[position], id);
+        listed.swap_remove(position);
+        if let Some(&moved) = listed.get(position) {
+            self.containers.at_mut(moved).position = container.position;
+        }
+    }
+}
+
+fn times(resources: &Resources, factor: i64) -> Resources {
+    resources.combine(resources, |amount, _| amount * factor)
+}

@@ -1,0 +1,68 @@
+//! Nodes: capacity, room, containers, and whether they are candidates.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::shape::Shape;
+use crate::ids::{ContainerId, PartitionId, RackId, ReservationId};
+use crate::resource::{Resources, Room};
+
+/// What an administrator has said about a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum NodeState {
+    /// Takes new containers.
+    Active,
+    /// Takes no new containers; those it has run on.
+    Draining,
+}
+
+/// A node's attributes by name.
+pub type NodeAttributes = BTreeMap<String, String>;
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Node {
+    pub(crate) name: Arc<str>,
+    pub(crate) rack: RackId,
+    pub(crate) partition: PartitionId,
+    pub(crate) attributes: NodeAttributes,
+    pub(crate) state: NodeState,
+    /// No heartbeat for longer than the policy allows.
+    pub(crate) stale: bool,
+    pub(crate) last_heartbeat_ms: u64,
+    pub(crate) capacity: Resources,
+    /// Capacity minus what the containers hold.
+    pub(crate) room: Room,
+    pub(crate) containers: Vec<ContainerId>,
+    /// The claim on this node, if any; only its ask may be placed here then.
+    pub(crate) reservation: Option<ReservationId>,
+    /// Capacity was lowered below use; ends when the use fits again.
+    pub(crate) overcommitted: bool,
+}
+
+impl Node {
+    /// Whether a container of this shape may be placed here now, by an ask that holds no claim on the node.
+    pub(crate) fn can_take(&self, shape: &Shape) -> bool {
+        self.is_open() && self.partition == shape.partition && shape.fits_on(&self.room, &self.attributes)
+    }
+
+    /// Whether asks without a claim on the node may be placed here at all.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_candidate() && self.reservation.is_none()
+    }
+
+    /// Whether new containers may be placed here (apart from room and reservations).
+    pub(crate) fn is_candidate(&self) -> bool {
+        self.state == NodeState::Active && !self.stale
+    }
+
+    pub(crate) fn allocated(&self) -> Resources {
+        self.capacity - self.room.free
+    }
+
+    /// The room this node would have if it were empty.
+    pub(crate) fn empty_room(&self) -> Room {
+        Room::empty_node(self.capacity, self.room.devices.count())
+    }
+}

@@ -1,0 +1,100 @@
+//! Queues: their place in the tree, their limits and what they use.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig};
+use crate::ids::{LeafUserId, PartitionId, QueueId};
+use crate::resource::Resources;
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Queue {
+    pub(crate) path: Arc<str>,
+    pub(crate) parent: Option<QueueId>,
+    pub(crate) children: Vec<QueueId>,
+    /// Root first, this queue last.
+    pub(crate) chain: SmallVec<[QueueId; 6]>,
+    pub(crate) capacity: Capacity,
+    pub(crate) maximum: Maximum,
+    pub(crate) ordering: ApplicationOrdering,
+    pub(crate) user_limit_factor: Option<Factor>,
+    /// By partition.
+    pub(crate) quota: Vec<Quota>,
+    /// By name; leaves only.
+    pub(crate) users: BTreeMap<Arc<str>, LeafUserId>,
+    /// Running applications; leaves only.
+    pub(crate) applications: usize,
+}
+
+/// What a queue may use and does use in one partition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quota {
+    /// What it is promised.
+    pub guaranteed: Resources,
+    /// What it may use at most.
+    pub maximum: Resources,
+    /// What one user may use at most (leaves).
+    pub user_limit: Resources,
+    /// What use is divided by when queues are ordered: the guarantee, and for types of which nothing is
+    /// guaranteed the partition's total.
+    pub share_base: Resources,
+    /// What its containers and reservations hold.
+    pub used: Resources,
+    /// The part of `used` that is reserved and not yet running.
+    pub reserved: Resources,
+    /// What its outstanding asks would need (leaves; sums for parents are made when read).
+    pub pending: Resources,
+    /// Running containers.
+    pub containers: u64,
+}
+
+impl Queue {
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.children.is_empty()
+    }
+
+    pub(crate) fn quota(&self, partition: PartitionId) -> &Quota {
+        &self.quota[partition.index()]
+    }
+}
+
+/// The queues of a configuration in depth-first order; the root is number 0.
+pub(crate) fn build_queues(root: &QueueConfig, partitions: usize) -> Vec<Queue> {
+    let mut queues = Vec::new();
+    add_queue(&mut queues, root, None, partitions);
+    queues
+}
+
+fn add_queue(
+    queues: &mut Vec<Queue>,
+    config: &QueueConfig,
+    parent: Option<QueueId>,
+    partitions: usize,
+) -> QueueId {
+    let id = QueueId(queues.len() as u32);
+    let above = parent.map(|parent| &queues[parent.index()]);
+    let path = above.map_or_else(|| config.name.clone(), |above| format!("{}.{}", above.path, config.name));
+    let mut chain = above.map_or_else(SmallVec::new, |above| above.chain.clone());
+    chain.push(id);
+    queues.push(Queue {
+        path: path.into(),
+        parent,
+        children: Vec::new(),
+        chain,
+        capacity: config.capacity,
+        maximum: config.maximum,
+        ordering: config.ordering,
+        user_limit_factor: config.user_limit_factor,
+        quota: vec![Quota::default(); partitions],
+        users: BTreeMap::new(),
+        applications: 0,
+    });
+    for child in &config.children {
+        let child = add_queue(queues, child, Some(id), partitions);
+        queues[id.index()].children.push(child);
+    }
+    id
+}

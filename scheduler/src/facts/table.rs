@@ -1,0 +1,152 @@
+//! Slot tables addressed by generational identifiers.
+
+use std::marker::PhantomData;
+
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+
+use crate::ids::SlotId;
+
+/// Values in slots. An identifier resolves only while the value it was made for is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Table<I, T> {
+    slots: Vec<Slot<T>>,
+    live: usize,
+    id: PhantomData<fn() -> I>,
+}
+
+#[derive(Clone, Debug)]
+struct Slot<T> {
+    generation: u32,
+    value: Option<T>,
+}
+
+impl<I: SlotId, T> Table<I, T> {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), live: 0, id: PhantomData }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Puts `value` into the slot that `id` names; false if somebody is there.
+    pub(crate) fn insert(&mut self, id: I, value: T) -> bool {
+        if id.index() >= self.slots.len() {
+            self.slots.resize_with(id.index() + 1, || Slot { generation: 0, value: None });
+        }
+        let slot = &mut self.slots[id.index()];
+        if slot.value.is_some() {
+            return false;
+        }
+        *slot = Slot { generation: id.generation(), value: Some(value) };
+        self.live += 1;
+        true
+    }
+
+    /// Whether something can be put where `id` points. Identifiers are given out at the edge, so a few may
+    /// arrive ahead of their turn; one far beyond the last slot was not given out at all.
+    pub(crate) fn is_vacant(&self, id: I) -> bool {
+        const AHEAD_MAX: usize = 1 << 16;
+        id.index() < self.slots.len() + AHEAD_MAX
+            && self.slots.get(id.index()).is_none_or(|slot| slot.value.is_none())
+    }
+
+    pub(crate) fn get(&self, id: I) -> Option<&T> {
+        let slot = self.slots.get(id.index())?;
+        if slot.generation == id.generation() { slot.value.as_ref() } else { None }
+    }
+
+    pub(crate) fn get_mut(&mut self, id: I) -> Option<&mut T> {
+        let slot = self.slots.get_mut(id.index())?;
+        if slot.generation == id.generation() { slot.value.as_mut() } else { None }
+    }
+
+    /// The value for an identifier that the caller knows to be alive.
+    pub(crate) fn at(&self, id: I) -> &T {
+        self.get(id).unwrap_or_else(|| panic!("{id:?} is not alive"))
+    }
+
+    pub(crate) fn at_mut(&mut self, id: I) -> &mut T {
+        self.get_mut(id).unwrap_or_else(|| panic!("{id:?} is not alive"))
+    }
+
+    /// The value in a slot that the caller knows to be taken.
+    pub(crate) fn in_slot(&self, slot: u32) -> &T {
+        let value = self.slots.get(slot as usize).and_then(|slot| slot.value.as_ref());
+        value.unwrap_or_else(|| panic!("slot {slot} is vacant"))
+    }
+
+    pub(crate) fn remove(&mut self, id: I) -> Option<T> {
+        let slot = self.slots.get_mut(id.index()).filter(|slot| slot.generation == id.generation())?;
+        let value = slot.value.take()?;
+        self.live -= 1;
+        Some(value)
+    }
+
+    /// Everything alive, by ascending slot.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (I, &T)> {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| {
+            slot.value.as_ref().map(|value| (I::new(index as u32, slot.generation), value))
+        })
+    }
+}
+
+/// The live entries with their identifiers; vacant slots leave no trace.
+impl<I: SlotId + Serialize, T: Serialize> Serialize for Table<I, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sequence = serializer.serialize_seq(Some(self.live))?;
+        for entry in self.iter() {
+            sequence.serialize_element(&entry)?;
+        }
+        sequence.end()
+    }
+}
+
+/// Gives out identifiers: a vacated slot's successor if there is one, else the next new slot.
+#[derive(Clone, Debug)]
+pub(crate) struct IdPool<I> {
+    next: u32,
+    vacant: Vec<I>,
+}
+
+impl<I: SlotId> IdPool<I> {
+    pub(crate) fn new() -> Self {
+        Self { next: 0, vacant: Vec::new() }
+    }
+
+    pub(crate) fn take(&mut self) -> I {
+        self.vacant.pop().unwrap_or_else(|| {
+            let index = self.next;
+            self.next = index.checked_add(1).expect("fewer than 2^32 slots");
+            I::new(index, 0)
+        })
+    }
+
+    /// Makes the slot of `id` available again, under the next generation.
+    pub(crate) fn give_back(&mut self, id: I) {
+        self.vacant.push(I::new(id.index() as u32, id.generation().wrapping_add(1)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+
+    #[test]
+    fn a_stale_identifier_does_not_resolve_to_its_successor() {
+        let mut pool = IdPool::<NodeId>::new();
+        let mut table = Table::new();
+        let first = pool.take();
+        assert!(table.insert(first, 'a'));
+        assert!(!table.insert(first, 'b'), "the slot is taken");
+        assert_eq!(table.remove(first), Some('a'));
+        pool.give_back(first);
+        let second = pool.take();
+        assert_eq!(second.index(), first.index());
+        assert!(table.insert(second, 'c'));
+        assert_eq!((table.get(first), table.get(second)), (None, Some(&'c')));
+        assert_eq!(table.remove(first), None);
+        assert_eq!(table.len(), 1);
+    }
+}

@@ -1,0 +1,151 @@
+//! Identifiers. Small integers inside, typed so that one cannot stand for another.
+//!
+//! Things that come and go (nodes, applications, asks, containers, reservations) carry a generation: an
+//! identifier whose slot was given to a successor no longer resolves, so a stale proposal is an ordinary
+//! rejection and never hits the wrong target (YARN-5195, YARN-8127).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! generational_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub struct $name {
+            index: u32,
+            generation: u32,
+        }
+
+        impl SlotId for $name {
+            fn new(index: u32, generation: u32) -> Self {
+                Self { index, generation }
+            }
+            fn index(self) -> usize {
+                self.index as usize
+            }
+            fn generation(self) -> u32 {
+                self.generation
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.index)?;
+                if self.generation > 0 { write!(f, ".{}", self.generation) } else { Ok(()) }
+            }
+        }
+    };
+}
+
+macro_rules! dense_id {
+    ($(#[$doc:meta])* $visibility:vis $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        $visibility struct $name(pub(crate) u32);
+
+        impl $name {
+            pub(crate) fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.0)
+            }
+        }
+    };
+}
+
+/// An identifier made of a slot and the slot's generation.
+pub(crate) trait SlotId: Copy + Eq + fmt::Debug {
+    fn new(index: u32, generation: u32) -> Self;
+    fn index(self) -> usize;
+    fn generation(self) -> u32;
+}
+
+generational_id!(
+    /// A node, for as long as it is registered.
+    NodeId, "node-");
+generational_id!(
+    /// An application, from submission to its end.
+    ApplicationId, "app-");
+generational_id!(
+    /// An ask, until its last container is placed or it is cancelled.
+    AskId, "ask-");
+generational_id!(
+    /// A container, from its allocation until it completes or is released.
+    ContainerId, "container-");
+generational_id!(
+    /// A reservation, until it is fulfilled, swapped or dropped.
+    ReservationId, "reservation-");
+dense_id!(
+    /// A queue, parent or leaf.
+    pub QueueId, "queue-");
+dense_id!(
+    /// A partition (node label); 0 is the default partition.
+    pub PartitionId, "partition-");
+dense_id!(
+    /// A rack.
+    pub RackId, "rack-");
+dense_id!(
+    /// A user within one leaf queue.
+    pub(crate) LeafUserId, "user-");
+dense_id!(
+    /// A placement set: a shard of one partition's nodes.
+    pub SetId, "set-");
+dense_id!(
+    /// Everything that asks of equal size and constraint share.
+    pub(crate) ShapeId, "shape-");
+dense_id!(
+    /// The pending asks of one user with one shape.
+    pub(crate) LaneId, "lane-");
+
+impl PartitionId {
+    /// The partition of nodes without a label.
+    pub const DEFAULT: Self = Self(0);
+}
+
+impl SetId {
+    pub(crate) fn new(partition: PartitionId, number: u32) -> Self {
+        debug_assert!((number as usize) < SETS_MAX);
+        Self(partition.0 * SETS_MAX as u32 + number)
+    }
+
+    pub(crate) fn partition(self) -> PartitionId {
+        PartitionId(self.0 / SETS_MAX as u32)
+    }
+
+    /// The set's number within its partition.
+    pub(crate) fn number(self) -> u32 {
+        self.0 % SETS_MAX as u32
+    }
+
+    /// The set's bit in a word about its partition's sets.
+    pub(crate) fn bit(self) -> u64 {
+        1 << self.number()
+    }
+
+    /// The sets of a partition that a word names.
+    pub(crate) fn from_bits(partition: PartitionId, bits: u64) -> impl Iterator<Item = Self> {
+        (0..SETS_MAX as u32)
+            .filter(move |number| bits & (1 << number) != 0)
+            .map(move |n| Self::new(partition, n))
+    }
+}
+
+/// How many placement sets one partition can have: they are kept as bits of one word.
+pub(crate) const SETS_MAX: usize = 64;

@@ -1,0 +1,82 @@
+//! Apportion: a parallel global-scheduler engine for clusters.
+//!
+//! An [`Engine`] decides where containers run. A caller registers nodes and submits applications and asks
+//! through a [`Handle`]; proposers read the state in parallel and make
+//! [`ResourceAllocationCommitRequest`]s over [`PlacementSet`]s; one committer applies each of them whole or
+//! not at all, and tells applications through [`EventStream`]s. `README.md` shows it in twenty lines,
+//! `ARCHITECTURE.md` how it works.
+//!
+//! # What it promises
+//!
+//! * No I/O, no sockets, no clock, no randomness and no threads but those asked for; any number of engines in
+//!   one process.
+//! * A commit that adds use leaves every queue on its path and the user within their limits, and the node
+//!   within what it has.
+//! * A slow reader never holds the engine up; a caller is held back only when the engine cannot keep up.
+//! * [`Replay`] makes the same state from the log, byte for byte. In [`Mode::Serial`] equal input makes an
+//!   equal log.
+//!
+//! # Words
+//!
+//! *Partition*: nodes with one label. *Queue*: parent or leaf; leaves take applications. *Ask*: a request for
+//! containers of one size, with a *priority*. *Container*: an *allocation* on a node. *Reservation* (or claim): a
+//! node kept for an ask that fits nowhere now. *Guaranteed* and *maximum capacity*: what a queue is promised, and
+//! what it may use at most. *User limit*: what one user may use in a leaf. *Locality*: *node-local*, *rack-local* or
+//! *off-switch*, as near as a container is to what its ask named.
+
+#![forbid(unsafe_code)]
+
+mod audit;
+mod backlog;
+mod change;
+mod clock;
+mod commit;
+pub mod config;
+mod engine;
+mod event;
+mod facts;
+mod ids;
+mod in_flight;
+mod log;
+mod nearest;
+mod place;
+mod propose;
+mod resource;
+mod state;
+mod stats;
+mod sync;
+mod timers;
+mod view;
+
+pub use audit::{AuditReport, Violation};
+pub use change::{ApplicationSpec, AskSpec, Change, NodeSpec};
+pub use clock::{Clock, ManualClock};
+pub use commit::{
+    AllocationProposal, CommitOutcome, CommitSeq, RejectReason, ReservationProposal,
+    ResourceAllocationCommitRequest, ResourceAllocationCommitter,
+};
+pub use engine::{Engine, EventStream, Handle, Lagging, Mode, StartError, SubmitError};
+pub use event::{Event, EventKind, Refusal};
+pub use facts::{
+    ApplicationEnd, AttributeRule, ContainerOnNode, EndCause, Locality, NodeAttributes, NodeState, Quota,
+    StateDigest, Wishes,
+};
+pub use ids::{
+    ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,
+};
+#[doc(hidden)]
+pub use log::fuzz_log;
+pub use log::{LogDigest, LogError, LogReader, LogSink, LoggedGroup, Replay, SharedLog};
+pub use nearest::nearest;
+pub use place::{BUCKETS, NodeOrder, NodeOrderKind, PlacementSet, ScoredNode};
+pub use resource::{
+    AMOUNT_MAX, DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices, Need, RESOURCE_TYPES_MAX, ResourceError,
+    ResourceTypes, Resources, Room, SHARE_ONE, dominant_share, fits,
+};
+pub use stats::EngineStats;
+pub use sync::Ticket;
+pub use view::{ApplicationView, AskView, ContainerView, NodeView, PendingReason, QueueView, View};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct ReadmeExamples;

@@ -1,0 +1,107 @@
+//! Bodies of fuzz targets: whatever a log says, reading and replaying it ends in a state or an error.
+
+use std::sync::Arc;
+
+use super::{HEADER, Replay};
+use crate::change::Change;
+use crate::config::{EngineConfig, QueueConfig};
+use crate::resource::ResourceTypes;
+
+/// Replays `data` as a log, and as the changes after a valid configuration with right checksums, so that the
+/// decoder and the checks of changes are reached as well.
+#[doc(hidden)]
+pub fn fuzz_log(data: &[u8]) {
+    replay(data);
+    let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    let configured = Change::Configured { config: Arc::new(config) };
+    let mut log = HEADER.to_vec();
+    push_frame(&mut log, &postcard::to_stdvec(&configured).expect("a configuration encodes"));
+    push_frame(&mut log, data);
+    replay(&log);
+}
+
+fn replay(log: &[u8]) {
+    if let Ok(mut replay) = Replay::read(log, None) {
+        let report = replay.audit();
+        assert!(report.is_clean(), "a log that replays gives a sound state:\n{report}");
+    }
+}
+
+pub(super) fn push_frame(log: &mut Vec<u8>, payload: &[u8]) {
+    let length = u32::try_from(payload.len()).expect("less than 4 GiB");
+    log.extend(length.to_le_bytes());
+    log.extend(crc32fast::hash(payload).to_le_bytes());
+    log.extend(payload);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::super::FRAME_HEADER_BYTES;
+    use super::*;
+    use crate::{ApplicationSpec, AskSpec, Clock, Engine, ManualClock, Mode, NodeSpec, Resources, SharedLog};
+
+    /// The payloads of a small run's frames, joined; the configuration is the first.
+    fn real_payload() -> Vec<u8> {
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        let (log, clock) = (SharedLog::new(), Arc::new(ManualClock::new()));
+        let clock_of_engine = Arc::clone(&clock) as Arc<dyn Clock>;
+        let engine =
+            Engine::start(config, Mode::Serial, clock_of_engine, Some(Box::new(log.clone()))).unwrap();
+        let handle = engine.handle();
+        let node = handle.add_node(NodeSpec::new("n", Resources::new(&[100, 10]))).unwrap();
+        let events = handle.event_stream(100);
+        let spec = ApplicationSpec::new("a", "root.default", "u");
+        let application = handle.submit_application(spec, &events).unwrap();
+        handle.submit_ask(application, AskSpec::new(Resources::new(&[40, 1]), 3)).unwrap();
+        engine.run_until_quiet();
+        clock.set(5_000);
+        handle.tick().unwrap();
+        engine.run_until_quiet();
+        handle.drain_node(node).unwrap();
+        handle.remove_node(node).unwrap();
+        engine.run_until_quiet();
+        payload_of(&log.bytes())
+    }
+
+    fn payload_of(log: &[u8]) -> Vec<u8> {
+        let (mut rest, mut payload) = (&log[HEADER.len()..], Vec::new());
+        while let Some((head, behind)) = rest.split_at_checked(FRAME_HEADER_BYTES) {
+            let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+            payload.extend(&behind[..length]);
+            rest = &behind[length..];
+        }
+        payload
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn arbitrary_bytes_do_not_panic(data in prop::collection::vec(any::<u8>(), 0..400)) {
+            fuzz_log(&data);
+        }
+
+        #[test]
+        fn a_damaged_run_does_not_panic(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4)) {
+            let mut payload = real_payload();
+            for (place, byte) in edits {
+                let place = place.index(payload.len());
+                payload[place] = byte;
+            }
+            let mut log = HEADER.to_vec();
+            push_frame(&mut log, &payload);
+            replay(&log);
+        }
+    }
+
+    #[test]
+    fn the_undamaged_run_replays() {
+        let mut log = HEADER.to_vec();
+        push_frame(&mut log, &real_payload());
+        assert!(Replay::read(log.as_slice(), None).is_ok());
+    }
+}

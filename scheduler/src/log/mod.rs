@@ -1,0 +1,23 @@
+//! The log: every change in the order applied, to any sink, and back.
+//!
+//! A log is a header and frames. A frame holds the changes of one group commit and a checksum, so that a
+//! torn end is recognised and cut off, and anything else that is wrong is an error with its place.
+
+mod fuzz;
+mod reader;
+mod replay;
+mod sink;
+
+#[doc(hidden)]
+pub use fuzz::fuzz_log;
+pub use reader::{LogError, LogReader};
+pub use replay::Replay;
+pub(crate) use sink::{LogBuffer, header};
+pub use sink::{LogDigest, LogSink, LoggedGroup, SharedLog};
+
+/// The first bytes of every log: a name and the version of the format.
+pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x01";
+/// Length and checksum in front of each frame.
+pub(crate) const FRAME_HEADER_BYTES: usize = 8;
+/// No group commit comes near this; a longer frame is damage.
+pub(crate) const FRAME_BYTES_MAX: usize = 1 << 30;

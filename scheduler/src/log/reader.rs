@@ -1,0 +1,139 @@
+//! Reading.
+
+use std::io::{self, Read};
+
+use thiserror::Error;
+
+use super::{FRAME_BYTES_MAX, FRAME_HEADER_BYTES, HEADER};
+use crate::change::Change;
+
+/// Why a log could not be read or replayed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The medium failed.
+    #[error("reading the log: {0}")]
+    Io(#[from] io::Error),
+    /// It does not start like a log.
+    #[error("not an Apportion log: it does not begin with the log header")]
+    NotALog,
+    /// It was written by another version.
+    #[error("log format version {found} is not readable; this program reads version {}", HEADER[7])]
+    Version {
+        /// The version found.
+        found: u8,
+    },
+    /// It ends in the middle of a frame: the writer was interrupted.
+    #[error("the log ends in the middle of a group at byte {at}; everything before is intact")]
+    Torn {
+        /// Where the incomplete frame starts.
+        at: u64,
+    },
+    /// A frame does not match its checksum, or does not decode.
+    #[error("the log is damaged at byte {at}")]
+    Damaged {
+        /// Where the damaged frame starts.
+        at: u64,
+    },
+    /// A change does not follow from what came before it.
+    #[error("change {seq} does not fit the state before it: {problem}")]
+    Inconsistent {
+        /// The change's number.
+        seq: u64,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The log ends before the change that was asked for.
+    #[error("the log holds {held} changes; change {wanted} was asked for")]
+    TooShort {
+        /// How many it holds.
+        held: u64,
+        /// The number asked for.
+        wanted: u64,
+    },
+}
+
+/// Reads the changes of a log one after another.
+#[derive(Debug)]
+pub struct LogReader<R> {
+    source: R,
+    /// Where the next frame starts.
+    at: u64,
+    frame_at: u64,
+    frame: Vec<u8>,
+    used: usize,
+}
+
+impl<R: Read> LogReader<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// When the source does not begin like a log of this version.
+    pub fn new(mut source: R) -> Result<Self, LogError> {
+        let mut header = [0; HEADER.len()];
+        match read_up_to(&mut source, &mut header)? {
+            length if length < HEADER.len() || header[..7] != HEADER[..7] => return Err(LogError::NotALog),
+            _ if header[7] != HEADER[7] => return Err(LogError::Version { found: header[7] }),
+            _ => {}
+        }
+        let at = HEADER.len() as u64;
+        Ok(Self { source, at, frame_at: at, frame: Vec::new(), used: 0 })
+    }
+
+    /// The next change; `None` at the end.
+    ///
+    /// # Errors
+    /// When the log is torn or damaged, with the byte at which it is.
+    pub fn next_change(&mut self) -> Result<Option<Change>, LogError> {
+        while self.used == self.frame.len() {
+            if !self.next_frame()? {
+                return Ok(None);
+            }
+        }
+        let rest = &self.frame[self.used..];
+        let (change, left) =
+            postcard::take_from_bytes(rest).map_err(|_| LogError::Damaged { at: self.frame_at })?;
+        self.used = self.frame.len() - left.len();
+        Ok(Some(change))
+    }
+
+    fn next_frame(&mut self) -> Result<bool, LogError> {
+        let mut head = [0; FRAME_HEADER_BYTES];
+        self.frame_at = self.at;
+        match read_up_to(&mut self.source, &mut head)? {
+            0 => return Ok(false),
+            length if length < head.len() => return Err(LogError::Torn { at: self.at }),
+            _ => {}
+        }
+        let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
+        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
+        if length > FRAME_BYTES_MAX {
+            return Err(LogError::Damaged { at: self.at });
+        }
+        self.frame.clear();
+        self.used = 0;
+        let read = (&mut self.source).take(length as u64).read_to_end(&mut self.frame)?;
+        if read < length {
+            return Err(LogError::Torn { at: self.at });
+        }
+        if crc32fast::hash(&self.frame) != u32::from_le_bytes([c0, c1, c2, c3]) {
+            return Err(LogError::Damaged { at: self.at });
+        }
+        self.at += (FRAME_HEADER_BYTES + length) as u64;
+        Ok(true)
+    }
+}
+
+/// Fills as much of `buffer` as the source has.
+fn read_up_to(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match source.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(length) => filled += length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

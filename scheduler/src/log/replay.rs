@@ -1,0 +1,120 @@
+//! Replaying: the state at any position of a log.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use super::{LogError, LogReader};
+use crate::audit::AuditReport;
+use crate::change::Change;
+use crate::commit::{CommitOutcome, CommitSeq, Committer, Effects, ResourceAllocationCommitter};
+use crate::facts::StateDigest;
+use crate::log::LogBuffer;
+use crate::state::State;
+use crate::stats::EngineStats;
+use crate::view::View;
+
+/// A state made from a log. Every change is judged again on the way, commits by the same rules as when they
+/// were first accepted.
+#[derive(Debug)]
+pub struct Replay {
+    state: State,
+}
+
+impl Replay {
+    /// Replays `source` up to and including change number `at`, or all of it.
+    ///
+    /// # Errors
+    /// When the log cannot be read, a change does not fit, or the log ends before `at`.
+    pub fn read(source: impl Read, at: Option<u64>) -> Result<Self, LogError> {
+        let mut reader = LogReader::new(source)?;
+        let mut replay = Self::begin(&mut reader)?;
+        while at.is_none_or(|at| replay.seq().0 < at) {
+            let Some(change) = reader.next_change()? else { break };
+            replay.step(change)?;
+        }
+        match at {
+            Some(wanted) if replay.seq().0 < wanted => {
+                Err(LogError::TooShort { held: replay.seq().0, wanted })
+            }
+            _ => Ok(replay),
+        }
+    }
+
+    /// The state after the first change of a log, the configuration. Further changes are up to the caller.
+    ///
+    /// # Errors
+    /// When the log does not begin with a valid configuration.
+    pub fn begin(reader: &mut LogReader<impl Read>) -> Result<Self, LogError> {
+        let problem = |problem: String| LogError::Inconsistent { seq: 1, problem };
+        let Some(Change::Configured { config }) = reader.next_change()? else {
+            return Err(problem("a log begins with a configuration".into()));
+        };
+        config.validate().map_err(|error| problem(error.to_string()))?;
+        let mut replay = Self { state: State::new(Arc::clone(&config)) };
+        replay.committing(|committer| committer.apply(&Change::Configured { config }));
+        Ok(replay)
+    }
+
+    /// Applies one more change.
+    ///
+    /// # Errors
+    /// When it does not fit the state; the state is as before then.
+    pub fn step(&mut self, change: Change) -> Result<CommitSeq, LogError> {
+        let seq = self.seq().0 + 1;
+        let problem = |problem: String| LogError::Inconsistent { seq, problem };
+        self.committing(|committer| match change {
+            Change::Configured { .. } => Err("the configuration comes first, and once".to_owned()),
+            Change::Committed { request } => match committer.commit(request) {
+                CommitOutcome::Accepted(seq) => Ok(seq),
+                CommitOutcome::Rejected(reason) => Err(reason.to_string()),
+            },
+            change => committer.change(&change).map_err(|refusal| refusal.to_string()),
+        })
+        .map_err(problem)
+    }
+
+    fn committing<T>(&mut self, work: impl FnOnce(&mut Committer<'_>) -> T) -> T {
+        let (mut effects, mut log, mut stats) =
+            (Effects::default(), LogBuffer::off(), EngineStats::default());
+        work(&mut Committer {
+            state: &mut self.state,
+            effects: &mut effects,
+            log: &mut log,
+            stats: &mut stats,
+        })
+    }
+
+    /// The last change applied.
+    #[must_use]
+    pub fn seq(&self) -> CommitSeq {
+        CommitSeq(self.state.facts.changes)
+    }
+
+    /// The digest of the state; equal to that of the engine which wrote the log, at the same position.
+    #[must_use]
+    pub fn digest(&mut self) -> StateDigest {
+        self.state.settle_limits();
+        self.state.digest()
+    }
+
+    /// The canonical bytes of the state, which the digest is made of.
+    #[must_use]
+    pub fn canonical_bytes(&mut self) -> Vec<u8> {
+        self.state.settle_limits();
+        self.state.canonical_bytes()
+    }
+
+    /// Checks the invariants.
+    #[must_use]
+    pub fn audit(&mut self) -> AuditReport {
+        self.state.settle_limits();
+        self.state.audit()
+    }
+
+    /// Looks at the state.
+    #[must_use]
+    pub fn view(&mut self) -> View<'_> {
+        self.state.settle_limits();
+        View::new(&self.state)
+    }
+}

@@ -1,0 +1,165 @@
+//! Writing.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::{FRAME_HEADER_BYTES, HEADER};
+use crate::change::Change;
+use crate::commit::CommitSeq;
+use crate::sync::Mutex;
+
+/// Takes the log of an engine, group by group, on the committing thread after the guard is dropped.
+pub trait LogSink: Send {
+    /// Takes the header, before the first group.
+    ///
+    /// # Errors
+    /// Whatever the medium reports; the engine then logs no more and says so in its statistics.
+    fn start(&mut self, header: &[u8]) -> io::Result<()>;
+
+    /// Takes one group of changes.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()>;
+}
+
+/// The changes of one group commit.
+#[derive(Clone, Copy, Debug)]
+pub struct LoggedGroup<'a> {
+    frame: &'a [u8],
+    last: CommitSeq,
+}
+
+impl<'a> LoggedGroup<'a> {
+    /// The bytes to append to a log.
+    #[must_use]
+    pub fn frame(&self) -> &'a [u8] {
+        self.frame
+    }
+
+    /// The encoded changes without the frame around them.
+    #[must_use]
+    pub fn payload(&self) -> &'a [u8] {
+        &self.frame[FRAME_HEADER_BYTES..]
+    }
+
+    /// The last change in the group.
+    #[must_use]
+    pub fn last(&self) -> CommitSeq {
+        self.last
+    }
+}
+
+/// Collects the changes of one group.
+#[derive(Debug, Default)]
+pub(crate) struct LogBuffer {
+    frame: Vec<u8>,
+    last: CommitSeq,
+    is_off: bool,
+}
+
+impl LogBuffer {
+    /// A buffer for an engine that nobody takes the log of.
+    pub(crate) fn off() -> Self {
+        Self { is_off: true, ..Self::default() }
+    }
+
+    pub(crate) fn append(&mut self, seq: CommitSeq, change: &Change) {
+        if self.is_off {
+            return;
+        }
+        if self.frame.is_empty() {
+            self.frame.resize(FRAME_HEADER_BYTES, 0);
+        }
+        self.last = seq;
+        let frame = std::mem::take(&mut self.frame);
+        self.frame = postcard::to_extend(change, frame).expect("changes have no unsizable sequences");
+    }
+
+    /// Hands what has collected to the sink and starts over.
+    pub(crate) fn flush(&mut self, sink: &mut dyn LogSink) -> io::Result<()> {
+        if self.frame.is_empty() {
+            return Ok(());
+        }
+        let (head, payload) = self.frame.split_at_mut(FRAME_HEADER_BYTES);
+        let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
+        head[..4].copy_from_slice(&length.to_le_bytes());
+        head[4..].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
+        let result = sink.append(&LoggedGroup { frame: &self.frame, last: self.last });
+        self.frame.clear();
+        result
+    }
+}
+
+/// A log kept in memory; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct SharedLog(Arc<Mutex<Vec<u8>>>);
+
+impl SharedLog {
+    /// An empty log.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A copy of everything logged so far.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.lock().clone()
+    }
+}
+
+impl LogSink for SharedLog {
+    fn start(&mut self, header: &[u8]) -> io::Result<()> {
+        self.0.lock().extend_from_slice(header);
+        Ok(())
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        self.0.lock().extend_from_slice(group.frame());
+        Ok(())
+    }
+}
+
+/// A digest over logged changes, whatever groups they came in.
+#[derive(Clone)]
+pub struct LogDigest(Xxh3);
+
+impl LogDigest {
+    /// The digest of nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Xxh3::new())
+    }
+
+    /// Adds a group.
+    pub fn update(&mut self, group: &LoggedGroup<'_>) {
+        self.0.update(group.payload());
+    }
+
+    /// The digest of everything added so far.
+    #[must_use]
+    pub fn value(&self) -> u128 {
+        self.0.digest128()
+    }
+}
+
+impl Default for LogDigest {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for LogDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LogDigest({:032x})", self.value())
+    }
+}
+
+/// The bytes every log starts with.
+pub(crate) fn header() -> &'static [u8] {
+    &HEADER
+}

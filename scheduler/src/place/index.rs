@@ -1,0 +1,139 @@
+//! The index of a placement set: nodes by score step, found without looking at all of them.
+
+use super::order::BUCKETS;
+use crate::resource::Resources;
+
+/// For each step the positions of its nodes, and a bound on what any of them has free.
+#[derive(Clone, Debug)]
+pub(super) struct BucketIndex {
+    /// One bit per position, `words` words per step.
+    members: Vec<u64>,
+    words: usize,
+    counts: [u32; BUCKETS],
+    /// Componentwise upper bound on the free amounts in each step. Exact after a full scan, raised by
+    /// insertions, never lowered by removals: it may send a search in vain, never past a node that fits.
+    most_free: Vec<Resources>,
+    /// By position: the step, or `ABSENT`.
+    steps: Vec<u8>,
+}
+
+const ABSENT: u8 = u8::MAX;
+
+impl BucketIndex {
+    pub(super) fn new(positions: usize) -> Self {
+        let words = positions.div_ceil(64);
+        Self {
+            members: vec![0; words * BUCKETS],
+            words,
+            counts: [0; BUCKETS],
+            most_free: vec![Resources::ZERO; BUCKETS],
+            steps: vec![ABSENT; positions],
+        }
+    }
+
+    pub(super) fn positions(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The step in which a position is listed.
+    pub(super) fn step_of(&self, position: usize) -> Option<usize> {
+        let step = self.steps[position];
+        (step != ABSENT).then_some(usize::from(step))
+    }
+
+    /// Lists a position under `step` with what it has free, wherever it was before.
+    pub(super) fn put(&mut self, position: usize, step: usize, free: &Resources) {
+        debug_assert!(step < BUCKETS);
+        if self.step_of(position) != Some(step) {
+            self.remove(position);
+            self.members[step * self.words + position / 64] |= 1 << (position % 64);
+            self.counts[step] += 1;
+            self.steps[position] = step as u8;
+        }
+        self.most_free[step] = self.most_free[step].max(free);
+    }
+
+    /// Takes a position out.
+    pub(super) fn remove(&mut self, position: usize) {
+        let Some(step) = self.step_of(position) else { return };
+        self.members[step * self.words + position / 64] &= !(1 << (position % 64));
+        self.counts[step] -= 1;
+        if self.counts[step] == 0 {
+            self.most_free[step] = Resources::ZERO;
+        }
+        self.steps[position] = ABSENT;
+    }
+
+    /// The first position in order for which `fits` says yes. `free_of` gives what a position has free, so
+    /// that a step searched in vain gets an exact bound. `visits` counts the positions looked at.
+    pub(super) fn search(
+        &mut self,
+        need: &Resources,
+        mut fits: impl FnMut(usize) -> bool,
+        free_of: impl Fn(usize) -> Resources,
+        visits: &mut usize,
+    ) -> Option<usize> {
+        for step in 0..BUCKETS {
+            if self.counts[step] == 0 || !Resources::ZERO.can_grow(need, &self.most_free[step]) {
+                continue;
+            }
+            let mut most = Resources::ZERO;
+            for word in 0..self.words {
+                let mut bits = self.members[step * self.words + word];
+                while bits != 0 {
+                    let position = word * 64 + bits.trailing_zeros() as usize;
+                    *visits += 1;
+                    if fits(position) {
+                        return Some(position);
+                    }
+                    most = most.max(&free_of(position));
+                    bits &= bits - 1;
+                }
+            }
+            self.most_free[step] = most;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(index: &mut BucketIndex, free: &[i64], need: i64) -> (Option<usize>, usize) {
+        let mut visits = 0;
+        let amount = |position: usize| Resources::new(&[free[position]]);
+        let found = index.search(&Resources::new(&[need]), |p| free[p] >= need, amount, &mut visits);
+        (found, visits)
+    }
+
+    #[test]
+    fn the_first_step_wins_and_within_it_the_first_position() {
+        let free = [5, 9, 9, 3];
+        let mut index = BucketIndex::new(4);
+        for (position, step) in [(0, 1), (1, 2), (2, 2), (3, 0)] {
+            index.put(position, step, &Resources::new(&[free[position]]));
+        }
+        assert_eq!(find(&mut index, &free, 3).0, Some(3));
+        assert_eq!(find(&mut index, &free, 4).0, Some(0));
+        assert_eq!(find(&mut index, &free, 9).0, Some(1));
+        index.remove(1);
+        assert_eq!(find(&mut index, &free, 9).0, Some(2));
+        assert_eq!(find(&mut index, &free, 10).0, None);
+    }
+
+    #[test]
+    fn a_step_searched_in_vain_is_not_searched_again() {
+        let mut free = vec![10; 100];
+        let mut index = BucketIndex::new(100);
+        for position in 0..100 {
+            index.put(position, 0, &Resources::new(&[10]));
+        }
+        free.fill(4);
+        assert_eq!(find(&mut index, &free, 5), (None, 100), "the bound was still 10");
+        assert_eq!(find(&mut index, &free, 5), (None, 0));
+        free[70] = 6;
+        index.put(70, 0, &Resources::new(&[6]));
+        assert_eq!(find(&mut index, &free, 5).0, Some(70));
+    }
+}

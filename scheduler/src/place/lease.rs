@@ -1,0 +1,104 @@
+//! Homes of placement sets. Taking a set from its home is taking its lease.
+
+use crate::ids::{PartitionId, SETS_MAX, SetId};
+use crate::place::{NodeOrderKind, PlacementSet};
+use crate::sync::{AtomicU64, Mutex, Ordering};
+
+/// Where placement sets rest between passes.
+///
+/// At most one proposer has a set at a time, until its batch is decided. That is an optimisation: what two
+/// batches propose for one node is sorted out by the committer either way.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    homes: Vec<Mutex<Home>>,
+    /// By partition: the sets over which a pass could find something, one bit each. Written by the committer
+    /// before it raises the signal; a proposer that reads an old value looks in vain or is woken again.
+    wanted: Vec<AtomicU64>,
+    /// How many sets are not at home.
+    out: AtomicU64,
+    order: NodeOrderKind,
+}
+
+#[derive(Debug, Default)]
+struct Home {
+    leased: bool,
+    set: Option<Box<PlacementSet>>,
+}
+
+impl Leases {
+    pub(crate) fn new(partitions: usize, order: NodeOrderKind) -> Self {
+        Self {
+            homes: (0..partitions * SETS_MAX).map(|_| Mutex::new(Home::default())).collect(),
+            wanted: (0..partitions).map(|_| AtomicU64::new(0)).collect(),
+            out: AtomicU64::new(0),
+            order,
+        }
+    }
+
+    /// Takes the set if it is at home.
+    pub(crate) fn try_take(&self, id: SetId) -> Option<Box<PlacementSet>> {
+        let mut home = self.homes[id.index()].lock();
+        if home.leased {
+            return None;
+        }
+        home.leased = true;
+        self.out.fetch_add(1, Ordering::Relaxed);
+        let set = home.set.take();
+        drop(home);
+        Some(set.unwrap_or_else(|| Box::new(PlacementSet::new(id, self.order))))
+    }
+
+    /// Takes a wanted set, looking from the `start`-th set on so that proposers spread out.
+    pub(crate) fn take_wanted(&self, start: u32) -> Option<Box<PlacementSet>> {
+        let partitions = self.wanted.len();
+        (0..partitions).find_map(|offset| {
+            let partition = (start as usize / SETS_MAX + offset) % partitions;
+            let wanted = self.wanted[partition].load(Ordering::Acquire);
+            let first = start % SETS_MAX as u32;
+            let rotated = wanted.rotate_right(first);
+            (0..SETS_MAX as u32).filter(|number| rotated & (1 << number) != 0).find_map(|number| {
+                let number = (number + first) % SETS_MAX as u32;
+                self.try_take(SetId::new(PartitionId(partition as u32), number))
+            })
+        })
+    }
+
+    /// Brings a set home.
+    pub(crate) fn give_back(&self, set: Box<PlacementSet>) {
+        let mut home = self.homes[set.id().index()].lock();
+        debug_assert!(home.leased, "a set comes home once");
+        *home = Home { leased: false, set: Some(set) };
+        self.out.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Looks at the set where it is, if it is at home. Nobody can take it meanwhile, but for everybody else it
+    /// stays at home, so looking disturbs nobody's count.
+    pub(crate) fn look_at<T>(&self, id: SetId, look: impl FnOnce(&mut PlacementSet) -> T) -> Option<T> {
+        let mut home = self.homes[id.index()].lock();
+        home.set.as_mut().map(|set| look(set))
+    }
+
+    /// Says which sets of a partition are worth a pass.
+    pub(crate) fn publish_wanted(&self, partition: PartitionId, sets: u64) {
+        let wanted = &self.wanted[partition.index()];
+        if wanted.load(Ordering::Relaxed) != sets {
+            wanted.store(sets, Ordering::Release);
+        }
+    }
+
+    /// Whether any set is worth a pass.
+    pub(crate) fn any_wanted(&self) -> bool {
+        self.wanted.iter().any(|wanted| wanted.load(Ordering::Acquire) != 0)
+    }
+
+    /// Whether every set is at home.
+    pub(crate) fn all_home(&self) -> bool {
+        self.out.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether every set of one partition is at home.
+    pub(crate) fn all_home_of(&self, partition: PartitionId) -> bool {
+        let first = SetId::new(partition, 0).index();
+        self.homes[first..first + SETS_MAX].iter().all(|home| !home.lock().leased)
+    }
+}

@@ -1,0 +1,13 @@
+//! Where containers can go: node orders, placement sets, their index and their leases.
+
+mod index;
+mod lease;
+mod order;
+mod roster;
+mod set;
+
+pub(crate) use lease::Leases;
+pub use order::{BUCKETS, NodeOrder, NodeOrderKind, ScoredNode};
+pub(crate) use roster::Roster;
+pub(crate) use set::Nodes;
+pub use set::PlacementSet;

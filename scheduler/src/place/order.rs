@@ -1,0 +1,76 @@
+//! Node orders: which of the nodes that fit is tried first.
+//!
+//! The seed document filters and sorts a placement set for every ask. Here the filter is
+//! [`fits`](crate::fits) plus the ask's rule, and the score places a node in one of [`BUCKETS`] steps that
+//! the set's index keeps up to date, so that nothing is sorted when an ask is placed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::resource::{Resources, SHARE_ONE, dominant_share};
+
+/// How many steps a score has. Nodes in one step are equal; the one registered first wins.
+pub const BUCKETS: usize = 128;
+
+/// A built-in node order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeOrderKind {
+    /// The emptiest node first, by dominant share of what is allocated.
+    #[default]
+    Spread,
+    /// The fullest node that still fits first.
+    Pack,
+    /// The node registered first.
+    First,
+}
+
+/// A node as an order sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoredNode<'a> {
+    /// What the node has in all.
+    pub capacity: &'a Resources,
+    /// What is not allocated.
+    pub free: &'a Resources,
+    /// Where the node stands in its set, by registration.
+    pub position: usize,
+    /// How many positions the set has.
+    pub positions: usize,
+}
+
+/// Decides in which order the nodes of a placement set are tried.
+pub trait NodeOrder: std::fmt::Debug {
+    /// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. Must depend on the view alone.
+    fn score(&self, node: &ScoredNode<'_>) -> usize;
+}
+
+impl NodeOrder for NodeOrderKind {
+    fn score(&self, node: &ScoredNode<'_>) -> usize {
+        match self {
+            Self::Spread => used_step(node),
+            Self::Pack => BUCKETS - 1 - used_step(node),
+            Self::First => node.position * BUCKETS / node.positions.max(1),
+        }
+    }
+}
+
+fn used_step(node: &ScoredNode<'_>) -> usize {
+    let used = node.capacity.saturating_sub(node.free);
+    let share = dominant_share(&used, node.capacity).min(SHARE_ONE);
+    usize::try_from(share * (BUCKETS as u64 - 1) / SHARE_ONE).unwrap_or(BUCKETS - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_and_pack_are_opposites() {
+        let capacity = Resources::new(&[100, 100]);
+        let view = |free: &Resources, kind: NodeOrderKind| {
+            kind.score(&ScoredNode { capacity: &capacity, free, position: 0, positions: 1 })
+        };
+        let (empty, half, full) = (capacity, Resources::new(&[50, 90]), Resources::new(&[0, 90]));
+        assert_eq!([empty, half, full].map(|free| view(&free, NodeOrderKind::Spread)), [0, 63, 127]);
+        assert_eq!([empty, half, full].map(|free| view(&free, NodeOrderKind::Pack)), [127, 64, 0]);
+    }
+}

@@ -1,0 +1,266 @@
+//! Who stands where: the nodes of each partition, how they are cut into placement sets, and which of them
+//! changed lately.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use rustc_hash::FxHashMap;
+
+use crate::config::EngineLimits;
+use crate::facts::{Facts, Node};
+use crate::ids::{NodeId, PartitionId, RackId, ReservationId, SETS_MAX, SetId, SlotId};
+
+/// The nodes in the order in which sets list them. Changed by the committer only, read by proposers.
+#[derive(Clone, Debug)]
+pub(crate) struct Roster {
+    partitions: Vec<Members>,
+    /// By node slot: the node's place in its partition.
+    places: Vec<u32>,
+    racks: FxHashMap<RackId, Vec<NodeId>>,
+    /// By set: what happened to its nodes.
+    changes: Vec<ChangeRing>,
+    /// By partition: nodes that lately came to have room.
+    gains: Vec<Gains>,
+    /// By set: claims whose node now has room for them.
+    ready_claims: Vec<Vec<ReservationId>>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Members {
+    nodes: Vec<Option<NodeId>>,
+    vacant: BinaryHeap<Reverse<u32>>,
+    sets: u32,
+}
+
+/// The last changes of one set's nodes, by position in the set. A reader that was away for longer than the
+/// ring is long starts over.
+#[derive(Clone, Debug)]
+struct ChangeRing {
+    positions: Vec<u32>,
+    /// How many changes there ever were.
+    count: u64,
+}
+
+const RING_LENGTH: usize = 1 << 10;
+
+/// The last nodes that came to have room, with the state version in which they did.
+#[derive(Clone, Debug, Default)]
+struct Gains {
+    latest: VecDeque<(u64, NodeId)>,
+    /// The version of the newest that is not kept any more.
+    forgotten: u64,
+}
+
+impl ChangeRing {
+    fn new() -> Self {
+        Self { positions: Vec::new(), count: 0 }
+    }
+
+    fn push(&mut self, position: u32) {
+        let place = (self.count % RING_LENGTH as u64) as usize;
+        if place == self.positions.len() {
+            self.positions.push(position);
+        } else {
+            self.positions[place] = position;
+        }
+        self.count += 1;
+    }
+
+    fn since(&self, seen: u64) -> Option<impl Iterator<Item = u32>> {
+        let missed = self.count - seen;
+        (missed <= RING_LENGTH as u64)
+            .then(|| (seen..self.count).map(|number| self.positions[(number % RING_LENGTH as u64) as usize]))
+    }
+
+    /// Makes every reader start over.
+    fn skip(&mut self) {
+        self.count += RING_LENGTH as u64 + 1;
+        self.positions.resize(RING_LENGTH, 0);
+    }
+}
+
+impl Roster {
+    pub(crate) fn new(partitions: usize) -> Self {
+        let sets = partitions * SETS_MAX;
+        Self {
+            partitions: vec![Members { sets: 1, ..Members::default() }; partitions],
+            places: Vec::new(),
+            racks: FxHashMap::default(),
+            changes: vec![ChangeRing::new(); sets],
+            gains: vec![Gains::default(); partitions],
+            ready_claims: vec![Vec::new(); sets],
+        }
+    }
+
+    /// How many sets the partition is cut into.
+    pub(crate) fn sets(&self, partition: PartitionId) -> u32 {
+        self.partitions[partition.index()].sets
+    }
+
+    /// The set a node belongs to and its position there.
+    pub(crate) fn place_of(&self, node: NodeId, partition: PartitionId) -> (SetId, usize) {
+        let (place, sets) = (self.places[node.index()], self.sets(partition));
+        (SetId::new(partition, place % sets), (place / sets) as usize)
+    }
+
+    /// How many positions a set has, vacant ones included.
+    pub(crate) fn positions(&self, set: SetId) -> usize {
+        let members = &self.partitions[set.partition().index()];
+        members.nodes.len().saturating_sub(set.number() as usize).div_ceil(members.sets as usize)
+    }
+
+    /// The node at a position of a set.
+    pub(crate) fn node_at(&self, set: SetId, position: usize) -> Option<NodeId> {
+        let members = &self.partitions[set.partition().index()];
+        *members.nodes.get(position * members.sets as usize + set.number() as usize)?
+    }
+
+    /// All nodes of a partition, in the order of registration.
+    pub(crate) fn nodes_of(&self, partition: PartitionId) -> impl Iterator<Item = NodeId> {
+        self.partitions[partition.index()].nodes.iter().flatten().copied()
+    }
+
+    pub(crate) fn nodes_on(&self, rack: RackId) -> &[NodeId] {
+        self.racks.get(&rack).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn add(&mut self, id: NodeId, node: &Node) {
+        let members = &mut self.partitions[node.partition.index()];
+        let place = members.vacant.pop().map_or(members.nodes.len() as u32, |Reverse(place)| place);
+        if place as usize == members.nodes.len() {
+            members.nodes.push(None);
+        }
+        members.nodes[place as usize] = Some(id);
+        if self.places.len() <= id.index() {
+            self.places.resize(id.index() + 1, u32::MAX);
+        }
+        self.places[id.index()] = place;
+        self.racks.entry(node.rack).or_default().push(id);
+        self.note_change(id, node.partition);
+    }
+
+    pub(crate) fn remove(&mut self, id: NodeId, node: &Node) {
+        self.note_change(id, node.partition);
+        let place = self.places[id.index()];
+        let members = &mut self.partitions[node.partition.index()];
+        members.nodes[place as usize] = None;
+        members.vacant.push(Reverse(place));
+        if let Some(nodes) = self.racks.get_mut(&node.rack) {
+            nodes.retain(|other| *other != id);
+        }
+    }
+
+    /// Tells the node's set to look at the node again.
+    pub(crate) fn note_change(&mut self, node: NodeId, partition: PartitionId) {
+        let (set, position) = self.place_of(node, partition);
+        self.changes[set.index()].push(position as u32);
+    }
+
+    /// Where a set's changes stand now.
+    pub(crate) fn change_count(&self, set: SetId) -> u64 {
+        self.changes[set.index()].count
+    }
+
+    /// The positions that changed since, some of them repeatedly; `None` if that is too long ago to know.
+    pub(crate) fn changes_since(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = u32>> {
+        self.changes[set.index()].since(seen)
+    }
+
+    /// Notes that a node came to have room.
+    pub(crate) fn note_gain(&mut self, node: NodeId, partition: PartitionId, version: u64) {
+        let gains = &mut self.gains[partition.index()];
+        gains.latest.push_back((version, node));
+        if gains.latest.len() > RING_LENGTH {
+            gains.forgotten = gains.latest.pop_front().map_or(gains.forgotten, |(version, _)| version);
+        }
+    }
+
+    /// The nodes of a partition that came to have room after version `seen`, some of them repeatedly; `None` if
+    /// that is too long ago to know.
+    pub(crate) fn gained_since(
+        &self,
+        partition: PartitionId,
+        seen: u64,
+    ) -> Option<impl Iterator<Item = NodeId>> {
+        let gains = &self.gains[partition.index()];
+        let newer = gains.latest.iter().rev().take_while(move |(version, _)| *version > seen);
+        (gains.forgotten <= seen).then(|| newer.map(|(_, node)| *node))
+    }
+
+    /// Claims in the set whose nodes now have room for them.
+    pub(crate) fn ready_claims(&self, set: SetId) -> &[ReservationId] {
+        &self.ready_claims[set.index()]
+    }
+
+    /// Notes that a claim's node has room for it; false if that was known.
+    pub(crate) fn add_ready_claim(&mut self, set: SetId, claim: ReservationId) -> bool {
+        let claims = &mut self.ready_claims[set.index()];
+        let is_new = !claims.contains(&claim);
+        if is_new {
+            claims.push(claim);
+        }
+        is_new
+    }
+
+    /// Forgets a claim that ended or no longer fits; false if it was not noted.
+    pub(crate) fn remove_ready_claim(&mut self, set: SetId, claim: ReservationId) -> bool {
+        let claims = &mut self.ready_claims[set.index()];
+        let before = claims.len();
+        claims.retain(|other| *other != claim);
+        claims.len() < before
+    }
+
+    /// How many sets the partition should be cut into. Powers of two with a gap between growing and
+    /// shrinking, so that it changes rarely.
+    pub(crate) fn sets_wanted(&self, partition: PartitionId, limits: &EngineLimits) -> u32 {
+        let members = &self.partitions[partition.index()];
+        let nodes = members.nodes.len() - members.vacant.len();
+        let wanted = |nodes: usize| {
+            if nodes < limits.single_set_nodes {
+                1
+            } else {
+                nodes.div_ceil(limits.set_nodes).next_power_of_two().clamp(2, SETS_MAX) as u32
+            }
+        };
+        let (now, if_twice) = (wanted(nodes), wanted(nodes * 2));
+        if now < members.sets && members.sets <= if_twice { members.sets } else { now }
+    }
+
+    /// Cuts the partition into `sets` sets. The caller holds all of the partition's leases.
+    pub(crate) fn reshard(&mut self, facts: &Facts, partition: PartitionId, sets: u32) {
+        let members = &mut self.partitions[partition.index()];
+        members.sets = sets;
+        for number in 0..SETS_MAX as u32 {
+            let set = SetId::new(partition, number);
+            self.changes[set.index()].skip();
+        }
+        let first = SetId::new(partition, 0).index();
+        let claims: Vec<_> =
+            self.ready_claims[first..first + SETS_MAX].iter_mut().flat_map(std::mem::take).collect();
+        for claim in claims {
+            let (set, _) = self.place_of(facts.reservations.at(claim).node, partition);
+            self.add_ready_claim(set, claim);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_gives_what_was_missed_or_says_that_it_cannot() {
+        let mut ring = ChangeRing::new();
+        for position in 0..3 {
+            ring.push(position);
+        }
+        assert_eq!(ring.since(1).unwrap().collect::<Vec<_>>(), [1, 2]);
+        for position in 0..RING_LENGTH as u32 {
+            ring.push(position);
+        }
+        assert!(ring.since(2).is_none());
+        assert_eq!(ring.since(3).unwrap().count(), RING_LENGTH);
+        ring.skip();
+        assert!(ring.since(RING_LENGTH as u64 + 3).is_none());
+    }
+}

@@ -1,0 +1,214 @@
+//! Placement sets: the candidate nodes one proposer may use.
+
+use super::index::BucketIndex;
+use super::order::{NodeOrder, NodeOrderKind, ScoredNode};
+use super::roster::Roster;
+use crate::facts::{Facts, Shape};
+use crate::ids::{NodeId, SetId};
+use crate::in_flight::InFlight;
+use crate::resource::{Devices, Need, Resources, Room, fits};
+
+/// The candidate nodes of one shard of a partition, with an index over what they have free.
+///
+/// Whoever holds the value holds the set's lease: it is taken from its [home](super::Leases) for a pass,
+/// travels with the batch, and goes home when the batch is decided or dropped. It is a view: what a node
+/// really has is decided by the committer.
+#[derive(Debug)]
+pub struct PlacementSet {
+    id: SetId,
+    order: NodeOrderKind,
+    nodes: Vec<Candidate>,
+    index: BucketIndex,
+    /// The set's [change count](Roster::change_count) up to which this view has followed.
+    seen: u64,
+    /// Positions that this view debited itself, to be looked up again at the next pass.
+    debited: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    node: Option<NodeId>,
+    capacity: Resources,
+    room: Room,
+}
+
+impl Candidate {
+    const ABSENT: Self = Self {
+        node: None,
+        capacity: Resources::ZERO,
+        room: Room { free: Resources::ZERO, devices: Devices::NONE },
+    };
+}
+
+/// What a placement set is a view of.
+#[derive(Clone, Copy)]
+pub(crate) struct Nodes<'a> {
+    pub(crate) facts: &'a Facts,
+    pub(crate) in_flight: &'a InFlight,
+    pub(crate) roster: &'a Roster,
+}
+
+impl PlacementSet {
+    pub(crate) fn new(id: SetId, order: NodeOrderKind) -> Self {
+        let index = BucketIndex::new(0);
+        Self { id, order, nodes: Vec::new(), index, seen: 0, debited: Vec::new() }
+    }
+
+    /// Which set this is.
+    #[must_use]
+    pub fn id(&self) -> SetId {
+        self.id
+    }
+
+    /// How many nodes are candidates now.
+    #[must_use]
+    pub fn candidates(&self) -> usize {
+        (0..self.index.positions()).filter(|position| self.index.step_of(*position).is_some()).count()
+    }
+
+    /// The change count this view has followed to.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Brings the view up to the state: nodes that changed since the last pass, and those that this view
+    /// debited itself, whatever became of them.
+    pub(crate) fn sync(&mut self, nodes: Nodes<'_>) {
+        let positions = nodes.roster.positions(self.id);
+        let debited = std::mem::take(&mut self.debited);
+        match nodes.roster.changes_since(self.id, self.seen) {
+            Some(changes) if self.index.positions() == positions => {
+                for position in debited.into_iter().chain(changes) {
+                    self.refresh(nodes, position as usize);
+                }
+            }
+            _ => self.rebuild(nodes, positions),
+        }
+        self.seen = nodes.roster.change_count(self.id);
+    }
+
+    fn rebuild(&mut self, nodes: Nodes<'_>, positions: usize) {
+        self.index = BucketIndex::new(positions);
+        self.nodes.clear();
+        self.nodes.resize(positions, Candidate::ABSENT);
+        for position in 0..positions {
+            self.refresh(nodes, position);
+        }
+    }
+
+    /// Looks one position up. A node that takes nothing new, or is somebody's claim, is no candidate.
+    fn refresh(&mut self, nodes: Nodes<'_>, position: usize) {
+        let candidate = nodes.roster.node_at(self.id, position).and_then(|id| {
+            let node = nodes.facts.nodes.get(id)?;
+            node.is_open().then(|| Candidate {
+                node: Some(id),
+                capacity: node.capacity,
+                room: Room {
+                    free: node.room.free - nodes.in_flight.of_node(id).load(),
+                    devices: node.room.devices,
+                },
+            })
+        });
+        self.nodes[position] = candidate.unwrap_or(Candidate::ABSENT);
+        self.list(position);
+    }
+
+    fn list(&mut self, position: usize) {
+        let candidate = &self.nodes[position];
+        if candidate.node.is_none() {
+            self.index.remove(position);
+            return;
+        }
+        let node = ScoredNode {
+            capacity: &candidate.capacity,
+            free: &candidate.room.free,
+            position,
+            positions: self.nodes.len(),
+        };
+        self.index.put(position, self.order.score(&node), &candidate.room.free);
+    }
+
+    /// The first node in order on which a container of this shape fits. `visits` counts the nodes looked at.
+    pub(crate) fn search(&mut self, nodes: Nodes<'_>, shape: &Shape, visits: &mut usize) -> Option<usize> {
+        let Self { nodes: candidates, index, .. } = self;
+        let suits = |position: usize| {
+            let candidate = &candidates[position];
+            let Some(id) = candidate.node else { return false };
+            match &shape.rule {
+                None => fits(&shape.need, &candidate.room),
+                Some(_) => shape.fits_on(&candidate.room, &nodes.facts.nodes.at(id).attributes),
+            }
+        };
+        index.search(&shape.need.resources, suits, |position| candidates[position].room.free, visits)
+    }
+
+    /// The node at a position that a search returned.
+    pub(crate) fn node(&self, position: usize) -> NodeId {
+        self.nodes[position].node.expect("a search returns candidates")
+    }
+
+    /// How many positions the set has, vacant ones included.
+    pub(crate) fn positions(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The node at a position if it is a candidate.
+    pub(crate) fn node_if_candidate(&self, position: usize) -> Option<NodeId> {
+        self.nodes[position].node
+    }
+
+    /// What the node at a position has free, by this view.
+    pub(crate) fn free_at(&self, position: usize) -> Resources {
+        self.nodes[position].room.free
+    }
+
+    /// Whether the node at this position is a candidate on which `shape` fits, by this nodes.
+    pub(crate) fn fits_at(&self, nodes: Nodes<'_>, position: usize, shape: &Shape) -> bool {
+        self.nodes.get(position).is_some_and(|candidate| {
+            candidate.node.is_some_and(|id| {
+                nodes.facts.nodes.get(id).is_some_and(|node| shape.fits_on(&candidate.room, &node.attributes))
+            })
+        })
+    }
+
+    /// Takes what a proposed container needs out of the nodes.
+    pub(crate) fn debit(&mut self, position: usize, need: &Need) {
+        let room = &mut self.nodes[position].room;
+        room.free -= need.resources;
+        if let Some(devices) = need.devices
+            && let Some(mask) = room.devices.choose(devices)
+        {
+            room.devices.take(mask, devices.milli);
+        }
+        self.debited.push(position as u32);
+        self.list(position);
+    }
+
+    /// Takes a node out of the view because this pass claims it.
+    pub(crate) fn withdraw(&mut self, position: usize) {
+        self.nodes[position].node = None;
+        self.debited.push(position as u32);
+        self.list(position);
+    }
+
+    /// Whether this view equals one made anew (I12). The caller has synchronised it.
+    pub(crate) fn equals_rebuilt(&self, nodes: Nodes<'_>) -> bool {
+        let mut fresh = Self::new(self.id, self.order);
+        fresh.sync(nodes);
+        fresh.nodes.len() == self.nodes.len()
+            && (0..fresh.nodes.len()).all(|position| {
+                let (a, b) = (&self.nodes[position], &fresh.nodes[position]);
+                a.node == b.node
+                    && a.room == b.room
+                    && self.index.step_of(position) == fresh.index.step_of(position)
+            })
+    }
+}
+
+impl Roster {
+    /// Positions of a set that changed since `seen`, with their nodes; `None` if that is not known any more.
+    pub(crate) fn changed_nodes(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeId>> {
+        let changes = self.changes_since(set, seen)?;
+        Some(changes.filter_map(move |position| self.node_at(set, position as usize)))
+    }
+}

@@ -1,0 +1,98 @@
+//! What a pass sends to the committer.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::backlog::ParkReason;
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::facts::Locality;
+use crate::ids::{AskId, LaneId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
+use crate::place::PlacementSet;
+use crate::resource::Resources;
+
+/// Something a pass saw without placing anything. Proposers only report it; the committer records it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Observation {
+    /// No node of the pass's set has room for the shape.
+    NoRoom { shape: ShapeId },
+    /// No ask of the lane could be placed, whatever the set.
+    Blocked { lane: LaneId, reason: ParkReason },
+    /// The ask found none of the hosts or racks that will do so far from its wishes; these distinct other
+    /// nodes had room.
+    Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },
+    /// Claiming nodes of the pass's set for the shape was tried; claims made are among the requests.
+    ReserveTried { shape: ShapeId },
+    /// The shape's first ask may claim a node only at this time.
+    ReserveLater { shape: ShapeId, at_ms: u64 },
+}
+
+/// Resources that this batch has put in flight, summed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Amounts {
+    pub(crate) leaves: Vec<(QueueId, PartitionId, Resources)>,
+    pub(crate) users: Vec<(LeafUserId, PartitionId, Resources)>,
+    /// Picks beyond the batch's own set.
+    pub(crate) nodes: Vec<(NodeId, Resources)>,
+}
+
+/// Gets a batch that was dropped before it was decided.
+pub(crate) trait BatchHome: Send + Sync {
+    /// Takes everything back that the batch holds: units and amounts in flight, and the lease.
+    fn undo(&self, batch: &mut ProposalBatch);
+}
+
+/// What one pass produced.
+#[derive(Debug, Default)]
+pub(crate) struct Proposals {
+    pub(crate) requests: Vec<ResourceAllocationCommitRequest>,
+    pub(crate) observations: Vec<Observation>,
+    pub(crate) amounts: Amounts,
+    /// The state version that the pass saw.
+    pub(crate) version: u64,
+}
+
+/// The proposals and observations of one pass, on their way to the committer.
+///
+/// It owns its set's lease and its amounts in flight. Dropping it anywhere gives both back; it must not be
+/// dropped by a thread that holds a guard of the state, since giving back takes the write guard.
+pub(crate) struct ProposalBatch {
+    pub(crate) proposals: Proposals,
+    pub(crate) set: Option<Box<PlacementSet>>,
+    home: Arc<dyn BatchHome>,
+}
+
+impl ProposalBatch {
+    pub(crate) fn new(set: Box<PlacementSet>, home: Arc<dyn BatchHome>) -> Self {
+        Self { proposals: Proposals::default(), set: Some(set), home }
+    }
+
+    /// Whether nothing is left that would have to be given back.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.proposals.requests.is_empty() && self.proposals.amounts.is_empty() && self.set.is_none()
+    }
+}
+
+impl Amounts {
+    fn is_empty(&self) -> bool {
+        self.leaves.is_empty() && self.users.is_empty() && self.nodes.is_empty()
+    }
+}
+
+impl Drop for ProposalBatch {
+    fn drop(&mut self) {
+        if !self.is_settled() {
+            let home = Arc::clone(&self.home);
+            home.undo(self);
+        }
+    }
+}
+
+impl fmt::Debug for ProposalBatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProposalBatch")
+            .field("requests", &self.proposals.requests.len())
+            .field("observations", &self.proposals.observations)
+            .field("set", &self.set.as_ref().map(|set| set.id()))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,173 @@
+//! The walk within one leaf: its lanes, merged in application order.
+
+use std::cmp::Reverse;
+use std::ops::Bound;
+
+use super::batch::Proposals;
+use super::queue_walk::{Candidate, QueueWalk};
+use super::scratch::{Head, LaneCursor, ShapeStatus};
+use crate::backlog::{OrderKey, ParkReason, PendingAsk};
+use crate::config::ApplicationOrdering;
+use crate::ids::{AskId, LaneId, QueueId, ShapeId};
+use crate::resource::Resources;
+
+impl QueueWalk<'_> {
+    /// Puts the first application of every lane whose shape may fit into the heap.
+    pub(super) fn open_leaf(&mut self, leaf: QueueId, proposals: &mut Proposals) {
+        let backlog = &self.state.backlog;
+        for &lane in backlog.runnable_lanes(leaf, self.partition) {
+            if backlog.is_open(backlog.lane(lane).shape, self.set) {
+                let lanes = &mut self.scratch.queues[leaf.index()].leaf.lanes;
+                lanes.push(LaneCursor { lane, last: None, heads: 0, dropped: false });
+                let place = lanes.len() - 1;
+                self.push_next_application(leaf, place);
+                self.report_if_done(leaf, place, proposals);
+            }
+        }
+    }
+
+    /// The next ask of the leaf that is within all limits.
+    pub(super) fn next_in_leaf(&mut self, leaf: QueueId, proposals: &mut Proposals) -> Option<Candidate> {
+        loop {
+            let cursor = &self.scratch.queues[leaf.index()].leaf;
+            let head = cursor.heads.peek()?.0;
+            let lane_cursor = &cursor.lanes[head.lane as usize];
+            let lane_id = lane_cursor.lane;
+            let lane = self.state.backlog.lane(lane_id);
+            let is_out = lane_cursor.dropped || self.scratch.shape_status(lane.shape) == ShapeStatus::Closed;
+            if is_out {
+                self.scratch.queues[leaf.index()].leaf.heads.pop();
+                continue;
+            }
+            let key = self.key_of(head.slot, leaf, head.key);
+            if key != head.key {
+                self.advance(leaf);
+                self.rekey(leaf, head, key);
+                continue;
+            }
+            if !self.is_available(head.pending.ask) {
+                self.skip_ask(leaf, proposals);
+                continue;
+            }
+            let size = self.size_of(lane.shape);
+            if let Some(reason) = self.blocked_at(leaf, lane.user, &size) {
+                self.scratch.queues[leaf.index()].leaf.lanes[head.lane as usize].dropped = true;
+                Self::report_blocked(proposals, lane_id, reason);
+                continue;
+            }
+            return Some(Candidate {
+                leaf,
+                user: lane.user,
+                slot: head.slot,
+                shape: lane.shape,
+                ask: head.pending.ask,
+            });
+        }
+    }
+
+    /// Leaves the ask on top for the rest of the pass.
+    pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
+        let Some(Reverse(head)) = self.scratch.queues[leaf.index()].leaf.heads.pop() else { return };
+        let place = head.lane as usize;
+        if head.is_last {
+            self.push_next_application(leaf, place);
+        }
+        let cursor = &mut self.scratch.queues[leaf.index()].leaf;
+        let lane = cursor.lanes[place].lane;
+        match self.next_available(head.slot, lane, head.at as usize + 1) {
+            Some((at, pending)) => {
+                let next = Head { at, pending, is_last: false, ..head };
+                self.scratch.queues[leaf.index()].leaf.heads.push(Reverse(next));
+            }
+            None => {
+                self.scratch.queues[leaf.index()].leaf.lanes[place].heads -= 1;
+                self.report_if_done(leaf, place, proposals);
+            }
+        }
+    }
+
+    /// Lets the application behind the top one of the same lane into the heap: the top one may fall behind it.
+    pub(super) fn advance(&mut self, leaf: QueueId) {
+        let Some(mut top) = self.scratch.queues[leaf.index()].leaf.heads.peek_mut() else { return };
+        if std::mem::take(&mut top.0.is_last) {
+            let place = top.0.lane as usize;
+            drop(top);
+            self.push_next_application(leaf, place);
+        }
+    }
+
+    /// A lane of which nothing is left, although its shape may fit, is all in flight.
+    fn report_if_done(&mut self, leaf: QueueId, place: usize, proposals: &mut Proposals) {
+        let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
+        let lane = cursor.lane;
+        if cursor.heads > 0 || cursor.dropped {
+            return;
+        }
+        cursor.dropped = true;
+        if self.scratch.shape_status(self.state.backlog.lane(lane).shape) == ShapeStatus::Open {
+            Self::report_blocked(proposals, lane, ParkReason::AllInFlight);
+        }
+    }
+
+    /// Puts the lane's next application with something available into the heap.
+    fn push_next_application(&mut self, leaf: QueueId, place: usize) {
+        let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[place];
+        let (lane, mut last) = (cursor.lane, cursor.last);
+        let found = loop {
+            let after = last.map_or(Bound::Unbounded, Bound::Excluded);
+            let Some(&(key, slot)) =
+                self.state.backlog.lane(lane).order.range((after, Bound::Unbounded)).next()
+            else {
+                break None;
+            };
+            last = Some((key, slot));
+            if let Some((at, pending)) = self.next_available(slot, lane, 0) {
+                let key = self.key_of(slot, leaf, key);
+                break Some(Head { key, pending, slot, lane: place as u32, at, is_last: true });
+            }
+        };
+        let cursor = &mut self.scratch.queues[leaf.index()].leaf;
+        cursor.lanes[place].last = last;
+        if let Some(head) = found {
+            cursor.lanes[place].heads += 1;
+            cursor.heads.push(Reverse(head));
+        }
+    }
+
+    /// Whether the ask has a unit that is neither in flight nor has a node claimed for it.
+    fn is_available(&self, id: AskId) -> bool {
+        let ask = self.state.facts.asks.at(id);
+        let taken = self.state.in_flight.of_ask(id).load() as usize + ask.reservations.len();
+        taken < ask.outstanding() as usize
+    }
+
+    /// The application's first ask in the lane, from the `from`-th on, with something available.
+    fn next_available(&self, slot: u32, lane: LaneId, from: usize) -> Option<(u32, PendingAsk)> {
+        let asks = &self.state.backlog.asks_in(slot, lane)?.asks;
+        (from..asks.len()).map(|at| (at as u32, asks[at])).find(|(_, pending)| self.is_available(pending.ask))
+    }
+
+    /// An application was given something after its head was listed: lists the head where it belongs now.
+    fn rekey(&mut self, leaf: QueueId, head: Head, key: OrderKey) {
+        let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
+        let Some(Reverse(top)) = heads.pop() else { return };
+        debug_assert_eq!((top.slot, top.lane), (head.slot, head.lane), "nothing comes before the smallest");
+        heads.push(Reverse(Head { key, ..top }));
+    }
+
+    /// The application's key with what this pass gave it.
+    fn key_of(&self, slot: u32, leaf: QueueId, frozen: OrderKey) -> OrderKey {
+        if self.state.facts.queue(leaf).ordering == ApplicationOrdering::Fifo {
+            return frozen;
+        }
+        match self.scratch.given.get(&slot) {
+            None => frozen,
+            Some(given) => self.state.backlog.key_with(&self.state.facts, slot, given),
+        }
+    }
+
+    /// The size of one container of the shape.
+    pub(super) fn size_of(&self, shape: ShapeId) -> Resources {
+        self.state.facts.shapes.at(shape).need.resources
+    }
+}

@@ -1,0 +1,17 @@
+//! Proposing: from a read-only view of the state to commit requests.
+//!
+//! A pass is given the state, one placement set and its own working memory, and returns values. It cannot
+//! change anything but the amounts in flight.
+
+mod batch;
+mod claim;
+mod leaf_walk;
+mod pass;
+mod pick;
+mod queue_walk;
+mod scratch;
+mod settle;
+
+pub(crate) use batch::{Amounts, BatchHome, Observation, ProposalBatch};
+pub(crate) use pass::{PassLimits, run_pass};
+pub(crate) use scratch::Scratch;

@@ -1,0 +1,50 @@
+//! One pass: the proposals for one placement set.
+
+use super::batch::Proposals;
+use super::pick::{Pick, Picker};
+use super::queue_walk::QueueWalk;
+use super::scratch::Scratch;
+use crate::place::PlacementSet;
+use crate::state::State;
+
+/// How much one pass may do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassLimits {
+    /// B: requests.
+    pub(crate) requests: usize,
+    /// V: nodes visited.
+    pub(crate) visits: usize,
+    /// Containers per leaf.
+    pub(crate) leaf_quantum: u32,
+}
+
+/// Proposes containers on the nodes of `set` for the asks pending in `state`.
+///
+/// Ends after B requests, after V nodes visited, or when nothing is left that this set could serve. In the
+/// last case the observations cover everything that was found in vain, so that recording them leaves the set
+/// unwanted until something changes.
+pub(crate) fn run_pass(
+    state: &State,
+    set: &mut PlacementSet,
+    scratch: &mut Scratch,
+    limits: &PassLimits,
+    proposals: &mut Proposals,
+) {
+    proposals.version = state.version;
+    set.sync(state.nodes());
+    let mut walk = QueueWalk::start(state, scratch, set.id(), limits.leaf_quantum);
+    let mut picker = Picker::new(state, set);
+    picker.settle_claims(limits.requests, proposals);
+    // Visits count from here, or a shape whose claims find nothing would never get to claim a further node.
+    let visits_max = picker.visits() + limits.visits;
+    while proposals.requests.len() < limits.requests && picker.visits() < visits_max {
+        let Some(candidate) = walk.next(proposals) else { break };
+        let size = walk.size_of(candidate.shape);
+        match picker.pick(&candidate, walk.scratch, proposals) {
+            Pick::Placed => walk.charge(&candidate, &size),
+            Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
+            Pick::NoRoom => {}
+        }
+    }
+    walk.publish_amounts(proposals);
+}

@@ -1,0 +1,176 @@
+//! Picks a node for the next ask.
+
+use super::batch::{Observation, Proposals};
+use super::queue_walk::Candidate;
+use super::scratch::{Scratch, ShapeStatus};
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::config::LocalityDelay;
+use crate::facts::{Ask, Locality, Shape};
+use crate::ids::{AskId, NodeId};
+use crate::place::PlacementSet;
+use crate::resource::{Room, fits};
+use crate::state::State;
+
+/// What became of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pick {
+    /// A container or a claim is proposed.
+    Placed,
+    /// Nothing for this ask in this pass.
+    Skipped,
+    /// Nothing for this shape in this pass.
+    NoRoom,
+}
+
+/// Chooses nodes, first from the pass's own set.
+pub(super) struct Picker<'a> {
+    pub(super) state: &'a State,
+    pub(super) set: &'a mut PlacementSet,
+    pub(super) visits: usize,
+    /// Claims proposed in this pass.
+    pub(super) claims: usize,
+}
+
+impl<'a> Picker<'a> {
+    pub(super) fn new(state: &'a State, set: &'a mut PlacementSet) -> Self {
+        Self { state, set, visits: 0, claims: 0 }
+    }
+
+    /// How many nodes this pass has looked at.
+    pub(super) fn visits(&self) -> usize {
+        self.visits
+    }
+
+    pub(super) fn pick(
+        &mut self,
+        candidate: &Candidate,
+        scratch: &mut Scratch,
+        proposals: &mut Proposals,
+    ) -> Pick {
+        let shape = self.state.facts.shapes.at(candidate.shape);
+        let ask = self.state.facts.asks.at(candidate.ask);
+        if scratch.shape_status(candidate.shape) == ShapeStatus::MayReserve {
+            return self.claim(candidate, ask, shape, scratch, proposals);
+        }
+        if shape.located {
+            let allowed = self.state.backlog.waiting.allowed(&self.state.facts, candidate.ask, ask);
+            if let Some(node) = self.wished_for(ask, shape, allowed) {
+                return self.place_on(candidate.ask, node, shape, proposals);
+            }
+            if allowed < Locality::OffSwitch {
+                let offered = self.offer(candidate.ask, ask, shape, allowed);
+                proposals.observations.push(Observation::Waits { ask: candidate.ask, allowed, offered });
+                return Pick::Skipped;
+            }
+        }
+        match self.set.search(self.state.nodes(), shape, &mut self.visits) {
+            Some(position) => self.place_at(candidate.ask, position, shape, proposals),
+            None => {
+                proposals.observations.push(Observation::NoRoom { shape: candidate.shape });
+                self.claim(candidate, ask, shape, scratch, proposals)
+            }
+        }
+    }
+
+    /// A container at a position of the own set.
+    pub(super) fn place_at(
+        &mut self,
+        ask: AskId,
+        position: usize,
+        shape: &Shape,
+        proposals: &mut Proposals,
+    ) -> Pick {
+        if !self.take_unit(ask) {
+            return Pick::Skipped;
+        }
+        let node = self.set.node(position);
+        self.set.debit(position, &shape.need);
+        propose(ask, node, proposals)
+    }
+
+    /// A container on a node that the ask wished for, which may be another set's. Then the node's amount in
+    /// flight tells others.
+    pub(super) fn place_on(
+        &mut self,
+        ask: AskId,
+        node: NodeId,
+        shape: &Shape,
+        proposals: &mut Proposals,
+    ) -> Pick {
+        let (set, position) = self.state.roster.place_of(node, shape.partition);
+        if set == self.set.id() {
+            return self.place_at(ask, position, shape, proposals);
+        }
+        if !self.take_unit(ask) {
+            return Pick::Skipped;
+        }
+        let resources = shape.need.resources;
+        self.state.in_flight.of_node(node).add(&resources);
+        proposals.amounts.nodes.push((node, resources));
+        propose(ask, node, proposals)
+    }
+
+    /// The first of the hosts, then of the nodes on the racks, that will do and has room.
+    pub(super) fn wished_for(&mut self, ask: &Ask, shape: &Shape, allowed: Locality) -> Option<NodeId> {
+        let hosts = ask.wishes.hosts.iter().copied();
+        let on_racks = ask.wishes.racks.iter().flat_map(|rack| self.state.roster.nodes_on(*rack)).copied();
+        let racks = on_racks.filter(|_| allowed >= Locality::RackLocal);
+        let (state, set) = (self.state, &*self.set);
+        let mut visits = 0;
+        let found = hosts.chain(racks).find(|&id| {
+            visits += 1;
+            has_room(state, set, id, shape)
+        });
+        self.visits += visits;
+        found
+    }
+
+    /// Further distinct nodes that have room for the ask and are not what it named, as many as count.
+    fn offer(&mut self, id: AskId, ask: &Ask, shape: &Shape, allowed: Locality) -> Vec<NodeId> {
+        let LocalityDelay::Nodes { any, .. } = self.state.facts.config.locality_delay else {
+            return Vec::new();
+        };
+        if allowed == ask.wishes.loosest() {
+            return Vec::new();
+        }
+        let known = self.state.backlog.waiting.offered(id);
+        let (state, set) = (self.state, &*self.set);
+        let mut visits = 0;
+        let offered = state
+            .roster
+            .nodes_of(shape.partition)
+            .filter(|node| {
+                visits += 1;
+                known.binary_search(node).is_err() && has_room(state, set, *node, shape)
+            })
+            .take((any as usize).saturating_sub(known.len()))
+            .collect();
+        self.visits += visits;
+        offered
+    }
+
+    /// Puts one more unit in flight; false if another proposer has the last one.
+    pub(super) fn take_unit(&self, ask: AskId) -> bool {
+        self.state.in_flight.of_ask(ask).try_add(self.state.facts.asks.at(ask).outstanding())
+    }
+}
+
+fn propose(ask: AskId, node: NodeId, proposals: &mut Proposals) -> Pick {
+    proposals.requests.push(ResourceAllocationCommitRequest::allocate(ask, node));
+    Pick::Placed
+}
+
+/// Whether a container of the shape fits on the node: by the view of the own set, else by what the node has
+/// left apart from picks in flight.
+fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> bool {
+    let Some(node) = state.facts.nodes.get(id) else { return false };
+    if node.partition != shape.partition || !node.is_open() {
+        return false;
+    }
+    let (home, position) = state.roster.place_of(id, shape.partition);
+    if home == set.id() {
+        return set.fits_at(state.nodes(), position, shape);
+    }
+    let room = Room { free: node.room.free - state.in_flight.of_node(id).load(), devices: node.room.devices };
+    fits(&shape.need, &room) && shape.rule.as_ref().is_none_or(|rule| rule.holds(&node.attributes))
+}

@@ -1,0 +1,199 @@
+//! The walk from the root to the most deserving leaf.
+
+use std::cmp::Reverse;
+
+use super::batch::{Observation, Proposals};
+use super::scratch::{QueueKey, Scratch};
+use crate::backlog::ParkReason;
+use crate::config::ApplicationOrdering;
+use crate::ids::{AskId, LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
+use crate::resource::{Resources, dominant_share};
+use crate::state::State;
+
+/// The next ask in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) leaf: QueueId,
+    pub(super) user: LeafUserId,
+    /// Slot of the application.
+    pub(super) slot: u32,
+    pub(super) shape: ShapeId,
+    pub(super) ask: AskId,
+}
+
+/// Walks queue, user limit, application and ask in order, against everything used, everything in flight and
+/// what this pass gave already.
+pub(super) struct QueueWalk<'a> {
+    pub(super) state: &'a State,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) set: SetId,
+    pub(super) partition: PartitionId,
+    leaf_quantum: u32,
+}
+
+const ROOT: QueueId = QueueId(0);
+
+impl<'a> QueueWalk<'a> {
+    pub(super) fn start(state: &'a State, scratch: &'a mut Scratch, set: SetId, leaf_quantum: u32) -> Self {
+        let facts = &state.facts;
+        scratch.start(facts.queues.len(), facts.users.len(), facts.shapes.slots());
+        Self { state, scratch, set, partition: set.partition(), leaf_quantum }
+    }
+
+    /// The most deserving ask that is left, or `None` if nothing is left for this set.
+    pub(super) fn next(&mut self, proposals: &mut Proposals) -> Option<Candidate> {
+        let mut queue = ROOT;
+        loop {
+            self.visit(queue, proposals);
+            let next = if self.state.facts.queue(queue).is_leaf() {
+                let is_served = self.scratch.queues[queue.index()].leaf.taken >= self.leaf_quantum;
+                match if is_served { None } else { self.next_in_leaf(queue, proposals) } {
+                    Some(candidate) => return Some(candidate),
+                    None => None,
+                }
+            } else {
+                self.scratch.queues[queue.index()].children.peek().map(|Reverse(key)| key.queue)
+            };
+            queue = match next {
+                Some(child) => child,
+                None => {
+                    // The walk came here over the tops of the heaps, so the queue is its parent's top.
+                    let parent = self.state.facts.queue(queue).parent?;
+                    self.scratch.queues[parent.index()].children.pop();
+                    ROOT
+                }
+            };
+        }
+    }
+
+    /// Takes stock of a queue when the pass first comes to it.
+    fn visit(&mut self, id: QueueId, proposals: &mut Proposals) {
+        let stamp = self.scratch.stamp;
+        if self.scratch.queues[id.index()].stamp == stamp {
+            return;
+        }
+        self.take_stock(id);
+        let queue = self.state.facts.queue(id);
+        if queue.is_leaf() {
+            self.open_leaf(id, proposals);
+            return;
+        }
+        let mut children = std::mem::take(&mut self.scratch.queues[id.index()].children);
+        children.clear();
+        for &child in &queue.children {
+            if self.state.backlog.has_runnable(child, self.partition) {
+                let level = self.level_of(child);
+                children.push(Reverse(self.key(child, &level)));
+            }
+        }
+        self.scratch.queues[id.index()].children = children;
+    }
+
+    fn take_stock(&mut self, id: QueueId) {
+        let level = self.level_of(id);
+        let scratch = &mut self.scratch.queues[id.index()];
+        scratch.stamp = self.scratch.stamp;
+        scratch.level = level;
+        scratch.given = Resources::ZERO;
+        scratch.is_touched = false;
+        scratch.leaf.clear();
+    }
+
+    fn level_of(&self, id: QueueId) -> Resources {
+        let in_flight = self.state.in_flight.of_queue(id, self.partition).load();
+        self.state.facts.queue(id).quota(self.partition).used + in_flight
+    }
+
+    fn key(&self, id: QueueId, level: &Resources) -> QueueKey {
+        let quota = self.state.facts.queue(id).quota(self.partition);
+        QueueKey {
+            without_guarantee: quota.guaranteed.is_zero(),
+            share: dominant_share(level, &quota.share_base),
+            queue: id,
+        }
+    }
+
+    /// The first limit that one more container of this size would exceed.
+    pub(super) fn blocked_at(
+        &mut self,
+        leaf: QueueId,
+        user: LeafUserId,
+        size: &Resources,
+    ) -> Option<ParkReason> {
+        for &queue in &self.state.facts.queue(leaf).chain {
+            let maximum = &self.state.facts.queue(queue).quota(self.partition).maximum;
+            if !self.scratch.queues[queue.index()].level.can_grow(size, maximum) {
+                return Some(ParkReason::QueueLimit(queue));
+            }
+        }
+        let limit = &self.state.facts.queue(leaf).quota(self.partition).user_limit;
+        (!self.user_level(user).can_grow(size, limit)).then_some(ParkReason::UserLimit)
+    }
+
+    fn user_level(&mut self, user: LeafUserId) -> Resources {
+        let scratch = &mut self.scratch.users[user.index()];
+        if scratch.stamp != self.scratch.stamp {
+            scratch.stamp = self.scratch.stamp;
+            let in_flight = self.state.in_flight.of_user(user, self.partition).load();
+            scratch.level = self.state.facts.user(user).used[self.partition.index()] + in_flight;
+            scratch.given = Resources::ZERO;
+            scratch.is_touched = false;
+        }
+        scratch.level
+    }
+
+    /// Charges a pick to the queues above and the user, and puts the queues in order again.
+    pub(super) fn charge(&mut self, candidate: &Candidate, size: &Resources) {
+        self.scratch.queues[candidate.leaf.index()].leaf.taken += 1;
+        self.advance(candidate.leaf);
+        self.user_level(candidate.user);
+        let user = &mut self.scratch.users[candidate.user.index()];
+        if !std::mem::replace(&mut user.is_touched, true) {
+            self.scratch.touched_users.push(candidate.user);
+        }
+        user.level += *size;
+        user.given += *size;
+        let chain = &self.state.facts.queue(candidate.leaf).chain;
+        for (depth, &queue) in chain.iter().enumerate() {
+            let scratch = &mut self.scratch.queues[queue.index()];
+            if !std::mem::replace(&mut scratch.is_touched, true) {
+                self.scratch.touched_queues.push(queue);
+            }
+            scratch.level += *size;
+            scratch.given += *size;
+            let level = scratch.level;
+            if let Some(parent) = depth.checked_sub(1).map(|above| chain[above]) {
+                let key = self.key(queue, &level);
+                if let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() {
+                    debug_assert_eq!(top.0.queue, queue, "the walk came here over the tops");
+                    top.0 = key;
+                }
+            }
+        }
+        if self.state.facts.queue(candidate.leaf).ordering == ApplicationOrdering::Fair {
+            *self.scratch.given.entry(candidate.slot).or_default() += *size;
+        }
+    }
+
+    /// Reports a lane that no set can help.
+    pub(super) fn report_blocked(proposals: &mut Proposals, lane: LaneId, reason: ParkReason) {
+        proposals.observations.push(Observation::Blocked { lane, reason });
+    }
+
+    /// Adds what the pass gave to the amounts in flight, for others to see, and to the batch, to be taken back.
+    pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
+        let Self { state, scratch, partition, .. } = self;
+        for &id in &scratch.touched_queues {
+            let given = scratch.queues[id.index()].given;
+            state.in_flight.of_queue(id, partition).add(&given);
+            if state.facts.queue(id).is_leaf() {
+                proposals.amounts.leaves.push((id, partition, given));
+            }
+        }
+        for &id in &scratch.touched_users {
+            let given = scratch.users[id.index()].given;
+            state.in_flight.of_user(id, partition).add(&given);
+            proposals.amounts.users.push((id, partition, given));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A proposer's working memory, kept from pass to pass so that a pass allocates nothing.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
+
+use crate::backlog::{OrderKey, PendingAsk};
+use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
+use crate::resource::Resources;
+
+/// Entries belong to the present pass if they carry its stamp.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    pub(super) stamp: u64,
+    /// By queue.
+    pub(super) queues: Vec<QueueScratch>,
+    /// By leaf user.
+    pub(super) users: Vec<UserScratch>,
+    /// By shape.
+    pub(super) shapes: Vec<(u64, ShapeStatus)>,
+    /// What this pass gave to applications of fair leaves, by slot.
+    pub(super) given: FxHashMap<u32, Resources>,
+    /// Queues and users to which this pass gave something.
+    pub(super) touched_queues: Vec<QueueId>,
+    pub(super) touched_users: Vec<LeafUserId>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct QueueScratch {
+    pub(super) stamp: u64,
+    /// Used, in flight and given by this pass.
+    pub(super) level: Resources,
+    /// Given by this pass.
+    pub(super) given: Resources,
+    /// Listed among those to which this pass gave something.
+    pub(super) is_touched: bool,
+    /// Children that may have something, the most deserving on top; parents only.
+    pub(super) children: BinaryHeap<Reverse<QueueKey>>,
+    /// Leaves only.
+    pub(super) leaf: LeafCursor,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct UserScratch {
+    pub(super) stamp: u64,
+    pub(super) level: Resources,
+    pub(super) given: Resources,
+    pub(super) is_touched: bool,
+}
+
+/// Order among siblings: those with a guarantee first, then the smallest share, then the first configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct QueueKey {
+    pub(super) without_guarantee: bool,
+    pub(super) share: u64,
+    pub(super) queue: QueueId,
+}
+
+/// Where a pass stands in one leaf: its lanes merged in application order.
+#[derive(Debug, Default)]
+pub(super) struct LeafCursor {
+    pub(super) heads: BinaryHeap<Reverse<Head>>,
+    pub(super) lanes: Vec<LaneCursor>,
+    /// Containers given to the leaf in this pass.
+    pub(super) taken: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct LaneCursor {
+    pub(super) lane: LaneId,
+    /// The last application of the lane that was looked at.
+    pub(super) last: Option<(OrderKey, u32)>,
+    /// Heads of this lane in the heap.
+    pub(super) heads: u32,
+    /// Out of this pass.
+    pub(super) dropped: bool,
+}
+
+/// An application with something available in one lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Head {
+    pub(super) key: OrderKey,
+    pub(super) pending: PendingAsk,
+    pub(super) slot: u32,
+    /// Index into the cursor's lanes.
+    pub(super) lane: u32,
+    /// Where the ask stands among the application's asks in the lane.
+    pub(super) at: u32,
+    /// Whether the application behind it in the lane has not been looked at yet.
+    pub(super) is_last: bool,
+}
+
+/// What the pass has found out about a shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ShapeStatus {
+    /// Its set may have room for it.
+    #[default]
+    Open,
+    /// There is no room, but a node of the set may be claimed.
+    MayReserve,
+    /// There is nothing for it in this set.
+    Closed,
+}
+
+impl Scratch {
+    /// Begins a pass.
+    pub(super) fn start(&mut self, queues: usize, users: usize, shapes: usize) {
+        self.stamp += 1;
+        if self.queues.len() < queues {
+            self.queues.resize_with(queues, QueueScratch::default);
+        }
+        if self.users.len() < users {
+            self.users.resize_with(users, UserScratch::default);
+        }
+        if self.shapes.len() < shapes {
+            self.shapes.resize(shapes, (0, ShapeStatus::Open));
+        }
+        self.given.clear();
+        self.touched_queues.clear();
+        self.touched_users.clear();
+    }
+
+    pub(super) fn shape_status(&self, shape: ShapeId) -> ShapeStatus {
+        let (stamp, status) = self.shapes[shape.index()];
+        if stamp == self.stamp { status } else { ShapeStatus::Open }
+    }
+
+    pub(super) fn set_shape_status(&mut self, shape: ShapeId, status: ShapeStatus) {
+        self.shapes[shape.index()] = (self.stamp, status);
+    }
+}
+
+impl LeafCursor {
+    pub(super) fn clear(&mut self) {
+        self.heads.clear();
+        self.lanes.clear();
+        self.taken = 0;
+    }
+}

@@ -1,0 +1,79 @@
+//! Settling claims: a claimed unit becomes a container, on its node or on any other that has room first.
+//!
+//! Claims were charged to queue and user when they were made, so a pass settles them before it gives anything
+//! that has to be charged.
+
+use smallvec::SmallVec;
+
+use super::batch::{Observation, Proposals};
+use super::pick::{Pick, Picker};
+use crate::commit::{AllocationProposal, ResourceAllocationCommitRequest};
+use crate::facts::Locality;
+use crate::ids::{ReservationId, ShapeId};
+
+impl Picker<'_> {
+    /// Proposes a container for every claim that the pass's set can serve, up to `requests_max` in all.
+    pub(super) fn settle_claims(&mut self, requests_max: usize, proposals: &mut Proposals) {
+        self.fulfil_claims(proposals);
+        let state = self.state;
+        for &shape in state.backlog.claimed_shapes(self.set.id().partition()) {
+            if state.backlog.is_open(shape, self.set.id()) {
+                self.swap_claims(shape, requests_max, proposals);
+            }
+        }
+    }
+
+    /// Containers for claims on nodes of the set that have room now.
+    fn fulfil_claims(&mut self, proposals: &mut Proposals) {
+        for &claim in self.state.roster.ready_claims(self.set.id()) {
+            let Some(reservation) = self.state.facts.reservations.get(claim) else { continue };
+            if self.take_unit(reservation.ask) {
+                let proposal = AllocationProposal {
+                    ask: reservation.ask,
+                    node: reservation.node,
+                    from_reservation: Some(claim),
+                };
+                let allocate = SmallVec::from_iter([proposal]);
+                proposals.requests.push(ResourceAllocationCommitRequest { allocate, ..Default::default() });
+            }
+        }
+    }
+
+    /// Containers elsewhere in the set for claims of one shape, until there is no room.
+    fn swap_claims(&mut self, shape: ShapeId, requests_max: usize, proposals: &mut Proposals) {
+        let ready = self.state.roster.ready_claims(self.set.id());
+        for &claim in self.state.backlog.claims_for(shape) {
+            if proposals.requests.len() >= requests_max {
+                return;
+            }
+            if ready.contains(&claim) {
+                continue;
+            }
+            if self.swap_claim(claim, shape, proposals) == Pick::NoRoom {
+                proposals.observations.push(Observation::NoRoom { shape });
+                return;
+            }
+        }
+    }
+
+    /// A container elsewhere for one claim, which ends in the same request. A unit for which a node was claimed
+    /// has waited long enough to go anywhere.
+    fn swap_claim(&mut self, claim: ReservationId, shape: ShapeId, proposals: &mut Proposals) -> Pick {
+        let id = self.state.facts.reservations.at(claim).ask;
+        let (ask, shape) = (self.state.facts.asks.at(id), self.state.facts.shapes.at(shape));
+        let wished = if shape.located { self.wished_for(ask, shape, Locality::OffSwitch) } else { None };
+        let pick = match wished {
+            Some(node) => self.place_on(id, node, shape, proposals),
+            None => match self.set.search(self.state.nodes(), shape, &mut self.visits) {
+                Some(position) => self.place_at(id, position, shape, proposals),
+                None => return Pick::NoRoom,
+            },
+        };
+        if pick == Pick::Placed
+            && let Some(request) = proposals.requests.last_mut()
+        {
+            request.unreserve.push(claim);
+        }
+        pick
+    }
+}

@@ -1,0 +1,62 @@
+//! The one decision whether a container fits on a node. Proposers and the committer both call it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DeviceNeed, Devices, Resources};
+
+/// What one container needs of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Need {
+    /// The amounts charged to node, queue and user. Its device type equals `devices` summed.
+    pub resources: Resources,
+    /// The devices, if any.
+    pub devices: Option<DeviceNeed>,
+}
+
+/// What a node has left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Room {
+    /// Capacity minus allocated; negative where a node shrank below its use.
+    pub free: Resources,
+    /// Free thousandths device by device.
+    pub devices: Devices,
+}
+
+impl Room {
+    /// The room of an empty node.
+    #[must_use]
+    pub fn empty_node(capacity: Resources, devices: u8) -> Self {
+        Self { free: capacity, devices: Devices::new(devices) }
+    }
+}
+
+/// Whether `need` fits into `room`.
+///
+/// A type that the container does not need may be short: a node that shrank below its use can still take
+/// what it has room for.
+#[must_use]
+pub fn fits(need: &Need, room: &Room) -> bool {
+    Resources::ZERO.can_grow(&need.resources, &room.free)
+        && need.devices.is_none_or(|devices| room.devices.can_hold(devices))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_must_fit_and_devices_one_by_one() {
+        let mut room = Room::empty_node(Resources::new(&[100, 8, 2000]), 2);
+        room.devices.take(room.devices.choose(DeviceNeed { count: 2, milli: 600 }).unwrap(), 600);
+        room.free -= Resources::new(&[0, 0, 1200]);
+        let need = |memory, gpu: Option<DeviceNeed>| Need {
+            resources: Resources::new(&[memory, 1, gpu.map_or(0, |g| g.total_milli())]),
+            devices: gpu,
+        };
+        assert!(fits(&need(100, None), &room));
+        assert!(!fits(&need(101, None), &room));
+        assert!(fits(&need(1, Some(DeviceNeed { count: 1, milli: 400 })), &room));
+        let half = DeviceNeed { count: 1, milli: 500 };
+        assert!(!fits(&need(1, Some(half)), &room), "800 milli are free, but not 500 on one device");
+    }
+}

@@ -1,0 +1,14 @@
+//! Quantities: vectors, the names of their types, devices, the fit test and shares.
+
+mod device;
+mod fit;
+mod share;
+mod types;
+mod vector;
+
+pub(crate) use device::DeviceMask;
+pub use device::{DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices};
+pub use fit::{Need, Room, fits};
+pub use share::{SHARE_ONE, dominant_share};
+pub use types::{ResourceError, ResourceTypes};
+pub use vector::{AMOUNT_MAX, RESOURCE_TYPES_MAX, Resources};

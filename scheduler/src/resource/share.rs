@@ -1,0 +1,44 @@
+//! Dominant shares in fixed-point integers, so that equal states order equally on every machine.
+
+use super::{RESOURCE_TYPES_MAX, Resources};
+
+/// One whole (a queue that uses exactly its guarantee) in fixed point.
+pub const SHARE_ONE: u64 = 1 << 20;
+
+/// The dominant share of `used` in `total`: the largest `used[i] / total[i]` in steps of 2^-20, rounded
+/// down. Using something of a type of which `total` has nothing is an endless share.
+#[must_use]
+pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
+    (0..RESOURCE_TYPES_MAX).map(|i| share(used[i], total[i])).max().unwrap_or(0)
+}
+
+fn share(used: i64, total: i64) -> u64 {
+    let Ok(used) = u64::try_from(used) else { return 0 };
+    match u64::try_from(total) {
+        _ if used == 0 => 0,
+        Ok(0) | Err(_) => u64::MAX,
+        // Below 2^43 the shift cannot overflow; the wide division is several times slower.
+        Ok(total) if used < 1 << 43 => (used << 20) / total,
+        Ok(total) => u64::try_from((u128::from(used) << 20) / u128::from(total)).unwrap_or(u64::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_share_dominates() {
+        let total = Resources::new(&[100, 1000]);
+        assert_eq!(dominant_share(&Resources::new(&[50, 100]), &total), SHARE_ONE / 2);
+        assert_eq!(dominant_share(&Resources::new(&[10, 1000]), &total), SHARE_ONE);
+        assert_eq!(dominant_share(&Resources::ZERO, &Resources::ZERO), 0);
+        assert_eq!(dominant_share(&Resources::new(&[0, 1]), &Resources::new(&[5, 0])), u64::MAX);
+    }
+
+    #[test]
+    fn wide_amounts_agree_with_narrow_ones() {
+        let wide = 1i64 << 50;
+        assert_eq!(share(wide, wide * 3), share(1 << 20, (1 << 20) * 3));
+    }
+}

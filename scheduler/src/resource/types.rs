@@ -1,0 +1,199 @@
+//! Names of the resource types that one engine counts.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{AMOUNT_MAX, RESOURCE_TYPES_MAX, Resources};
+use crate::nearest::nearest;
+
+/// The resource types of one engine, registered by name once; their order is the order of every
+/// [`Resources`] vector. The unit is part of the name: `memory_mib`, `vcore_milli`, `gpu_milli`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceTypes {
+    names: Vec<String>,
+    /// The type that counts devices, if nodes have any: its amount on a node is the devices' milli summed.
+    device_type: Option<usize>,
+}
+
+/// Why a set of resource types or an amount was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ResourceError {
+    /// More types than one vector holds, or none at all.
+    #[error("{count} resource types given, from 1 to {RESOURCE_TYPES_MAX} are possible")]
+    TypeCount {
+        /// How many were given.
+        count: usize,
+    },
+    /// The same name twice.
+    #[error("resource type `{name}` is named twice")]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// A name this engine does not count.
+    #[error("unknown resource type `{name}`{}", crate::nearest::hint(.nearest.as_deref()))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The known name closest to it.
+        nearest: Option<String>,
+    },
+    /// A negative amount, or one above the largest the engine can add up.
+    #[error("{name} = {amount} is out of range (0 to {AMOUNT_MAX})")]
+    OutOfRange {
+        /// The type.
+        name: String,
+        /// The amount given.
+        amount: i64,
+    },
+    /// Devices are asked for or offered, but no resource type counts them.
+    #[error("devices are given, but the engine was configured without a resource type for them")]
+    NoDeviceType,
+    /// An amount of the type that counts devices, other than what the devices make.
+    #[error("{name} = {amount} is given, but the devices make {milli}; leave it out, or give other devices")]
+    NotByDevices {
+        /// The type.
+        name: String,
+        /// The amount given.
+        amount: i64,
+        /// The devices' thousandths, summed.
+        milli: i64,
+    },
+}
+
+impl ResourceTypes {
+    /// Registers the types.
+    ///
+    /// # Errors
+    /// When the names are none, too many, or not distinct.
+    pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<Self, ResourceError> {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        if names.is_empty() || names.len() > RESOURCE_TYPES_MAX {
+            return Err(ResourceError::TypeCount { count: names.len() });
+        }
+        for (position, name) in names.iter().enumerate() {
+            if names[..position].contains(name) {
+                return Err(ResourceError::Duplicate { name: name.clone() });
+            }
+        }
+        Ok(Self { names, device_type: None })
+    }
+
+    /// Memory in MiB and virtual cores in thousandths: what nearly every cluster counts.
+    #[must_use]
+    pub fn memory_and_vcores() -> Self {
+        Self { names: vec!["memory_mib".into(), "vcore_milli".into()], device_type: None }
+    }
+
+    /// Says which type counts shareable devices (GPUs), in thousandths of a device.
+    ///
+    /// # Errors
+    /// When there is no such type.
+    pub fn with_devices(mut self, name: &str) -> Result<Self, ResourceError> {
+        self.device_type = Some(self.index(name)?);
+        Ok(self)
+    }
+
+    /// The names, in vector order.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How many types there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Never: a registry holds at least one type.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The position of the type that counts devices.
+    #[must_use]
+    pub fn device_type(&self) -> Option<usize> {
+        self.device_type
+    }
+
+    /// The position of `name` in every vector.
+    ///
+    /// # Errors
+    /// When the engine does not count that type; the error names the nearest one it does.
+    pub fn index(&self, name: &str) -> Result<usize, ResourceError> {
+        self.names.iter().position(|known| known == name).ok_or_else(|| ResourceError::Unknown {
+            name: name.to_owned(),
+            nearest: nearest(name, self.names.iter().map(String::as_str)),
+        })
+    }
+
+    /// A vector from named amounts; types not named are zero.
+    ///
+    /// # Errors
+    /// For an unknown name, and for an amount below 0 or above [`AMOUNT_MAX`].
+    pub fn resources(&self, amounts: &[(&str, i64)]) -> Result<Resources, ResourceError> {
+        let mut resources = Resources::ZERO;
+        for (name, amount) in amounts {
+            resources.set(self.index(name)?, *amount);
+        }
+        self.check(&resources)?;
+        Ok(resources)
+    }
+
+    /// Whether every amount is one the engine can add up.
+    pub(crate) fn check(&self, resources: &Resources) -> Result<(), ResourceError> {
+        for (index, &amount) in resources.amounts().iter().enumerate() {
+            if !(0..=AMOUNT_MAX).contains(&amount) || (index >= self.len() && amount != 0) {
+                let name = self.names.get(index).cloned().unwrap_or_else(|| format!("type {index}"));
+                return Err(ResourceError::OutOfRange { name, amount });
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the amount of the type that counts devices, which follows from the devices alone: `milli`
+    /// thousandths in all. It may be left out, but not be given otherwise.
+    pub(crate) fn count_devices(&self, resources: &mut Resources, milli: i64) -> Result<(), ResourceError> {
+        match self.device_type {
+            None if milli == 0 => Ok(()),
+            None => Err(ResourceError::NoDeviceType),
+            Some(index) if resources[index] == 0 || resources[index] == milli => {
+                resources.set(index, milli);
+                Ok(())
+            }
+            Some(index) => {
+                let (name, amount) = (self.names[index].clone(), resources[index]);
+                Err(ResourceError::NotByDevices { name, amount, milli })
+            }
+        }
+    }
+
+    /// As [`check`](Self::check), with devices of `milli` thousandths in all counted.
+    pub(crate) fn is_counted(&self, resources: &Resources, milli: i64) -> bool {
+        let counted = self.device_type.map_or(0, |index| resources[index]);
+        counted == milli && self.check(resources).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_type_names_its_neighbour() {
+        let error = ResourceTypes::memory_and_vcores().resources(&[("memory_mb", 1)]).unwrap_err();
+        assert_eq!(error.to_string(), "unknown resource type `memory_mb`; did you mean `memory_mib`?");
+    }
+
+    #[test]
+    fn amounts_outside_the_range_are_refused() {
+        let types = ResourceTypes::memory_and_vcores();
+        assert!(types.resources(&[("memory_mib", -1)]).is_err());
+        assert!(types.resources(&[("memory_mib", AMOUNT_MAX + 1)]).is_err());
+        assert!(types.resources(&[("memory_mib", AMOUNT_MAX)]).is_ok());
+        assert!(types.check(&Resources::new(&[0, 0, 7])).is_err(), "an amount of a type nobody registered");
+    }
+}

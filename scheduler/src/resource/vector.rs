@@ -1,0 +1,169 @@
+//! The vector every quantity is counted in.
+
+use std::ops::{Add, AddAssign, Index, Sub, SubAssign};
+
+use serde::{Deserialize, Serialize};
+
+/// How many resource types one engine can count.
+pub const RESOURCE_TYPES_MAX: usize = 8;
+
+/// The largest amount of one type that a node, an ask or a configured limit may carry.
+///
+/// It is checked where amounts enter the engine. With at most 2^20 nodes every sum the engine can form
+/// then stays below 2^62, so the arithmetic inside cannot overflow.
+pub const AMOUNT_MAX: i64 = 1 << 42;
+
+/// Stands for "no limit" in a maximum; larger than any sum of valid amounts.
+const UNLIMITED: i64 = 1 << 62;
+
+/// An amount of each resource type, in the order of the engine's [`ResourceTypes`](super::ResourceTypes).
+///
+/// Fixed width, one cache line, integers only. Amounts that describe something owned are never negative;
+/// a difference (free space after a node shrank, for instance) may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(align(64))]
+pub struct Resources([i64; RESOURCE_TYPES_MAX]);
+
+impl Resources {
+    /// Nothing of any type.
+    pub const ZERO: Self = Self([0; RESOURCE_TYPES_MAX]);
+
+    /// The amounts by type index; missing types are zero, surplus entries are a programming error.
+    #[must_use]
+    pub fn new(amounts: &[i64]) -> Self {
+        let mut all = [0; RESOURCE_TYPES_MAX];
+        all[..amounts.len()].copy_from_slice(amounts);
+        Self(all)
+    }
+
+    /// The amounts by type index.
+    #[must_use]
+    pub const fn amounts(&self) -> &[i64; RESOURCE_TYPES_MAX] {
+        &self.0
+    }
+
+    pub(crate) fn set(&mut self, type_index: usize, amount: i64) {
+        self.0[type_index] = amount;
+    }
+
+    /// Whether every type is zero.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0 == [0; RESOURCE_TYPES_MAX]
+    }
+
+    /// Whether each type is at most what `bound` has of it.
+    #[must_use]
+    pub fn within(&self, bound: &Self) -> bool {
+        self.0.iter().zip(&bound.0).all(|(amount, limit)| amount <= limit)
+    }
+
+    /// Whether adding `more` to `self` stays within `bound` for every type that `more` really adds to.
+    ///
+    /// A type that `more` does not touch may already be above a bound that was lowered meanwhile.
+    #[must_use]
+    pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
+        (0..RESOURCE_TYPES_MAX).all(|i| more.0[i] <= 0 || self.0[i] + more.0[i] <= bound.0[i])
+    }
+
+    /// The smaller amount of each type.
+    #[must_use]
+    pub fn min(&self, other: &Self) -> Self {
+        self.combine(other, i64::min)
+    }
+
+    /// The larger amount of each type.
+    #[must_use]
+    pub fn max(&self, other: &Self) -> Self {
+        self.combine(other, i64::max)
+    }
+
+    /// What is left after taking `other` away, and nothing where less than nothing is left.
+    #[must_use]
+    pub fn saturating_sub(&self, other: &Self) -> Self {
+        self.combine(other, |a, b| (a - b).max(0))
+    }
+
+    /// Each type times `numerator / denominator`, rounded down.
+    #[must_use]
+    pub(crate) fn scaled(&self, numerator: u64, denominator: u64) -> Self {
+        let scale = |amount: i64| {
+            let product = i128::from(amount) * i128::from(numerator) / i128::from(denominator.max(1));
+            i64::try_from(product).unwrap_or(UNLIMITED).min(UNLIMITED)
+        };
+        Self(self.0.map(scale))
+    }
+
+    pub(crate) fn combine(&self, other: &Self, each: impl Fn(i64, i64) -> i64) -> Self {
+        let mut result = [0; RESOURCE_TYPES_MAX];
+        for (slot, (a, b)) in result.iter_mut().zip(self.0.iter().zip(&other.0)) {
+            *slot = each(*a, *b);
+        }
+        Self(result)
+    }
+}
+
+impl Index<usize> for Resources {
+    type Output = i64;
+    fn index(&self, type_index: usize) -> &i64 {
+        &self.0[type_index]
+    }
+}
+
+impl Add for Resources {
+    type Output = Self;
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}
+
+impl Sub for Resources {
+    type Output = Self;
+    fn sub(mut self, other: Self) -> Self {
+        self -= other;
+        self
+    }
+}
+
+impl AddAssign for Resources {
+    fn add_assign(&mut self, other: Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a += b;
+        }
+    }
+}
+
+impl SubAssign for Resources {
+    fn sub_assign(&mut self, other: Self) {
+        for (a, b) in self.0.iter_mut().zip(&other.0) {
+            *a -= b;
+        }
+    }
+}
+
+impl std::iter::Sum for Resources {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_ignores_types_that_do_not_grow() {
+        let used = Resources::new(&[10, 5]);
+        let limit = Resources::new(&[8, 8]);
+        assert!(used.can_grow(&Resources::new(&[0, 3]), &limit), "over in a type that does not grow");
+        assert!(!used.can_grow(&Resources::new(&[0, 4]), &limit));
+        assert!(!used.can_grow(&Resources::new(&[1, 0]), &limit));
+    }
+
+    #[test]
+    fn scaling_rounds_down_and_does_not_overflow() {
+        assert_eq!(Resources::new(&[10, 3]).scaled(1, 3), Resources::new(&[3, 1]));
+        assert_eq!(Resources::new(&[UNLIMITED]).scaled(4, 1)[0], UNLIMITED);
+    }
+}

@@ -1,0 +1,208 @@
+//! The state under the engine's one lock: the facts, and what is derived from them.
+
+use std::sync::Arc;
+
+use crate::backlog::Backlog;
+use crate::config::{ConfigError, EngineConfig, QueueUpdate, check_own_limits, check_siblings};
+use crate::facts::{Facts, StateDigest};
+use crate::ids::{NodeId, PartitionId, QueueId, SetId, ShapeId};
+use crate::in_flight::InFlight;
+use crate::place::{Nodes, Roster};
+use crate::timers::{Timer, Timers};
+
+/// Proposers read it under the read guard and change nothing but [`InFlight`]; the committer changes the
+/// rest under the write guard.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) facts: Facts,
+    pub(crate) in_flight: InFlight,
+    pub(crate) roster: Roster,
+    pub(crate) backlog: Backlog,
+    pub(crate) timers: Timers,
+    /// Moves with every group commit. What a pass saw in vain counts only if nothing that could help has
+    /// moved since.
+    pub(crate) version: u64,
+    /// Guarantees and maxima have to be computed anew before they are next used.
+    limits_stale: bool,
+}
+
+impl State {
+    pub(crate) fn new(config: Arc<EngineConfig>) -> Self {
+        let facts = Facts::new(config);
+        let partitions = facts.partitions.len();
+        Self {
+            in_flight: InFlight::new(facts.queues.len(), partitions),
+            roster: Roster::new(partitions),
+            backlog: Backlog::new(&facts),
+            timers: Timers::default(),
+            facts,
+            version: 0,
+            limits_stale: true,
+        }
+    }
+
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionId> + use<> {
+        (0..self.facts.partitions.len() as u32).map(PartitionId)
+    }
+
+    /// What placement sets are views of.
+    pub(crate) fn nodes(&self) -> Nodes<'_> {
+        Nodes { facts: &self.facts, in_flight: &self.in_flight, roster: &self.roster }
+    }
+
+    /// The sets of a partition over which a pass could find something, one bit each.
+    pub(crate) fn wanted_sets(&self, partition: PartitionId) -> u64 {
+        (0..self.roster.sets(partition))
+            .map(|number| SetId::new(partition, number))
+            .filter(|set| self.backlog.is_wanted(*set))
+            .fold(0, |bits, set| bits | set.bit())
+    }
+
+    pub(crate) fn mark_limits_stale(&mut self) {
+        self.limits_stale = true;
+    }
+
+    /// Computes guarantees and maxima anew if something they depend on has changed.
+    pub(crate) fn settle_limits(&mut self) {
+        if !std::mem::take(&mut self.limits_stale) {
+            return;
+        }
+        self.facts.resolve_limits();
+        self.backlog.relieve_all(self.version);
+        self.backlog.rekey_all(&self.facts);
+    }
+
+    /// The digest of the facts. Limits must be settled.
+    pub(crate) fn digest(&self) -> StateDigest {
+        debug_assert!(!self.limits_stale, "the digest covers the limits");
+        self.facts.digest()
+    }
+
+    /// What the digest is made of.
+    pub(crate) fn canonical_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.facts.write_canonical(&mut bytes).expect("memory does not fail to be written");
+        bytes
+    }
+
+    /// A node may take containers that it could not take before: tell everybody whom that may help.
+    pub(crate) fn node_gained(&mut self, id: NodeId) {
+        self.roster.note_change(id, self.facts.nodes.at(id).partition);
+        self.review_claim(id);
+        let Self { facts, roster, backlog, .. } = self;
+        let node = facts.nodes.at(id);
+        if !node.is_open() {
+            return;
+        }
+        roster.note_gain(id, node.partition, self.version);
+        let (set, _) = roster.place_of(id, node.partition);
+        backlog.reopen(set, |shape| node.can_take(facts.shapes.at(shape)));
+        backlog.wake_helped_by(facts, id, self.version);
+    }
+
+    /// Notes whether the claim on this node, if any, could be fulfilled now.
+    pub(crate) fn review_claim(&mut self, id: NodeId) {
+        let node = self.facts.nodes.at(id);
+        let Some(claim) = node.reservation else { return };
+        let ask = self.facts.asks.at(self.facts.reservations.at(claim).ask);
+        let shape = self.facts.shapes.at(ask.shape);
+        let is_ready = node.is_candidate() && shape.fits_on(&node.room, &node.attributes);
+        let (set, _) = self.roster.place_of(id, node.partition);
+        let is_news = if is_ready {
+            self.roster.add_ready_claim(set, claim)
+        } else {
+            self.roster.remove_ready_claim(set, claim)
+        };
+        if is_news {
+            self.backlog.count_ready_claim(set, is_ready);
+        }
+    }
+
+    /// Lets a shape that fits nowhere be looked at in one set more, so that a node there can be claimed.
+    pub(crate) fn seek_reservation(&mut self, shape: ShapeId) {
+        let backlog = &mut self.backlog;
+        if self.facts.config.reservations.delay_ms.is_none()
+            || !backlog.is_closed_everywhere(shape)
+            || !backlog.has_runnable_lane(shape)
+        {
+            return;
+        }
+        let partition = self.facts.shapes.at(shape).partition;
+        if self.facts.partitions[partition.index()].reserved_nodes >= self.facts.reserved_nodes_max(partition)
+        {
+            return;
+        }
+        let untried = (0..self.roster.sets(partition))
+            .map(|number| SetId::new(partition, number))
+            .find(|set| backlog.demand(shape).reserve_tried & set.bit() == 0);
+        if let Some(set) = untried {
+            backlog.open(shape, set);
+        }
+    }
+
+    /// A claim ended: shapes that fit nowhere may claim another node.
+    pub(crate) fn reconsider_reservations(&mut self, partition: PartitionId) {
+        let starved: Vec<ShapeId> = self
+            .facts
+            .shapes
+            .iter()
+            .filter(|(id, shape, _)| shape.partition == partition && self.backlog.is_closed_everywhere(*id))
+            .map(|(id, ..)| id)
+            .collect();
+        for shape in starved {
+            self.backlog.demand_mut(shape).reserve_tried = 0;
+            self.seek_reservation(shape);
+        }
+    }
+
+    /// Acts on a timer that concerns derived state only; others become changes.
+    pub(crate) fn ring(&mut self, timer: &Timer) {
+        match *timer {
+            Timer::Reserve(shape) => {
+                if shape.index() < self.facts.shapes.slots() {
+                    self.backlog.demand_mut(shape).reserve_tried = 0;
+                    self.seek_reservation(shape);
+                }
+            }
+            Timer::Locality(ask) => self.backlog.wake(&self.facts, ask, self.version),
+            Timer::Silence(_) | Timer::ReservationAge(_) => {}
+        }
+    }
+
+    /// Cuts a partition into as many sets as its size calls for; the caller holds all of its leases.
+    pub(crate) fn reshard(&mut self, partition: PartitionId, sets: u32) {
+        self.roster.reshard(&self.facts, partition, sets);
+        let shapes: Vec<ShapeId> = self
+            .facts
+            .shapes
+            .iter()
+            .filter(|(_, shape, _)| shape.partition == partition)
+            .map(|(id, ..)| id)
+            .collect();
+        self.backlog.resharded(partition, sets, &shapes);
+        for number in 0..sets {
+            let set = SetId::new(partition, number);
+            for _ in self.roster.ready_claims(set) {
+                self.backlog.count_ready_claim(set, true);
+            }
+        }
+    }
+
+    /// Whether a change of a queue's limits leaves a valid configuration.
+    pub(crate) fn check_queue_update(&self, id: QueueId, update: &QueueUpdate) -> Result<(), ConfigError> {
+        let unknown = || ConfigError::UnknownQueue { path: id.to_string(), nearest: None };
+        let queue = self.facts.queues.get(id.index()).ok_or_else(unknown)?;
+        let problem =
+            |problem: &str| ConfigError::Queue { path: queue.path.to_string(), problem: problem.into() };
+        let Some(parent) = queue.parent else { return Err(problem("the root's limits are the cluster's")) };
+        let capacity = update.capacity.as_ref().unwrap_or(&queue.capacity);
+        let maximum = update.maximum.as_ref().unwrap_or(&queue.maximum);
+        let factor = update.user_limit_factor.unwrap_or(queue.user_limit_factor);
+        check_own_limits(&self.facts.config.resources, &queue.path, capacity, maximum, factor)?;
+        let above = self.facts.queue(parent);
+        let capacity_of = |child: &QueueId| {
+            if *child == id { capacity } else { &self.facts.queue(*child).capacity }
+        };
+        check_siblings(&above.path, above.children.iter().map(capacity_of))
+    }
+}

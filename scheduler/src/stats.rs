@@ -1,0 +1,50 @@
+//! Counters of one engine.
+
+use std::collections::BTreeMap;
+
+use crate::commit::{RejectReason, ResourceAllocationCommitRequest};
+
+/// What an engine has done since its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EngineStats {
+    /// Accepted commit requests.
+    pub committed: u64,
+    /// Containers placed.
+    pub allocated: u64,
+    /// Claims made on nodes.
+    pub reserved: u64,
+    /// Rejected commit requests, by reason.
+    pub rejected: BTreeMap<&'static str, u64>,
+    /// Batches decided, empty ones included.
+    pub batches: u64,
+    /// Group commits: how often the write guard was taken.
+    pub groups: u64,
+    /// Changes that made no sense any more when their turn came.
+    pub refused: u64,
+}
+
+impl EngineStats {
+    pub(crate) fn count_committed(&mut self, request: &ResourceAllocationCommitRequest) {
+        self.committed += 1;
+        self.allocated += request.allocate.len() as u64;
+        self.reserved += request.reserve.len() as u64;
+    }
+
+    pub(crate) fn count_rejected(&mut self, reason: RejectReason) {
+        *self.rejected.entry(reason.label()).or_default() += 1;
+    }
+
+    /// Rejected requests, all reasons together.
+    #[must_use]
+    pub fn rejected_total(&self) -> u64 {
+        self.rejected.values().sum()
+    }
+
+    /// The part of all decided requests that was rejected, from 0 to 1.
+    #[must_use]
+    pub fn rejected_fraction(&self) -> f64 {
+        let rejected = self.rejected_total();
+        let decided = rejected + self.committed;
+        if decided == 0 { 0.0 } else { rejected as f64 / decided as f64 }
+    }
+}

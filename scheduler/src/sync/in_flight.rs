@@ -1,0 +1,68 @@
+//! Counters that proposers change while they hold the read guard: what is proposed and not yet decided.
+//!
+//! All accesses happen under the state's lock, which orders proposers against the committer. Between
+//! proposers that hold read guards together only the totals matter, so every operation is `Relaxed`.
+
+use super::primitive::{AtomicI64, AtomicU32, Ordering};
+use crate::resource::{RESOURCE_TYPES_MAX, Resources};
+
+/// Units of one ask in flight.
+#[derive(Debug, Default)]
+pub(crate) struct InFlightUnits(AtomicU32);
+
+impl InFlightUnits {
+    pub(crate) fn load(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Adds one unit unless that would exceed `outstanding` (I4).
+    pub(crate) fn try_add(&self, outstanding: u32) -> bool {
+        self.0.increment_below(outstanding, Ordering::Relaxed)
+    }
+
+    pub(crate) fn give_back(&self, units: u32) {
+        let before = self.0.fetch_sub(units, Ordering::Relaxed);
+        debug_assert!(before >= units, "more units given back than were in flight");
+    }
+}
+
+impl Clone for InFlightUnits {
+    fn clone(&self) -> Self {
+        Self(AtomicU32::new(self.load()))
+    }
+}
+
+/// Resources of one queue, user or node in flight.
+#[derive(Debug, Default)]
+pub(crate) struct InFlightResources([AtomicI64; RESOURCE_TYPES_MAX]);
+
+impl InFlightResources {
+    pub(crate) fn load(&self) -> Resources {
+        let mut amounts = [0; RESOURCE_TYPES_MAX];
+        for (amount, counter) in amounts.iter_mut().zip(&self.0) {
+            *amount = counter.load(Ordering::Relaxed);
+        }
+        Resources::new(&amounts)
+    }
+
+    pub(crate) fn add(&self, resources: &Resources) {
+        for (counter, &amount) in self.0.iter().zip(resources.amounts()) {
+            if amount != 0 {
+                counter.fetch_add(amount, Ordering::Relaxed);
+            }
+        }
+    }
+
+    pub(crate) fn give_back(&self, resources: &Resources) {
+        self.add(&(Resources::ZERO - *resources));
+        debug_assert!(Resources::ZERO.within(&self.load()), "more resources given back than were in flight");
+    }
+}
+
+impl Clone for InFlightResources {
+    fn clone(&self) -> Self {
+        let copy = Self::default();
+        copy.add(&self.load());
+        copy
+    }
+}

@@ -1,0 +1,43 @@
+//! Concurrent directories from names to identifiers.
+#![expect(clippy::disallowed_types, reason = "this module is where the raw types are named")]
+
+use std::hash::BuildHasherDefault;
+use std::sync::Arc;
+
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+use rustc_hash::FxHasher;
+
+/// A map from names to copyable values. Values go in and out; no guard ever leaves it, so that no caller
+/// can hold one part of the map while waiting for another.
+#[derive(Debug)]
+pub(crate) struct NameMap<V>(DashMap<Arc<str>, V, BuildHasherDefault<FxHasher>>);
+
+impl<V: Copy + Eq> NameMap<V> {
+    pub(crate) fn new() -> Self {
+        Self(DashMap::default())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<V> {
+        self.0.get(name).map(|value| *value)
+    }
+
+    /// Enters `make()` under `name` unless the name is taken; returns what is there now and whether it is new.
+    /// `make` must not touch the map.
+    pub(crate) fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> V) -> (V, bool) {
+        match self.0.entry(name.into()) {
+            Entry::Occupied(entry) => (*entry.get(), false),
+            Entry::Vacant(entry) => (*entry.insert(make()), true),
+        }
+    }
+
+    /// Removes `name` if it still stands for `value`.
+    pub(crate) fn remove(&self, name: &str, value: V) {
+        self.0.remove_if(name, |_, current| *current == value);
+    }
+
+    /// All names, in no particular order.
+    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+        self.0.iter().map(|entry| Arc::clone(entry.key())).collect()
+    }
+}

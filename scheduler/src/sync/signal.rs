@@ -1,0 +1,54 @@
+//! Wake-ups that cannot be lost.
+
+use super::primitive::{Condvar, Mutex};
+
+/// A counter that sleepers watch: observe it, look for work, and sleep only if it has not moved since.
+///
+/// A raise between the observation and the sleep is seen by the sleep, so whoever publishes work and then
+/// raises never leaves a sleeper behind (I13).
+#[derive(Debug, Default)]
+pub(crate) struct Signal {
+    state: Mutex<State>,
+    raised: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    count: u64,
+    sleepers: usize,
+    closed: bool,
+}
+
+impl Signal {
+    /// The count to hand to [`wait`](Self::wait); `None` once closed.
+    pub(crate) fn observe(&self) -> Option<u64> {
+        let state = self.state.lock();
+        (!state.closed).then_some(state.count)
+    }
+
+    /// Wakes every sleeper.
+    pub(crate) fn raise(&self) {
+        let mut state = self.state.lock();
+        state.count += 1;
+        if state.sleepers > 0 {
+            self.raised.notify_all();
+        }
+    }
+
+    /// Wakes every sleeper for good.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        self.raised.notify_all();
+    }
+
+    /// Sleeps until raised or closed since `seen` was observed.
+    pub(crate) fn wait(&self, seen: u64) {
+        let mut state = self.state.lock();
+        state.sleepers += 1;
+        while state.count == seen && !state.closed {
+            state = self.raised.wait(state);
+        }
+        state.sleepers -= 1;
+    }
+}

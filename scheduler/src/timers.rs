@@ -1,0 +1,40 @@
+//! Timers: entries that become due when the driver moves the clock. The engine never sleeps for them.
+
+use std::collections::BTreeSet;
+
+use crate::ids::{AskId, NodeId, ReservationId, ShapeId};
+
+/// What to look at when the time has come. Each is checked again then; a stale entry does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// Whether the node has been silent for too long.
+    Silence(NodeId),
+    /// Whether the claim is too old.
+    ReservationAge(ReservationId),
+    /// Whether an ask of the shape has waited long enough to claim a node.
+    Reserve(ShapeId),
+    /// Whether the ask may look further than the hosts or racks it names.
+    Locality(AskId),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Timers(BTreeSet<(u64, Timer)>);
+
+impl Timers {
+    pub(crate) fn add(&mut self, at_ms: u64, timer: Timer) {
+        self.0.insert((at_ms, timer));
+    }
+
+    /// When the next timer is due.
+    pub(crate) fn next_ms(&self) -> Option<u64> {
+        self.0.first().map(|(at_ms, _)| *at_ms)
+    }
+
+    /// Takes a timer that is due.
+    pub(crate) fn take_due(&mut self, now_ms: u64) -> Option<Timer> {
+        if self.next_ms()? > now_ms {
+            return None;
+        }
+        self.0.pop_first().map(|(_, timer)| timer)
+    }
+}

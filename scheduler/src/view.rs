@@ -1,0 +1,429 @@
+//! Looking at the state.
+
+use serde::{Deserialize, Serialize};
+
+use crate::commit::CommitSeq;
+use crate::facts::{Application, Ask, ContainerOnNode, Locality, Node, NodeState, Queue, Quota};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId};
+use crate::resource::{Devices, ResourceTypes, Resources};
+use crate::state::State;
+
+/// A read-only look at the state at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    state: &'a State,
+}
+
+/// Why an ask is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PendingReason {
+    /// No node of its partition that meets its conditions could hold it even when empty.
+    NoNodeLargeEnough,
+    /// A queue on its path would exceed its maximum.
+    QueueLimit,
+    /// Its user would exceed the user limit.
+    UserLimit,
+    /// It holds a claim on a node and waits for that node's room.
+    HoldsReservation,
+    /// It waits for the hosts or racks it names.
+    WaitsForHosts,
+    /// No node has room for it now.
+    NoRoom,
+    /// It will be looked at, or is being decided.
+    Runnable,
+}
+
+/// A queue.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueView<'a> {
+    id: QueueId,
+    queue: &'a Queue,
+    state: &'a State,
+}
+
+/// A node.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeView<'a> {
+    id: NodeId,
+    node: &'a Node,
+    state: &'a State,
+}
+
+/// An application.
+#[derive(Clone, Copy, Debug)]
+pub struct ApplicationView<'a> {
+    application: &'a Application,
+    state: &'a State,
+}
+
+/// An ask with something outstanding.
+#[derive(Clone, Copy, Debug)]
+pub struct AskView<'a> {
+    id: AskId,
+    ask: &'a Ask,
+    state: &'a State,
+}
+
+/// A running container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContainerView {
+    /// Whose it is.
+    pub application: ApplicationId,
+    /// Where it runs.
+    pub node: NodeId,
+    /// What it holds.
+    pub size: Resources,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(state: &'a State) -> Self {
+        Self { state }
+    }
+
+    /// The last change applied.
+    #[must_use]
+    pub fn seq(&self) -> CommitSeq {
+        CommitSeq(self.state.facts.changes)
+    }
+
+    /// The engine's time.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.state.facts.now_ms
+    }
+
+    /// The resource types.
+    #[must_use]
+    pub fn resource_types(&self) -> &'a ResourceTypes {
+        &self.state.facts.config.resources
+    }
+
+    /// All partitions, the default one first.
+    pub fn partition_ids(&self) -> impl Iterator<Item = PartitionId> + use<> {
+        self.state.partitions()
+    }
+
+    /// What all nodes of a partition have together.
+    #[must_use]
+    pub fn capacity(&self, partition: PartitionId) -> Resources {
+        self.state.facts.partitions[partition.index()].capacity
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        self.state.facts.nodes.len()
+    }
+
+    /// How many containers run.
+    #[must_use]
+    pub fn container_count(&self) -> usize {
+        self.state.facts.containers.len()
+    }
+
+    /// How many nodes are claimed.
+    #[must_use]
+    pub fn reservation_count(&self) -> usize {
+        self.state.facts.reservations.len()
+    }
+
+    /// The queue with this full path.
+    #[must_use]
+    pub fn queue(&self, path: &str) -> Option<QueueView<'a>> {
+        self.queues().find(|queue| queue.path() == path)
+    }
+
+    /// All queues, parents before their children.
+    pub fn queues(&self) -> impl Iterator<Item = QueueView<'a>> + use<'a> {
+        let state = self.state;
+        let all = state.facts.queues.iter().enumerate();
+        all.map(move |(index, queue)| QueueView { id: QueueId(index as u32), queue, state })
+    }
+
+    /// A node.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> Option<NodeView<'a>> {
+        Some(NodeView { id, node: self.state.facts.nodes.get(id)?, state: self.state })
+    }
+
+    /// All nodes, by identifier.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeView<'a>> + use<'a> {
+        let state = self.state;
+        state.facts.nodes.iter().map(move |(id, node)| NodeView { id, node, state })
+    }
+
+    /// An application that has not ended.
+    #[must_use]
+    pub fn application(&self, id: ApplicationId) -> Option<ApplicationView<'a>> {
+        Some(ApplicationView { application: self.state.facts.applications.get(id)?, state: self.state })
+    }
+
+    /// An ask with something outstanding.
+    #[must_use]
+    pub fn ask(&self, id: AskId) -> Option<AskView<'a>> {
+        Some(AskView { id, ask: self.state.facts.asks.get(id)?, state: self.state })
+    }
+
+    /// All asks with something outstanding, by identifier.
+    pub fn asks(&self) -> impl Iterator<Item = AskView<'a>> + use<'a> {
+        let state = self.state;
+        state.facts.asks.iter().map(move |(id, ask)| AskView { id, ask, state })
+    }
+
+    /// A running container.
+    #[must_use]
+    pub fn container(&self, id: ContainerId) -> Option<ContainerView> {
+        let container = self.state.facts.containers.get(id)?;
+        Some(ContainerView {
+            application: container.application,
+            node: container.node,
+            size: self.state.facts.shapes.at(container.shape).need.resources,
+        })
+    }
+
+    /// All running containers, by identifier.
+    pub fn containers(&self) -> impl Iterator<Item = (ContainerId, ContainerView)> + use<'a> {
+        let view = *self;
+        let all = view.state.facts.containers.iter();
+        all.filter_map(move |(id, _)| Some((id, view.container(id)?)))
+    }
+}
+
+impl<'a> QueueView<'a> {
+    /// Its identifier.
+    #[must_use]
+    pub fn id(&self) -> QueueId {
+        self.id
+    }
+
+    /// Its full path.
+    #[must_use]
+    pub fn path(&self) -> &'a str {
+        &self.queue.path
+    }
+
+    /// Whether it takes applications.
+    #[must_use]
+    pub fn is_leaf(&self) -> bool {
+        self.queue.is_leaf()
+    }
+
+    /// What it may use and does use in a partition. `pending` covers everything below it.
+    #[must_use]
+    pub fn quota(&self, partition: PartitionId) -> Quota {
+        let below = |id: &QueueId| {
+            QueueView { id: *id, queue: self.state.facts.queue(*id), state: self.state }
+                .quota(partition)
+                .pending
+        };
+        let mut quota = *self.queue.quota(partition);
+        quota.pending += self.queue.children.iter().map(below).sum();
+        quota
+    }
+
+    /// What one of its users holds in a partition (leaves).
+    #[must_use]
+    pub fn used_by(&self, user: &str, partition: PartitionId) -> Resources {
+        let user = self.queue.users.get(user).map(|user| self.state.facts.user(*user));
+        user.map_or(Resources::ZERO, |user| user.used[partition.index()])
+    }
+}
+
+impl<'a> NodeView<'a> {
+    /// Its identifier.
+    #[must_use]
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// Its host name.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        &self.node.name
+    }
+
+    /// The name of its rack.
+    #[must_use]
+    pub fn rack(&self) -> &'a str {
+        &self.state.facts.racks[self.node.rack.index()]
+    }
+
+    /// Its partition.
+    #[must_use]
+    pub fn partition(&self) -> PartitionId {
+        self.node.partition
+    }
+
+    /// Whether it takes new containers, as far as anybody has said.
+    #[must_use]
+    pub fn state(&self) -> NodeState {
+        self.node.state
+    }
+
+    /// Whether it has been silent for too long.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.node.stale
+    }
+
+    /// Whether a claim is on it.
+    #[must_use]
+    pub fn is_reserved(&self) -> bool {
+        self.node.reservation.is_some()
+    }
+
+    /// What it has in all.
+    #[must_use]
+    pub fn capacity(&self) -> Resources {
+        self.node.capacity
+    }
+
+    /// What its containers hold.
+    #[must_use]
+    pub fn allocated(&self) -> Resources {
+        self.node.allocated()
+    }
+
+    /// What is left; negative where it shrank below its use.
+    #[must_use]
+    pub fn free(&self) -> Resources {
+        self.node.room.free
+    }
+
+    /// Its devices.
+    #[must_use]
+    pub fn devices(&self) -> &'a Devices {
+        &self.node.room.devices
+    }
+
+    /// Its containers, in no particular order.
+    #[must_use]
+    pub fn containers(&self) -> &'a [ContainerId] {
+        &self.node.containers
+    }
+}
+
+impl<'a> ApplicationView<'a> {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        &self.application.name
+    }
+
+    /// The path of its leaf.
+    #[must_use]
+    pub fn queue(&self) -> &'a str {
+        &self.state.facts.queue(self.application.leaf).path
+    }
+
+    /// Its user.
+    #[must_use]
+    pub fn user(&self) -> &'a str {
+        &self.state.facts.user(self.application.user).name
+    }
+
+    /// When it was submitted.
+    #[must_use]
+    pub fn submitted_ms(&self) -> u64 {
+        self.application.submitted_ms
+    }
+
+    /// What its containers and claims hold.
+    #[must_use]
+    pub fn used(&self) -> Resources {
+        self.application.used
+    }
+
+    /// How many asks it has outstanding.
+    #[must_use]
+    pub fn pending_asks(&self) -> u32 {
+        self.application.asks
+    }
+
+    /// Its containers, in no particular order.
+    pub fn containers(&self) -> impl Iterator<Item = ContainerOnNode> + use<'a> {
+        let state = self.state;
+        self.application.containers.iter().map(move |id| {
+            let container = state.facts.containers.at(*id);
+            ContainerOnNode { container: *id, ask: container.ask, node: container.node }
+        })
+    }
+}
+
+impl AskView<'_> {
+    /// Its identifier.
+    #[must_use]
+    pub fn id(&self) -> AskId {
+        self.id
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub fn application(&self) -> ApplicationId {
+        self.ask.application
+    }
+
+    /// The size of one container.
+    #[must_use]
+    pub fn size(&self) -> Resources {
+        self.state.facts.shapes.at(self.ask.shape).need.resources
+    }
+
+    /// Units neither placed nor cancelled.
+    #[must_use]
+    pub fn outstanding(&self) -> u32 {
+        self.ask.outstanding()
+    }
+
+    /// Units for which a node is claimed.
+    #[must_use]
+    pub fn reserved(&self) -> u32 {
+        self.ask.reservations.len() as u32
+    }
+
+    /// When it was submitted.
+    #[must_use]
+    pub fn pending_since_ms(&self) -> u64 {
+        self.ask.pending_since_ms
+    }
+
+    /// Why it is pending. Looks at the partition's nodes, so it is not for every ask all the time.
+    #[must_use]
+    pub fn pending_reason(&self) -> PendingReason {
+        let State { facts, roster, backlog, .. } = self.state;
+        let shape = facts.shapes.at(self.ask.shape);
+        let application = facts.applications.at(self.ask.application);
+        let nodes = || roster.nodes_of(shape.partition).map(|id| (id, facts.nodes.at(id)));
+        let will_do =
+            |id: NodeId, node: &Node| self.ask.wishes.locality_of(id, node.rack) <= self.ask.wishes.loosest();
+        let could_hold = |(id, node): (NodeId, &Node)| {
+            will_do(id, node) && shape.fits_on(&node.empty_room(), &node.attributes)
+        };
+        if !nodes().any(could_hold) {
+            return PendingReason::NoNodeLargeEnough;
+        }
+        if !self.ask.reservations.is_empty() {
+            return PendingReason::HoldsReservation;
+        }
+        let size = &shape.need.resources;
+        for queue in &facts.queue(application.leaf).chain {
+            let quota = facts.queue(*queue).quota(shape.partition);
+            if !quota.used.can_grow(size, &quota.maximum) {
+                return PendingReason::QueueLimit;
+            }
+        }
+        let limit = &facts.queue(application.leaf).quota(shape.partition).user_limit;
+        if !facts.user(application.user).used[shape.partition.index()].can_grow(size, limit) {
+            return PendingReason::UserLimit;
+        }
+        let has_room = |(id, node): (NodeId, &Node)| will_do(id, node) && node.can_take(shape);
+        if !nodes().any(has_room) {
+            PendingReason::NoRoom
+        } else if backlog.waiting.allowed(facts, self.id, self.ask) < Locality::OffSwitch {
+            PendingReason::WaitsForHosts
+        } else {
+            PendingReason::Runnable
+        }
+    }
+}
