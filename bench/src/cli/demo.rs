@@ -1,0 +1,55 @@
+//! `apportion-bench demo`.
+
+use std::path::PathBuf;
+
+use apportion::Mode;
+use apportion::config::{EngineConfig, QueueConfig};
+use clap::Args;
+
+use super::run::{Job, run as run_job};
+use super::{Failure, OutputArgs};
+use crate::synthetic::SteadyStream;
+
+/// The built-in cluster and workload.
+#[derive(Clone, Debug, Args)]
+pub(super) struct DemoArgs {
+    /// Nodes of 32 vcores and 128 GiB.
+    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    nodes: u32,
+    /// How long jobs arrive, in seconds of virtual time.
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    seconds: u64,
+    /// How many threads propose; 0 runs everything in one thread.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=64))]
+    proposers: u32,
+    /// Seed of the workload.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl Default for DemoArgs {
+    fn default() -> Self {
+        let output = OutputArgs { json: None, report: Some(PathBuf::from("report.html")), log: None };
+        Self { nodes: 2_000, seconds: 120, proposers: 2, seed: 1, output }
+    }
+}
+
+pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
+    let stream = SteadyStream {
+        nodes: args.nodes as usize,
+        span_ms: args.seconds * 1_000,
+        mean_duration_ms: 5_000,
+        seed: args.seed,
+    };
+    let workload = stream.workload();
+    let queues = workload.queues.clone().unwrap_or_else(QueueConfig::single_leaf);
+    let config = EngineConfig::new(workload.resources.clone(), queues);
+    let mode = match args.proposers {
+        0 => Mode::Serial,
+        proposers => Mode::Parallel { proposers: proposers as usize },
+    };
+    let job = Job { name: "demo".into(), workload: &workload, config, mode, tick_ms: 100, seed: args.seed };
+    run_job(job, &args.output)
+}

@@ -1,0 +1,87 @@
+//! The program `apportion-bench`.
+
+mod demo;
+mod failure;
+mod progress;
+mod queues;
+mod replay;
+mod run;
+mod verify;
+
+use std::io;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+pub use failure::Failure;
+
+/// Replays cluster traces through the Apportion engine on virtual time, and shows what came of it.
+///
+/// Without a command it runs `demo`.
+#[derive(Debug, Parser)]
+#[command(name = "apportion-bench", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 all well; 1 the run failed or its audit found a violation; 2 something \
+about the input or the command line is wrong."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs a built-in synthetic cluster and workload: a few seconds, a table, and a report with plots.
+    Demo(demo::DemoArgs),
+    /// Replays a trace.
+    Replay(Box<replay::ReplayArgs>),
+    /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
+    Verify(verify::VerifyArgs),
+    /// Prints shell completions.
+    Completions {
+        /// The shell to complete for.
+        shell: Shell,
+    },
+}
+
+/// Where results go.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Write the figures as JSON to this file; `-` prints them instead of the table.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<std::path::PathBuf>,
+    /// Write a report with plots, one HTML file that opens without a network.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<std::path::PathBuf>,
+    /// Write the engine's log, for `verify`.
+    #[arg(long, value_name = "FILE")]
+    log: Option<std::path::PathBuf>,
+}
+
+impl Cli {
+    /// Does what the command line says.
+    ///
+    /// # Errors
+    /// With the exit code and the message to end with.
+    pub fn run(self) -> Result<(), Failure> {
+        match self.command.unwrap_or_else(|| Command::Demo(demo::DemoArgs::default())) {
+            Command::Demo(args) => demo::run(&args),
+            Command::Replay(args) => replay::run(&args),
+            Command::Verify(args) => verify::run(&args),
+            Command::Completions { shell } => {
+                clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut io::stdout());
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

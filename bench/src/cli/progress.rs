@@ -1,0 +1,40 @@
+//! A progress bar for people who watch.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::report::duration_text;
+use crate::sim::Progress;
+
+/// Follows a simulation on standard error, if that is a terminal.
+pub(super) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(super) fn new(asks: u64) -> Self {
+        let bar = ProgressBar::new(asks);
+        if !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style = "{bar:40} {human_pos}/{human_len} placed, {per_sec}, virtual time {msg}";
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self(bar)
+    }
+
+    pub(super) fn show(&self, progress: Progress) {
+        if !self.0.is_hidden() {
+            self.0.set_position(progress.placed);
+            self.0.set_message(duration_text(progress.now_ms));
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

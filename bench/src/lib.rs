@@ -1,0 +1,11 @@
+//! Workloads, trace readers, simulation on virtual time, and reports for the Apportion engine.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod output;
+pub mod report;
+pub mod sim;
+pub mod synthetic;
+pub mod trace;
+pub mod workload;

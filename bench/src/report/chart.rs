@@ -1,0 +1,178 @@
+//! Charts as SVG text.
+
+use std::error::Error;
+use std::ops::Range;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::palette::{GRID, GUARANTEE, SERIES, TEXT};
+
+/// Why a chart could not be drawn; drawing into memory does not fail in practice.
+pub(super) type ChartError = Box<dyn Error>;
+
+/// One line of a chart.
+pub(super) struct Line {
+    pub(super) name: String,
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+/// What a chart's axes are.
+pub(super) struct Axes<'a> {
+    pub(super) x: &'a str,
+    pub(super) y: &'a str,
+    pub(super) y_range: Range<f64>,
+    pub(super) y_text: &'a dyn Fn(&f64) -> String,
+}
+
+/// Width and height of a chart in a report's grid.
+pub(super) const SIZE: (u32, u32) = (760, 340);
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Draws into a new SVG.
+pub(super) fn svg(
+    size: (u32, u32),
+    draw: impl FnOnce(&Area<'_>) -> Result<(), ChartError>,
+) -> Result<String, ChartError> {
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        area.fill(&WHITE)?;
+        draw(&area)?;
+        area.present()?;
+    }
+    Ok(text)
+}
+
+/// Lines over time, the first one's area filled.
+pub(super) fn line_chart(lines: &[Line], axes: &Axes<'_>) -> Result<String, ChartError> {
+    let x_max = lines.iter().flat_map(|line| line.points.last()).map(|point| point.0).fold(1e-9, f64::max);
+    svg(SIZE, |area| {
+        let mut chart = ChartBuilder::on(area)
+            .margin(12)
+            .x_label_area_size(38)
+            .y_label_area_size(64)
+            .build_cartesian_2d(0.0..x_max, axes.y_range.clone())?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .axis_style(TEXT)
+            .x_desc(axes.x)
+            .y_desc(axes.y)
+            .y_label_formatter(axes.y_text)
+            .label_style(("sans-serif", 13, &TEXT))
+            .draw()?;
+        for (number, line) in lines.iter().enumerate() {
+            let colour = SERIES[number % SERIES.len()];
+            if number == 0 {
+                let fill = colour.mix(0.12).filled();
+                chart.draw_series(AreaSeries::new(line.points.iter().copied(), 0.0, fill))?;
+            }
+            chart
+                .draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)))?
+                .label(&line.name)
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)));
+        }
+        if lines.len() > 1 {
+            chart
+                .configure_series_labels()
+                .position(SeriesLabelPosition::UpperRight)
+                .background_style(WHITE.mix(0.85))
+                .border_style(GRID)
+                .label_font(("sans-serif", 13, &TEXT))
+                .draw()?;
+        }
+        Ok(())
+    })
+}
+
+/// What part of all values is at most this, over a logarithmic axis.
+pub(super) fn distribution_chart(points: &[(f64, f64)], x: &str) -> Result<String, ChartError> {
+    let x_max = points.last().map_or(10.0, |point| point.0).max(10.0);
+    svg(SIZE, |area| {
+        let mut chart = ChartBuilder::on(area)
+            .margin(12)
+            .x_label_area_size(38)
+            .y_label_area_size(64)
+            .build_cartesian_2d((1.0..x_max * 1.1).log_scale(), 0.0..1.0)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .axis_style(TEXT)
+            .x_desc(x)
+            .y_desc("part of containers")
+            .x_label_formatter(&|value| plain(*value))
+            .y_label_formatter(&|value| percent(*value))
+            .label_style(("sans-serif", 13, &TEXT))
+            .draw()?;
+        let fill = SERIES[0].mix(0.12).filled();
+        chart.draw_series(AreaSeries::new(points.iter().copied(), 0.0, fill))?;
+        chart.draw_series(LineSeries::new(points.iter().copied(), SERIES[0].stroke_width(2)))?;
+        Ok(())
+    })
+}
+
+/// For each name what was promised (grey) and what was used (blue), as bars from the left.
+pub(super) fn bar_chart(bars: &[(String, f64, f64)]) -> Result<String, ChartError> {
+    let x_max = bars.iter().map(|(_, promised, used)| promised.max(*used)).fold(0.01, f64::max) * 1.05;
+    let row = 30;
+    let size = (SIZE.0, (bars.len() as u32 * row + 70).max(160));
+    let label_width = bars.iter().map(|(name, ..)| name.len() as u32 * 7 + 16).max().unwrap_or(60).min(260);
+    svg(size, |area| {
+        let count = bars.len() as f64;
+        let mut chart = ChartBuilder::on(area)
+            .margin(12)
+            .x_label_area_size(38)
+            .y_label_area_size(label_width)
+            .build_cartesian_2d(0.0..x_max, 0.0..count)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .disable_y_mesh()
+            .disable_y_axis()
+            .axis_style(TEXT)
+            .x_desc("dominant share of the cluster: guaranteed (grey), mean use (blue)")
+            .x_label_formatter(&|value| percent(*value))
+            .label_style(("sans-serif", 13, &TEXT))
+            .draw()?;
+        for (place, (name, promised, used)) in bars.iter().enumerate() {
+            let top = count - place as f64;
+            let bar = |share: f64, from: f64, to: f64, colour: RGBColor| {
+                Rectangle::new([(0.0, top - from), (share, top - to)], colour.filled())
+            };
+            chart.draw_series([bar(*promised, 0.12, 0.48, GUARANTEE), bar(*used, 0.5, 0.88, SERIES[0])])?;
+            let style = ("sans-serif", 13, &TEXT).into_text_style(area);
+            let y = 12 + (place as u32 * row) as i32 + row as i32 / 2 - 6;
+            area.draw_text(&shorten(name, 34), &style, (8, y))?;
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn percent(part: f64) -> String {
+    let percent = part * 100.0;
+    if percent >= 10.0 || percent == 0.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+/// A number without an exponent, thousands shortened.
+pub(super) fn plain(value: f64) -> String {
+    match value {
+        v if v >= 1e9 => format!("{:.0}G", v / 1e9),
+        v if v >= 1e6 => format!("{:.0}M", v / 1e6),
+        v if v >= 1e4 => format!("{:.0}k", v / 1e3),
+        v => format!("{v:.0}"),
+    }
+}
+
+fn shorten(name: &str, length: usize) -> String {
+    let count = name.chars().count();
+    if count <= length {
+        return name.to_owned();
+    }
+    let tail: String = name.chars().skip(count - length + 1).collect();
+    format!("…{tail}")
+}

@@ -1,0 +1,77 @@
+//! The cluster as a field of squares, one for each node or group of nodes.
+
+use plotters::prelude::*;
+
+use super::chart::{ChartError, percent, svg};
+use super::palette::{TEXT, heat};
+use crate::sim::NodeUse;
+
+/// A larger field is drawn in groups of neighbours.
+const SQUARES_MAX: usize = 4_000;
+const WIDTH: u32 = 760;
+
+/// Each node's mean use over virtual time, in order of registration, by rows.
+pub(super) fn heat_map(nodes: &[NodeUse]) -> Result<String, ChartError> {
+    let group = nodes.len().div_ceil(SQUARES_MAX).max(1);
+    let squares: Vec<(String, f64)> = nodes.chunks(group).map(square).collect();
+    let columns = ((squares.len() as f64 * 2.2).sqrt().ceil() as usize).max(1);
+    let side = ((WIDTH - 24) / columns as u32).clamp(4, 40);
+    let rows = squares.len().div_ceil(columns) as u32;
+    let legend = 44;
+    let text = svg((WIDTH, rows * side + legend + 24), |area| {
+        for (place, (_, share)) in squares.iter().enumerate() {
+            let x = 12 + (place % columns) as i32 * side as i32;
+            let y = 12 + (place / columns) as i32 * side as i32;
+            let gap = if side > 6 { 1 } else { 0 };
+            let corner = (x + side as i32 - gap, y + side as i32 - gap);
+            area.draw(&Rectangle::new([(x, y), corner], heat(*share).filled()))?;
+        }
+        let style = ("sans-serif", 13, &TEXT).into_text_style(area);
+        let y = (12 + rows * side + 14) as i32;
+        for step in 0..=10 {
+            let x = 12 + step * 24;
+            area.draw(&Rectangle::new([(x, y), (x + 24, y + 12)], heat(f64::from(step) / 10.0).filled()))?;
+        }
+        let each =
+            if group == 1 { "one square = one node".into() } else { format!("one square = {group} nodes") };
+        area.draw_text(
+            &format!("0 to 100 % of the dominant resource, mean over time; {each}"),
+            &style,
+            (290, y - 1),
+        )?;
+        Ok(())
+    })?;
+    Ok(with_titles(&text, &squares))
+}
+
+fn square(nodes: &[NodeUse]) -> (String, f64) {
+    let mean = nodes.iter().map(|node| node.mean_share).sum::<f64>() / nodes.len() as f64;
+    let containers: u64 = nodes.iter().map(|node| node.containers).sum();
+    let name = match nodes {
+        [one] => one.name.clone(),
+        [first, .., last] => format!("{} to {}", first.name, last.name),
+        [] => String::new(),
+    };
+    (format!("{name}: {}, {containers} containers", percent(mean)), mean)
+}
+
+/// Lets the reader point at a square and see whose it is. The squares are the first rectangles after the
+/// background, in order.
+fn with_titles(svg: &str, squares: &[(String, f64)]) -> String {
+    let mut parts = svg.split("<rect ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for (number, part) in parts.enumerate() {
+        text.push_str("<rect ");
+        let title = number.checked_sub(1).and_then(|place| squares.get(place));
+        match (title, part.split_once("/>")) {
+            (Some((title, _)), Some((attributes, rest))) => {
+                text.push_str(&format!(
+                    "{attributes}><title>{}</title></rect>{rest}",
+                    super::html::escape(title)
+                ));
+            }
+            _ => text.push_str(part),
+        }
+    }
+    text
+}

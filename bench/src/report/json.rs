@@ -1,0 +1,152 @@
+//! The run as JSON.
+
+use std::collections::BTreeMap;
+
+use apportion::Mode;
+use serde::Serialize;
+
+use crate::sim::{RunRecord, Utilisation};
+
+/// What the run was told to do.
+#[derive(Clone, Debug)]
+pub struct RunParameters {
+    /// The workload's format, or its name.
+    pub format: String,
+    /// Serial or parallel.
+    pub mode: Mode,
+    /// The seed of everything that is drawn.
+    pub seed: u64,
+}
+
+/// The keys of `--json`, documented in the README.
+#[derive(Clone, Debug, Serialize)]
+pub struct JsonReport {
+    format: String,
+    mode: &'static str,
+    proposers: usize,
+    seed: u64,
+    nodes: usize,
+    asks: u64,
+    placed: u64,
+    completed: u64,
+    unplaceable: u64,
+    unplaceable_by_reason: BTreeMap<String, u64>,
+    cancelled: u64,
+    pending_at_end: u64,
+    pending_by_reason: BTreeMap<String, u64>,
+    committed: u64,
+    rejected: u64,
+    rejected_fraction: f64,
+    rejected_by_reason: BTreeMap<&'static str, u64>,
+    reserved: u64,
+    makespan_s: f64,
+    elapsed_s: f64,
+    allocations_per_second: f64,
+    ask_to_commit_us: Option<Percentiles>,
+    wait_ms: WaitPercentiles,
+    utilisation: BTreeMap<String, UtilisationOut>,
+    queues: Vec<QueueOut>,
+    audit_violations: usize,
+    commit_log_digest: String,
+    state_digest: String,
+    peak_rss_bytes: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Percentiles {
+    p50: u64,
+    p99: u64,
+    p999: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct WaitPercentiles {
+    p50: u64,
+    p99: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct UtilisationOut {
+    mean: f64,
+    peak: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct QueueOut {
+    path: String,
+    guaranteed_share: f64,
+    mean_share: f64,
+    placed: u64,
+}
+
+impl JsonReport {
+    /// The report of a run.
+    #[must_use]
+    pub fn new(parameters: &RunParameters, record: &RunRecord) -> Self {
+        let (mode, proposers) = match parameters.mode {
+            Mode::Serial => ("serial", 0),
+            Mode::Parallel { proposers } => ("parallel", proposers),
+        };
+        let utilisation = |u: &Utilisation| UtilisationOut { mean: u.mean, peak: u.peak };
+        Self {
+            format: parameters.format.clone(),
+            mode,
+            proposers,
+            seed: parameters.seed,
+            nodes: record.nodes,
+            asks: record.asks,
+            placed: record.placed,
+            completed: record.completed,
+            unplaceable: record.unplaceable_total(),
+            unplaceable_by_reason: record.unplaceable.clone(),
+            cancelled: record.cancelled,
+            pending_at_end: record.pending_total(),
+            pending_by_reason: record.pending_at_end.clone(),
+            committed: record.stats.committed,
+            rejected: record.stats.rejected_total(),
+            rejected_fraction: record.stats.rejected_fraction(),
+            rejected_by_reason: record.stats.rejected.clone(),
+            reserved: record.stats.reserved,
+            makespan_s: record.makespan_ms as f64 / 1000.0,
+            elapsed_s: record.elapsed.as_secs_f64(),
+            allocations_per_second: record.allocations_per_second(),
+            ask_to_commit_us: record.ask_to_commit_us.as_ref().map(|histogram| Percentiles {
+                p50: histogram.value_at_quantile(0.5),
+                p99: histogram.value_at_quantile(0.99),
+                p999: histogram.value_at_quantile(0.999),
+            }),
+            wait_ms: WaitPercentiles {
+                p50: record.wait_ms.value_at_quantile(0.5),
+                p99: record.wait_ms.value_at_quantile(0.99),
+            },
+            utilisation: record
+                .resource_names
+                .iter()
+                .cloned()
+                .zip(record.utilisation.iter().map(utilisation))
+                .collect(),
+            queues: record
+                .queues
+                .iter()
+                .map(|queue| QueueOut {
+                    path: queue.path.clone(),
+                    guaranteed_share: queue.guaranteed_share,
+                    mean_share: queue.mean_share,
+                    placed: queue.placed,
+                })
+                .collect(),
+            audit_violations: record.audit_violations.len(),
+            commit_log_digest: format!("{:032x}", record.log_digest),
+            state_digest: record.state_digest.to_string(),
+            peak_rss_bytes: peak_rss_bytes(),
+        }
+    }
+}
+
+/// The process's largest resident size so far, where the system tells.
+fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024)
+}

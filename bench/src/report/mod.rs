@@ -1,0 +1,53 @@
+//! Reports: a run as JSON for programs, a table for terminals, and one HTML file with plots for people.
+
+mod chart;
+mod heat_map;
+mod html;
+mod json;
+mod palette;
+mod table;
+
+pub use html::to_html;
+pub use json::{JsonReport, RunParameters};
+pub use table::to_table;
+
+/// A number of milliseconds as people say it.
+#[must_use]
+pub fn duration_text(ms: u64) -> String {
+    let seconds = ms as f64 / 1000.0;
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..120_000 => format!("{seconds:.1} s"),
+        120_000..7_200_000 => format!("{:.1} min", seconds / 60.0),
+        7_200_000..172_800_000 => format!("{:.1} h", seconds / 3_600.0),
+        _ => format!("{:.1} days", seconds / 86_400.0),
+    }
+}
+
+/// A whole number with thousands set apart.
+#[must_use]
+pub fn count_text(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([999, 1_000, 1_234_567].map(count_text), ["999", "1,000", "1,234,567"]);
+        assert_eq!(
+            [5, 1_500, 600_000, 86_400_000].map(duration_text),
+            ["5 ms", "1.5 s", "10.0 min", "24.0 h"]
+        );
+    }
+}

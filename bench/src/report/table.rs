@@ -1,0 +1,63 @@
+//! The run as a table for a terminal.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, Table};
+
+use super::{count_text, duration_text};
+use crate::sim::RunRecord;
+
+/// What a person asks first: what was placed, how fast, what waited, what was left over.
+#[must_use]
+pub fn to_table(record: &RunRecord) -> String {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    for (name, value) in rows(record) {
+        table.add_row([name, value]);
+    }
+    if let Some(values) = table.column_mut(1) {
+        values.set_cell_alignment(CellAlignment::Right);
+    }
+    table.to_string()
+}
+
+pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
+    row("nodes", count_text(record.nodes as u64));
+    row("containers asked for", count_text(record.asks));
+    row("placed", count_text(record.placed));
+    row("completed", count_text(record.completed));
+    for (reason, count) in &record.unplaceable {
+        row(&format!("unplaceable: {}", words(reason)), count_text(*count));
+    }
+    if record.cancelled > 0 {
+        row("cancelled", count_text(record.cancelled));
+    }
+    for (reason, count) in &record.pending_at_end {
+        row(&format!("pending at end: {}", words(reason)), count_text(*count));
+    }
+    row("allocations per second", count_text(record.allocations_per_second() as u64));
+    row("rejected proposals", format!("{:.3} %", 100.0 * record.stats.rejected_fraction()));
+    row("reservations made", count_text(record.stats.reserved));
+    row("virtual time", duration_text(record.makespan_ms));
+    row("wall time", duration_text(record.elapsed.as_millis() as u64));
+    let wait = |quantile| duration_text(record.wait_ms.value_at_quantile(quantile));
+    row("waiting time, median", wait(0.5));
+    row("waiting time, 99 %", wait(0.99));
+    if let Some(latency) = &record.ask_to_commit_us {
+        let at = |quantile| format!("{} us", count_text(latency.value_at_quantile(quantile)));
+        row("ask to commit, median", at(0.5));
+        row("ask to commit, 99 %", at(0.99));
+    }
+    for (name, used) in record.resource_names.iter().zip(&record.utilisation) {
+        let text = format!("mean {:.1} %, peak {:.1} %", 100.0 * used.mean, 100.0 * used.peak);
+        row(&format!("{name} in use"), text);
+    }
+    row("audit violations", count_text(record.audit_violations.len() as u64));
+    rows
+}
+
+/// A reason's label as words.
+pub(super) fn words(label: &str) -> String {
+    label.replace('_', " ")
+}

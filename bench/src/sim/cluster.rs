@@ -1,0 +1,99 @@
+//! Queues of a workload: the tree that jobs are mapped onto.
+
+use std::collections::BTreeMap;
+
+use apportion::config::{Capacity, Factor, QueueConfig};
+use apportion::nearest;
+use thiserror::Error;
+
+use crate::workload::Workload;
+
+/// Why a workload does not fit a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ClusterError {
+    /// A job names a queue that is not there.
+    #[error("job `{job}` names the queue `{queue}`, which is no leaf of the queue tree{}", .nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean `{n}`?")))]
+    UnknownQueue {
+        /// The job.
+        job: String,
+        /// The queue it names.
+        queue: String,
+        /// The leaf closest to it.
+        nearest: Option<String>,
+    },
+    /// There are no nodes.
+    #[error("the cluster has no nodes; give a node file")]
+    NoNodes,
+}
+
+/// One leaf for each queue that jobs name, equal shares, no limit per user.
+#[must_use]
+pub fn queues_for(workload: &Workload) -> QueueConfig {
+    let leaf =
+        |name: &str| QueueConfig::leaf(name, Capacity::Weight(Factor::ONE)).with_user_limit_factor(None);
+    let mut names: Vec<&str> =
+        workload.queues_named().into_iter().map(|path| path.strip_prefix("root.").unwrap_or(path)).collect();
+    if names.is_empty() {
+        names.push("default");
+    }
+    QueueConfig::root(names.into_iter().map(leaf))
+}
+
+/// The leaves of a tree, to be found by full path or by short name where that is unambiguous.
+pub(super) struct Leaves {
+    /// Full path by what a job may say; `None` for an ambiguous short name.
+    by_name: BTreeMap<String, Option<String>>,
+}
+
+impl Leaves {
+    pub(super) fn of(root: &QueueConfig) -> Self {
+        let mut leaves = Self { by_name: BTreeMap::new() };
+        leaves.add(root, &root.name);
+        leaves
+    }
+
+    fn add(&mut self, queue: &QueueConfig, path: &str) {
+        if queue.children.is_empty() {
+            self.by_name.insert(path.to_owned(), Some(path.to_owned()));
+            self.by_name
+                .entry(queue.name.clone())
+                .and_modify(|known| *known = None)
+                .or_insert_with(|| Some(path.to_owned()));
+        }
+        for child in &queue.children {
+            self.add(child, &format!("{path}.{}", child.name));
+        }
+    }
+
+    /// The full path of the leaf that a job names.
+    pub(super) fn path(&self, job: &str, queue: &str) -> Result<&str, ClusterError> {
+        self.by_name.get(queue).and_then(Option::as_deref).ok_or_else(|| ClusterError::UnknownQueue {
+            job: job.to_owned(),
+            queue: queue.to_owned(),
+            nearest: nearest(queue, self.by_name.keys().map(String::as_str)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_found_by_path_and_by_unambiguous_name() {
+        let leaf = |name: &str| QueueConfig::leaf(name, Capacity::Weight(Factor::ONE));
+        let root = QueueConfig::root([
+            leaf("a").with_children([leaf("etl"), leaf("adhoc")]),
+            leaf("b").with_children([leaf("etl")]),
+        ]);
+        let leaves = Leaves::of(&root);
+        assert_eq!(leaves.path("j", "root.a.etl"), Ok("root.a.etl"));
+        assert_eq!(leaves.path("j", "adhoc"), Ok("root.a.adhoc"));
+        let ambiguous = leaves.path("j", "etl").unwrap_err();
+        assert!(matches!(ambiguous, ClusterError::UnknownQueue { .. }));
+        let misspelt = leaves.path("j1", "adhok").unwrap_err().to_string();
+        assert!(misspelt.contains("job `j1` names the queue `adhok`"), "{misspelt}");
+        assert!(misspelt.ends_with("did you mean `adhoc`?"), "{misspelt}");
+    }
+}

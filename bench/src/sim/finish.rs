@@ -1,0 +1,125 @@
+//! The end of a simulation: every ask is accounted for, and the state is audited.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use apportion::{PendingReason, SHARE_ONE, dominant_share};
+
+use super::record::{QueueUse, RunRecord};
+use super::run::{SimError, Simulation};
+use crate::workload::{Tasks, Workload};
+
+impl Simulation<'_> {
+    pub(super) fn finish(mut self, started: Instant) -> Result<RunRecord, SimError> {
+        let elapsed = started.elapsed();
+        let (unplaceable, mut pending_at_end) = self.sort_pending();
+        if self.not_asked_yet() > 0 {
+            pending_at_end.insert("not_asked_yet".into(), self.not_asked_yet());
+        }
+        let audit = self.engine.audit();
+        let state_digest = self.engine.digest();
+        self.engine.shutdown();
+        let names = self.workload.resources.names();
+        Ok(RunRecord {
+            resource_names: names.to_vec(),
+            nodes: self.workload.nodes.len(),
+            asks: self.workload.asks(),
+            placed: self.tally.placed,
+            completed: self.tally.completed,
+            unplaceable,
+            cancelled: self.tally.cancelled,
+            pending_at_end,
+            stats: self.engine.stats(),
+            makespan_ms: self.engine.read(|view| view.now_ms()),
+            elapsed,
+            ask_to_commit_us: Some(self.tally.ask_to_commit_us.clone()).filter(|h| !h.is_empty()),
+            wait_ms: self.tally.wait_ms.clone(),
+            utilisation: self.tally.utilisation(names.len()),
+            queues: self.queue_use(),
+            node_use: self.tally.node_use(),
+            series: self.tally.series.clone(),
+            log_error: self.engine.log_error(),
+            audit_violations: audit
+                .violations
+                .iter()
+                .map(|v| format!("{}: {}", v.invariant, v.detail))
+                .collect(),
+            log_digest: self.notes.digest(),
+            state_digest,
+        })
+    }
+
+    /// Sorts what is still asked for into what no node could ever hold and what is merely pending.
+    fn sort_pending(&self) -> (BTreeMap<String, u64>, BTreeMap<String, u64>) {
+        let (mut unplaceable, mut pending) = (BTreeMap::new(), BTreeMap::new());
+        self.engine.read(|view| {
+            for (id, run) in &self.asks {
+                let Some(ask) = view.ask(*id) else { continue };
+                let units = u64::from(ask.outstanding());
+                let reason = ask.pending_reason();
+                if reason == PendingReason::NoNodeLargeEnough {
+                    let tasks =
+                        run.part.tasks.map(|(stage, t)| &self.workload.jobs[run.part.job].stages[stage][t]);
+                    *unplaceable.entry(why_no_node(self.workload, tasks)).or_default() += units;
+                } else {
+                    *pending.entry(label(reason).to_owned()).or_default() += units;
+                }
+            }
+        });
+        (unplaceable, pending)
+    }
+
+    fn queue_use(&self) -> Vec<QueueUse> {
+        let tally = &self.tally;
+        self.engine.read(|view| {
+            let total: apportion::Resources =
+                view.partition_ids().map(|partition| view.capacity(partition)).sum();
+            let leaves = view.queues().filter(|queue| queue.is_leaf()).enumerate();
+            leaves
+                .map(|(leaf, queue)| {
+                    let guaranteed = view.partition_ids().map(|p| queue.quota(p).guaranteed).sum();
+                    QueueUse {
+                        path: queue.path().to_owned(),
+                        guaranteed_share: dominant_share(&guaranteed, &total) as f64 / SHARE_ONE as f64,
+                        mean_share: tally.leaf_share(leaf),
+                        placed: tally.leaf_placed[leaf],
+                    }
+                })
+                .collect()
+        })
+    }
+}
+
+/// What about the tasks no node can meet.
+fn why_no_node(workload: &Workload, tasks: Option<&Tasks>) -> String {
+    let Some(tasks) = tasks else { return "master_larger_than_any_node".into() };
+    let names = workload.resources.names();
+    let largest = |i: usize| workload.nodes.iter().map(|node| node.capacity[i]).max().unwrap_or(0);
+    let too_large = (0..names.len()).find(|i| tasks.size[*i] > largest(*i));
+    if let Some(index) = too_large {
+        return format!("{}_larger_than_any_node", names[index]);
+    }
+    if let Some(need) = tasks.devices
+        && workload.nodes.iter().all(|node| node.devices < need.count)
+    {
+        return "more_devices_than_any_node".into();
+    }
+    match &tasks.rule {
+        Some(rule) if !workload.nodes.iter().any(|node| rule.holds(&node.attributes)) => {
+            format!("no_node_with_{}", rule.attribute)
+        }
+        _ => "no_node_has_it_all".into(),
+    }
+}
+
+fn label(reason: PendingReason) -> &'static str {
+    match reason {
+        PendingReason::NoNodeLargeEnough => "no_node_large_enough",
+        PendingReason::QueueLimit => "queue_limit",
+        PendingReason::UserLimit => "user_limit",
+        PendingReason::HoldsReservation => "holds_reservation",
+        PendingReason::WaitsForHosts => "waits_for_hosts",
+        PendingReason::NoRoom => "no_room",
+        PendingReason::Runnable => "runnable",
+    }
+}

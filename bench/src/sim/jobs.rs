@@ -1,0 +1,100 @@
+//! Jobs as they run: which stage, what is left of it.
+
+use apportion::{ApplicationId, ContainerId};
+
+use crate::workload::{Job, Tasks};
+
+/// A container's or ask's place in the workload: job, and stage and tasks within it. The master has no stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) job: usize,
+    pub(super) tasks: Option<(usize, usize)>,
+}
+
+/// What became of a job so far.
+#[derive(Debug, Default)]
+pub(super) struct JobRun {
+    pub(super) application: Option<ApplicationId>,
+    pub(super) master: Option<ContainerId>,
+    stage: usize,
+    /// Containers of the present stage that have not completed.
+    left_in_stage: u64,
+    pub(super) done: bool,
+}
+
+/// What a job does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Ask for these tasks of the stage.
+    Ask(usize),
+    /// Everything is done.
+    Finish,
+    /// Wait for what runs.
+    Wait,
+}
+
+impl JobRun {
+    /// The job's first stage may start.
+    pub(super) fn begin(&mut self, job: &Job) -> Step {
+        self.enter(0, job)
+    }
+
+    /// A container of the present stage has completed.
+    pub(super) fn task_completed(&mut self, job: &Job) -> Step {
+        self.left_in_stage -= 1;
+        if self.left_in_stage > 0 { Step::Wait } else { self.enter(self.stage + 1, job) }
+    }
+
+    /// Enters the first stage from `stage` on that has tasks.
+    fn enter(&mut self, stage: usize, job: &Job) -> Step {
+        let size = |tasks: &[Tasks]| tasks.iter().map(|tasks| tasks.durations_ms.len() as u64).sum::<u64>();
+        let next = (stage..job.stages.len()).find(|stage| size(&job.stages[*stage]) > 0);
+        match next {
+            Some(stage) => {
+                self.stage = stage;
+                self.left_in_stage = size(&job.stages[stage]);
+                Step::Ask(stage)
+            }
+            None => {
+                self.done = true;
+                Step::Finish
+            }
+        }
+    }
+}
+
+/// An ask in the engine and how far it has been placed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AskRun {
+    pub(super) part: Part,
+    pub(super) submitted_ms: u64,
+    /// Units placed so far; the next container gets the next duration.
+    pub(super) placed: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use apportion::Resources;
+
+    use super::*;
+
+    #[test]
+    fn stages_follow_one_another_and_empty_ones_are_passed_over() {
+        let tasks = |count| Tasks::new(Resources::new(&[1]), vec![Some(5); count]);
+        let job = Job {
+            name: "j".into(),
+            queue: "q".into(),
+            user: "u".into(),
+            priority: 0,
+            submit_ms: 0,
+            master: None,
+            stages: vec![vec![tasks(2)], vec![], vec![tasks(0)], vec![tasks(1)]],
+        };
+        let mut run = JobRun::default();
+        assert_eq!(run.begin(&job), Step::Ask(0));
+        assert_eq!(run.task_completed(&job), Step::Wait);
+        assert_eq!(run.task_completed(&job), Step::Ask(3));
+        assert_eq!(run.task_completed(&job), Step::Finish);
+        assert!(run.done);
+    }
+}

@@ -1,0 +1,67 @@
+//! When changes were committed, in wall time.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use apportion::{CommitSeq, LogDigest, LogSink, LoggedGroup};
+
+/// Wraps a sink: digests the log, and notes when each group was committed.
+pub struct LatencySink {
+    inner: Option<Box<dyn LogSink>>,
+    notes: Notes,
+}
+
+/// The notes of a [`LatencySink`], readable while the engine runs.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(Arc<Mutex<Noted>>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    digest: LogDigest,
+    /// The last change of each group and when it was committed, since they were last taken.
+    groups: Vec<(CommitSeq, Instant)>,
+}
+
+impl LatencySink {
+    /// A sink that passes the log on to `inner`.
+    #[must_use]
+    pub fn new(inner: Option<Box<dyn LogSink>>) -> (Self, Notes) {
+        let notes = Notes::default();
+        (Self { inner, notes: notes.clone() }, notes)
+    }
+}
+
+impl Notes {
+    /// Groups committed since the last call, in order.
+    #[must_use]
+    pub fn take_groups(&self) -> Vec<(CommitSeq, Instant)> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).groups)
+    }
+
+    /// The digest of the log so far.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).digest.value()
+    }
+}
+
+impl std::fmt::Debug for LatencySink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LatencySink").finish_non_exhaustive()
+    }
+}
+
+impl LogSink for LatencySink {
+    fn start(&mut self, header: &[u8]) -> io::Result<()> {
+        self.inner.as_mut().map_or(Ok(()), |inner| inner.start(header))
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        let mut noted = self.notes.0.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.digest.update(group);
+        noted.groups.push((group.last(), Instant::now()));
+        drop(noted);
+        self.inner.as_mut().map_or(Ok(()), |inner| inner.append(group))
+    }
+}

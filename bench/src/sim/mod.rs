@@ -1,0 +1,18 @@
+//! Simulation: the shipped engine on virtual time, driven by a workload.
+//!
+//! Time moves from event to event, in steps of one tick, and only when the engine is quiet.
+
+mod cluster;
+mod finish;
+mod jobs;
+mod latency;
+mod record;
+mod run;
+mod series;
+mod tally;
+
+pub use cluster::{ClusterError, queues_for};
+pub use latency::LatencySink;
+pub use record::{NodeUse, QueueUse, RunRecord, Utilisation};
+pub use run::{Progress, SimError, SimOptions, simulate};
+pub use series::{Sample, Series};

@@ -1,0 +1,120 @@
+//! What a run is found to have done.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use apportion::{EngineStats, Resources, StateDigest};
+use hdrhistogram::Histogram;
+
+use super::series::Series;
+
+/// Everything that reports are made of.
+#[derive(Clone, Debug)]
+pub struct RunRecord {
+    /// Resource types, in vector order.
+    pub resource_names: Vec<String>,
+    /// Registered nodes.
+    pub nodes: usize,
+    /// Containers that the workload asks for. Each is counted in exactly one of `placed`, `unplaceable`,
+    /// `cancelled` and `pending_at_end`.
+    pub asks: u64,
+    /// Containers placed.
+    pub placed: u64,
+    /// Containers that completed.
+    pub completed: u64,
+    /// Containers that no node could ever hold, by reason.
+    pub unplaceable: BTreeMap<String, u64>,
+    /// Containers whose asks were cancelled.
+    pub cancelled: u64,
+    /// Containers still wanted at the end, by reason.
+    pub pending_at_end: BTreeMap<String, u64>,
+    /// Counters of the engine.
+    pub stats: EngineStats,
+    /// Virtual time of the last event.
+    pub makespan_ms: u64,
+    /// Wall time of the simulation.
+    pub elapsed: Duration,
+    /// Wall time from submitting an ask to its commit, for asks placed at the virtual time of submission;
+    /// parallel mode only.
+    pub ask_to_commit_us: Option<Histogram<u64>>,
+    /// Virtual time from submitting an ask to its placement, by container.
+    pub wait_ms: Histogram<u64>,
+    /// By resource type.
+    pub utilisation: Vec<Utilisation>,
+    /// By leaf, in the order of the queue tree.
+    pub queues: Vec<QueueUse>,
+    /// By node.
+    pub node_use: Vec<NodeUse>,
+    /// Samples over virtual time.
+    pub series: Series,
+    /// Why the log could not be written, if so.
+    pub log_error: Option<String>,
+    /// Violations that the audit at the end found.
+    pub audit_violations: Vec<String>,
+    /// Digest of the log.
+    pub log_digest: u128,
+    /// Digest of the state at the end.
+    pub state_digest: StateDigest,
+}
+
+/// How much of a resource type was in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Utilisation {
+    /// Mean over virtual time, from 0 to 1.
+    pub mean: f64,
+    /// The highest at any time.
+    pub peak: f64,
+}
+
+/// A leaf over the whole run.
+#[derive(Clone, Debug)]
+pub struct QueueUse {
+    /// Its path.
+    pub path: String,
+    /// What it is guaranteed, as the dominant share of the cluster.
+    pub guaranteed_share: f64,
+    /// What it used on average over virtual time, as the dominant share of the cluster.
+    pub mean_share: f64,
+    /// Containers placed for it.
+    pub placed: u64,
+}
+
+/// A node over the whole run.
+#[derive(Clone, Debug)]
+pub struct NodeUse {
+    /// Host name.
+    pub name: String,
+    /// What it has.
+    pub capacity: Resources,
+    /// Mean dominant share of what its containers held, over virtual time.
+    pub mean_share: f64,
+    /// Containers it ran.
+    pub containers: u64,
+}
+
+impl RunRecord {
+    /// Allocations per second of wall time.
+    #[must_use]
+    pub fn allocations_per_second(&self) -> f64 {
+        self.placed as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// Asks that could never be placed, all reasons together.
+    #[must_use]
+    pub fn unplaceable_total(&self) -> u64 {
+        self.unplaceable.values().sum()
+    }
+
+    /// Asks still pending, all reasons together.
+    #[must_use]
+    pub fn pending_total(&self) -> u64 {
+        self.pending_at_end.values().sum()
+    }
+
+    /// Asks that are in none of the groups; anything but 0 is a bug.
+    #[must_use]
+    pub fn unaccounted(&self) -> i128 {
+        let groups = self.placed + self.unplaceable_total() + self.cancelled + self.pending_total();
+        i128::from(self.asks) - i128::from(groups)
+    }
+}

@@ -1,0 +1,416 @@
+//! The simulation loop.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use apportion::config::EngineConfig;
+use apportion::{
+    ApplicationEnd, ApplicationSpec, AskId, AskSpec, ContainerId, Engine, Event, EventKind, EventStream,
+    Handle, Lagging, LogSink, ManualClock, Mode, NodeId, StartError, SubmitError,
+};
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+use super::cluster::{ClusterError, Leaves};
+use super::jobs::{AskRun, JobRun, Part, Step};
+use super::latency::{LatencySink, Notes};
+use super::record::RunRecord;
+use super::tally::Tally;
+use crate::workload::{Tasks, Workload};
+
+/// How to run a simulation.
+#[expect(missing_debug_implementations, reason = "a sink is anybody's")]
+pub struct SimOptions {
+    /// The engine's configuration, its queues included.
+    pub config: EngineConfig,
+    /// Serial or parallel.
+    pub mode: Mode,
+    /// The step of virtual time: what happens between two ticks happens at the later one.
+    pub tick_ms: u64,
+    /// Where the log goes, beside its digest.
+    pub sink: Option<Box<dyn LogSink>>,
+}
+
+/// How far a simulation has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Virtual time.
+    pub now_ms: u64,
+    /// Containers placed.
+    pub placed: u64,
+    /// Containers that the workload asks for.
+    pub asks: u64,
+}
+
+/// Why a simulation could not run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SimError {
+    /// The workload does not fit the cluster.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The engine did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The engine refused something.
+    #[error("{what}: {error}")]
+    Submit {
+        /// What was submitted.
+        what: String,
+        /// Why not.
+        error: SubmitError,
+    },
+    /// Events were lost; a bug, since the stream is made large enough.
+    #[error(transparent)]
+    Lagging(#[from] Lagging),
+}
+
+/// Runs `workload` to its end: until nothing runs or can still be placed.
+///
+/// # Errors
+/// When the workload does not fit the cluster, or the engine does not take something.
+pub fn simulate(
+    workload: &Workload,
+    options: SimOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<RunRecord, SimError> {
+    let started = Instant::now();
+    let mut simulation = Simulation::new(workload, options)?;
+    simulation.run(progress)?;
+    simulation.finish(started)
+}
+
+/// Something that happens at a time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Agenda {
+    Submit { job: usize },
+    Ask { job: usize, stage: usize, tasks: usize },
+    Complete(ContainerId),
+}
+
+/// A container that runs.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    part: Part,
+    node: usize,
+}
+
+pub(super) struct Simulation<'a> {
+    pub(super) workload: &'a Workload,
+    leaves: Vec<usize>,
+    pub(super) engine: Engine,
+    handle: Handle,
+    clock: ManualClock,
+    events: EventStream,
+    pub(super) notes: Notes,
+    measures_latency: bool,
+    tick_ms: u64,
+    agenda: BinaryHeap<Reverse<(u64, u64, Agenda)>>,
+    agenda_count: u64,
+    jobs: Vec<JobRun>,
+    paths: Vec<String>,
+    node_index: FxHashMap<NodeId, usize>,
+    pub(super) asks: FxHashMap<AskId, AskRun>,
+    asked_at: FxHashMap<AskId, Instant>,
+    containers: FxHashMap<ContainerId, Running>,
+    pub(super) tally: Tally,
+    /// Something was sent to the engine since it was last quiet.
+    has_sent: bool,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(workload: &'a Workload, options: SimOptions) -> Result<Self, SimError> {
+        if workload.nodes.is_empty() {
+            return Err(ClusterError::NoNodes.into());
+        }
+        let known = Leaves::of(&options.config.root);
+        let paths = workload.jobs.iter().map(|job| known.path(&job.name, &job.queue).map(str::to_owned));
+        let paths: Vec<String> = paths.collect::<Result<_, _>>()?;
+        let clock = ManualClock::new();
+        let (sink, notes) = LatencySink::new(options.sink);
+        let engine =
+            Engine::start(options.config, options.mode, Arc::new(clock.clone()), Some(Box::new(sink)))?;
+        let handle = engine.handle();
+        let leaf_paths: Vec<String> =
+            engine.read(|view| view.queues().filter(|q| q.is_leaf()).map(|q| q.path().to_owned()).collect());
+        let leaf_of = |path: &String| leaf_paths.iter().position(|leaf| leaf == path).unwrap_or_default();
+        let events = handle.event_stream(usize::MAX);
+        let mut simulation = Self {
+            leaves: paths.iter().map(leaf_of).collect(),
+            tally: Tally::new(&workload.nodes, leaf_paths.len(), options.tick_ms),
+            workload,
+            engine,
+            handle,
+            clock,
+            events,
+            notes,
+            measures_latency: matches!(options.mode, Mode::Parallel { .. }),
+            tick_ms: options.tick_ms.max(1),
+            agenda: BinaryHeap::new(),
+            agenda_count: 0,
+            jobs: workload.jobs.iter().map(|_| JobRun::default()).collect(),
+            paths,
+            node_index: FxHashMap::default(),
+            asks: FxHashMap::default(),
+            asked_at: FxHashMap::default(),
+            containers: FxHashMap::default(),
+            has_sent: false,
+        };
+        simulation.add_nodes()?;
+        Ok(simulation)
+    }
+
+    fn add_nodes(&mut self) -> Result<(), SimError> {
+        for (index, node) in self.workload.nodes.iter().enumerate() {
+            let submit = |error| SimError::Submit { what: format!("node `{}`", node.name), error };
+            let id = self.handle.add_node(node.clone()).map_err(submit)?;
+            self.node_index.insert(id, index);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
+        for (job, content) in self.workload.jobs.iter().enumerate() {
+            self.schedule(content.submit_ms, Agenda::Submit { job });
+        }
+        let asks = self.workload.asks();
+        let mut events = Vec::new();
+        let mut active_ms = 0;
+        while let Some(now_ms) = self.next_time(active_ms) {
+            self.clock.set(now_ms);
+            self.tally.advance(now_ms);
+            let before = self.tally.placed;
+            let acted = self.act(now_ms)?;
+            self.settle(now_ms, &mut events)?;
+            if acted || self.tally.placed > before {
+                active_ms = now_ms;
+            }
+            self.tally.sample();
+            progress(Progress { now_ms, placed: self.tally.placed, asks });
+        }
+        Ok(())
+    }
+
+    /// Lets the engine work until it is quiet and nothing that it did leads to more at the same time.
+    fn settle(&mut self, now_ms: u64, events: &mut Vec<Event>) -> Result<(), SimError> {
+        self.has_sent = true;
+        while std::mem::take(&mut self.has_sent) {
+            self.engine.run_until_quiet();
+            self.events.drain_into(events)?;
+            self.note_latencies(events);
+            for event in events.drain(..) {
+                self.handle_event(&event, now_ms)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The next time at which something happens: an entry of the agenda, or a timer of the engine. When only
+    /// timers are left, they are followed for as long as one of them could still place something.
+    fn next_time(&self, active_ms: u64) -> Option<u64> {
+        let up = |at_ms: u64| at_ms.div_ceil(self.tick_ms) * self.tick_ms;
+        let agenda = self.agenda.peek().map(|Reverse((at_ms, ..))| up(*at_ms));
+        let timer = self.engine.next_timer_ms().filter(|_| self.tally.pending() > 0).map(up);
+        match (agenda, timer) {
+            (Some(agenda), Some(timer)) => Some(agenda.min(timer)),
+            (None, Some(timer)) => (timer <= active_ms + TIMER_PATIENCE_MS).then_some(timer),
+            (agenda, None) => agenda,
+        }
+    }
+
+    fn schedule(&mut self, at_ms: u64, what: Agenda) {
+        self.agenda_count += 1;
+        self.agenda.push(Reverse((at_ms, self.agenda_count, what)));
+    }
+
+    /// Does everything that is due; false if that was nothing.
+    fn act(&mut self, now_ms: u64) -> Result<bool, SimError> {
+        let mut acted = false;
+        while let Some(Reverse((at_ms, _, what))) = self.agenda.peek().copied() {
+            if at_ms > now_ms {
+                break;
+            }
+            self.agenda.pop();
+            acted = true;
+            match what {
+                Agenda::Submit { job } => self.submit_job(job, now_ms)?,
+                Agenda::Ask { job, stage, tasks } => self.ask(job, Some((stage, tasks)), now_ms)?,
+                Agenda::Complete(container) => {
+                    self.handle.complete_container(container).map_err(closed)?;
+                }
+            }
+        }
+        self.handle.tick().map_err(closed)?;
+        Ok(acted)
+    }
+
+    fn submit_job(&mut self, job: usize, now_ms: u64) -> Result<(), SimError> {
+        let content = &self.workload.jobs[job];
+        let spec = ApplicationSpec::new(&content.name, &self.paths[job], &content.user)
+            .with_priority(content.priority);
+        let submit = |error| SimError::Submit { what: format!("job `{}`", content.name), error };
+        let application = self.handle.submit_application(spec, &self.events).map_err(submit)?;
+        self.jobs[job].application = Some(application);
+        if content.master.is_some() {
+            return self.ask(job, None, now_ms);
+        }
+        let step = self.jobs[job].begin(content);
+        self.go_on(job, &step, now_ms)
+    }
+
+    fn go_on(&mut self, job: usize, step: &Step, now_ms: u64) -> Result<(), SimError> {
+        match *step {
+            Step::Wait => {}
+            Step::Ask(stage) => {
+                for tasks in 0..self.workload.jobs[job].stages[stage].len() {
+                    let content = &self.workload.jobs[job].stages[stage][tasks];
+                    if !content.durations_ms.is_empty() {
+                        let at_ms = now_ms + content.delay_ms;
+                        self.schedule(at_ms, Agenda::Ask { job, stage, tasks });
+                    }
+                }
+            }
+            Step::Finish => match self.jobs[job].master {
+                Some(master) => {
+                    self.has_sent = true;
+                    self.handle.complete_container(master).map_err(closed)?;
+                }
+                None => self.end_application(job)?,
+            },
+        }
+        Ok(())
+    }
+
+    fn end_application(&mut self, job: usize) -> Result<(), SimError> {
+        let Some(application) = self.jobs[job].application.take() else { return Ok(()) };
+        self.has_sent = true;
+        self.handle.end_application(application, ApplicationEnd::Finished).map_err(closed)
+    }
+
+    fn ask(&mut self, job: usize, part: Option<(usize, usize)>, now_ms: u64) -> Result<(), SimError> {
+        let Some(application) = self.jobs[job].application else { return Ok(()) };
+        let content = &self.workload.jobs[job];
+        let spec = match (part, content.master) {
+            (Some((stage, tasks)), _) => self.spec_of(&content.stages[stage][tasks]),
+            (None, Some(master)) => AskSpec::new(master, 1),
+            (None, None) => return Ok(()),
+        };
+        let count = u64::from(spec.count);
+        let submit = |error| SimError::Submit { what: format!("an ask of job `{}`", content.name), error };
+        let ask = self.handle.submit_ask(application, spec).map_err(submit)?;
+        self.tally.submitted += count;
+        let part = Part { job, tasks: part };
+        self.asks.insert(ask, AskRun { part, submitted_ms: now_ms, placed: 0 });
+        if self.measures_latency {
+            self.asked_at.insert(ask, Instant::now());
+        }
+        Ok(())
+    }
+
+    fn spec_of(&self, tasks: &Tasks) -> AskSpec {
+        let count = u32::try_from(tasks.durations_ms.len()).unwrap_or(u32::MAX);
+        let hosts = tasks.hosts.iter().filter_map(|host| self.handle.node(host));
+        let mut spec = AskSpec::new(tasks.size, count).with_priority(tasks.priority).on_hosts(hosts);
+        spec.devices = tasks.devices;
+        spec.rule.clone_from(&tasks.rule);
+        spec
+    }
+
+    fn handle_event(&mut self, event: &Event, now_ms: u64) -> Result<(), SimError> {
+        match event.kind {
+            EventKind::Allocated { ask, container, node, .. } => {
+                self.container_started(ask, container, node, now_ms)
+            }
+            EventKind::ContainerEnded { container, .. } => self.container_ended(container, now_ms),
+            EventKind::AskCancelled { units, .. } => {
+                self.tally.cancelled += u64::from(units);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn container_started(
+        &mut self,
+        ask: AskId,
+        container: ContainerId,
+        node: NodeId,
+        now_ms: u64,
+    ) -> Result<(), SimError> {
+        let Some(run) = self.asks.get_mut(&ask) else { return Ok(()) };
+        let (part, number, waited_ms) = (run.part, run.placed, now_ms - run.submitted_ms);
+        run.placed += 1;
+        let node = self.node_index[&node];
+        self.containers.insert(container, Running { part, node });
+        let size = size_of(self.workload, part);
+        self.tally.started(node, self.leaves[part.job], &size, waited_ms);
+        let job = &self.workload.jobs[part.job];
+        let Some((stage, tasks)) = part.tasks else {
+            self.asks.remove(&ask);
+            self.jobs[part.job].master = Some(container);
+            let step = self.jobs[part.job].begin(job);
+            return self.go_on(part.job, &step, now_ms);
+        };
+        let durations = &job.stages[stage][tasks].durations_ms;
+        if number + 1 == durations.len() {
+            self.asks.remove(&ask);
+        }
+        if let Some(duration_ms) = durations[number] {
+            self.schedule(now_ms + duration_ms.max(1), Agenda::Complete(container));
+        }
+        Ok(())
+    }
+
+    fn container_ended(&mut self, container: ContainerId, now_ms: u64) -> Result<(), SimError> {
+        let Some(running) = self.containers.remove(&container) else { return Ok(()) };
+        let job = running.part.job;
+        self.tally.ended(running.node, self.leaves[job], &size_of(self.workload, running.part));
+        if running.part.tasks.is_none() {
+            return self.end_application(job);
+        }
+        let step = self.jobs[job].task_completed(&self.workload.jobs[job]);
+        self.go_on(job, &step, now_ms)
+    }
+
+    /// Wall time from submission to commit of asks placed at once.
+    fn note_latencies(&mut self, events: &[Event]) {
+        let groups = self.notes.take_groups();
+        if !self.measures_latency {
+            return;
+        }
+        for event in events {
+            let EventKind::Allocated { ask, .. } = event.kind else { continue };
+            let Some(asked_at) = self.asked_at.remove(&ask) else { continue };
+            let group = groups.partition_point(|(last, _)| *last < event.seq);
+            if let Some((_, committed_at)) = groups.get(group) {
+                let latency = committed_at.saturating_duration_since(asked_at);
+                self.tally.ask_to_commit_us.saturating_record(latency.as_micros() as u64);
+            }
+        }
+        // Whoever was not placed at once waits for virtual time to pass, not for the engine.
+        self.asked_at.clear();
+    }
+
+    /// Containers that jobs would have asked for had what they wait for been placed.
+    pub(super) fn not_asked_yet(&self) -> u64 {
+        self.workload.asks() - self.tally.submitted
+    }
+}
+
+/// A pending ask can still be placed by a timer that is due within this time after anything happened:
+/// locality delays and reservation delays are shorter.
+const TIMER_PATIENCE_MS: u64 = 60_000;
+
+pub(super) fn size_of(workload: &Workload, part: Part) -> apportion::Resources {
+    let job = &workload.jobs[part.job];
+    match part.tasks {
+        Some((stage, tasks)) => job.stages[stage][tasks].size,
+        None => job.master.unwrap_or_default(),
+    }
+}
+
+fn closed(error: SubmitError) -> SimError {
+    SimError::Submit { what: "the simulation".into(), error }
+}

@@ -1,0 +1,165 @@
+//! Trace readers: published formats to [`Workload`]s.
+//!
+//! One file for each format. `source` and `json_stream` bring the bytes, `field`, `record` and `table` name
+//! what is in them, `cluster` and `stage` turn that into nodes and jobs. Nothing a file says makes a reader
+//! panic or, within [`ReadOptions::containers_max`], run out of memory.
+
+mod budget;
+mod cluster;
+mod error;
+mod field;
+pub mod fuzz;
+mod json_stream;
+mod number;
+mod openb;
+mod record;
+mod rumen;
+mod sls;
+mod source;
+mod stage;
+mod swim;
+mod synth;
+mod table;
+mod topology;
+
+use std::fmt;
+use std::str::FromStr;
+
+use apportion::{NodeSpec, ResourceTypes};
+
+use self::budget::Budget;
+use self::cluster::Nodes;
+pub use self::error::{Place, TraceError, UnknownFormat};
+pub use self::openb::GPU_MODEL;
+pub use self::source::Source;
+use crate::workload::{Job, Workload};
+
+/// A published trace format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Tables of Alibaba's OpenB GPU cluster.
+    Openb,
+    /// Job traces of YARN's scheduler load simulator.
+    Sls,
+    /// Job traces that Rumen makes from Hadoop's job history.
+    Rumen,
+    /// Distributions to draw jobs from, also of YARN's simulator.
+    Synth,
+    /// SWIM's samples of Facebook's MapReduce clusters.
+    Swim,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 5] = [Self::Openb, Self::Sls, Self::Rumen, Self::Synth, Self::Swim];
+
+    /// The name by which it is chosen.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Openb => "openb",
+            Self::Sls => "sls",
+            Self::Rumen => "rumen",
+            Self::Synth => "synth",
+            Self::Swim => "swim",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        let found = Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name));
+        found.ok_or_else(|| UnknownFormat { name: name.to_owned() })
+    }
+}
+
+/// What a reader cannot know from the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Decides what is drawn where a format leaves that open (SYNTH, SWIM). With the same file and seed the
+    /// workload is the same.
+    pub seed: u64,
+    /// Size of the cluster of a SWIM trace, in nodes; otherwise 600 if the file's name contains `FB-2009` and
+    /// 3,000 if not.
+    pub swim_nodes: Option<u32>,
+    /// How many containers a workload may have, masters included; one more is an error.
+    pub containers_max: u64,
+}
+
+impl Default for ReadOptions {
+    /// Seed 0, the cluster by name, at most 10 million containers: under 10 GB even if each is a job.
+    fn default() -> Self {
+        Self { seed: 0, swim_nodes: None, containers_max: 10_000_000 }
+    }
+}
+
+/// Reads jobs, and the cluster if the format says something about it (OpenB does not).
+///
+/// Jobs come by ascending time of submission; those of the same time stay in file order.
+///
+/// # Errors
+/// When the file cannot be read, is not in this format, says something impossible, or has no job.
+pub fn read_workload(
+    format: Format,
+    source: Source<'_>,
+    options: &ReadOptions,
+) -> Result<Workload, TraceError> {
+    let file = source.name().to_owned();
+    let mut budget = Budget::new(options.containers_max);
+    let (nodes, mut jobs): (Nodes, Vec<Job>) = match format {
+        Format::Openb => (Nodes::default(), openb::read_jobs(source, &mut budget)?),
+        Format::Sls => sls::read(source, &mut budget)?,
+        Format::Rumen => rumen::read(source, &mut budget)?,
+        Format::Synth => synth::read(source, options, &mut budget)?,
+        Format::Swim => swim::read(source, options, &mut budget)?,
+    };
+    if jobs.is_empty() {
+        return Err(TraceError::new(file, "has no jobs; at least one is needed"));
+    }
+    jobs.sort_by_key(|job| job.submit_ms);
+    let resources = match format {
+        Format::Openb => openb::resource_types().map_err(|error| TraceError::new(file, error.to_string()))?,
+        _ => ResourceTypes::memory_and_vcores(),
+    };
+    Ok(Workload { resources, nodes: nodes.into_specs(), queues: None, jobs })
+}
+
+/// Reads a list of nodes: the node table of OpenB, and for all other formats the node file of YARN's
+/// simulator. Amounts are in the resource types that [`read_workload`] gives for the same format.
+///
+/// # Errors
+/// When the file cannot be read, is not such a list, says something impossible, or has no node.
+pub fn read_nodes(format: Format, source: Source<'_>) -> Result<Vec<NodeSpec>, TraceError> {
+    let file = source.name().to_owned();
+    let nodes = match format {
+        Format::Openb => openb::read_nodes(source)?,
+        Format::Sls | Format::Rumen | Format::Synth | Format::Swim => topology::read_nodes(source)?,
+    };
+    let specs = nodes.into_specs();
+    if specs.is_empty() {
+        return Err(TraceError::new(file, "has zero nodes; at least one is needed"));
+    }
+    Ok(specs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_go_by_name() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().to_uppercase().parse(), Ok(format));
+        }
+        let error = "sinth".parse::<Format>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown trace format `sinth`; did you mean `synth`?");
+    }
+}

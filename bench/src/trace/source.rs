@@ -1,0 +1,101 @@
+//! Where the bytes of a trace come from: a file or any reader, plain or gzip.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::error::TraceError;
+
+/// How much is read at once, in bytes.
+const BUFFER_BYTES: usize = 1 << 17;
+
+/// The text of one trace file, read as it is needed.
+///
+/// A name that ends in `.gz` says that the bytes are gzip; nothing else is looked at, so that a wrong name
+/// is an error and not a guess.
+pub struct Source<'a> {
+    origin: Origin,
+    bytes: Box<dyn BufRead + 'a>,
+}
+
+/// What errors need to know about a source.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    name: String,
+    is_gzip: bool,
+}
+
+impl Source<'static> {
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// When there is no such file or it may not be read. That a `.gz` is none shows only when it is read.
+    pub fn open(path: &Path) -> Result<Self, TraceError> {
+        let name = path.display().to_string();
+        match File::open(path) {
+            Ok(file) => Ok(Self::new(name, file)),
+            Err(cause) => Err(TraceError::new(name, format!("cannot be opened: {cause}")).caused_by(cause)),
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    /// Bytes from anywhere, under the name that errors show.
+    pub fn new(name: impl Into<String>, reader: impl Read + 'a) -> Self {
+        let name = name.into();
+        let is_gzip = Path::new(&name).extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
+        let bytes: Box<dyn BufRead + 'a> = if is_gzip {
+            Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(reader)))
+        } else {
+            Box::new(BufReader::with_capacity(BUFFER_BYTES, reader))
+        };
+        Self { origin: Origin { name, is_gzip }, bytes }
+    }
+
+    /// The name that errors show.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.origin.name
+    }
+
+    /// The name for errors apart from the bytes.
+    pub(super) fn into_parts(self) -> (Origin, Box<dyn BufRead + 'a>) {
+        (self.origin, self.bytes)
+    }
+}
+
+impl fmt::Debug for Source<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Source").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+impl Origin {
+    /// An error about the file as a whole.
+    pub(super) fn error(&self, message: impl Into<String>) -> TraceError {
+        TraceError::new(&self.name, message)
+    }
+
+    /// The error for bytes that could not be read.
+    pub(super) fn unreadable(&self, cause: io::Error) -> TraceError {
+        let message = match cause.kind() {
+            io::ErrorKind::UnexpectedEof if self.is_gzip => "is cut off: the gzip data end too early".into(),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData if self.is_gzip => {
+                format!(
+                    "is named .gz but is not valid gzip ({cause}); a plain file must be named without .gz"
+                )
+            }
+            _ => format!("cannot be read: {cause}"),
+        };
+        self.error(message).caused_by(cause)
+    }
+
+    /// The error for bytes that are no text.
+    pub(super) fn not_utf8(&self) -> TraceError {
+        let hint = if self.is_gzip { "" } else { "; a gzip file must be named .gz" };
+        self.error(format!("is not UTF-8 text{hint}"))
+    }
+}

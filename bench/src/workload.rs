@@ -1,0 +1,95 @@
+//! Workloads: what a simulation feeds an engine, whatever format it came from.
+
+use apportion::config::QueueConfig;
+use apportion::{AttributeRule, DeviceNeed, NodeSpec, ResourceTypes, Resources};
+
+/// A cluster and the jobs that are submitted to it.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The resource types that sizes are counted in.
+    pub resources: ResourceTypes,
+    /// The cluster; empty if the format does not say and the caller has to.
+    pub nodes: Vec<NodeSpec>,
+    /// The queue tree if the format brings one; otherwise one leaf for each queue that jobs name.
+    pub queues: Option<QueueConfig>,
+    /// Jobs by ascending time of submission.
+    pub jobs: Vec<Job>,
+}
+
+/// One application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// A name for people.
+    pub name: String,
+    /// Short name or full path of its leaf queue.
+    pub queue: String,
+    /// The user it is charged to.
+    pub user: String,
+    /// Higher is served first within the leaf.
+    pub priority: u32,
+    /// When it is submitted.
+    pub submit_ms: u64,
+    /// The application master: a container that is asked for first and runs until everything else is done.
+    /// Without one the first stage starts at submission.
+    pub master: Option<Resources>,
+    /// One stage starts when the one before is done (reduces after maps).
+    pub stages: Vec<Vec<Tasks>>,
+}
+
+/// Tasks of one kind: one ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tasks {
+    /// Size of one container.
+    pub size: Resources,
+    /// Its devices.
+    pub devices: Option<DeviceNeed>,
+    /// A hard condition on the node.
+    pub rule: Option<AttributeRule>,
+    /// Lower is served first within the job.
+    pub priority: u32,
+    /// Hosts it would like, by name.
+    pub hosts: Vec<String>,
+    /// Asked for this long after its stage starts.
+    pub delay_ms: u64,
+    /// How long each container runs, one entry for each container; `None` runs for ever.
+    pub durations_ms: Vec<Option<u64>>,
+}
+
+impl Tasks {
+    /// Tasks of this size and these durations, without wishes, of priority 0.
+    #[must_use]
+    pub fn new(size: Resources, durations_ms: Vec<Option<u64>>) -> Self {
+        Self { size, devices: None, rule: None, priority: 0, hosts: Vec::new(), delay_ms: 0, durations_ms }
+    }
+}
+
+impl Workload {
+    /// How many containers all jobs ask for, masters included.
+    #[must_use]
+    pub fn asks(&self) -> u64 {
+        self.jobs.iter().map(Job::asks).sum()
+    }
+
+    /// The queues that jobs name, each once, in order of first use.
+    #[must_use]
+    pub fn queues_named(&self) -> Vec<&str> {
+        let mut seen = std::collections::BTreeSet::new();
+        self.jobs.iter().map(|job| job.queue.as_str()).filter(|queue| seen.insert(*queue)).collect()
+    }
+
+    /// Divides submission times by `factor`; durations stay.
+    pub fn compress(&mut self, factor: f64) {
+        for job in &mut self.jobs {
+            job.submit_ms = (job.submit_ms as f64 / factor) as u64;
+        }
+    }
+}
+
+impl Job {
+    /// How many containers it asks for, its master included.
+    #[must_use]
+    pub fn asks(&self) -> u64 {
+        let tasks: usize = self.stages.iter().flatten().map(|tasks| tasks.durations_ms.len()).sum();
+        tasks as u64 + u64::from(self.master.is_some())
+    }
+}

@@ -1,0 +1,209 @@
+//! The program from outside: exit codes, messages, and what it leaves behind.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// Three nodes and a pod for each, one of them too large for any node.
+const NODES: &str = "sn,cpu_milli,memory_mib,gpu,model\nn0,8000,16384,2,T4\nn1,8000,16384,0,\n";
+const PODS: &str = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n\
+p0,1000,1024,1,500,,LS,Running,0,60,0\n\
+p1,1000,1024,0,0,,BE,Running,5,60,5\n\
+p2,99000,1024,0,0,,BE,Running,6,60,\n";
+
+struct Case {
+    folder: TempDir,
+}
+
+impl Case {
+    fn new() -> Self {
+        let case = Self { folder: tempfile::tempdir().unwrap() };
+        case.file("nodes.csv", NODES).file("pods.csv", PODS);
+        case
+    }
+
+    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> &Self {
+        fs::write(self.folder.path().join(name), text).unwrap();
+        self
+    }
+
+    fn run(&self, arguments: &str) -> Output {
+        let program = env!("CARGO_BIN_EXE_apportion-bench");
+        Command::new(program)
+            .args(arguments.split_whitespace())
+            .current_dir(self.folder.path())
+            .output()
+            .unwrap()
+    }
+
+    /// Runs a replay of the pods that should fail on its input, and returns the message.
+    fn refuses(&self, arguments: &str) -> String {
+        let output = self.run(&format!("replay --json out.json --log out.log --report out.html {arguments}"));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        for name in ["out.json", "out.log", "out.html"] {
+            assert!(!self.folder.path().join(name).exists(), "{name} was left behind by {arguments}");
+        }
+        let left = fs::read_dir(self.folder.path()).unwrap().flatten();
+        let temporary = left.filter(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"));
+        assert_eq!(temporary.count(), 0, "temporary files were left behind by {arguments}");
+        message
+    }
+}
+
+fn json(text: &[u8]) -> serde_json::Value {
+    serde_json::from_slice(text).unwrap()
+}
+
+fn contains_all(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is missing in: {message}");
+    }
+}
+
+const OPENB: &str = "--format openb --nodes nodes.csv --workload pods.csv";
+
+#[test]
+fn every_pod_is_in_exactly_one_group() {
+    let case = Case::new();
+    let output = case.run(&format!("replay {OPENB} --json -"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures = json(&output.stdout);
+    for (key, value) in
+        [("asks", 3), ("placed", 2), ("unplaceable", 1), ("pending_at_end", 0), ("audit_violations", 0)]
+    {
+        assert_eq!(figures[key], value, "{key}");
+    }
+    assert_eq!(figures["unplaceable_by_reason"]["vcore_milli_larger_than_any_node"], 1);
+}
+
+#[test]
+fn serial_runs_are_equal_and_another_pod_makes_another_log() {
+    let case = Case::new();
+    let digest = || {
+        json(&case.run(&format!("replay {OPENB} --mode serial --seed 7 --json -")).stdout)["commit_log_digest"].clone()
+    };
+    let (first, second) = (digest(), digest());
+    assert_eq!(first, second);
+    case.file("pods.csv", PODS.replace("p1,1000", "p1,1001"));
+    assert_ne!(first, digest());
+}
+
+#[test]
+fn verify_prints_the_digest_that_the_run_ended_with() {
+    let case = Case::new();
+    let output = case.run(&format!("replay {OPENB} --mode parallel --log run.log --json -"));
+    let figures = json(&output.stdout);
+    let verified = case.run("verify run.log --json");
+    assert!(verified.status.success());
+    let replayed = json(&verified.stdout);
+    assert_eq!(replayed["state_digest"], figures["state_digest"]);
+    let earlier = json(&case.run("verify run.log --at 2 --json").stdout);
+    assert_eq!(earlier["changes"], 2);
+    assert_ne!(earlier["state_digest"], replayed["state_digest"]);
+}
+
+#[test]
+fn a_damaged_log_is_refused_with_its_place() {
+    let case = Case::new();
+    case.run(&format!("replay {OPENB} --log run.log"));
+    let path = case.folder.path().join("run.log");
+    let log = fs::read(&path).unwrap();
+    let verify = |bytes: &[u8], argument: &str| {
+        fs::write(&path, bytes).unwrap();
+        let output = case.run(&format!("verify run.log {argument}"));
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    contains_all(&verify(&log[..log.len() - 1], ""), &["run.log", "ends in the middle of a group at byte"]);
+    let mut flipped = log.clone();
+    flipped[40] ^= 1;
+    contains_all(&verify(&flipped, ""), &["damaged at byte 8"]);
+    contains_all(&verify(b"not a log", ""), &["not an Apportion log"]);
+    contains_all(&verify(&log, "--at 99999"), &["change 99999 was asked for"]);
+}
+
+#[test]
+fn wrong_traces_are_refused_with_file_and_line() {
+    let case = Case::new();
+    contains_all(&case.refuses("--format openb --nodes nodes.csv --workload none.csv"), &["none.csv"]);
+    contains_all(&case.refuses("--format openb --workload pods.csv"), &["pods.csv", "--nodes"]);
+    case.file("cut.csv.gz", [0x1f, 0x8b, 8, 0, 0, 0]).file("plain.csv.gz", PODS);
+    contains_all(&case.refuses("--format openb --nodes nodes.csv --workload cut.csv.gz"), &["cut.csv.gz"]);
+    contains_all(
+        &case.refuses("--format openb --nodes nodes.csv --workload plain.csv.gz"),
+        &["plain.csv.gz", "gzip"],
+    );
+    case.file("pods.csv", PODS.replace("memory_mib", "memory_mb"));
+    contains_all(&case.refuses(OPENB), &["pods.csv:1", "memory_mb", "memory_mib"]);
+    case.file("pods.csv", PODS.replace("p1,1000", "p1,-1000"));
+    contains_all(&case.refuses(OPENB), &["pods.csv:3", "cpu_milli", "-1000"]);
+    case.file("pods.csv", PODS.replace("p1,1000", "p1,99999999999999999999"));
+    contains_all(&case.refuses(OPENB), &["pods.csv:3", "cpu_milli"]);
+    case.file("pods.csv", PODS).file("nodes.csv", NODES.replace("n1,", "n0,"));
+    contains_all(&case.refuses(OPENB), &["nodes.csv:3", "n0"]);
+    case.file("nodes.csv", NODES.lines().next().unwrap());
+    contains_all(&case.refuses(OPENB), &["nodes.csv", "zero nodes"]);
+}
+
+#[test]
+fn wrong_queues_are_refused_with_the_nearest_right_name() {
+    let case = Case::new();
+    let job = |queue: &str| {
+        format!(
+            "{{\"num.nodes\":1}}{{\"am.type\":\"mapreduce\",\"job.start.ms\":0,\"job.queue.name\":\"{queue}\",\
+             \"job.id\":\"j\",\"job.tasks\":[{{\"container.start.ms\":0,\"container.end.ms\":9}}]}}"
+        )
+    };
+    let queues =
+        "[queues.\"root.analytics\"]\ncapacity = \"60 %\"\n[queues.\"root.search\"]\ncapacity = \"40 %\"\n";
+    case.file("jobs.json", job("analitics")).file("queues.toml", queues);
+    let arguments = "--format sls --workload jobs.json --queues queues.toml";
+    contains_all(&case.refuses(arguments), &["`analitics`", "did you mean `analytics`?"]);
+    case.file("jobs.json", job("analytics"));
+    assert!(case.run(&format!("replay {arguments}")).status.success());
+    case.file("queues.toml", queues.replace("40", "41"));
+    contains_all(&case.refuses(arguments), &["queues.toml:", "101 %"]);
+    case.file("queues.toml", queues.replace("capacity = \"40", "capazity = \"40"));
+    contains_all(&case.refuses(arguments), &["queues.toml:4", "capazity", "did you mean"]);
+    case.file("queues.yaml", queues);
+    contains_all(&case.refuses("--format sls --workload jobs.json --queues queues.yaml"), &[".toml or .xml"]);
+}
+
+#[test]
+fn unknown_keys_of_a_trace_name_the_nearest_one() {
+    let case = Case::new();
+    case.file("jobs.json", "{\"job.id\":\"j\",\"job.task\":[]}");
+    contains_all(
+        &case.refuses("--format sls --workload jobs.json"),
+        &["jobs.json:1", "job.task", "job.tasks"],
+    );
+    contains_all(&case.refuses("--format slss --workload jobs.json"), &["slss", "sls"]);
+}
+
+#[test]
+fn the_demo_leaves_a_report_that_needs_no_network() {
+    let case = Case::new();
+    let output = case.run("demo --nodes 50 --seconds 5 --report report.html --json figures.json");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = fs::read_to_string(case.folder.path().join("report.html")).unwrap();
+    assert!(page.matches("<svg").count() >= 5);
+    let outside = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(!outside.contains("http"), "the page refers to something outside");
+    let figures = json(&fs::read(Path::new(case.folder.path()).join("figures.json")).unwrap());
+    assert_eq!(figures["asks"], figures["placed"]);
+}
+
+#[test]
+fn completions_and_help_are_there() {
+    let case = Case::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(case.run(&format!("completions {shell}")).stdout.len() > 500);
+    }
+    let help = String::from_utf8(case.run("replay --help").stdout).unwrap();
+    contains_all(&help, &["--compress", "--proposers", "Example:"]);
+}

@@ -1,0 +1,149 @@
+//! The published traces, whole: they run, every ask is accounted for, and the audit is clean.
+//!
+//! They are read from the folder that `APPORTION_DATA` names, `../shared/data` beside the project otherwise;
+//! where it is absent a test says so and passes.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+fn data(test: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let folder =
+        std::env::var_os("APPORTION_DATA").map_or_else(|| root.join("../shared/data"), PathBuf::from);
+    if folder.is_dir() {
+        return folder.canonicalize().ok();
+    }
+    eprintln!("skipped: {test}: no traces at {}", folder.display());
+    None
+}
+
+/// Replays with arguments in which names of files are relative to the traces' folder.
+fn replay(folder: &Path, arguments: &str) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_apportion-bench"))
+        .current_dir(folder)
+        .arg("replay")
+        .args(arguments.split_whitespace())
+        .args(["--json", "-"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    let figures: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let count = |key: &str| figures[key].as_u64().unwrap();
+    let groups = count("placed") + count("unplaceable") + count("cancelled") + count("pending_at_end");
+    assert_eq!(count("asks"), groups, "{arguments}: {figures}");
+    assert_eq!(count("audit_violations"), 0, "{arguments}");
+    figures
+}
+
+const OPENB: &str = "--format openb --nodes openb/openb_node_list_all_node.csv.gz --workload openb/openb_pod_list_default.csv.gz";
+const QUEUES: &str = "--queues hadoop-sls/sample-conf-capacity-scheduler.xml";
+
+#[test]
+fn openb_in_parallel() {
+    let Some(folder) = data("openb_in_parallel") else { return };
+    let figures = replay(&folder, &format!("{OPENB} --mode parallel --proposers 2"));
+    assert_eq!(figures["asks"], 8152);
+    assert_eq!(figures["placed"], 8152, "at this speed the cluster is nearly idle");
+    let compressed = replay(&folder, &format!("{OPENB} --compress 275 --mode parallel --proposers 2"));
+    assert_eq!(compressed["asks"], 8152);
+}
+
+#[test]
+fn openb_under_pressure_makes_pods_wait() {
+    let Some(folder) = data("openb_under_pressure_makes_pods_wait") else { return };
+    for mode in ["serial", "parallel"] {
+        let figures = replay(&folder, &format!("{OPENB} --compress 100000 --mode {mode}"));
+        assert!(figures["wait_ms"]["p99"].as_u64() > Some(0), "{figures}");
+        assert!(figures["utilisation"]["gpu_milli"]["peak"].as_f64() > Some(0.8), "{figures}");
+    }
+}
+
+#[test]
+fn openb_serial_runs_are_equal() {
+    let Some(folder) = data("openb_serial_runs_are_equal") else { return };
+    let digest = || replay(&folder, &format!("{OPENB} --mode serial --seed 7"))["commit_log_digest"].clone();
+    assert_eq!(digest(), digest());
+}
+
+/// Two pods of `gpuspec10` want eight G2 GPUs with more cores and memory than any G2 node has.
+#[test]
+fn openb_in_its_other_shapes() {
+    let Some(folder) = data("openb_in_its_other_shapes") else { return };
+    for (list, asks, unplaceable) in [
+        ("cpu050", 7439, 0),
+        ("cpu250", 9420, 0),
+        ("gpushare100", 8152, 0),
+        ("gpuspec10", 8152, 2),
+        ("multigpu20", 8324, 0),
+    ] {
+        let nodes = "openb/openb_node_list_gpu_node.csv.gz";
+        let figures = replay(
+            &folder,
+            &format!("--format openb --nodes {nodes} --workload openb/openb_pod_list_{list}.csv.gz"),
+        );
+        assert_eq!(figures["asks"], asks, "{list}");
+        assert_eq!(figures["unplaceable"], unplaceable, "{list}");
+    }
+}
+
+#[test]
+fn rumen_with_yarn_queues() {
+    let Some(folder) = data("rumen_with_yarn_queues") else { return };
+    for mode in ["serial", "parallel"] {
+        let trace = "--format rumen --workload hadoop-sls/2jobs2min-rumen-jh.json.gz";
+        let figures = replay(&folder, &format!("{trace} {QUEUES} --mode {mode}"));
+        assert_eq!(figures["asks"], 2 * 96 + 2, "two jobs of 96 maps, and their masters");
+        assert_eq!(figures["completed"], figures["asks"]);
+    }
+    for name in ["gridmix-wordcount", "gridmix-wordcount2"] {
+        replay(&folder, &format!("--format rumen --workload hadoop-sls/{name}.json.gz"));
+    }
+}
+
+#[test]
+fn sls_jobs() {
+    let Some(folder) = data("sls_jobs") else { return };
+    for name in ["inputsls", "sls_dag"] {
+        for nodes in ["", "--nodes hadoop-sls/nodes.json"] {
+            let figures =
+                replay(&folder, &format!("--format sls --workload hadoop-sls/{name}.json {nodes} {QUEUES}"));
+            assert_eq!(figures["asks"], 7, "{name}: 3 and 2 tasks, and two masters");
+            assert_eq!(figures["completed"], 7, "{name}");
+        }
+    }
+}
+
+#[test]
+fn synth_workloads() {
+    let Some(folder) = data("synth_workloads") else { return };
+    for name in ["syn", "syn_generic", "syn_stream"] {
+        let run = |seed: u32| {
+            replay(
+                &folder,
+                &format!("--format synth --workload hadoop-sls/{name}.json {QUEUES} --seed {seed}"),
+            )
+        };
+        let figures = run(1);
+        assert_eq!(figures["nodes"], 20, "{name}");
+        assert_eq!(figures["completed"], figures["asks"], "{name}");
+        assert_eq!(figures["commit_log_digest"], run(1)["commit_log_digest"], "{name}");
+        assert_ne!(figures["commit_log_digest"], run(2)["commit_log_digest"], "{name}");
+    }
+}
+
+#[test]
+fn swim_of_both_years() {
+    let Some(folder) = data("swim_of_both_years") else { return };
+    for (year, nodes) in [(2009, 600), (2010, 3000)] {
+        let figures = replay(
+            &folder,
+            &format!("--format swim --workload swim/FB-{year}_samples_24_times_1hr_0.tsv.gz"),
+        );
+        assert_eq!(figures["nodes"], nodes);
+        assert!(figures["placed"].as_u64() > Some(100_000), "{figures}");
+    }
+}
