@@ -1,0 +1,27 @@
+//! Scenarios: small clusters with known outcomes, each named after where it comes from, and minimal cases of
+//! what the properties have found.
+//!
+//! Every step of every scenario is also checked against the model, see `support::check`.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod capacity_scheduler;
+mod peers;
+mod races;
+mod regressions;
+
+use apportion::ResourceTypes;
+use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig, ReservationPolicy};
+
+/// An engine that counts memory and cores, with these queues below the root and without reservations.
+fn engine(queues: impl IntoIterator<Item = QueueConfig>) -> EngineConfig {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
+    config.reservations = ReservationPolicy { delay_ms: None, ..ReservationPolicy::default() };
+    config
+}
+
+/// A leaf with this guarantee whose users are limited by nothing but its maximum. YARN lets a user exceed the
+/// limit by one container; here nobody does, so scenarios that count on it have no user limit.
+fn leaf(name: &str, percent: u32) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent))).with_user_limit_factor(None)
+}

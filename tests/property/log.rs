@@ -1,0 +1,90 @@
+//! The log holds everything: any position of it can be rebuilt, and equal input writes an equal log.
+
+use apportion::{CommitSeq, LogReader, Mode, Replay};
+use apportion_tests::support::check::read_log;
+use apportion_tests::support::cluster::Cluster;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::cases;
+use crate::generate::{EVERYTHING, WITH_REQUESTS, plan};
+use crate::plan::Plan;
+use crate::play::play;
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    #[test]
+    fn log_replays_at_any_position(plan in plan(EVERYTHING), proposers in 0..=2usize) {
+        let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
+        replays_everywhere(&play(&plan, mode));
+    }
+
+    #[test]
+    fn same_input_same_log(plan in plan(WITH_REQUESTS)) {
+        let first = play(&plan, Mode::Serial);
+        let second = play(&plan, Mode::Serial);
+        prop_assert!(first.log() == second.log(), "the logs of equal runs differ");
+        prop_assert_eq!(first.engine.canonical_bytes(), second.engine.canonical_bytes());
+    }
+
+    #[test]
+    fn one_ask_changed_another_log(plan in plan(EVERYTHING), count in 1..=3u32) {
+        prop_assert!(log_with_ask(&plan, count) == log_with_ask(&plan, count));
+        prop_assert!(log_with_ask(&plan, count) != log_with_ask(&plan, count + 1));
+    }
+
+    #[test]
+    fn a_log_that_was_cut_is_read_up_to_the_cut(plan in plan(EVERYTHING), at in any::<Index>()) {
+        let log = play(&plan, Mode::Serial).log();
+        let (all, cut) = (read_log(&log), at.index(log.len()));
+        let mut read = Vec::new();
+        if let Ok(mut reader) = LogReader::new(&log[..cut]) {
+            while let Ok(Some(change)) = reader.next_change() {
+                read.push(change);
+            }
+        }
+        prop_assert_eq!(&read[..], &all[..read.len()]);
+    }
+
+    #[test]
+    fn a_damaged_log_is_noticed(plan in plan(EVERYTHING), at in any::<Index>(), bit in 0..8u32) {
+        let mut log = play(&plan, Mode::Serial).log();
+        let at = at.index(log.len());
+        log[at] ^= 1 << bit;
+        prop_assert!(Replay::read(&log[..], None).is_err(), "bit {} of byte {} was flipped", bit, at);
+    }
+}
+
+/// Replays the log up to each of its positions, and all of it step by step; both give the same, and what the
+/// engine had when it was there.
+fn replays_everywhere(cluster: &Cluster) {
+    let log = cluster.log();
+    let mut reader = LogReader::new(&log[..]).unwrap();
+    let mut stepwise = Replay::begin(&mut reader).unwrap();
+    loop {
+        let at = stepwise.seq();
+        let mut replayed = Replay::read(&log[..], Some(at.0)).unwrap();
+        assert_eq!(replayed.seq(), at);
+        assert_eq!(replayed.digest(), stepwise.digest(), "at {at:?}");
+        assert!(replayed.audit().is_clean(), "at {at:?}: {:?}", replayed.audit());
+        if let Some((_, digest)) = cluster.history().iter().find(|(seq, _)| *seq == at) {
+            assert_eq!(replayed.digest(), *digest, "the engine's own at {at:?}");
+        }
+        let Some(change) = reader.next_change().unwrap() else { break };
+        assert_eq!(stepwise.step(change).unwrap(), CommitSeq(at.0 + 1));
+    }
+    assert_eq!(stepwise.canonical_bytes(), cluster.engine.canonical_bytes());
+    assert!(Replay::read(&log[..], Some(stepwise.seq().0 + 1)).is_err(), "beyond the end");
+}
+
+/// The log of a plan that ends with one more application and its ask.
+fn log_with_ask(plan: &Plan, count: u32) -> Vec<u8> {
+    let mut cluster = play(plan, Mode::Serial);
+    let queues = &cluster.checker.oracle.tree.queues;
+    let leaf = queues.iter().find(|queue| queue.children.is_empty()).unwrap().path.clone();
+    let application = cluster.application(&leaf, "user");
+    cluster.ask(application, &[0], count);
+    cluster.run();
+    cluster.log()
+}

@@ -1,0 +1,21 @@
+//! Properties: the engine against the sequential model, on random clusters.
+//!
+//! `PROPTEST_CASES` in the environment replaces the numbers of cases given here.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod generate;
+mod log;
+mod parallel;
+mod plan;
+mod play;
+mod serial;
+
+use proptest::test_runner::Config;
+
+/// This many cases, unless the environment says how many.
+fn cases(cases: u32) -> Config {
+    let from_environment = std::env::var_os("PROPTEST_CASES").is_some();
+    let default = Config::default();
+    Config { cases: if from_environment { default.cases } else { cases }, ..default }
+}

@@ -1,0 +1,17 @@
+//! Serial mode places exactly what the model places, in the same order.
+
+use apportion::Mode;
+use proptest::prelude::*;
+
+use crate::cases;
+use crate::generate::{PLAIN, plan};
+use crate::play::play;
+
+proptest! {
+    #![proptest_config(cases(1000))]
+
+    #[test]
+    fn serial_equals_oracle(plan in plan(PLAIN)) {
+        play(&plan, Mode::Serial);
+    }
+}

@@ -1,0 +1,66 @@
+//! What applications were told, change by change.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use apportion::{Change, CommitSeq, Event, EventKind};
+
+use super::Sent;
+use crate::support::oracle::{Effect, Hints, Oracle};
+
+/// The events of one step that have not been accounted for.
+#[derive(Debug)]
+pub(super) struct Told {
+    by_change: BTreeMap<CommitSeq, Vec<Event>>,
+    refusals: Vec<Event>,
+}
+
+impl Told {
+    pub(super) fn new(events: Vec<Event>) -> Self {
+        let mut told = Self { by_change: BTreeMap::new(), refusals: Vec::new() };
+        for event in events {
+            if matches!(event.kind, EventKind::AskRefused { .. }) {
+                told.refusals.push(event);
+            } else {
+                told.by_change.entry(event.seq).or_default().push(event);
+            }
+        }
+        told
+    }
+
+    /// The identifiers that the engine chose for a change.
+    pub(super) fn hints(&self, seq: CommitSeq) -> Hints {
+        let mut hints = Hints::default();
+        for event in self.by_change.get(&seq).into_iter().flatten() {
+            match event.kind {
+                EventKind::Allocated { container, .. } => hints.containers.push(container),
+                EventKind::Unreserved { ask, node } => hints.dropped.push((ask, node)),
+                _ => {}
+            }
+        }
+        hints
+    }
+
+    /// Insists that exactly these effects of a change were told.
+    pub(super) fn expect(&mut self, seq: CommitSeq, effects: &[Effect], change: &Change) {
+        let events = self.by_change.remove(&seq).unwrap_or_default();
+        let told = events.iter().map(|event| format!("{}: {:?}", event.application, event.kind));
+        let wanted = effects.iter().map(|(application, kind)| format!("{application}: {kind:?}"));
+        let (mut told, mut wanted): (Vec<_>, Vec<_>) = (told.collect(), wanted.collect());
+        told.sort();
+        wanted.sort();
+        assert_eq!(told, wanted, "events of change {seq:?} {change:?}: left told, right expected");
+    }
+
+    /// Insists that every other event is about an ask that was sent and refused, and that nobody was told
+    /// twice.
+    pub(super) fn expect_nothing_else(&self, oracle: &Oracle, left: &VecDeque<Sent>) {
+        let _ = left;
+        assert!(self.by_change.is_empty(), "events of changes not in the log: {:?}", self.by_change);
+        for refusal in &self.refusals {
+            let EventKind::AskRefused { ask, .. } = refusal.kind else { unreachable!("only refusals") };
+            assert!(!oracle.asks.contains_key(&ask), "{ask} was refused, and is there");
+            let count = self.refusals.iter().filter(|other| other.kind == refusal.kind).count();
+            assert_eq!(count, 1, "told twice: {refusal:?}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! What must hold after each step of an engine, whatever it did.
+//!
+//! The engine's log is followed change by change on the model: everything in it must have been sent, or be
+//! something the engine may do by itself at that place, and everything sent must be in it unless it made no
+//! sense. Then the states must be equal, nothing may be left undone, and the log must replay to the same
+//! state.
+
+mod events;
+mod sent;
+mod state;
+
+use std::collections::VecDeque;
+
+use apportion::{
+    AllocationProposal, Change, CommitSeq, Engine, Event, LogReader, Replay, ReservationProposal,
+    ResourceAllocationCommitRequest,
+};
+
+use crate::support::oracle::{Hints, Oracle};
+use events::Told;
+pub use sent::Sent;
+
+/// How much can be said in advance about what the engine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// Each commit must be legal; when it happens is up to the threads.
+    Legal,
+    /// As above, but everything sent is applied before anything is scheduled.
+    Serial,
+    /// Each placement is known in advance.
+    Exact,
+}
+
+/// Follows one engine.
+#[derive(Debug)]
+pub struct Checker {
+    /// The model, as of the last step.
+    pub oracle: Oracle,
+    /// What is expected of the engine from the next step on.
+    pub certainty: Certainty,
+    seen: u64,
+}
+
+/// What happened since the last step.
+#[derive(Debug)]
+pub struct Step<'a> {
+    /// The engine, quiet.
+    pub engine: &'a Engine,
+    /// Its whole log.
+    pub log: &'a [u8],
+    /// What the applications were told since.
+    pub events: Vec<Event>,
+    /// What was sent since, in order.
+    pub sent: VecDeque<Sent>,
+}
+
+impl Checker {
+    /// A checker for an engine that has just started.
+    #[must_use]
+    pub fn new(oracle: Oracle, certainty: Certainty) -> Self {
+        Self { oracle, certainty, seen: 0 }
+    }
+
+    /// Checks everything. Panics with what is wrong.
+    pub fn check(&mut self, step: Step<'_>) {
+        let Step { engine, log, events, mut sent } = step;
+        let mut told = Told::new(events);
+        let mut has_scheduled = false;
+        for change in read_log(log).into_iter().skip(usize::try_from(self.seen).unwrap()) {
+            self.seen += 1;
+            let is_own = self.follow(&change, &mut sent, &mut told);
+            let is_commit = matches!(change, Change::Committed { .. });
+            let is_in_turn = is_own || !has_scheduled || self.certainty == Certainty::Legal;
+            assert!(is_in_turn, "scheduled before everything sent was applied: change {}", self.seen);
+            has_scheduled |= is_own && is_commit;
+        }
+        for left in &sent {
+            left.expect_refused(&self.oracle, self.certainty > Certainty::Legal && !has_scheduled);
+        }
+        told.expect_nothing_else(&self.oracle, &sent);
+        self.check_quiet(engine);
+        state::compare(engine, &self.oracle);
+        let report = engine.audit();
+        assert!(report.is_clean(), "the audit: {:?}", report.violations);
+        check_replay(engine, log, self.seen);
+    }
+
+    /// Follows one change; returns whether the engine made it by itself.
+    fn follow(&mut self, change: &Change, sent: &mut VecDeque<Sent>, told: &mut Told) -> bool {
+        let seq = CommitSeq(self.seen);
+        let is_exact = self.certainty > Certainty::Legal;
+        let is_timed = matches!(
+            change,
+            Change::TimeAdvanced { .. } | Change::NodeSilenceSet { .. } | Change::ReservationExpired { .. }
+        );
+        while is_timed && is_exact && sent.front().is_some_and(|sent| sent.is_refusable(&self.oracle)) {
+            sent.pop_front();
+        }
+        let place = sent.iter().position(|sent| sent.is_logged_as(seq, change));
+        for _ in 0..place.unwrap_or(0) {
+            sent.pop_front().unwrap().expect_refused(&self.oracle, is_exact);
+        }
+        if place.is_some() {
+            sent.pop_front();
+            assert!(self.oracle.makes_sense(change), "change {} should be refused: {change:?}", self.seen);
+        }
+        let hints = told.hints(seq);
+        let effects = match change {
+            Change::Configured { .. } if self.seen == 1 => Vec::new(),
+            Change::Committed { request } => {
+                if place.is_none() {
+                    self.check_own_request(request);
+                }
+                self.judge(request, &hints)
+            }
+            change => {
+                assert!(place.is_some() != is_timed, "change {} was not sent: {change:?}", self.seen);
+                self.oracle.apply(change, &hints).unwrap_or_else(|problem| panic!("{problem}: {change:?}"))
+            }
+        };
+        told.expect(seq, &effects, change);
+        place.is_none()
+    }
+
+    fn judge(
+        &mut self,
+        request: &ResourceAllocationCommitRequest,
+        hints: &Hints,
+    ) -> Vec<(apportion::ApplicationId, apportion::EventKind)> {
+        assert_eq!(hints.containers.len(), request.allocate.len(), "events of change {}", self.seen);
+        let verdict = self.oracle.judge(request, hints);
+        let reasons = &verdict.reasons;
+        assert!(reasons.is_empty(), "change {} is not legal ({reasons:?}): {request:?}", self.seen);
+        verdict.effects
+    }
+
+    /// What the engine proposes by itself must also be what its policies want.
+    fn check_own_request(&self, request: &ResourceAllocationCommitRequest) {
+        if self.certainty == Certainty::Exact {
+            let expected = self.oracle.next_placement();
+            let expected = expected.map(|(ask, node)| ResourceAllocationCommitRequest::allocate(ask, node));
+            assert_eq!(Some(request), expected.as_ref(), "change {}: left got, right expected", self.seen);
+        }
+        // A unit for which a node was claimed has waited long enough to go anywhere.
+        let is_swap = |proposal: &AllocationProposal| {
+            proposal.from_reservation.is_some() || request.unreserve.len() == request.allocate.len()
+        };
+        for proposal in request.allocate.iter().filter(|proposal| !is_swap(proposal)) {
+            let (ask, node) = (proposal.ask, proposal.node);
+            let knows_both = self.oracle.asks.contains_key(&ask) && self.oracle.nodes.contains_key(&node);
+            let is_due = !knows_both || self.oracle.may_take(ask, node);
+            assert!(is_due, "change {}: too early, the ask waits for its hosts: {request:?}", self.seen);
+        }
+        request.reserve.iter().for_each(|proposal| self.check_own_claim(proposal));
+    }
+
+    fn check_own_claim(&self, proposal: &ReservationProposal) {
+        let Some(ask) = self.oracle.asks.get(&proposal.ask) else { return };
+        let waited_ms = self.oracle.now_ms - ask.since_ms;
+        let delay_ms = self.oracle.config.reservations.delay_ms;
+        assert!(
+            delay_ms.is_some_and(|delay_ms| waited_ms >= delay_ms),
+            "change {}: {proposal:?} after {waited_ms} ms",
+            self.seen
+        );
+    }
+
+    fn check_quiet(&self, engine: &Engine) {
+        if self.certainty == Certainty::Exact {
+            assert_eq!(self.oracle.next_placement(), None, "could still be placed");
+        }
+        if let Some(problem) = self.oracle.overlooked() {
+            let reason =
+                engine.read(|view| view.asks().map(|a| (a.id(), a.pending_reason())).collect::<Vec<_>>());
+            panic!("quiet, but {problem}; pending reasons: {reason:?}");
+        }
+        for (id, node) in &self.oracle.nodes {
+            assert_eq!(node.stale, self.oracle.is_silent(*id), "staleness of {id}");
+        }
+        for (node, claim) in &self.oracle.claims {
+            let age_ms = self.oracle.now_ms - claim.since_ms;
+            let limit_ms = self.oracle.config.reservations.age_limit_ms;
+            assert!(age_ms < limit_ms, "the claim on {node} is {age_ms} ms old");
+        }
+    }
+}
+
+/// All changes of a log.
+#[must_use]
+pub fn read_log(log: &[u8]) -> Vec<Change> {
+    let mut reader = LogReader::new(log).unwrap();
+    std::iter::from_fn(|| reader.next_change().unwrap()).collect()
+}
+
+fn check_replay(engine: &Engine, log: &[u8], changes: u64) {
+    let mut replay = Replay::read(log, None).unwrap_or_else(|error| panic!("replaying the log: {error}"));
+    assert_eq!(replay.seq(), CommitSeq(changes));
+    assert_eq!(engine.read(|view| view.seq()), CommitSeq(changes));
+    assert_eq!(replay.digest(), engine.digest(), "the log replays to another state");
+    let report = replay.audit();
+    assert!(report.is_clean(), "the audit of the replay: {:?}", report.violations);
+}

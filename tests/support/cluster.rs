@@ -1,0 +1,310 @@
+//! A cluster for tests: an engine on virtual time, short words for what happens to it, and a check of
+//! everything after each [`run`](Cluster::run).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use apportion::config::{ConfigError, EngineConfig, QueueUpdate};
+use apportion::{
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Change, CommitOutcome, CommitSeq,
+    ContainerId, EndCause, Engine, EventStream, Handle, Mode, NodeAttributes, NodeId, NodeSpec, NodeState,
+    ResourceAllocationCommitRequest, Resources, SharedLog, StateDigest, SubmitError, Ticket,
+};
+
+use super::check::{Certainty, Checker, Sent, Step};
+use super::oracle::Oracle;
+use super::watch::WatchedClock;
+
+/// More events than any test causes between two looks at them.
+const EVENTS_MAX: usize = 1 << 20;
+
+/// An engine under test, with everything that was sent to it since the last check.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The engine.
+    pub engine: Arc<Engine>,
+    /// A handle to it, for what this type has no word for. What is sent this way is not expected by the
+    /// checks.
+    pub handle: Handle,
+    /// The model and what is known of the engine's log.
+    pub checker: Checker,
+    clock: WatchedClock,
+    now_ms: u64,
+    log: SharedLog,
+    events: EventStream,
+    sent: Vec<Waiting>,
+    outcomes: Vec<CommitOutcome>,
+    history: Vec<(CommitSeq, StateDigest)>,
+}
+
+/// Something sent, with the place where its answer will be.
+#[derive(Debug)]
+enum Waiting {
+    Change(Change),
+    Queue(Change, Ticket<Result<CommitSeq, ConfigError>>),
+    Request(ResourceAllocationCommitRequest, Ticket<CommitOutcome>),
+}
+
+impl Cluster {
+    /// Starts an engine.
+    #[must_use]
+    pub fn start(config: EngineConfig, mode: Mode) -> Self {
+        let (clock, log) = (WatchedClock::new(mode != Mode::Serial), SharedLog::new());
+        let sink = Box::new(log.clone());
+        let engine = Engine::start(config.clone(), mode, Arc::new(clock.clone()), Some(sink)).unwrap();
+        let handle = engine.handle();
+        let is_plain = config.partitions.is_empty() && config.reservations.delay_ms.is_none();
+        let certainty = match mode {
+            Mode::Serial if is_plain => Certainty::Exact,
+            Mode::Serial => Certainty::Serial,
+            Mode::Parallel { .. } => Certainty::Legal,
+        };
+        let names = std::iter::once("").chain(config.partitions.iter().map(String::as_str));
+        let partitions = names.map(|name| handle.partition(name).unwrap()).collect();
+        let oracle = Oracle::new(config, partitions, |path| handle.queue(path).unwrap());
+        Self {
+            checker: Checker::new(oracle, certainty),
+            events: handle.event_stream(EVENTS_MAX),
+            engine: Arc::new(engine),
+            handle,
+            clock,
+            now_ms: 0,
+            log,
+            sent: Vec::new(),
+            outcomes: Vec::new(),
+            history: Vec::new(),
+        }
+    }
+
+    /// Starts a serial engine.
+    #[must_use]
+    pub fn serial(config: EngineConfig) -> Self {
+        Self::start(config, Mode::Serial)
+    }
+
+    /// Lets the engine work until it is quiet, then checks everything.
+    pub fn run(&mut self) {
+        self.clock.run_until_quiet(&self.engine);
+        let mut events = Vec::new();
+        self.events.drain_into(&mut events).unwrap();
+        let sent: VecDeque<Sent> =
+            std::mem::take(&mut self.sent).into_iter().map(Waiting::answered).collect();
+        self.outcomes = sent
+            .iter()
+            .filter_map(|sent| if let Sent::Request(_, outcome) = sent { Some(*outcome) } else { None })
+            .collect();
+        let log = self.log.bytes();
+        self.checker.check(Step { engine: &self.engine, log: &log, events, sent });
+        self.history.push((self.engine.read(|view| view.seq()), self.engine.digest()));
+    }
+
+    /// The verdicts on the requests committed by hand before the last run, in order.
+    #[must_use]
+    pub fn outcomes(&self) -> &[CommitOutcome] {
+        &self.outcomes
+    }
+
+    /// Where the engine stood after each run.
+    #[must_use]
+    pub fn history(&self) -> &[(CommitSeq, StateDigest)] {
+        &self.history
+    }
+
+    /// The log so far.
+    #[must_use]
+    pub fn log(&self) -> Vec<u8> {
+        self.log.bytes()
+    }
+
+    fn note(&mut self, change: Change) {
+        self.sent.push(Waiting::Change(change));
+    }
+}
+
+impl Waiting {
+    fn answered(self) -> Sent {
+        match self {
+            Self::Change(change) => Sent::Change(change),
+            Self::Queue(change, ticket) => Sent::Queue(change, ticket.try_take().expect("an answer")),
+            Self::Request(request, ticket) => Sent::Request(request, ticket.try_take().expect("a verdict")),
+        }
+    }
+}
+
+/// Nodes and time.
+impl Cluster {
+    /// Registers a node with these amounts.
+    pub fn node(&mut self, name: &str, capacity: &[i64]) -> NodeId {
+        self.add_node(NodeSpec::new(name, Resources::new(capacity))).unwrap()
+    }
+
+    /// Registers a node.
+    ///
+    /// # Errors
+    /// When the engine's handle does not take it.
+    pub fn add_node(&mut self, mut spec: NodeSpec) -> Result<NodeId, SubmitError> {
+        let node = self.handle.add_node(spec.clone())?;
+        if spec.devices > 0 {
+            spec.capacity = self.with_devices(spec.capacity, i64::from(spec.devices) * 1000);
+        }
+        let rack = self.handle.rack(&spec.rack);
+        self.note(Change::NodeAdded { node, rack, spec });
+        Ok(node)
+    }
+
+    /// Gives a node another capacity and other attributes.
+    pub fn update_node(&mut self, node: NodeId, capacity: &[i64], attributes: NodeAttributes) {
+        let capacity = Resources::new(capacity);
+        self.handle.update_node(node, capacity, attributes.clone()).unwrap();
+        self.note(Change::NodeUpdated { node, capacity, attributes });
+    }
+
+    /// Lets a node take no new containers.
+    pub fn drain(&mut self, node: NodeId) {
+        self.handle.drain_node(node).unwrap();
+        self.note(Change::NodeStateSet { node, state: NodeState::Draining });
+    }
+
+    /// Ends draining.
+    pub fn activate(&mut self, node: NodeId) {
+        self.handle.activate_node(node).unwrap();
+        self.note(Change::NodeStateSet { node, state: NodeState::Active });
+    }
+
+    /// Takes a node out.
+    pub fn remove_node(&mut self, node: NodeId) {
+        self.handle.remove_node(node).unwrap();
+        self.note(Change::NodeRemoved { node });
+    }
+
+    /// Reports that nodes are alive.
+    pub fn heartbeat(&mut self, nodes: &[NodeId]) {
+        self.handle.heartbeat(nodes).unwrap();
+        self.note(Change::Heartbeats { nodes: nodes.to_vec() });
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, milliseconds: u64) {
+        self.now_ms += milliseconds;
+        self.clock.set(self.now_ms);
+        self.handle.tick().unwrap();
+    }
+
+    /// The amounts with the type that counts devices, if there is one, set to this.
+    fn with_devices(&self, resources: Resources, milli: i64) -> Resources {
+        let mut amounts = *resources.amounts();
+        if let Some(device_type) = self.handle.config().resources.device_type() {
+            amounts[device_type] = milli;
+        }
+        Resources::new(&amounts)
+    }
+}
+
+/// Applications and asks.
+impl Cluster {
+    /// Submits an application of priority 0.
+    pub fn application(&mut self, queue: &str, user: &str) -> ApplicationId {
+        self.submit(ApplicationSpec::new("application", queue, user))
+    }
+
+    /// Submits an application.
+    pub fn submit(&mut self, spec: ApplicationSpec) -> ApplicationId {
+        let application = self.handle.submit_application(spec.clone(), &self.events).unwrap();
+        let leaf = self.handle.queue(&spec.queue).unwrap();
+        self.note(Change::ApplicationSubmitted { application, leaf, spec });
+        application
+    }
+
+    /// Ends an application.
+    pub fn end(&mut self, application: ApplicationId, end: ApplicationEnd) {
+        self.handle.end_application(application, end).unwrap();
+        self.note(Change::ApplicationEnded { application, end });
+    }
+
+    /// Asks for `count` containers of this size.
+    pub fn ask(&mut self, application: ApplicationId, size: &[i64], count: u32) -> AskId {
+        self.submit_ask(application, AskSpec::new(Resources::new(size), count))
+    }
+
+    /// Asks for containers.
+    pub fn submit_ask(&mut self, application: ApplicationId, mut spec: AskSpec) -> AskId {
+        let ask = self.handle.submit_ask(application, spec.clone()).unwrap();
+        if let Some(need) = spec.devices {
+            spec.size = self.with_devices(spec.size, need.total_milli());
+        }
+        let has_wishes = !spec.wishes.hosts.is_empty() || !spec.wishes.racks.is_empty();
+        if has_wishes || !spec.wishes.relax_locality {
+            self.checker.certainty = self.checker.certainty.min(Certainty::Serial);
+        }
+        self.note(Change::AskSubmitted { ask, application, spec });
+        ask
+    }
+
+    /// Takes back units of an ask.
+    pub fn cancel(&mut self, ask: AskId, units: u32) {
+        self.handle.cancel_ask(ask, units).unwrap();
+        self.note(Change::AskCancelled { ask, units });
+    }
+
+    /// A container finishes by itself.
+    pub fn complete(&mut self, container: ContainerId) {
+        self.handle.complete_container(container).unwrap();
+        self.note(Change::ContainerEnded { container, cause: EndCause::Completed });
+    }
+
+    /// An application gives a container back.
+    pub fn release(&mut self, container: ContainerId) {
+        self.handle.release_container(container).unwrap();
+        self.note(Change::ContainerEnded { container, cause: EndCause::Released });
+    }
+
+    /// Changes a queue's limits; whether they are valid is for the checks to say.
+    pub fn update_queue(&mut self, path: &str, update: &QueueUpdate) {
+        let queue = self.handle.queue(path).unwrap();
+        let ticket = self.handle.update_queue(queue, update.clone()).unwrap();
+        let change = Change::QueueUpdated { queue, update: update.clone() };
+        self.sent.push(Waiting::Queue(change, ticket));
+    }
+
+    /// Hands in a commit request; the verdict will be among the [`outcomes`](Self::outcomes).
+    pub fn commit(&mut self, request: ResourceAllocationCommitRequest) {
+        let ticket = self.handle.commit(request.clone()).unwrap();
+        self.sent.push(Waiting::Request(request, ticket));
+    }
+}
+
+/// Looking.
+impl Cluster {
+    /// What the queue uses of the default partition's first resource type.
+    #[must_use]
+    pub fn used(&self, path: &str) -> i64 {
+        self.quota(path).used[0]
+    }
+
+    /// What the queue's asks want of the default partition's first resource type.
+    #[must_use]
+    pub fn pending(&self, path: &str) -> i64 {
+        self.quota(path).pending[0]
+    }
+
+    /// The queue in the default partition.
+    #[must_use]
+    pub fn quota(&self, path: &str) -> apportion::Quota {
+        self.engine.read(|view| view.queue(path).unwrap().quota(apportion::PartitionId::DEFAULT))
+    }
+
+    /// What a node has allocated of the first resource type.
+    #[must_use]
+    pub fn allocated(&self, node: NodeId) -> i64 {
+        self.engine.read(|view| view.node(node).unwrap().allocated()[0])
+    }
+
+    /// The containers of an application that run, oldest first.
+    #[must_use]
+    pub fn running(&self, application: ApplicationId) -> Vec<ContainerId> {
+        let of_application = |(id, container): (ContainerId, apportion::ContainerView)| {
+            (container.application == application).then_some(id)
+        };
+        self.engine.read(|view| view.containers().filter_map(of_application).collect())
+    }
+}

@@ -1,0 +1,151 @@
+//! The books: all sums, made anew from what exists.
+
+use std::collections::BTreeMap;
+
+use apportion::{AskId, NodeId};
+
+use super::amounts::{Amounts, NOTHING, amounts, may_add, plus, times};
+use super::limits::{Limits, limits};
+use super::{ApplicationId, Oracle};
+
+/// A queue in one partition.
+#[derive(Clone, Debug, Default)]
+pub struct QueueBook {
+    /// Its limits.
+    pub limits: Limits,
+    /// What its use is divided by in the order of queues.
+    pub base: Amounts,
+    /// What its containers and claims hold.
+    pub used: Amounts,
+    /// What its claims hold.
+    pub reserved: Amounts,
+    /// What its asks want.
+    pub pending: Amounts,
+    /// How many containers run.
+    pub containers: u64,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default)]
+pub struct NodeBook {
+    /// What its containers hold.
+    pub used: Amounts,
+    /// Free thousandths by device.
+    pub device_free: Vec<u16>,
+    /// How many containers run on it.
+    pub containers: usize,
+}
+
+/// All sums at one moment.
+#[derive(Clone, Debug)]
+pub struct Books {
+    /// What each partition has.
+    pub totals: Vec<Amounts>,
+    /// By partition and queue.
+    pub queues: Vec<Vec<QueueBook>>,
+    /// What users hold, by partition, leaf and name.
+    pub users: BTreeMap<(usize, usize, String), Amounts>,
+    /// What applications hold in all partitions.
+    pub applications: BTreeMap<ApplicationId, Amounts>,
+    /// By node.
+    pub nodes: BTreeMap<NodeId, NodeBook>,
+}
+
+impl Books {
+    /// What the user holds in a leaf.
+    #[must_use]
+    pub fn user(&self, partition: usize, leaf: usize, name: &str) -> Amounts {
+        self.users.get(&(partition, leaf, name.to_owned())).copied().unwrap_or(NOTHING)
+    }
+}
+
+impl Oracle {
+    /// Adds everything up.
+    #[must_use]
+    pub fn books(&self) -> Books {
+        let mut totals = vec![NOTHING; self.partitions.len()];
+        let mut nodes = BTreeMap::new();
+        for (id, node) in &self.nodes {
+            let total = &mut totals[self.partition(node.partition)];
+            *total = plus(total, &node.capacity);
+            let device_free = vec![1000; usize::from(node.devices)];
+            nodes.insert(*id, NodeBook { device_free, ..NodeBook::default() });
+        }
+        let queues = totals.iter().map(|total| self.empty_queues(total)).collect();
+        let applications = self.applications.keys().map(|id| (*id, NOTHING)).collect();
+        let mut books = Books { totals, queues, users: BTreeMap::new(), applications, nodes };
+        self.add_containers(&mut books);
+        self.add_asks_and_claims(&mut books);
+        books
+    }
+
+    fn empty_queues(&self, total: &Amounts) -> Vec<QueueBook> {
+        let base = |guaranteed: &Amounts| {
+            std::array::from_fn(|i| if guaranteed[i] > 0 { guaranteed[i] } else { total[i] })
+        };
+        let book =
+            |limits: Limits| QueueBook { base: base(&limits.guaranteed), limits, ..QueueBook::default() };
+        limits(&self.tree, total).into_iter().map(book).collect()
+    }
+
+    fn add_containers(&self, books: &mut Books) {
+        for container in self.containers.values() {
+            let partition = self.partition(self.nodes[&container.node].partition);
+            self.charge(books, container.application, partition, &container.size);
+            for queue in self.tree.chain(self.applications[&container.application].leaf) {
+                books.queues[partition][queue].containers += 1;
+            }
+            let node = books.nodes.get_mut(&container.node).expect("a container's node is there");
+            node.used = plus(&node.used, &container.size);
+            node.containers += 1;
+            for device in &container.devices {
+                node.device_free[*device] -= container.need.map_or(0, |need| need.milli);
+            }
+        }
+    }
+
+    fn add_asks_and_claims(&self, books: &mut Books) {
+        for ask in self.asks.values() {
+            let partition = self.partition(ask.spec.partition);
+            for queue in self.tree.chain(self.applications[&ask.application].leaf) {
+                let pending = &mut books.queues[partition][queue].pending;
+                *pending = plus(pending, &times(&amounts(&ask.spec.size), ask.outstanding));
+            }
+        }
+        for claim in self.claims.values() {
+            let ask = &self.asks[&claim.ask];
+            let (partition, size) = (self.partition(ask.spec.partition), amounts(&ask.spec.size));
+            self.charge(books, ask.application, partition, &size);
+            for queue in self.tree.chain(self.applications[&ask.application].leaf) {
+                let reserved = &mut books.queues[partition][queue].reserved;
+                *reserved = plus(reserved, &size);
+            }
+        }
+    }
+
+    fn charge(&self, books: &mut Books, id: ApplicationId, partition: usize, size: &Amounts) {
+        let application = &self.applications[&id];
+        for queue in self.tree.chain(application.leaf) {
+            let used = &mut books.queues[partition][queue].used;
+            *used = plus(used, size);
+        }
+        let user = books.users.entry((partition, application.leaf, application.spec.user.clone()));
+        let user = user.or_insert(NOTHING);
+        *user = plus(user, size);
+        let used = books.applications.entry(id).or_insert(NOTHING);
+        *used = plus(used, size);
+    }
+
+    /// Whether each queue above the ask may use one container more, and whether its user may.
+    #[must_use]
+    pub fn limits_allow(&self, books: &Books, ask: AskId) -> (bool, bool) {
+        let ask = &self.asks[&ask];
+        let application = &self.applications[&ask.application];
+        let (partition, size) = (self.partition(ask.spec.partition), amounts(&ask.spec.size));
+        let queues = &books.queues[partition];
+        let chain = self.tree.chain(application.leaf);
+        let allows = |queue: &usize| may_add(&queues[*queue].used, &size, &queues[*queue].limits.maximum);
+        let used = books.user(partition, application.leaf, &application.spec.user);
+        (chain.iter().all(allows), may_add(&used, &size, &queues[application.leaf].limits.user))
+    }
+}

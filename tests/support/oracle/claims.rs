@@ -1,0 +1,91 @@
+//! Claims and silence: what the engine does by itself when time passes.
+
+use apportion::{AskId, EventKind, NodeId, ReservationId};
+
+use super::{Effect, Hints, Oracle};
+
+impl Oracle {
+    /// Drops the claim on a node, if there is one, with the event for its owner.
+    pub(super) fn drop_claim(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
+        if let Some(ask) = self.take_claim(node) {
+            effects.push((self.asks[&ask].application, EventKind::Unreserved { ask, node }));
+        }
+    }
+
+    /// A node that takes no containers is of no use to whoever has claimed it.
+    pub(super) fn drop_claim_unless_candidate(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
+        if !self.nodes[&node].is_candidate() {
+            self.drop_claim(node, effects);
+        }
+    }
+
+    pub(super) fn drop_claims_of(&mut self, ask: AskId, effects: &mut Vec<Effect>) {
+        let own = self.claims.iter().filter(|(_, claim)| claim.ask == ask);
+        let nodes: Vec<NodeId> = own.map(|(node, _)| *node).collect();
+        for node in nodes {
+            self.drop_claim(node, effects);
+        }
+    }
+
+    /// Takes the claim off a node without a word; its identifier may not come again.
+    pub(super) fn take_claim(&mut self, node: NodeId) -> Option<AskId> {
+        let claim = self.claims.remove(&node)?;
+        self.retired.extend(claim.id);
+        Some(claim.ask)
+    }
+
+    /// Binds an identifier to the claim on a node; false if either is known to belong elsewhere.
+    pub(super) fn identify_claim(&mut self, node: NodeId, id: ReservationId) -> bool {
+        let belongs_elsewhere = self.retired.contains(&id)
+            || self.claims.iter().any(|(other, claim)| claim.id == Some(id) && *other != node);
+        let Some(claim) = self.claims.get_mut(&node) else { return false };
+        if belongs_elsewhere || claim.id.is_some_and(|known| known != id) {
+            return false;
+        }
+        claim.id = Some(id);
+        true
+    }
+
+    pub(super) fn expire(&mut self, hints: &Hints, effects: &mut Vec<Effect>) -> Result<(), String> {
+        let [(ask, node)] = hints.dropped[..] else {
+            return Err(format!("an expired claim is one claim, not {:?}", hints.dropped));
+        };
+        let claim = self.claims.get(&node).filter(|claim| claim.ask == ask);
+        let age = claim.map(|claim| self.now_ms - claim.since_ms);
+        if age.is_none_or(|age| age < self.config.reservations.age_limit_ms) {
+            return Err(format!("{ask}'s claim on {node} expired at the age of {age:?} ms"));
+        }
+        self.drop_claim(node, effects);
+        Ok(())
+    }
+
+    pub(super) fn hear(&mut self, nodes: &[NodeId]) {
+        for node in nodes {
+            if let Some(node) = self.nodes.get_mut(node) {
+                node.heard_ms = self.now_ms;
+                node.stale = false;
+            }
+        }
+    }
+
+    /// Whether the node has been silent for too long.
+    #[must_use]
+    pub fn is_silent(&self, node: NodeId) -> bool {
+        self.config.heartbeat.is_some_and(|policy| {
+            self.now_ms - self.nodes[&node].heard_ms > policy.interval_ms * u64::from(policy.missed_max)
+        })
+    }
+
+    pub(super) fn set_silence(&mut self, id: NodeId, stale: bool) -> Result<(), String> {
+        let is_silent = self.is_silent(id);
+        let node = self.nodes.get_mut(&id).ok_or_else(|| format!("{id} is not registered"))?;
+        if stale == node.stale || stale != is_silent {
+            return Err(format!(
+                "{id}: silence set to {stale}; it was {}, heard {}",
+                node.stale, node.heard_ms
+            ));
+        }
+        node.stale = stale;
+        Ok(())
+    }
+}

@@ -1,0 +1,233 @@
+//! The verdict on commit requests.
+
+use apportion::{
+    AllocationProposal, AskId, EndCause, EventKind, NodeId, RejectReason, ReservationId, ReservationProposal,
+    ResourceAllocationCommitRequest,
+};
+
+use super::amounts::{Amounts, amounts};
+use super::node::choose_devices;
+use super::{Books, Claim, Container, Effect, Hints, Oracle};
+
+/// What is wrong with a request, and what applications should be told of it.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// Every reason to reject it that was found; empty if it has to be accepted.
+    pub reasons: Vec<RejectReason>,
+    /// What applications should be told if it is accepted.
+    pub effects: Vec<Effect>,
+}
+
+impl Oracle {
+    /// Applies the request, step by step: first what it gives back, then what it takes. Where a step is not
+    /// legal it is left out and the reason noted; the model is of no further use then.
+    pub fn judge(&mut self, request: &ResourceAllocationCommitRequest, hints: &Hints) -> Verdict {
+        let mut verdict = Verdict::default();
+        if request.is_empty() {
+            verdict.reasons.push(RejectReason::Empty);
+        }
+        let before = self.books();
+        self.give_back(request, hints, &mut verdict);
+        let mut started = hints.containers.iter().copied();
+        for proposal in &request.allocate {
+            self.allocate(proposal, &mut started, &mut verdict);
+        }
+        for proposal in &request.reserve {
+            self.reserve(proposal, &mut verdict);
+        }
+        self.drop_surplus(request, hints, &mut verdict);
+        self.check_growth(&before, &mut verdict);
+        self.asks.retain(|_, ask| ask.outstanding > 0);
+        verdict
+    }
+
+    /// An ask never claims more nodes than it has units outstanding: one that got a container elsewhere loses
+    /// a claim. Which one is the engine's choice.
+    fn drop_surplus(
+        &mut self,
+        request: &ResourceAllocationCommitRequest,
+        hints: &Hints,
+        verdict: &mut Verdict,
+    ) {
+        let chosen: Vec<NodeId> =
+            hints.dropped.iter().skip(request.unreserve.len()).map(|(_, node)| *node).collect();
+        for proposal in &request.allocate {
+            let Some(outstanding) = self.asks.get(&proposal.ask).map(|ask| ask.outstanding) else { continue };
+            while self.claimed(proposal.ask) > outstanding {
+                let own =
+                    self.claims.iter().filter(|(_, claim)| claim.ask == proposal.ask).map(|(node, _)| *node);
+                let own: Vec<NodeId> = own.collect();
+                let node = own.iter().find(|node| chosen.contains(node)).unwrap_or(&own[0]);
+                self.drop_claim(*node, &mut verdict.effects);
+            }
+        }
+    }
+
+    /// Whoever holds more than before the request holds no more than the limits allow. A request that takes
+    /// no more than it gives back is legal even above a limit that was lowered meanwhile.
+    fn check_growth(&self, before: &Books, verdict: &mut Verdict) {
+        let after = self.books();
+        let is_over = |before: &Amounts, after: &Amounts, limit: &Amounts| {
+            (0..limit.len()).any(|i| after[i] > before[i] && after[i] > limit[i])
+        };
+        for (before, after) in before.queues.iter().flatten().zip(after.queues.iter().flatten()) {
+            if is_over(&before.used, &after.used, &after.limits.maximum) {
+                verdict.reasons.push(RejectReason::QueueLimit);
+            }
+        }
+        for ((partition, leaf, user), used) in &after.users {
+            let limit = &after.queues[*partition][*leaf].limits.user;
+            if is_over(&before.user(*partition, *leaf, user), used, limit) {
+                verdict.reasons.push(RejectReason::UserLimit);
+            }
+        }
+    }
+
+    fn give_back(&mut self, request: &ResourceAllocationCommitRequest, hints: &Hints, verdict: &mut Verdict) {
+        let mut dropped = hints.dropped.iter();
+        for id in &request.unreserve {
+            match dropped.next() {
+                Some((_, node)) if self.identify_claim(*node, *id) => {
+                    self.drop_claim(*node, &mut verdict.effects);
+                }
+                _ => verdict.reasons.push(RejectReason::UnknownReservation),
+            }
+        }
+        for id in &request.release {
+            if self.container(*id).is_some() {
+                self.end_container(*id, EndCause::Preempted, &mut verdict.effects);
+            } else {
+                verdict.reasons.push(RejectReason::UnknownContainer);
+            }
+        }
+    }
+
+    fn allocate(
+        &mut self,
+        proposal: &AllocationProposal,
+        started: &mut impl Iterator<Item = apportion::ContainerId>,
+        verdict: &mut Verdict,
+    ) {
+        let (ask, node) = (proposal.ask, proposal.node);
+        let mut reasons = self.misfits(ask, node);
+        if !self.asks.contains_key(&ask) || !self.nodes.contains_key(&node) {
+            verdict.reasons.extend(reasons);
+            return;
+        }
+        reasons.extend(match proposal.from_reservation {
+            Some(id) => self.use_claim(proposal, id),
+            None => self.claim_in_the_way(ask, node),
+        });
+        if !self.has_room(&self.books(), &self.asks[&ask].spec, node) {
+            reasons.push(RejectReason::NodeFull);
+        }
+        if reasons.is_empty() {
+            self.place(ask, node, started.next(), verdict);
+        } else {
+            self.pretend(ask, node);
+        }
+        verdict.reasons.extend(reasons);
+    }
+
+    fn use_claim(&mut self, proposal: &AllocationProposal, id: ReservationId) -> Vec<RejectReason> {
+        let node = proposal.node;
+        if !self.claims.contains_key(&node) || self.retired.contains(&id) {
+            vec![RejectReason::UnknownReservation]
+        } else if self.claims[&node].ask != proposal.ask || !self.identify_claim(node, id) {
+            vec![RejectReason::ReservationMismatch]
+        } else {
+            self.take_claim(node);
+            Vec::new()
+        }
+    }
+
+    /// Charges a container that cannot be placed, so that the limits see the sum of the whole request.
+    fn pretend(&mut self, ask: AskId, node: NodeId) {
+        let ask = &self.asks[&ask];
+        let (application, size) = (ask.application, amounts(&ask.spec.size));
+        self.started += 1;
+        let charged = Container { id: None, application, node, size, need: None, devices: Vec::new() };
+        self.containers.insert(self.started, charged);
+    }
+
+    fn reserve(&mut self, proposal: &ReservationProposal, verdict: &mut Verdict) {
+        let (id, node) = (proposal.ask, proposal.node);
+        let mut reasons = self.misfits(id, node);
+        if let (Some(ask), true) = (self.asks.get(&id), self.nodes.contains_key(&node)) {
+            let in_partition = self.nodes.iter().filter(|(_, other)| other.partition == ask.spec.partition);
+            let (nodes, claimed) = in_partition.fold((0u64, 0u64), |(nodes, claimed), (node, _)| {
+                (nodes + 1, claimed + u64::from(self.claims.contains_key(node)))
+            });
+            let part = nodes * u64::from(self.config.reservations.nodes.millionths()) / 1_000_000;
+            let checks = [
+                (self.claims.contains_key(&node), RejectReason::NodeReserved),
+                (!self.nodes[&node].could_hold(&ask.spec), RejectReason::NodeTooSmall),
+                (claimed >= part.max(1), RejectReason::ReservationLimit),
+                (ask.outstanding <= self.claimed(id), RejectReason::NothingOutstanding),
+            ];
+            reasons.extend(checks.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| reason));
+        }
+        if reasons.is_empty() {
+            self.claims.insert(node, Claim { ask: id, since_ms: self.now_ms, id: None });
+            let application = self.asks[&id].application;
+            verdict.effects.push((application, EventKind::Reserved { ask: id, node }));
+        } else if self.asks.contains_key(&id) && self.nodes.contains_key(&node) {
+            self.pretend(id, node);
+        }
+        verdict.reasons.extend(reasons);
+    }
+
+    /// Why the ask can have nothing on the node, whatever is free.
+    fn misfits(&self, ask: AskId, node: NodeId) -> Vec<RejectReason> {
+        let mut reasons = Vec::new();
+        match (self.asks.get(&ask), self.nodes.get(&node)) {
+            (Some(ask), Some(known)) => {
+                if known.partition != ask.spec.partition {
+                    reasons.push(RejectReason::WrongPartition);
+                } else if !ask.accepts(node, known) {
+                    reasons.push(RejectReason::ConstraintViolated);
+                }
+                if !known.is_candidate() {
+                    reasons.push(RejectReason::NodeNotCandidate);
+                }
+            }
+            (known_ask, known_node) => {
+                reasons.extend(known_ask.is_none().then_some(RejectReason::UnknownAsk));
+                reasons.extend(known_node.is_none().then_some(RejectReason::UnknownNode));
+            }
+        }
+        reasons
+    }
+
+    /// A claimed node takes nothing but what fulfils the claim, not even another unit of the same ask.
+    fn claim_in_the_way(&self, ask: AskId, node: NodeId) -> Vec<RejectReason> {
+        let other = self.claims.contains_key(&node);
+        let nothing = self.asks[&ask].outstanding == 0;
+        let checks = [(other, RejectReason::NodeReserved), (nothing, RejectReason::NothingOutstanding)];
+        checks.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| reason).collect()
+    }
+
+    fn place(
+        &mut self,
+        id: AskId,
+        node: NodeId,
+        container: Option<apportion::ContainerId>,
+        verdict: &mut Verdict,
+    ) {
+        let books = self.books();
+        let ask = self.asks.get_mut(&id).expect("checked before");
+        let need = ask.spec.devices;
+        let devices = need.map(|need| choose_devices(need, &books.nodes[&node].device_free));
+        let devices = devices.map_or(Vec::new(), |devices| devices.expect("there is room"));
+        let (application, size) = (ask.application, amounts(&ask.spec.size));
+        let locality = ask.locality(node, &self.nodes[&node]);
+        ask.outstanding -= 1;
+        self.started += 1;
+        let started = Container { id: container, application, node, size, need, devices };
+        self.containers.insert(self.started, started);
+        if let Some(container) = container {
+            let kind = EventKind::Allocated { ask: id, container, node, locality };
+            verdict.effects.push((application, kind));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The sequential model: a scheduler too simple to be wrong in interesting ways.
+//!
+//! It holds what exists (nodes, applications, asks, containers, claims) and no sum of anything. Every decision
+//! adds up the [`books`](Books) anew, so there is nothing that could be kept wrongly. It was written from the
+//! described semantics and the engine's public types, without looking at how the engine does it.
+
+mod amounts;
+mod apply;
+mod books;
+mod claims;
+mod judge;
+mod limits;
+mod node;
+mod order;
+mod progress;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apportion::config::EngineConfig;
+use apportion::{
+    ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, DeviceNeed, EventKind, NodeId, PartitionId,
+    QueueId, RackId, ReservationId,
+};
+
+pub use amounts::{Amounts, NOTHING, amounts, plus, times};
+pub use books::{Books, NodeBook, QueueBook};
+pub use node::Node;
+pub use tree::{Queue, Tree};
+
+/// What an application should be told.
+pub type Effect = (ApplicationId, EventKind);
+
+/// An application that has not ended.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// As it was submitted.
+    pub spec: ApplicationSpec,
+    /// The number of its leaf.
+    pub leaf: usize,
+    /// When it was submitted.
+    pub since_ms: u64,
+    /// How many submissions came before it.
+    pub order: u64,
+}
+
+/// An ask with something outstanding.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Who asks.
+    pub application: ApplicationId,
+    /// As it was submitted.
+    pub spec: AskSpec,
+    /// The racks that are rack-local to it.
+    pub racks: Vec<RackId>,
+    /// Units neither placed nor cancelled.
+    pub outstanding: u32,
+    /// When it was submitted.
+    pub since_ms: u64,
+    /// How many submissions came before it.
+    pub order: u64,
+}
+
+/// A running container.
+#[derive(Clone, Debug)]
+pub struct Container {
+    /// Under which identifier the engine knows it; none while a request is only thought through.
+    pub id: Option<ContainerId>,
+    /// Whose it is.
+    pub application: ApplicationId,
+    /// Where it runs.
+    pub node: NodeId,
+    /// What it holds.
+    pub size: Amounts,
+    /// What it holds of each of its devices.
+    pub need: Option<DeviceNeed>,
+    /// The numbers of its devices.
+    pub devices: Vec<usize>,
+}
+
+/// A node claimed for one unit of an ask.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// Whose it is.
+    pub ask: AskId,
+    /// When it was made.
+    pub since_ms: u64,
+    /// Under which identifier the engine knows it, once the log has said so.
+    pub id: Option<ReservationId>,
+}
+
+/// Identifiers that the engine chose for a change, and its choice of claims to drop. The model takes them as
+/// they are, and insists that they are as many as they must be.
+#[derive(Clone, Debug, Default)]
+pub struct Hints {
+    /// Containers that were started, in order.
+    pub containers: Vec<ContainerId>,
+    /// Claims that were dropped, in order.
+    pub dropped: Vec<(AskId, NodeId)>,
+}
+
+/// The model.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    /// What the engine was started with.
+    pub config: EngineConfig,
+    /// Identifiers of the partitions, the default one first.
+    pub partitions: Vec<PartitionId>,
+    /// The queues.
+    pub tree: Tree,
+    /// Registered nodes.
+    pub nodes: BTreeMap<NodeId, Node>,
+    /// Applications that have not ended.
+    pub applications: BTreeMap<ApplicationId, Application>,
+    /// Asks with something outstanding.
+    pub asks: BTreeMap<AskId, Ask>,
+    /// Running containers, by the order in which they were started.
+    pub containers: BTreeMap<u64, Container>,
+    /// Claims by node.
+    pub claims: BTreeMap<NodeId, Claim>,
+    /// The time.
+    pub now_ms: u64,
+    submissions: u64,
+    started: u64,
+    positions: u64,
+    vacated: BTreeSet<u64>,
+    retired: BTreeSet<ReservationId>,
+}
+
+impl Oracle {
+    /// A model of an engine with this configuration; the rest says how the engine names what is configured.
+    pub fn new(
+        config: EngineConfig,
+        partitions: Vec<PartitionId>,
+        queue_id: impl Fn(&str) -> QueueId,
+    ) -> Self {
+        let tree = Tree::new(&config.root, queue_id);
+        Self {
+            config,
+            partitions,
+            tree,
+            nodes: BTreeMap::new(),
+            applications: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            containers: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            now_ms: 0,
+            submissions: 0,
+            started: 0,
+            positions: 0,
+            vacated: BTreeSet::new(),
+            retired: BTreeSet::new(),
+        }
+    }
+
+    /// The position of a partition among all.
+    #[must_use]
+    pub fn partition(&self, id: PartitionId) -> usize {
+        self.partitions.iter().position(|known| *known == id).expect("a configured partition")
+    }
+
+    /// How many units of the ask have a node claimed.
+    #[must_use]
+    pub fn claimed(&self, ask: AskId) -> u32 {
+        let count = self.claims.values().filter(|claim| claim.ask == ask).count();
+        u32::try_from(count).expect("a node has one claim at most")
+    }
+
+    /// The container that the engine knows under this identifier.
+    #[must_use]
+    pub fn container(&self, id: ContainerId) -> Option<&Container> {
+        self.containers.values().find(|container| container.id == Some(id))
+    }
+
+    fn next_submission(&mut self) -> u64 {
+        self.submissions += 1;
+        self.submissions
+    }
+}

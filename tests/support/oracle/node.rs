@@ -1,0 +1,124 @@
+//! Nodes of the model: when they take a container, and in which order they are tried.
+
+use apportion::{
+    AskSpec, DeviceNeed, Locality, NodeAttributes, NodeId, NodeOrderKind, NodeState, PartitionId, RackId,
+    SHARE_ONE,
+};
+
+use super::amounts::{Amounts, amounts, may_add, minus, share};
+use super::{Ask, Books, NOTHING, Oracle};
+
+/// A registered node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Host name.
+    pub name: String,
+    /// Its rack.
+    pub rack: RackId,
+    /// Its partition.
+    pub partition: PartitionId,
+    /// What it has.
+    pub capacity: Amounts,
+    /// How many devices it has.
+    pub devices: u8,
+    /// What asks may require of it.
+    pub attributes: NodeAttributes,
+    /// What an administrator has said.
+    pub state: NodeState,
+    /// Whether it has been silent for too long.
+    pub stale: bool,
+    /// When it was last heard of.
+    pub heard_ms: u64,
+    /// Its place in the order of registration.
+    pub position: u64,
+}
+
+impl Node {
+    /// Whether it takes new containers at all.
+    #[must_use]
+    pub fn is_candidate(&self) -> bool {
+        self.state == NodeState::Active && !self.stale
+    }
+
+    /// Whether it could hold a container of the ask if nothing ran on it.
+    #[must_use]
+    pub fn could_hold(&self, ask: &AskSpec) -> bool {
+        let devices = vec![1000; usize::from(self.devices)];
+        fits(ask, &self.capacity, &devices)
+    }
+}
+
+/// Whether a container of the ask fits into this much.
+#[must_use]
+pub(super) fn fits(ask: &AskSpec, free: &Amounts, devices: &[u16]) -> bool {
+    may_add(&NOTHING, &amounts(&ask.size), free)
+        && ask.devices.is_none_or(|need| choose_devices(need, devices).is_some())
+}
+
+/// The devices a container gets: each time the fullest that still has enough, the first among equals.
+#[must_use]
+pub(super) fn choose_devices(need: DeviceNeed, free: &[u16]) -> Option<Vec<usize>> {
+    let mut chosen = Vec::new();
+    for _ in 0..need.count {
+        let may = |device: &usize| free[*device] >= need.milli && !chosen.contains(device);
+        let device = (0..free.len()).filter(may).min_by_key(|device| (free[*device], *device))?;
+        chosen.push(device);
+    }
+    Some(chosen)
+}
+
+impl Ask {
+    /// How near the node is to what the ask names.
+    #[must_use]
+    pub fn locality(&self, id: NodeId, node: &Node) -> Locality {
+        if !self.has_wishes() {
+            Locality::OffSwitch
+        } else if self.spec.wishes.hosts.contains(&id) {
+            Locality::NodeLocal
+        } else if self.racks.contains(&node.rack) {
+            Locality::RackLocal
+        } else {
+            Locality::OffSwitch
+        }
+    }
+
+    /// Whether the ask takes nothing but what it names.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        !self.spec.wishes.relax_locality && self.has_wishes()
+    }
+
+    /// Whether the ask would ever run on the node, full or not.
+    #[must_use]
+    pub fn accepts(&self, id: NodeId, node: &Node) -> bool {
+        let named = self.spec.wishes.hosts.contains(&id) || self.spec.wishes.racks.contains(&node.rack);
+        node.partition == self.spec.partition
+            && self.spec.rule.as_ref().is_none_or(|rule| {
+                node.attributes.get(&rule.attribute).is_some_and(|value| rule.one_of.contains(value))
+            })
+            && (!self.is_strict() || named)
+    }
+}
+
+impl Oracle {
+    /// Where in the node order the node stands now.
+    #[must_use]
+    pub fn step(&self, books: &Books, id: NodeId) -> (i128, u64) {
+        let node = &self.nodes[&id];
+        let whole = i128::from(SHARE_ONE);
+        let filled = share(&books.nodes[&id].used, &node.capacity).min(whole);
+        let step = filled * 127 / whole;
+        match self.config.node_order {
+            NodeOrderKind::Spread => (step, node.position),
+            NodeOrderKind::Pack => (127 - step, node.position),
+            NodeOrderKind::First => (0, node.position),
+        }
+    }
+
+    /// Whether a container of the ask fits on what the node has free.
+    #[must_use]
+    pub fn has_room(&self, books: &Books, ask: &AskSpec, id: NodeId) -> bool {
+        let book = &books.nodes[&id];
+        fits(ask, &minus(&self.nodes[&id].capacity, &book.used), &book.device_free)
+    }
+}

@@ -1,0 +1,81 @@
+//! The exact policy: which container is placed next, and where.
+
+use std::cmp::Reverse;
+
+use apportion::config::ApplicationOrdering;
+use apportion::{ApplicationId, AskId, NodeId};
+
+use super::amounts::{Amounts, NOTHING, plus, share};
+use super::{Books, Oracle};
+
+impl Oracle {
+    /// The next container the engine has to place, partition by partition; none if nothing is feasible.
+    /// Only for asks without wishes and engines without reservations.
+    #[must_use]
+    pub fn next_placement(&self) -> Option<(AskId, NodeId)> {
+        let books = self.books();
+        (0..self.partitions.len()).find_map(|partition| self.next_below(&books, partition, 0))
+    }
+
+    fn next_below(&self, books: &Books, partition: usize, queue: usize) -> Option<(AskId, NodeId)> {
+        if self.tree.is_leaf(queue) {
+            return self.next_in_leaf(books, partition, queue);
+        }
+        let mut children = self.tree.queues[queue].children.clone();
+        children.sort_by_key(|child| {
+            let book = &books.queues[partition][*child];
+            (book.limits.guaranteed == NOTHING, share(&book.used, &book.base), *child)
+        });
+        children.into_iter().find_map(|child| self.next_below(books, partition, child))
+    }
+
+    fn next_in_leaf(&self, books: &Books, partition: usize, leaf: usize) -> Option<(AskId, NodeId)> {
+        let total = books.totals.iter().fold(NOTHING, |sum, own| plus(&sum, own));
+        let in_leaf = self.applications.iter().filter(|(_, application)| application.leaf == leaf);
+        let mut applications: Vec<ApplicationId> = in_leaf.map(|(id, _)| *id).collect();
+        applications.sort_by_key(|id| self.application_key(books, &total, *id));
+        applications.into_iter().find_map(|id| self.next_of(books, partition, id))
+    }
+
+    fn application_key(
+        &self,
+        books: &Books,
+        total: &Amounts,
+        id: ApplicationId,
+    ) -> (i128, Reverse<u32>, u64) {
+        let application = &self.applications[&id];
+        let fairness = match self.tree.queues[application.leaf].ordering {
+            ApplicationOrdering::Fifo => 0,
+            ApplicationOrdering::Fair => share(&books.applications[&id], total),
+        };
+        (fairness, Reverse(application.spec.priority), application.order)
+    }
+
+    fn next_of(&self, books: &Books, partition: usize, id: ApplicationId) -> Option<(AskId, NodeId)> {
+        let of_application = |ask: &&AskId| {
+            let ask = &self.asks[ask];
+            ask.application == id && self.partition(ask.spec.partition) == partition
+        };
+        let mut asks: Vec<AskId> = self.asks.keys().filter(of_application).copied().collect();
+        asks.sort_by_key(|ask| (self.asks[ask].spec.priority, self.asks[ask].order));
+        asks.into_iter().find_map(|ask| Some((ask, self.best_node(books, ask)?)))
+    }
+
+    fn best_node(&self, books: &Books, ask: AskId) -> Option<NodeId> {
+        if self.limits_allow(books, ask) != (true, true) {
+            return None;
+        }
+        let will_do = |id: &&NodeId| {
+            self.is_open_to(**id, ask)
+                && self.asks[&ask].accepts(**id, &self.nodes[id])
+                && self.has_room(books, &self.asks[&ask].spec, **id)
+        };
+        self.nodes.keys().filter(will_do).min_by_key(|id| self.step(books, **id)).copied()
+    }
+
+    /// Whether the node takes containers of the ask, as far as its state and claims go.
+    #[must_use]
+    pub fn is_open_to(&self, id: NodeId, ask: AskId) -> bool {
+        self.nodes[&id].is_candidate() && self.claims.get(&id).is_none_or(|claim| claim.ask == ask)
+    }
+}

@@ -1,0 +1,87 @@
+//! Work conservation: what may not be left undone once the engine is quiet.
+
+use apportion::config::LocalityDelay;
+use apportion::{AskId, Locality, NodeId};
+
+use super::{Ask, Books, Node, Oracle};
+
+impl Oracle {
+    /// A container that could be placed now and should have been; none if all is well.
+    #[must_use]
+    pub fn overlooked(&self) -> Option<String> {
+        let books = self.books();
+        self.asks.keys().find_map(|ask| {
+            let nodes: Vec<NodeId> =
+                self.nodes.keys().filter(|n| self.is_free_for(&books, **n, *ask)).copied().collect();
+            let due = nodes.iter().find(|node| self.is_due(*ask, **node, &nodes))?;
+            let (outstanding, claimed) = (self.asks[ask].outstanding, self.claimed(*ask));
+            Some(format!("{ask} ({outstanding} outstanding, {claimed} claimed) could run on {due}"))
+        })
+    }
+
+    /// Whether one unit of the ask could start on the node now. A claim is part of what queue and user hold,
+    /// so a unit that has one needs nothing more of them, wherever it starts. One of a strictly local ask is
+    /// for its node only.
+    fn is_free_for(&self, books: &Books, node: NodeId, ask: AskId) -> bool {
+        let known = &self.asks[&ask];
+        let is_settled = if self.may_go_anywhere(ask) {
+            self.claimed(ask) > 0
+        } else {
+            self.claims.get(&node).is_some_and(|claim| claim.ask == ask)
+        };
+        let has_unclaimed = known.outstanding > self.claimed(ask);
+        let within_limits = has_unclaimed && self.limits_allow(books, ask) == (true, true);
+        (is_settled || within_limits)
+            && self.is_open_to(node, ask)
+            && known.accepts(node, &self.nodes[&node])
+            && self.has_room(books, &known.spec, node)
+    }
+
+    /// Whether the ask has waited long enough to take this node, of those that have room for it.
+    fn is_due(&self, id: AskId, node: NodeId, with_room: &[NodeId]) -> bool {
+        let ask = &self.asks[&id];
+        let locality = ask.locality(node, &self.nodes[&node]);
+        let has_claim = self.claims.get(&node).is_some_and(|claim| claim.ask == id);
+        let has_any_claim = self.may_go_anywhere(id) && self.claimed(id) > 0;
+        if has_claim || has_any_claim || locality == Locality::NodeLocal || !ask.has_wishes() {
+            return true;
+        }
+        match self.config.locality_delay {
+            LocalityDelay::Time { .. } => self.may_take(id, node),
+            LocalityDelay::Nodes { rack, any } => {
+                let is_beside = |(id, node): &(&NodeId, &Node)| {
+                    node.partition == ask.spec.partition && !ask.spec.wishes.hosts.contains(id)
+                };
+                let beside = self.nodes.iter().filter(is_beside).count();
+                let wanted = if locality == Locality::RackLocal { rack } else { any } as usize;
+                with_room.len() >= wanted.min(beside)
+            }
+        }
+    }
+
+    fn may_go_anywhere(&self, id: AskId) -> bool {
+        let ask = &self.asks[&id];
+        ask.spec.wishes.relax_locality || !ask.has_wishes()
+    }
+
+    /// Whether an ask with a delay in time has waited long enough to be placed on the node.
+    #[must_use]
+    pub fn may_take(&self, id: AskId, node: NodeId) -> bool {
+        let ask = &self.asks[&id];
+        let waited_ms = self.now_ms - ask.since_ms;
+        let LocalityDelay::Time { rack_ms, any_ms } = self.config.locality_delay else { return true };
+        match ask.locality(node, &self.nodes[&node]) {
+            Locality::NodeLocal => true,
+            Locality::RackLocal => ask.spec.wishes.hosts.is_empty() || waited_ms >= rack_ms,
+            Locality::OffSwitch => !ask.has_wishes() || waited_ms >= any_ms,
+        }
+    }
+}
+
+impl Ask {
+    /// Whether it names hosts or racks.
+    #[must_use]
+    pub fn has_wishes(&self) -> bool {
+        !self.spec.wishes.hosts.is_empty() || !self.spec.wishes.racks.is_empty()
+    }
+}

@@ -1,0 +1,17 @@
+//! The allowed edges, read from `ARCHITECTURE.md`.
+
+use std::collections::BTreeMap;
+
+use super::files;
+
+/// For each room of the engine the rooms it may use.
+pub(crate) fn allowed() -> BTreeMap<String, Vec<String>> {
+    let text = std::fs::read_to_string(files::root().join("ARCHITECTURE.md")).expect("readable");
+    let block = text.split("```edges\n").nth(1).and_then(|rest| rest.split("```").next());
+    let lines = block.expect("ARCHITECTURE.md has a block of edges").lines();
+    let edge = |line: &str| {
+        let (room, others) = line.split_once(" -> ").expect("`room -> room, room`");
+        (room.to_owned(), others.split(", ").map(str::to_owned).collect())
+    };
+    lines.map(edge).collect()
+}

@@ -1,0 +1,101 @@
+//! House rules that no compiler checks.
+
+mod edges;
+mod files;
+mod source;
+
+use source::Source;
+
+/// Engine rooms use each other only along the arrows of `ARCHITECTURE.md`.
+#[test]
+fn rooms_use_each_other_only_along_allowed_edges() {
+    let allowed = edges::allowed();
+    let mut wrong = Vec::new();
+    for source in Source::of("scheduler/src") {
+        let room = source.room();
+        let edges = allowed.get(room.as_str());
+        for (line, other) in source.rooms_used() {
+            if other != room && room != "lib" && !edges.is_some_and(|edges| edges.contains(&other)) {
+                wrong.push(format!("{}:{line}: {room} uses {other}", source.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not among the allowed edges of ARCHITECTURE.md:\n{}", wrong.join("\n"));
+}
+
+/// An arrow that no code follows is a wrong picture.
+#[test]
+fn every_allowed_edge_is_used() {
+    let mut unused = edges::allowed();
+    for source in Source::of("scheduler/src") {
+        let used: Vec<String> = source.rooms_used().into_iter().map(|(_, room)| room).collect();
+        if let Some(edges) = unused.get_mut(source.room().as_str()) {
+            edges.retain(|edge| !used.contains(edge));
+        }
+    }
+    unused.retain(|_, edges| !edges.is_empty());
+    assert!(unused.is_empty(), "ARCHITECTURE.md allows edges that nothing uses: {unused:?}");
+}
+
+/// Proposers and committer share one fit test (Nomad's #9506 is what two of them lead to).
+#[test]
+fn there_is_one_fits() {
+    let all = Source::of("scheduler/src").into_iter().chain(Source::of("placement/src"));
+    let found: Vec<String> = all.flat_map(|source| source.lines_with("fn fits(")).collect();
+    assert_eq!(found.len(), 1, "fn fits( stands at {found:?}");
+}
+
+/// Primitives are named in `sync/` and nowhere else in the engine.
+#[test]
+fn primitives_are_named_only_in_sync() {
+    let words =
+        ["parking_lot", "crossbeam", "dashmap", "std::sync::atomic", "std::sync::mpsc", "std::sync::Mutex"];
+    let mut wrong = Vec::new();
+    for source in Source::of("scheduler/src").into_iter().filter(|source| source.room() != "sync") {
+        wrong.extend(words.iter().flat_map(|word| source.lines_with(word)));
+    }
+    assert!(wrong.is_empty(), "primitives outside sync/:\n{}", wrong.join("\n"));
+}
+
+/// The engine and the placement crate have no clock, no randomness and no sleep of their own.
+#[test]
+fn time_and_chance_come_from_the_driver() {
+    let words = ["Instant::now", "SystemTime", "thread::sleep", "rand::", "thread_rng"];
+    let all = Source::of("scheduler/src").into_iter().chain(Source::of("placement/src"));
+    let wrong: Vec<String> =
+        all.flat_map(|source| words.iter().flat_map(|w| source.lines_with(w)).collect::<Vec<_>>()).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A file is one room: think again at 450 lines.
+#[test]
+fn no_file_outgrows_its_room() {
+    let long: Vec<String> = files::all_sources()
+        .into_iter()
+        .filter(|source| source.code_lines() > 450)
+        .map(|source| format!("{}: {} lines", source.path, source.code_lines()))
+        .collect();
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}
+
+/// Unfinished work is an issue, not a line of code.
+#[test]
+fn nothing_is_left_for_later_in_the_code() {
+    let words = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X"), concat!("#[ign", "ore")];
+    let wrong: Vec<String> = files::all_sources()
+        .iter()
+        .flat_map(|source| words.iter().flat_map(|word| source.lines_with(word)).collect::<Vec<_>>())
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Every crate forbids unsafe code, by its own word as well as by the workspace's lints.
+#[test]
+fn every_crate_takes_the_workspace_lints() {
+    for manifest in files::manifests() {
+        let text = std::fs::read_to_string(&manifest).expect("a manifest is readable");
+        assert!(text.contains("[lints]\nworkspace = true"), "{} does not", manifest.display());
+    }
+    let root = std::fs::read_to_string(files::root().join("Cargo.toml")).expect("readable");
+    assert!(root.contains("unsafe_code = \"forbid\""));
+}
