@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod capacity_scheduler;
+mod engine;
 mod peers;
 mod races;
 mod regressions;
@@ -13,7 +14,7 @@ mod regressions;
 use apportion::ResourceTypes;
 use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig, ReservationPolicy};
 
-/// An engine that counts memory and cores, with these queues below the root and without reservations.
+/// The configuration of an engine that counts memory and cores, with these queues below the root and without reservations.
 fn engine(queues: impl IntoIterator<Item = QueueConfig>) -> EngineConfig {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
     config.reservations = ReservationPolicy { delay_ms: None, ..ReservationPolicy::default() };

@@ -25,13 +25,14 @@ pub(super) struct DemoArgs {
     /// Seed of the workload.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Without `--report` the report goes to `report.html`.
     #[command(flatten)]
     output: OutputArgs,
 }
 
 impl Default for DemoArgs {
     fn default() -> Self {
-        let output = OutputArgs { json: None, report: Some(PathBuf::from("report.html")), log: None };
+        let output = OutputArgs { json: None, report: None, log: None };
         Self { nodes: 2_000, seconds: 120, proposers: 2, seed: 1, output }
     }
 }
@@ -51,5 +52,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
         proposers => Mode::Parallel { proposers: proposers as usize },
     };
     let job = Job { name: "demo".into(), workload: &workload, config, mode, tick_ms: 100, seed: args.seed };
-    run_job(job, &args.output)
+    let mut output = args.output.clone();
+    output.report.get_or_insert_with(|| PathBuf::from("report.html"));
+    run_job(job, &output)
 }

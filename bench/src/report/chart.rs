@@ -6,6 +6,7 @@ use std::ops::Range;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use super::html::escape;
 use super::palette::{GRID, GUARANTEE, SERIES, TEXT};
 
 /// Why a chart could not be drawn; drawing into memory does not fail in practice.
@@ -45,8 +46,23 @@ pub(super) fn svg(
     Ok(text)
 }
 
-/// Lines over time, the first one's area filled.
+/// Lines over time under their names; a single one's area is filled.
 pub(super) fn line_chart(lines: &[Line], axes: &Axes<'_>) -> Result<String, ChartError> {
+    Ok(names_of(lines) + &lines_over_time(lines, axes)?)
+}
+
+/// The lines' names in their colours, as text beside the chart: inside it they would cover lines.
+fn names_of(lines: &[Line]) -> String {
+    let name = |(number, line): (usize, &Line)| {
+        let RGBColor(red, green, blue) = SERIES[number % SERIES.len()];
+        let colour = format!("#{red:02x}{green:02x}{blue:02x}");
+        format!("<span><i style='background:{colour}'></i>{}</span> ", escape(&line.name))
+    };
+    let names: String = lines.iter().enumerate().map(name).collect();
+    format!("<div class=names>{names}</div>")
+}
+
+fn lines_over_time(lines: &[Line], axes: &Axes<'_>) -> Result<String, ChartError> {
     let x_max = lines.iter().flat_map(|line| line.points.last()).map(|point| point.0).fold(1e-9, f64::max);
     svg(SIZE, |area| {
         let mut chart = ChartBuilder::on(area)
@@ -66,23 +82,11 @@ pub(super) fn line_chart(lines: &[Line], axes: &Axes<'_>) -> Result<String, Char
             .draw()?;
         for (number, line) in lines.iter().enumerate() {
             let colour = SERIES[number % SERIES.len()];
-            if number == 0 {
+            if lines.len() == 1 {
                 let fill = colour.mix(0.12).filled();
                 chart.draw_series(AreaSeries::new(line.points.iter().copied(), 0.0, fill))?;
             }
-            chart
-                .draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)))?
-                .label(&line.name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(3)));
-        }
-        if lines.len() > 1 {
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperRight)
-                .background_style(WHITE.mix(0.85))
-                .border_style(GRID)
-                .label_font(("sans-serif", 13, &TEXT))
-                .draw()?;
+            chart.draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)))?;
         }
         Ok(())
     })

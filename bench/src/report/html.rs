@@ -1,5 +1,6 @@
 //! The run as one HTML file that opens without a network.
 
+use apportion::Mode;
 use hdrhistogram::Histogram;
 
 use super::chart::{Axes, ChartError, Line, bar_chart, distribution_chart, line_chart, percent, plain};
@@ -74,7 +75,12 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         .iter()
         .map(|(name, value)| format!("<tr><td>{}<td>{}", escape(name), escape(value)))
         .collect();
-    let mode = format!("{:?}, seed {}", parameters.mode, parameters.seed);
+    let mode = match parameters.mode {
+        Mode::Serial => "serial".to_owned(),
+        Mode::Parallel { proposers: 1 } => "parallel, 1 proposer".to_owned(),
+        Mode::Parallel { proposers } => format!("parallel, {proposers} proposers"),
+    };
+    let mode = format!("{mode}, seed {}", parameters.seed);
     format!(
         "<!doctype html><html lang=en><meta charset=utf-8>\
          <meta name=viewport content='width=device-width, initial-scale=1'><title>{title}</title>\
@@ -93,8 +99,10 @@ max-width:1640px;padding:24px}h1{font-size:24px;margin:0}h2{font-size:16px;margi
 .sub,section p{color:#666;margin:2px 0 12px}.cards{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0}\
 .card,section{background:#fff;border:1px solid #e2e4e8;border-radius:8px;padding:14px 18px}\
 .card{min-width:130px;color:#666}.card b{display:block;font-size:22px;color:#111}\
-main{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(720px,100%),1fr));gap:16px}\
-section{overflow-x:auto}svg{max-width:100%;height:auto}table{border-collapse:collapse;width:100%}\
+main{columns:720px 2;column-gap:16px}section{overflow-x:auto;break-inside:avoid;margin:0 0 16px}\
+.names{font-size:13px;color:#444}.names span{margin-right:14px;white-space:nowrap}\
+.names i{display:inline-block;width:14px;height:4px;margin-right:5px;vertical-align:middle}\
+svg{max-width:100%;height:auto;display:block}table{border-collapse:collapse;width:100%}\
 td{border-bottom:1px solid #eee;padding:4px 8px 4px 0}td+td{text-align:right;font-variant-numeric:tabular-nums}";
 
 fn section(title: &str, note: &str, svg: &str) -> String {

@@ -28,12 +28,18 @@ impl Threads {
             .spawn(move || run_committer(committer))?;
         let mut threads = Self { proposers: Vec::new(), committer: Some(committing) };
         for number in 0..proposers {
-            let shared = Arc::clone(shared);
+            let home = Arc::clone(shared);
             let start = (number * SETS_MAX / proposers) as u32;
             let proposing = thread::Builder::new()
                 .name(format!("apportion-proposer-{number}"))
-                .spawn(move || run_proposer(&shared, start))?;
-            threads.proposers.push(proposing);
+                .spawn(move || run_proposer(&home, start));
+            match proposing {
+                Ok(proposing) => threads.proposers.push(proposing),
+                Err(error) => {
+                    threads.stop(shared, 0);
+                    return Err(error);
+                }
+            }
         }
         Ok(threads)
     }

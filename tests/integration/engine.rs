@@ -1,0 +1,190 @@
+//! What an engine promises its embedder, in both modes: neighbours, rest, shutdown, slow readers.
+
+use std::sync::Arc;
+
+use apportion::config::{EngineConfig, Maximum, QueueUpdate};
+use apportion::{
+    ApplicationSpec, AskSpec, CommitOutcome, Engine, EventKind, Lagging, ManualClock, Mode, NodeSpec,
+    ResourceAllocationCommitRequest, Resources, SubmitError,
+};
+
+use crate::{engine, leaf};
+
+const PARALLEL: Mode = Mode::Parallel { proposers: 2 };
+
+fn start(mode: Mode) -> Engine {
+    let config: EngineConfig = engine([leaf("default", 100)]);
+    Engine::start(config, mode, Arc::new(ManualClock::new()), None).unwrap()
+}
+
+fn application() -> ApplicationSpec {
+    ApplicationSpec::new("application", "root.default", "user")
+}
+
+fn one() -> Resources {
+    Resources::new(&[1])
+}
+
+#[test]
+fn two_engines_in_one_process_do_not_know_of_each_other() {
+    let engines = [start(PARALLEL), start(PARALLEL)];
+    std::thread::scope(|scope| {
+        for (number, engine) in engines.iter().enumerate() {
+            scope.spawn(move || {
+                let handle = engine.handle();
+                let events = handle.event_stream(1 << 12);
+                for node in 0..10 {
+                    handle.add_node(NodeSpec::new(format!("n{node}"), Resources::new(&[100]))).unwrap();
+                }
+                let application = handle.submit_application(application(), &events).unwrap();
+                handle.submit_ask(application, AskSpec::new(one(), 100 * (number as u32 + 1))).unwrap();
+                engine.run_until_quiet();
+            });
+        }
+    });
+    let placed = engines.each_ref().map(|engine| engine.read(|view| view.container_count()));
+    assert_eq!(placed, [100, 200]);
+    engines[0].shutdown();
+    engines[1].handle().add_node(NodeSpec::new("later", one())).unwrap();
+    assert!(engines.iter().all(|engine| engine.audit().is_clean()));
+}
+
+/// I14: whatever was taken before the shutdown is dealt with and answered.
+fn shutdown_answers_everything(mode: Mode) {
+    let engine = start(mode);
+    let handle = engine.handle();
+    let events = handle.event_stream(1 << 12);
+    let node = handle.add_node(NodeSpec::new("n1", Resources::new(&[50]))).unwrap();
+    let application = handle.submit_application(application(), &events).unwrap();
+    let mut tickets = Vec::new();
+    for _ in 0..100 {
+        let ask = handle.submit_ask(application, AskSpec::new(one(), 1)).unwrap();
+        tickets.push(handle.commit(ResourceAllocationCommitRequest::allocate(ask, node)).unwrap());
+    }
+    engine.shutdown();
+    let outcomes: Vec<CommitOutcome> =
+        tickets.into_iter().map(|ticket| ticket.try_take().expect("an answer")).collect();
+    assert_eq!(engine.read(|view| view.container_count()), 50);
+    let accepted = outcomes.iter().filter(|outcome| outcome.is_accepted()).count();
+    assert!(accepted <= 50, "proposers may have been first for some");
+    let mut told = 0;
+    while let Some(event) = events.wait_next().unwrap() {
+        told += usize::from(matches!(event.kind, EventKind::Allocated { .. }));
+    }
+    assert_eq!(told, 50, "the stream ends after the last event");
+    assert!(matches!(handle.tick(), Err(SubmitError::Closed)));
+    assert!(engine.audit().is_clean());
+}
+
+#[test]
+fn shutdown_answers_everything_serial() {
+    shutdown_answers_everything(Mode::Serial);
+}
+
+#[test]
+fn shutdown_answers_everything_parallel() {
+    for _ in 0..50 {
+        shutdown_answers_everything(PARALLEL);
+    }
+}
+
+/// Threads that keep sending while the engine shuts down: each message is either refused or answered.
+#[test]
+fn shutdown_while_others_send_loses_nothing() {
+    for _ in 0..50 {
+        let engine = start(PARALLEL);
+        let handle = engine.handle();
+        let events = handle.event_stream(1 << 16);
+        handle.add_node(NodeSpec::new("n1", Resources::new(&[1 << 20]))).unwrap();
+        let application = handle.submit_application(application(), &events).unwrap();
+        let (started, taken) = (std::sync::Barrier::new(3), std::sync::atomic::AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    started.wait();
+                    while handle.submit_ask(application, AskSpec::new(one(), 1)).is_ok() {
+                        taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                });
+            }
+            started.wait();
+            engine.shutdown();
+        });
+        let taken = taken.into_inner();
+        let (placed, pending) = engine.read(|view| (view.container_count(), view.asks().count()));
+        assert_eq!(placed + pending, taken, "every ask that was taken is in the state");
+    }
+}
+
+/// A reader that does not keep up holds nobody back; it is told so, and goes on from the state as it is.
+fn slow_reader_resynchronises(mode: Mode) {
+    let engine = start(mode);
+    let handle = engine.handle();
+    let events = handle.event_stream(4);
+    handle.add_node(NodeSpec::new("n1", Resources::new(&[100]))).unwrap();
+    let application = handle.submit_application(application(), &events).unwrap();
+    handle.submit_ask(application, AskSpec::new(one(), 60)).unwrap();
+    engine.run_until_quiet();
+    let mut read = 0;
+    let lagging = loop {
+        match events.try_next() {
+            Ok(Some(_)) => read += 1,
+            Ok(None) => panic!("60 events do not fit into 4, yet nobody said so"),
+            Err(lagging) => break lagging,
+        }
+    };
+    assert_eq!(lagging, Lagging);
+    assert!(read <= 4);
+    let (known, running) = handle.resync(&events, &[application]);
+    assert_eq!(running[0].1.len(), 60);
+    handle.submit_ask(application, AskSpec::new(one(), 1)).unwrap();
+    engine.run_until_quiet();
+    let event = events.try_next().unwrap().expect("the one after the resynchronisation");
+    assert!(event.seq > known && matches!(event.kind, EventKind::Allocated { .. }));
+    assert_eq!(events.try_next(), Ok(None));
+}
+
+#[test]
+fn slow_reader_resynchronises_serial() {
+    slow_reader_resynchronises(Mode::Serial);
+}
+
+#[test]
+fn slow_reader_resynchronises_parallel() {
+    slow_reader_resynchronises(PARALLEL);
+}
+
+/// Limits changed while running hold from the next commit on, in both directions.
+fn queue_limits_change_live(mode: Mode) {
+    let engine = start(mode);
+    let handle = engine.handle();
+    let events = handle.event_stream(1 << 10);
+    handle.add_node(NodeSpec::new("n1", Resources::new(&[100]))).unwrap();
+    let queue = handle.queue("root.default").unwrap();
+    let maximum =
+        |amount| QueueUpdate { maximum: Some(Maximum::absolute(&[amount])), ..QueueUpdate::default() };
+    let lowered = handle.update_queue(queue, maximum(30)).unwrap();
+    let refused = handle.update_queue(queue, maximum(-1)).unwrap();
+    engine.run_until_quiet();
+    assert!(lowered.try_take().unwrap().is_ok());
+    assert!(refused.try_take().unwrap().is_err());
+    let application = handle.submit_application(application(), &events).unwrap();
+    handle.submit_ask(application, AskSpec::new(one(), 200)).unwrap();
+    engine.run_until_quiet();
+    let before = engine.read(|view| view.container_count());
+    let raised = handle.update_queue(queue, maximum(70)).unwrap();
+    engine.run_until_quiet();
+    let after = engine.read(|view| view.container_count());
+    assert!(raised.try_take().unwrap().is_ok());
+    assert_eq!((before, after), (30, 70));
+}
+
+#[test]
+fn queue_limits_change_live_serial() {
+    queue_limits_change_live(Mode::Serial);
+}
+
+#[test]
+fn queue_limits_change_live_parallel() {
+    queue_limits_change_live(PARALLEL);
+}
