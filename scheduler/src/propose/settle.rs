@@ -46,7 +46,7 @@ impl Picker<'_> {
             if proposals.requests.len() >= requests_max {
                 return;
             }
-            if ready.contains(&claim) {
+            if ready.contains(&claim) || self.is_in_use(claim) {
                 continue;
             }
             if self.swap_claim(claim, shape, proposals) == Pick::NoRoom {
@@ -54,6 +54,14 @@ impl Picker<'_> {
                 return;
             }
         }
+    }
+
+    /// Whether somebody else is likely to be settling the claim: an ask's claims are used in order, so its first
+    /// ones belong to its units in flight.
+    fn is_in_use(&self, claim: ReservationId) -> bool {
+        let ask = self.state.facts.reservations.at(claim).ask;
+        let in_flight = self.state.in_flight.of_ask(ask).load() as usize;
+        self.state.facts.asks.at(ask).reservations.iter().take(in_flight).any(|first| *first == claim)
     }
 
     /// A container elsewhere for one claim, which ends in the same request. A unit for which a node was claimed
