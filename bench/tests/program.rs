@@ -207,3 +207,18 @@ fn completions_and_help_are_there() {
     let help = String::from_utf8(case.run("replay --help").stdout).unwrap();
     contains_all(&help, &["--compress", "--proposers", "Example:"]);
 }
+
+#[test]
+fn a_sweep_runs_each_load_as_a_replay_would() {
+    let case = Case::new();
+    let output = case.run(&format!("sweep {OPENB} --compress 1,60 --report sweep.html --json -"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let runs = json(&output.stdout);
+    for (place, compress) in [(0, 1.0), (1, 60.0)] {
+        let alone = json(&case.run(&format!("replay {OPENB} --compress {compress} --json -")).stdout);
+        assert_eq!(runs[place]["compress"], compress);
+        assert_eq!(runs[place]["state_digest"], alone["state_digest"]);
+    }
+    assert!(fs::read_to_string(case.folder.path().join("sweep.html")).unwrap().contains("<svg"));
+    assert_eq!(case.run(&format!("sweep {OPENB} --compress 1,0")).status.code(), Some(2));
+}

@@ -6,6 +6,8 @@ mod progress;
 mod queues;
 mod replay;
 mod run;
+mod sweep;
+mod trace;
 mod verify;
 
 use std::io;
@@ -35,6 +37,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Replays a trace.
     Replay(Box<replay::ReplayArgs>),
+    /// Replays a trace at several loads, one run beside the other, and compares them.
+    Sweep(Box<sweep::SweepArgs>),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
     Verify(verify::VerifyArgs),
     /// Prints shell completions.
@@ -67,6 +71,7 @@ impl Cli {
         match self.command.unwrap_or_else(|| Command::Demo(demo::DemoArgs::default())) {
             Command::Demo(args) => demo::run(&args),
             Command::Replay(args) => replay::run(&args),
+            Command::Sweep(args) => sweep::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Completions { shell } => {
                 clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut io::stdout());

@@ -65,7 +65,8 @@ fn hand_out(parameters: &RunParameters, record: &RunRecord, output: &OutputArgs)
     Ok(())
 }
 
-fn judge(record: &RunRecord) -> Result<(), Failure> {
+/// Whether every ask is accounted for and the audit is clean.
+pub(super) fn judge(record: &RunRecord) -> Result<(), Failure> {
     if record.unaccounted() != 0 {
         return Err(Failure::run(format!("{} asks are not accounted for", record.unaccounted())));
     }
@@ -75,7 +76,7 @@ fn judge(record: &RunRecord) -> Result<(), Failure> {
     }
 }
 
-fn to_failure(error: SimError) -> Failure {
+pub(super) fn to_failure(error: SimError) -> Failure {
     match error {
         SimError::Cluster(error) => Failure::input(error),
         SimError::Submit { .. } => Failure::input(error),

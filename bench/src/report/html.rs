@@ -94,7 +94,7 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
     )
 }
 
-const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;color:#222;background:#f5f6f8;margin:0 auto;\
+pub(super) const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;color:#222;background:#f5f6f8;margin:0 auto;\
 max-width:1640px;padding:24px}h1{font-size:24px;margin:0}h2{font-size:16px;margin:0 0 2px}\
 .sub,section p{color:#666;margin:2px 0 12px}.cards{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0}\
 .card,section{background:#fff;border:1px solid #e2e4e8;border-radius:8px;padding:14px 18px}\
@@ -105,7 +105,7 @@ main{columns:720px 2;column-gap:16px}section{overflow-x:auto;break-inside:avoid;
 svg{max-width:100%;height:auto;display:block}table{border-collapse:collapse;width:100%}\
 td{border-bottom:1px solid #eee;padding:4px 8px 4px 0}td+td{text-align:right;font-variant-numeric:tabular-nums}";
 
-fn section(title: &str, note: &str, svg: &str) -> String {
+pub(super) fn section(title: &str, note: &str, svg: &str) -> String {
     format!("<section><h2>{}</h2><p>{}</p>{svg}</section>", escape(title), escape(note))
 }
 

@@ -5,10 +5,12 @@ mod heat_map;
 mod html;
 mod json;
 mod palette;
+mod sweep;
 mod table;
 
 pub use html::to_html;
 pub use json::{JsonReport, RunParameters};
+pub use sweep::{SweepPoint, to_sweep_html, to_sweep_table};
 pub use table::to_table;
 
 /// A number of milliseconds as people say it.

@@ -1,0 +1,83 @@
+//! The engine as its embedder sees it, in serial mode, where the same work is done each time.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use apportion::config::{EngineConfig, QueueConfig};
+use apportion::{
+    ApplicationSpec, AskSpec, Engine, EventKind, EventStream, ManualClock, Mode, Need, NodeSpec,
+    ResourceTypes, Resources, Room, fits,
+};
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+const CONTAINERS: u32 = 10_000;
+
+/// An engine with this many nodes of 32 vcores and 128 GiB and an application without asks.
+fn engine_with(nodes: usize) -> (Engine, EventStream, apportion::ApplicationId) {
+    let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    let engine =
+        Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).expect("a valid one");
+    let handle = engine.handle();
+    for number in 0..nodes {
+        let capacity = Resources::new(&[131_072, 32_000]);
+        handle.add_node(NodeSpec::new(format!("node-{number}"), capacity)).expect("a new name");
+    }
+    let events = handle.event_stream(2 * CONTAINERS as usize);
+    let spec = ApplicationSpec::new("bench", "root.default", "user");
+    let application = handle.submit_application(spec, &events).expect("a known queue");
+    engine.run_until_quiet();
+    (engine, events, application)
+}
+
+fn place(engine: &Engine, application: apportion::ApplicationId) {
+    let ask = AskSpec::new(Resources::new(&[1_024, 100]), CONTAINERS);
+    engine.handle().submit_ask(application, ask).expect("a possible ask");
+    engine.run_until_quiet();
+}
+
+/// From ask to committed container; should hardly depend on the number of nodes.
+fn placement(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("place 10,000 containers");
+    group.throughput(Throughput::Elements(u64::from(CONTAINERS))).sample_size(20);
+    for nodes in [1_000, 10_000, 100_000] {
+        group.bench_with_input(BenchmarkId::new("nodes", nodes), &nodes, |bencher, nodes| {
+            bencher.iter_batched_ref(
+                || engine_with(*nodes),
+                |(engine, _, application)| place(engine, *application),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// Containers complete and others take their place.
+fn churn(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("complete and place 10,000 containers");
+    group.throughput(Throughput::Elements(u64::from(CONTAINERS))).sample_size(20);
+    group.bench_function("nodes/10000", |bencher| {
+        let (engine, events, application) = engine_with(10_000);
+        place(&engine, application);
+        bencher.iter(|| {
+            let mut happened = Vec::new();
+            events.drain_into(&mut happened).expect("all events found room");
+            for event in happened {
+                if let EventKind::Allocated { container, .. } = event.kind {
+                    engine.handle().complete_container(container).expect("the engine runs");
+                }
+            }
+            place(&engine, application);
+        });
+    });
+    group.finish();
+}
+
+/// The one decision that everything rests on.
+fn fit(criterion: &mut Criterion) {
+    let need = Need { resources: Resources::new(&[1_024, 100]), devices: None };
+    let room = Room::empty_node(Resources::new(&[131_072, 32_000]), 0);
+    criterion.bench_function("fits", |bencher| bencher.iter(|| fits(black_box(&need), black_box(&room))));
+}
+
+criterion_group!(benches, placement, churn, fit);
+criterion_main!(benches);

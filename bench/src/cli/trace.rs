@@ -1,0 +1,92 @@
+//! The arguments that name a trace, its cluster and its queues, and what is read with them.
+
+use std::path::PathBuf;
+
+use apportion::NodeOrderKind;
+use apportion::config::EngineConfig;
+use clap::{Args, ValueEnum};
+
+use super::Failure;
+use super::queues::{config_with_equal_shares, read_queues};
+use crate::trace::{Format, ReadOptions, Source, read_nodes, read_workload};
+use crate::workload::Workload;
+
+/// A trace, a cluster and queues.
+#[derive(Clone, Debug, Args)]
+pub(super) struct TraceArgs {
+    /// The trace's format: openb, sls, rumen, synth or swim.
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) format: Format,
+    /// The trace; read directly if its name ends in .gz.
+    #[arg(long, value_name = "FILE")]
+    workload: PathBuf,
+    /// The cluster: OpenB's node table, or a node file of YARN's simulator.
+    #[arg(long, value_name = "FILE")]
+    nodes: Option<PathBuf>,
+    /// The queues: a native TOML file, or YARN's capacity-scheduler.xml.
+    #[arg(long, value_name = "FILE")]
+    queues: Option<PathBuf>,
+    /// Decides what the trace leaves open: task counts and times (synth), sizes and times (swim).
+    #[arg(long, default_value_t = 0)]
+    pub(super) seed: u64,
+    /// Which of the nodes that fit comes first; overrides the file given with --queues.
+    #[arg(long, value_enum)]
+    node_order: Option<NodeOrderArg>,
+    /// The step of virtual time: what happens between two ticks happens at the later one.
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub(super) tick: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum NodeOrderArg {
+    Spread,
+    Pack,
+    First,
+}
+
+impl TraceArgs {
+    /// The workload with its nodes, and the engine's configuration with its queues.
+    pub(super) fn read(&self) -> Result<(Workload, EngineConfig), Failure> {
+        let workload = self.read_workload()?;
+        let mut config = match &self.queues {
+            Some(path) => read_queues(path, &workload.resources)?,
+            None => config_with_equal_shares(&workload),
+        };
+        apply_node_order(&mut config, self.node_order);
+        Ok((workload, config))
+    }
+
+    fn read_workload(&self) -> Result<Workload, Failure> {
+        let options = ReadOptions { seed: self.seed, ..ReadOptions::default() };
+        let source = Source::open(&self.workload).map_err(Failure::input)?;
+        let mut workload = read_workload(self.format, source, &options).map_err(Failure::input)?;
+        if let Some(path) = &self.nodes {
+            let source = Source::open(path).map_err(Failure::input)?;
+            workload.nodes = read_nodes(self.format, source).map_err(Failure::input)?;
+        }
+        if workload.nodes.is_empty() {
+            let file = self.workload.display();
+            return Err(Failure::input(format!(
+                "{file}: names no nodes; give the cluster with --nodes FILE"
+            )));
+        }
+        Ok(workload)
+    }
+}
+
+fn apply_node_order(config: &mut EngineConfig, order: Option<NodeOrderArg>) {
+    config.node_order = match order {
+        None => return,
+        Some(NodeOrderArg::Spread) => NodeOrderKind::Spread,
+        Some(NodeOrderArg::Pack) => NodeOrderKind::Pack,
+        Some(NodeOrderArg::First) => NodeOrderKind::First,
+    };
+}
+
+/// A factor by which submission times are divided.
+pub(super) fn compression(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        _ => Err("a number above 0 is needed, 275 for instance".into()),
+    }
+}
