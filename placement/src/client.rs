@@ -53,8 +53,14 @@ pub enum Callback {
     Completed {
         /// Which.
         container: ContainerRef,
-        /// Why.
-        cause: EndCause,
+        /// Why; `None` if it ended while callbacks were lost.
+        cause: Option<EndCause>,
+    },
+    /// A request is over without a container: it was cancelled or refused, or its container came and went while
+    /// callbacks were lost.
+    Withdrawn {
+        /// Which.
+        request: RequestId,
     },
 }
 

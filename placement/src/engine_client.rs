@@ -1,10 +1,10 @@
 //! The Apportion engine as a cluster manager.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, EventKind, EventStream,
-    Handle, NodeState, SubmitError,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, EndCause, EventKind,
+    EventStream, Handle, NodeState, SubmitError,
 };
 
 use crate::client::{
@@ -66,28 +66,30 @@ impl EngineClient {
         Some(Callback::Allocated { request, container: reference, host })
     }
 
+    fn withdrawn(&mut self, ask: AskId) -> Option<Callback> {
+        let request = self.by_ask.remove(&ask)?;
+        self.requests.remove(&request);
+        Some(Callback::Withdrawn { request })
+    }
+
     /// Events were left out: what runs now says what was missed.
     fn resynchronise(&mut self) -> Vec<Callback> {
         let (_, running) = self.handle.resync(&self.events, &[self.application]);
         let running: Vec<_> = running.into_iter().flat_map(|(_, containers)| containers).collect();
+        let runs: BTreeSet<ContainerId> = running.iter().map(|container| container.container).collect();
+        let gone = self.by_container.keys().filter(|known| !runs.contains(known));
+        let gone: Vec<ContainerId> = gone.copied().collect();
         let mut callbacks = Vec::new();
-        let gone: Vec<ContainerId> = self
-            .by_container
-            .keys()
-            .filter(|known| !running.iter().any(|container| container.container == **known))
-            .copied()
-            .collect();
-        for container in gone {
-            callbacks.extend(self.ended(container, apportion::EndCause::Completed));
+        callbacks.extend(gone.into_iter().filter_map(|container| self.ended(container, None)));
+        for container in running {
+            if !self.by_container.contains_key(&container.container) {
+                let host = self.host_of(container.node);
+                callbacks.extend(self.allocated(container.ask, container.container, host));
+            }
         }
-        let placed: Vec<AskId> = self
-            .handle
-            .read(|view| self.by_ask.keys().filter(|ask| view.ask(**ask).is_none()).copied().collect());
-        let new = running.iter().filter(|container| !self.by_container.contains_key(&container.container));
-        let new: Vec<_> = new.map(|container| (container.container, self.host_of(container.node))).collect();
-        for (ask, (container, host)) in placed.into_iter().zip(new) {
-            callbacks.extend(self.allocated(ask, container, host));
-        }
+        let asks = self.by_ask.keys().copied();
+        let over: Vec<AskId> = self.handle.read(|view| asks.filter(|ask| view.is_ask_over(*ask)).collect());
+        callbacks.extend(over.into_iter().filter_map(|ask| self.withdrawn(ask)));
         callbacks
     }
 
@@ -95,7 +97,7 @@ impl EngineClient {
         self.handle.read(|view| view.node(node).map_or_else(String::new, |node| node.name().to_owned()))
     }
 
-    fn ended(&mut self, container: ContainerId, cause: apportion::EndCause) -> Option<Callback> {
+    fn ended(&mut self, container: ContainerId, cause: Option<EndCause>) -> Option<Callback> {
         let reference = self.by_container.remove(&container)?;
         self.containers.remove(&reference);
         Some(Callback::Completed { container: reference, cause })
@@ -152,12 +154,9 @@ impl ClusterClient for EngineClient {
                     let host = self.host_of(node);
                     self.allocated(ask, container, host)
                 }
-                EventKind::ContainerEnded { container, cause } => self.ended(container, cause),
-                EventKind::AskCancelled { ask, .. } => {
-                    if let Some(request) = self.by_ask.remove(&ask) {
-                        self.requests.remove(&request);
-                    }
-                    None
+                EventKind::ContainerEnded { container, cause } => self.ended(container, Some(cause)),
+                EventKind::AskCancelled { ask, .. } | EventKind::AskRefused { ask, .. } => {
+                    self.withdrawn(ask)
                 }
                 _ => None,
             };

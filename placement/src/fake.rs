@@ -34,8 +34,9 @@ impl FakeCluster {
 
     /// Adds a node, or gives a known one this capacity.
     pub fn add_node(&mut self, host: &str, capacity: Resources) {
-        let node = FakeNode { capacity, free: capacity, is_usable: true };
-        self.nodes.insert(host.to_owned(), node);
+        let running = self.running.values().filter(|(on, _)| on == host);
+        let free = running.fold(capacity, |free, (_, size)| free - *size);
+        self.nodes.insert(host.to_owned(), FakeNode { capacity, free, is_usable: true });
         self.place();
     }
 
@@ -83,7 +84,7 @@ impl FakeCluster {
         if let Some(node) = self.nodes.get_mut(&host) {
             node.free += size;
         }
-        self.callbacks.push(Callback::Completed { container, cause });
+        self.callbacks.push(Callback::Completed { container, cause: Some(cause) });
     }
 
     fn place(&mut self) {
@@ -123,6 +124,7 @@ impl ClusterClient for FakeCluster {
         let key = self.waiting.keys().find(|(_, id)| *id == request).copied();
         let key = key.ok_or(ClientError::UnknownRequest(request))?;
         self.waiting.remove(&key);
+        self.callbacks.push(Callback::Withdrawn { request });
         Ok(())
     }
 

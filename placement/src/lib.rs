@@ -1,8 +1,7 @@
 //! Long-running services on top of a cluster manager.
 //!
-//! The crate decides where instances of a service should run. Whatever it needs of the cluster goes through
-//! one trait, [`ClusterClient`], with an implementation for the Apportion engine and a fake for tests; a
-//! third one makes it run on any other manager.
+//! Whatever a service needs of the cluster goes through one trait, [`ClusterClient`], with an implementation for
+//! the Apportion engine and a fake for tests; a third one makes services run on any other manager.
 
 #![forbid(unsafe_code)]
 

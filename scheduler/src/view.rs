@@ -165,6 +165,12 @@ impl<'a> View<'a> {
         Some(AskView { id, ask: self.state.facts.asks.get(id)?, state: self.state })
     }
 
+    /// Whether an ask has nothing outstanding any more. One that the engine has not seen yet is not over.
+    #[must_use]
+    pub fn is_ask_over(&self, id: AskId) -> bool {
+        self.state.facts.asks.was_removed(id)
+    }
+
     /// All asks with something outstanding, by identifier.
     pub fn asks(&self) -> impl Iterator<Item = AskView<'a>> + use<'a> {
         let state = self.state;

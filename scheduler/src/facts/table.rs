@@ -51,6 +51,14 @@ impl<I: SlotId, T> Table<I, T> {
             && self.slots.get(id.index()).is_none_or(|slot| slot.value.is_none())
     }
 
+    /// Whether what `id` names was here and is gone.
+    pub(crate) fn was_removed(&self, id: I) -> bool {
+        self.slots.get(id.index()).is_some_and(|slot| {
+            let age = slot.generation.wrapping_sub(id.generation());
+            (age == 0 && slot.value.is_none()) || (age != 0 && age < u32::MAX / 2)
+        })
+    }
+
     pub(crate) fn get(&self, id: I) -> Option<&T> {
         let slot = self.slots.get(id.index())?;
         if slot.generation == id.generation() { slot.value.as_ref() } else { None }
@@ -138,14 +146,17 @@ mod tests {
         let mut pool = IdPool::<NodeId>::new();
         let mut table = Table::new();
         let first = pool.take();
+        assert!(!table.was_removed(first), "it has not come yet");
         assert!(table.insert(first, 'a'));
         assert!(!table.insert(first, 'b'), "the slot is taken");
         assert_eq!(table.remove(first), Some('a'));
         pool.give_back(first);
         let second = pool.take();
+        assert!(table.was_removed(first) && !table.was_removed(second));
         assert_eq!(second.index(), first.index());
         assert!(table.insert(second, 'c'));
         assert_eq!((table.get(first), table.get(second)), (None, Some(&'c')));
+        assert!(table.was_removed(first) && !table.was_removed(second));
         assert_eq!(table.remove(first), None);
         assert_eq!(table.len(), 1);
     }
