@@ -195,7 +195,7 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
         };
         let shape = facts.shapes.at(ask.shape);
         let entry = pending.entry((application.leaf, shape.partition)).or_default();
-        (0..ask.outstanding()).for_each(|_| *entry += shape.need.resources);
+        *entry += shape.need.resources.times(i64::from(ask.outstanding()));
         *counts.entry(ask.application).or_default() += 1;
     }
     for (index, queue) in facts.queues.iter().enumerate() {

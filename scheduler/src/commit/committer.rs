@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::accept::accept;
+use super::admit::admit;
 use super::apply::{Applier, Effects};
 use super::outcome::{CommitOutcome, CommitSeq};
 use super::request::ResourceAllocationCommitRequest;
@@ -44,7 +45,7 @@ impl ResourceAllocationCommitter for Committer<'_> {
 impl Committer<'_> {
     /// Applies a change that somebody sent, if it still makes sense.
     pub(crate) fn change(&mut self, change: &Change) -> Result<CommitSeq, Refusal> {
-        self.applier().admit(change)?;
+        admit(self.state, change)?;
         Ok(self.apply(change))
     }
 

@@ -1,6 +1,7 @@
 //! Committing: one thread decides, one request after another, under the write guard.
 
 mod accept;
+mod admit;
 mod apply;
 mod committer;
 mod observe;

@@ -34,9 +34,6 @@ macro_rules! reject_reasons {
         }
 
         impl RejectReason {
-            /// All reasons, in the order in which statistics list them.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-
             /// The name in statistics and reports.
             #[must_use]
             pub const fn label(self) -> &'static str {

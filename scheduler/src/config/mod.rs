@@ -137,14 +137,15 @@ impl HeartbeatPolicy {
 }
 
 /// Sizes inside the engine. The defaults are right for clusters of 10 to 1,000,000 nodes; models and tests
-/// take smaller ones.
+/// take smaller ones. Serial mode has one set per partition, no quantum and an inbox without bound, whatever
+/// `single_set_nodes`, `set_nodes`, `leaf_quantum` and `inbox` say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineLimits {
     /// A pass ends after this many commit requests (B).
     pub batch_requests: usize,
     /// A pass ends after visiting this many nodes (V).
     pub pass_visits: usize,
-    /// A group commit ends after this many requests and events (G).
+    /// A group commit ends after this many requests and other messages (G).
     pub group_requests: usize,
     /// How many messages may wait for the committer before callers and proposers are held back.
     pub inbox: usize,

@@ -9,7 +9,7 @@ use crate::resource::{AMOUNT_MAX, ResourceTypes, Resources};
 
 /// How deep a queue tree may be; far above any real one, and a bound on every walk.
 const DEPTH_MAX: usize = 32;
-/// Placement sets are kept as bits of one word, and so are partitions in an ask's summary.
+/// Every queue and user has figures for each partition, so there are few.
 const PARTITIONS_MAX: usize = 64;
 
 pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {

@@ -3,6 +3,9 @@
 mod group;
 mod handle;
 mod parallel;
+mod proposer;
+mod publish;
+mod reshard;
 mod serial;
 mod shared;
 mod stream;

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use super::group::GroupCommitter;
-use super::serial::propose;
+use super::proposer::run_proposer;
 use super::shared::{Message, Shared};
 use crate::ids::SETS_MAX;
-use crate::propose::Scratch;
 use crate::sync::Nothing;
 
 /// The threads of a parallel engine.
@@ -70,20 +69,4 @@ fn run_committer(mut committer: GroupCommitter) {
         }
     }
     committer.end();
-}
-
-fn run_proposer(shared: &Arc<Shared>, start: u32) {
-    let mut scratch = Scratch::default();
-    let mut next_start = start;
-    while let Some(seen) = shared.work.observe() {
-        match shared.leases.take_wanted(next_start) {
-            Some(set) => {
-                next_start = set.id().number() + 1;
-                let batch = propose(shared, set, &mut scratch);
-                // Without a committer the batch comes back, and dropping it gives everything back.
-                drop(shared.outbox.send(Message::Batch(batch)));
-            }
-            None => shared.work.wait(seen),
-        }
-    }
 }

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use super::group::GroupCommitter;
+use super::proposer::propose;
 use super::shared::{Message, Shared};
-use crate::place::PlacementSet;
-use crate::propose::{BatchHome, ProposalBatch, Scratch, run_pass};
+use crate::propose::Scratch;
 
 /// Both sides of a serial engine.
 pub(crate) struct SerialDriver {
@@ -46,22 +46,4 @@ impl SerialDriver {
         let set = self.shared.leases.take_wanted(0)?;
         Some(Message::Batch(propose(&self.shared, set, &mut self.scratch)))
     }
-}
-
-/// One pass under the read guard. The batch owns the lease from here on.
-pub(crate) fn propose(
-    shared: &Arc<Shared>,
-    set: Box<PlacementSet>,
-    scratch: &mut Scratch,
-) -> Box<ProposalBatch> {
-    // Declared before the guard, so that unwinding drops the guard first.
-    let home: Arc<dyn BatchHome> = Arc::clone(shared) as Arc<dyn BatchHome>;
-    let mut batch = Box::new(ProposalBatch::new(set, home));
-    let state = shared.state.read();
-    let ProposalBatch { proposals, set, .. } = &mut *batch;
-    if let Some(set) = set {
-        run_pass(&state, set, scratch, &shared.pass_limits, proposals);
-    }
-    drop(state);
-    batch
 }

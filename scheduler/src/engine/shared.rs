@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::group::UpdateResult;
 use super::stream::StreamCore;
 use crate::change::Change;
-use crate::commit::{CommitOutcome, ResourceAllocationCommitRequest};
-use crate::config::{EngineConfig, QueueUpdate};
+use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
+use crate::config::{ConfigError, EngineConfig, QueueUpdate};
 use crate::facts::{IdPool, Queue};
 use crate::ids::{ApplicationId, AskId, NodeId, QueueId, RackId};
 use crate::place::Leases;
@@ -14,6 +13,9 @@ use crate::propose::{BatchHome, PassLimits, ProposalBatch};
 use crate::state::State;
 use crate::stats::EngineStats;
 use crate::sync::{AtomicU64, Condvar, Mutex, NameMap, Ordering, Outbox, Promise, RwLock, Signal};
+
+/// Whether a queue's new limits were valid, and with which change they hold.
+pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
 
 /// What the committer is sent.
 pub(crate) enum Message {

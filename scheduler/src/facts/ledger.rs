@@ -4,6 +4,7 @@
 //! before (`commit/accept.rs`). None of them can fail.
 
 use super::Facts;
+use super::application::Application;
 use super::ask::{Ask, Container, Reservation};
 use super::node::Node;
 use crate::ids::{
@@ -96,6 +97,19 @@ impl Facts {
         (reservation, charged)
     }
 
+    /// An application enters its leaf.
+    pub(crate) fn transition_submit_application(&mut self, id: ApplicationId, application: Application) {
+        self.queues[application.leaf.index()].applications += 1;
+        self.applications.insert(id, application);
+    }
+
+    /// An application without asks and containers leaves.
+    pub(crate) fn transition_end_application(&mut self, id: ApplicationId) {
+        let application = self.applications.remove(id).expect("the caller checked that it is alive");
+        debug_assert!(application.asks == 0 && application.used.is_zero(), "{id} still holds something");
+        self.queues[application.leaf.index()].applications -= 1;
+    }
+
     /// An ask enters with all of its units outstanding. The ask already uses its shape.
     pub(crate) fn transition_submit_ask(&mut self, id: AskId, ask: Ask) {
         let units = i64::from(ask.outstanding());
@@ -103,7 +117,7 @@ impl Facts {
         application.asks += 1;
         let leaf = application.leaf;
         let shape = self.shapes.at(ask.shape);
-        let pending = times(&shape.need.resources, units);
+        let pending = shape.need.resources.times(units);
         self.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
         self.asks.insert(id, ask);
     }
@@ -115,7 +129,7 @@ impl Facts {
         ask.cancelled += units;
         let leaf = self.applications.at(ask.application).leaf;
         let shape = self.shapes.at(ask.shape);
-        let pending = times(&shape.need.resources, i64::from(units));
+        let pending = shape.need.resources.times(i64::from(units));
         self.queues[leaf.index()].quota[shape.partition.index()].pending -= pending;
     }
 
@@ -166,7 +180,7 @@ impl Facts {
     ) -> Charged {
         let shape_content = self.shapes.at(shape);
         let (resources, partition) = (shape_content.need.resources, shape_content.partition);
-        let delta = times(&resources, sign);
+        let delta = resources.times(sign);
         let owner = self.applications.at_mut(application);
         owner.used += delta;
         let (leaf, user) = (owner.leaf, owner.user);
@@ -185,7 +199,7 @@ impl Facts {
 
     fn add_pending(&mut self, charged: &Charged, sign: i64) {
         let quota = &mut self.queues[charged.leaf.index()].quota[charged.partition.index()];
-        quota.pending += times(&charged.resources, sign);
+        quota.pending += charged.resources.times(sign);
     }
 
     fn take_room(&mut self, node_id: NodeId, charged: &Charged) -> DeviceMask {
@@ -209,8 +223,4 @@ impl Facts {
             self.containers.at_mut(moved).position = container.position;
         }
     }
-}
-
-fn times(resources: &Resources, factor: i64) -> Resources {
-    resources.combine(resources, |amount, _| amount * factor)
 }

@@ -1,7 +1,7 @@
 //! The log: every change in the order applied, to any sink, and back.
 //!
 //! A log is a header and frames. A frame holds the changes of one group commit and a checksum, so that a
-//! torn end is recognised and cut off, and anything else that is wrong is an error with its place.
+//! torn end, and anything else that is wrong, is an error with its place; what stands before it is intact.
 
 mod fuzz;
 mod reader;
@@ -12,7 +12,7 @@ mod sink;
 pub use fuzz::fuzz_log;
 pub use reader::{LogError, LogReader};
 pub use replay::Replay;
-pub(crate) use sink::{LogBuffer, header};
+pub(crate) use sink::LogBuffer;
 pub use sink::{LogDigest, LogSink, LoggedGroup, SharedLog};
 
 /// The first bytes of every log: a name and the version of the format.

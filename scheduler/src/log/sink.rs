@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{FRAME_HEADER_BYTES, HEADER};
+use super::FRAME_HEADER_BYTES;
 use crate::change::Change;
 use crate::commit::CommitSeq;
 use crate::sync::Mutex;
@@ -16,7 +16,7 @@ pub trait LogSink: Send {
     /// Takes the header, before the first group.
     ///
     /// # Errors
-    /// Whatever the medium reports; the engine then logs no more and says so in its statistics.
+    /// Whatever the medium reports; the engine then logs no more, see [`Engine::log_error`](crate::Engine::log_error).
     fn start(&mut self, header: &[u8]) -> io::Result<()>;
 
     /// Takes one group of changes.
@@ -157,9 +157,4 @@ impl fmt::Debug for LogDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LogDigest({:032x})", self.value())
     }
-}
-
-/// The bytes every log starts with.
-pub(crate) fn header() -> &'static [u8] {
-    &HEADER
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::resource::{Resources, SHARE_ONE, dominant_share};
 
-/// How many steps a score has. Nodes in one step are equal; the one registered first wins.
+/// How many steps a score has. Nodes in one step are equal; the one at the lowest
+/// place wins: the one registered first, but for newcomers, which take places that others left.
 pub const BUCKETS: usize = 128;
 
 /// A built-in node order.
@@ -20,7 +21,7 @@ pub enum NodeOrderKind {
     Spread,
     /// The fullest node that still fits first.
     Pack,
-    /// The node registered first.
+    /// The node at the lowest place, in the order of registration but for places that were taken over.
     First,
 }
 
@@ -39,7 +40,7 @@ pub struct ScoredNode<'a> {
 
 /// Decides in which order the nodes of a placement set are tried.
 pub trait NodeOrder: std::fmt::Debug {
-    /// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. Must depend on the view alone.
+    /// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. Must depend on `node` alone.
     fn score(&self, node: &ScoredNode<'_>) -> usize;
 }
 

@@ -162,7 +162,7 @@ impl PlacementSet {
         self.nodes[position].room.free
     }
 
-    /// Whether the node at this position is a candidate on which `shape` fits, by this nodes.
+    /// Whether the node at this position is a candidate on which `shape` fits, by this view.
     pub(crate) fn fits_at(&self, nodes: Nodes<'_>, position: usize, shape: &Shape) -> bool {
         self.nodes.get(position).is_some_and(|candidate| {
             candidate.node.is_some_and(|id| {
@@ -171,7 +171,7 @@ impl PlacementSet {
         })
     }
 
-    /// Takes what a proposed container needs out of the nodes.
+    /// Takes what a proposed container needs out of the view.
     pub(crate) fn debit(&mut self, position: usize, need: &Need) {
         let room = &mut self.nodes[position].room;
         room.free -= need.resources;

@@ -84,6 +84,12 @@ impl Resources {
         self.combine(other, |a, b| (a - b).max(0))
     }
 
+    /// Each type times a whole number.
+    #[must_use]
+    pub(crate) fn times(&self, factor: i64) -> Self {
+        Self(self.0.map(|amount| amount * factor))
+    }
+
     /// Each type times `numerator / denominator`, rounded down.
     #[must_use]
     pub(crate) fn scaled(&self, numerator: u64, denominator: u64) -> Self {

@@ -1,10 +1,9 @@
 //! What applications were told, change by change.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use apportion::{Change, CommitSeq, Event, EventKind};
 
-use super::Sent;
 use crate::support::oracle::{Effect, Hints, Oracle};
 
 /// The events of one step that have not been accounted for.
@@ -51,10 +50,9 @@ impl Told {
         assert_eq!(told, wanted, "events of change {seq:?} {change:?}: left told, right expected");
     }
 
-    /// Insists that every other event is about an ask that was sent and refused, and that nobody was told
-    /// twice.
-    pub(super) fn expect_nothing_else(&self, oracle: &Oracle, left: &VecDeque<Sent>) {
-        let _ = left;
+    /// Insists that every other event is about an ask that was refused, that it is not there, and that nobody
+    /// was told twice.
+    pub(super) fn expect_nothing_else(&self, oracle: &Oracle) {
         assert!(self.by_change.is_empty(), "events of changes not in the log: {:?}", self.by_change);
         for refusal in &self.refusals {
             let EventKind::AskRefused { ask, .. } = refusal.kind else { unreachable!("only refusals") };

@@ -77,7 +77,7 @@ impl Checker {
         for left in &sent {
             left.expect_refused(&self.oracle, self.certainty > Certainty::Legal && !has_scheduled);
         }
-        told.expect_nothing_else(&self.oracle, &sent);
+        told.expect_nothing_else(&self.oracle);
         self.check_quiet(engine);
         state::compare(engine, &self.oracle);
         let report = engine.audit();

@@ -27,8 +27,7 @@ impl Applier<'_> {
             containers: Vec::new(),
             asks: 0,
         };
-        facts.queues[leaf.index()].applications += 1;
-        facts.applications.insert(id, application);
+        facts.transition_submit_application(id, application);
         self.state.in_flight.add_users(self.state.facts.users.len());
     }
 
@@ -43,9 +42,7 @@ impl Applier<'_> {
             self.end_container(container, EndCause::ApplicationEnded);
         }
         self.state.backlog.remove_application(id);
-        let application = self.state.facts.applications.remove(id).expect("admitted");
-        debug_assert!(application.asks == 0 && application.used.is_zero());
-        self.state.facts.queues[application.leaf.index()].applications -= 1;
+        self.state.facts.transition_end_application(id);
         self.tell(id, EventKind::ApplicationEnded { end });
         self.effects.vacated_applications.push(id);
     }

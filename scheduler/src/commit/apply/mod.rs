@@ -9,12 +9,11 @@ mod placements;
 
 use std::sync::Arc;
 
-use crate::change::{AskSpec, Change};
+use crate::change::Change;
 use crate::commit::CommitSeq;
-use crate::event::{Event, EventKind, Refusal};
-use crate::facts::{Charged, Queue};
+use crate::event::{Event, EventKind};
+use crate::facts::Charged;
 use crate::ids::{ApplicationId, AskId, NodeId};
-use crate::resource::DEVICES_MAX;
 use crate::state::State;
 
 /// What has to be done outside the state because of the changes applied, after the guard is dropped.
@@ -36,13 +35,6 @@ impl Effects {
     }
 }
 
-/// With at most this many nodes of at most [`AMOUNT_MAX`](crate::AMOUNT_MAX) no sum overflows.
-const NODES_MAX: usize = 1 << 20;
-/// What one leaf may have pending of one type; sums over thousands of leaves stay countable.
-const PENDING_MAX: i64 = 1 << 50;
-/// Racks are numbered where they are first named, so a few numbers may arrive ahead of their turn.
-const RACKS_AHEAD_MAX: usize = 1 << 16;
-
 /// Applies changes to a state, one after another.
 pub(crate) struct Applier<'a> {
     pub(crate) state: &'a mut State,
@@ -50,59 +42,6 @@ pub(crate) struct Applier<'a> {
 }
 
 impl Applier<'_> {
-    /// Whether the change makes sense in the present state. Commit requests are judged by
-    /// [`accept`](super::accept) instead.
-    pub(crate) fn admit(&self, change: &Change) -> Result<(), Refusal> {
-        let facts = &self.state.facts;
-        let ok = |condition: bool, refusal: Refusal| if condition { Ok(()) } else { Err(refusal) };
-        match change {
-            Change::Configured { .. } | Change::Committed { .. } | Change::Heartbeats { .. } => Ok(()),
-            Change::TimeAdvanced { now_ms } => ok(*now_ms >= facts.now_ms, Refusal::TimeBackwards),
-            Change::NodeAdded { node, rack, spec } => {
-                let is_near = rack.index() < facts.racks.len() + RACKS_AHEAD_MAX;
-                ok(is_near && spec.partition.index() < facts.partitions.len(), Refusal::OutOfRange)?;
-                let is_counted = facts.config.resources.is_counted(&spec.capacity, spec.devices_milli());
-                ok(is_counted && usize::from(spec.devices) <= DEVICES_MAX, Refusal::OutOfRange)?;
-                ok(facts.nodes.len() < NODES_MAX, Refusal::OutOfRange)?;
-                ok(facts.nodes.is_vacant(*node), Refusal::IdentifierTaken)
-            }
-            Change::NodeUpdated { node, capacity, .. } => {
-                ok(facts.config.resources.check(capacity).is_ok(), Refusal::OutOfRange)?;
-                ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode)
-            }
-            Change::NodeStateSet { node, .. }
-            | Change::NodeSilenceSet { node, .. }
-            | Change::NodeRemoved { node } => ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode),
-            Change::ApplicationSubmitted { application, leaf, .. } => {
-                ok(facts.queues.get(leaf.index()).is_some_and(Queue::is_leaf), Refusal::NotALeaf)?;
-                ok(facts.applications.is_vacant(*application), Refusal::IdentifierTaken)
-            }
-            Change::ApplicationEnded { application, .. } => {
-                ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)
-            }
-            Change::AskSubmitted { application, ask, spec } => {
-                let is_valid = spec.count > 0
-                    && self.pending_stays_countable(*application, spec)
-                    && spec.partition.index() < facts.partitions.len()
-                    && spec.devices.is_none_or(|need| need.is_valid())
-                    && facts.config.resources.is_counted(&spec.size, spec.devices_milli());
-                ok(is_valid, Refusal::OutOfRange)?;
-                ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)?;
-                ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)
-            }
-            Change::AskCancelled { ask, .. } => ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk),
-            Change::ContainerEnded { container, .. } => {
-                ok(facts.containers.get(*container).is_some(), Refusal::UnknownContainer)
-            }
-            Change::QueueUpdated { queue, update } => {
-                ok(self.state.check_queue_update(*queue, update).is_ok(), Refusal::InvalidLimits)
-            }
-            Change::ReservationExpired { reservation } => {
-                ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
-            }
-        }
-    }
-
     /// Carries an admitted change out and counts it.
     pub(crate) fn apply(&mut self, change: &Change) -> CommitSeq {
         self.state.facts.changes += 1;
@@ -132,20 +71,6 @@ impl Applier<'_> {
             Change::Committed { request } => self.carry_out(request),
         }
         seq
-    }
-
-    /// Whether what the leaf has pending can still be added up with this ask.
-    fn pending_stays_countable(&self, application: ApplicationId, spec: &AskSpec) -> bool {
-        let facts = &self.state.facts;
-        let (Some(application), true) =
-            (facts.applications.get(application), spec.partition.index() < facts.partitions.len())
-        else {
-            return true;
-        };
-        let pending = facts.queue(application.leaf).quota(spec.partition).pending;
-        pending.amounts().iter().zip(spec.size.amounts()).all(|(pending, size)| {
-            i128::from(*size) * i128::from(spec.count) + i128::from(*pending) <= i128::from(PENDING_MAX)
-        })
     }
 
     fn seq(&self) -> CommitSeq {

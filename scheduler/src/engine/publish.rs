@@ -1,0 +1,138 @@
+//! What the committing thread does once the guard is dropped: log, events, answers, identifiers, leases.
+
+use std::sync::Arc;
+
+use super::shared::{Shared, UpdateResult};
+use super::stream::StreamCore;
+use crate::commit::{CommitOutcome, Effects};
+use crate::event::Event;
+use crate::ids::{ApplicationId, SlotId};
+use crate::log::{HEADER, LogBuffer, LogSink};
+use crate::propose::ProposalBatch;
+use crate::sync::Promise;
+
+/// Collects what a group of commits has to say while the guard is held, and says it afterwards.
+pub(super) struct Publisher {
+    shared: Arc<Shared>,
+    sink: Option<Box<dyn LogSink>>,
+    /// Where events go, by application slot.
+    streams: Vec<Option<Arc<StreamCore>>>,
+    pub(super) effects: Effects,
+    pub(super) log: LogBuffer,
+    log_error: Option<String>,
+    pub(super) outcomes: Vec<(Promise<CommitOutcome>, CommitOutcome)>,
+    pub(super) updates: Vec<(Promise<UpdateResult>, UpdateResult)>,
+    /// Decided batches, whose leases are to be brought home.
+    pub(super) decided: Vec<ProposalBatch>,
+}
+
+impl Publisher {
+    /// Begins the log, if anybody wants one.
+    pub(super) fn new(shared: Arc<Shared>, mut sink: Option<Box<dyn LogSink>>) -> Self {
+        let started = sink.as_mut().map(|sink| sink.start(&HEADER));
+        let log_error = started.and_then(|started| started.err()).map(|error| error.to_string());
+        Self {
+            shared,
+            log: if sink.is_some() { LogBuffer::default() } else { LogBuffer::off() },
+            sink,
+            streams: Vec::new(),
+            effects: Effects::default(),
+            log_error,
+            outcomes: Vec::new(),
+            updates: Vec::new(),
+            decided: Vec::new(),
+        }
+    }
+
+    /// Why logging stopped, if it did.
+    pub(super) fn log_error(&self) -> Option<&str> {
+        self.log_error.as_deref()
+    }
+
+    /// Lets an application's events go to `stream`.
+    pub(super) fn connect(&mut self, application: ApplicationId, stream: Arc<StreamCore>) {
+        if self.streams.len() <= application.index() {
+            self.streams.resize_with(application.index() + 1, || None);
+        }
+        self.streams[application.index()] = Some(stream);
+    }
+
+    /// Nothing more will come.
+    pub(super) fn close_streams(&mut self) {
+        for stream in self.streams.drain(..).flatten() {
+            stream.close();
+        }
+    }
+
+    /// Everything after the guard is dropped, in the order in which outsiders may rely on it: what is
+    /// published is logged before.
+    pub(super) fn publish(&mut self) {
+        self.flush_log();
+        self.publish_events();
+        for (answer, outcome) in self.outcomes.drain(..) {
+            answer.answer(outcome);
+        }
+        for (answer, result) in self.updates.drain(..) {
+            answer.answer(result);
+        }
+        self.vacate();
+        for mut batch in self.decided.drain(..) {
+            if let Some(set) = batch.set.take() {
+                self.shared.leases.give_back(set);
+            }
+        }
+    }
+
+    fn flush_log(&mut self) {
+        let Some(sink) = &mut self.sink else { return };
+        if self.log_error.is_none()
+            && let Err(error) = self.log.flush(sink.as_mut())
+        {
+            self.log_error = Some(error.to_string());
+            self.log = LogBuffer::off();
+        }
+    }
+
+    /// Hands runs of events for the same stream over together.
+    fn publish_events(&mut self) {
+        let events = std::mem::take(&mut self.effects.events);
+        let mut rest = events.as_slice();
+        while let Some(first) = rest.first() {
+            let stream = self.stream_of(first.application).cloned();
+            let same = |event: &Event| match (&stream, self.stream_of(event.application)) {
+                (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+                (None, None) => true,
+                _ => false,
+            };
+            let length = rest.iter().take_while(|event| same(event)).count();
+            let (run, behind) = rest.split_at(length);
+            if let Some(stream) = stream {
+                stream.publish(run);
+            }
+            rest = behind;
+        }
+        self.effects.events = events;
+    }
+
+    fn stream_of(&self, application: ApplicationId) -> Option<&Arc<StreamCore>> {
+        self.streams.get(application.index())?.as_ref()
+    }
+
+    /// Gives identifiers and names of what is gone free for successors.
+    fn vacate(&mut self) {
+        let Shared { ids, names, .. } = &*self.shared;
+        if !self.effects.vacated_asks.is_empty() {
+            let mut pool = ids.asks.lock();
+            self.effects.vacated_asks.iter().for_each(|id| pool.give_back(*id));
+        }
+        for id in &self.effects.vacated_applications {
+            self.streams[id.index()] = None;
+            ids.applications.lock().give_back(*id);
+        }
+        for (id, name) in &self.effects.vacated_nodes {
+            names.nodes.remove(name, *id);
+            ids.nodes.lock().give_back(*id);
+        }
+        self.effects.clear();
+    }
+}
