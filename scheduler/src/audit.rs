@@ -251,3 +251,6 @@ fn check_reservations(facts: &Facts, report: &mut AuditReport) {
         format!("{count} claims; nodes know {at_nodes}, asks {at_asks}")
     });
 }
+
+#[cfg(test)]
+mod tests;

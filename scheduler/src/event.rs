@@ -18,6 +18,14 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+impl Event {
+    /// Whether somebody who knows the state as of `known` has not heard of this. A refusal changes no state, so
+    /// it always is news.
+    pub(crate) fn is_news(&self, known: CommitSeq) -> bool {
+        self.seq > known || matches!(self.kind, EventKind::AskRefused { .. })
+    }
+}
+
 /// What can happen to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -118,7 +118,8 @@ impl State {
         }
     }
 
-    /// Lets a shape that fits nowhere be looked at in one set more, so that a node there can be claimed.
+    /// Lets a shape that fits nowhere be looked at in one set more, so that a node there can be claimed. While
+    /// all of its lanes are parked that can wait for [`seek_for_relieved`](Self::seek_for_relieved).
     pub(crate) fn seek_reservation(&mut self, shape: ShapeId) {
         let backlog = &mut self.backlog;
         if self.facts.config.reservations.delay_ms.is_none()
@@ -140,7 +141,14 @@ impl State {
         }
     }
 
-    /// A claim ended: shapes that fit nowhere may claim another node.
+    /// Lanes that became runnable, and whose shapes fit nowhere, may claim nodes.
+    pub(crate) fn seek_for_relieved(&mut self) {
+        for shape in self.backlog.take_relieved() {
+            self.seek_reservation(shape);
+        }
+    }
+
+    /// A claim ended, or a node came that may be claimed: shapes that fit nowhere may claim a node again.
     pub(crate) fn reconsider_reservations(&mut self, partition: PartitionId) {
         let starved: Vec<ShapeId> = self
             .facts

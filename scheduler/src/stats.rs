@@ -21,6 +21,8 @@ pub struct EngineStats {
     pub groups: u64,
     /// Changes that made no sense any more when their turn came.
     pub refused: u64,
+    /// How often a proposing thread panicked and was started again.
+    pub proposer_panics: u64,
 }
 
 impl EngineStats {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::commit::CommitSeq;
 use crate::facts::{Application, Ask, ContainerOnNode, Locality, Node, NodeState, Queue, Quota};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
 
@@ -277,6 +277,12 @@ impl<'a> NodeView<'a> {
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.node.reservation.is_some()
+    }
+
+    /// The reservation on it, if there is one.
+    #[must_use]
+    pub fn reservation(&self) -> Option<ReservationId> {
+        self.node.reservation
     }
 
     /// What it has in all.

@@ -6,10 +6,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod capacity_scheduler;
+mod embedder;
 mod engine;
 mod peers;
 mod races;
 mod regressions;
+mod reservations;
 
 use apportion::ResourceTypes;
 use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig, ReservationPolicy};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Backlog, LaneState};
+use super::{Backlog, LaneState, ParkReason};
 use crate::facts::Facts;
 use crate::ids::{AskId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::place::Roster;
@@ -27,6 +27,7 @@ impl Backlog {
         let rebuilt = Self::rebuild(facts, |partition| roster.sets(partition));
         self.check_lanes(&rebuilt, &mut findings);
         self.check_claims(&rebuilt, facts, &mut findings);
+        self.check_notes(facts, &mut findings);
         self.check_wanted(facts, roster, &mut findings);
         findings.0
     }
@@ -41,6 +42,23 @@ impl Backlog {
             findings.check(times == 1, "I10", || format!("{id} is in the backlog {times} times"));
         }
         findings.check(listed.is_empty(), "I10", || format!("asks that are gone are listed: {listed:?}"));
+    }
+
+    /// What is noted at limits, hosts and racks is there: notes that outlive what they are about would pile up.
+    fn check_notes(&self, facts: &Facts, findings: &mut Findings) {
+        for (reason, lane) in self.blocked() {
+            let is_parked = self.lane(lane).state == LaneState::Parked(reason);
+            findings.check(is_parked, "I12", || format!("{lane} is noted at {reason:?} in vain"));
+        }
+        let parked = self.lane_of.values().filter(|id| {
+            matches!(self.lane(**id).state, LaneState::Parked(reason) if reason != ParkReason::AllInFlight)
+        });
+        let (noted, parked) = (self.blocked().count(), parked.count());
+        findings.check(noted == parked, "I12", || format!("{noted} lanes noted at limits, {parked} parked"));
+        for ask in self.waiting.noted() {
+            let waits = self.waiting.is_waiting(ask) && facts.asks.get(ask).is_some();
+            findings.check(waits, "I12", || format!("{ask} is noted at a host or rack in vain"));
+        }
     }
 
     fn check_claims(&self, rebuilt: &Self, facts: &Facts, findings: &mut Findings) {

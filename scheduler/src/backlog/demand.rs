@@ -71,6 +71,11 @@ impl Backlog {
         self.demand[shape.index()].runnable > 0
     }
 
+    /// Shapes that fit nowhere and have a runnable lane since the last call.
+    pub(crate) fn take_relieved(&mut self) -> Vec<ShapeId> {
+        std::mem::take(&mut self.relieved)
+    }
+
     /// Starts a shape's record anew; its slot may have been another shape's.
     pub(crate) fn reset_shape(&mut self, shape: ShapeId, partition: PartitionId, sets: u32, version: u64) {
         if self.demand.len() <= shape.index() {
@@ -164,6 +169,9 @@ impl Backlog {
         self.change_demand(shape, |demand| {
             demand.runnable = if more { demand.runnable + 1 } else { demand.runnable - 1 };
         });
+        if more && self.is_closed_everywhere(shape) {
+            self.relieved.push(shape);
+        }
     }
 
     /// Changes how much a shape is wanted, and with it which sets are.

@@ -48,6 +48,8 @@ pub(crate) struct Backlog {
     closed: Vec<Vec<ShapeId>>,
     /// By partition: shapes with claims that will do with any node.
     claimed: Vec<Vec<ShapeId>>,
+    /// Shapes that fit nowhere and lately got a runnable lane.
+    relieved: Vec<ShapeId>,
     pub(crate) waiting: Waiting,
 }
 
@@ -92,6 +94,7 @@ impl Backlog {
             wanted: vec![0; partitions * SETS_MAX],
             closed: vec![Vec::new(); partitions * SETS_MAX],
             claimed: vec![Vec::new(); partitions],
+            relieved: Vec::new(),
             waiting: Waiting::new(partitions),
         }
     }

@@ -20,18 +20,32 @@ impl Backlog {
             return;
         }
         let (user, all_relieved_at) = (lane.user, self.all_relieved_at);
-        let blocked = match reason {
+        if self.blocked_at(reason, user).is_some_and(|at| at.relieved_at.max(all_relieved_at) > seen) {
+            return;
+        }
+        self.set_state(lane_id, LaneState::Parked(reason));
+        if let Some(blocked) = self.blocked_at(reason, user) {
+            blocked.lanes.push(lane_id);
+        }
+    }
+
+    /// Where lanes parked for this reason are noted.
+    fn blocked_at(&mut self, reason: ParkReason, user: LeafUserId) -> Option<&mut Blocked> {
+        match reason {
             ParkReason::AllInFlight => None,
             ParkReason::QueueLimit(queue) => Some(&mut self.queues[queue.index()].blocked),
             ParkReason::UserLimit => Some(self.blocked_at_user(user)),
-        };
-        if let Some(blocked) = blocked {
-            if blocked.relieved_at.max(all_relieved_at) > seen {
-                return;
-            }
-            blocked.lanes.push(lane_id);
         }
-        self.set_state(lane_id, LaneState::Parked(reason));
+    }
+
+    /// Lanes noted at limits.
+    pub(super) fn blocked(&self) -> impl Iterator<Item = (ParkReason, LaneId)> {
+        let at_queues = self.queues.iter().enumerate().flat_map(|(index, queue)| {
+            let reason = ParkReason::QueueLimit(QueueId(index as u32));
+            queue.blocked.lanes.iter().map(move |lane| (reason, *lane))
+        });
+        let at_users = self.users.iter().flat_map(|user| &user.lanes);
+        at_queues.chain(at_users.map(|lane| (ParkReason::UserLimit, *lane)))
     }
 
     /// A new ask came, or units that were in flight came back.
@@ -91,12 +105,18 @@ impl Backlog {
         }
     }
 
-    /// A lane may have emptied and been parked elsewhere since it was noted; then it stays as it is.
     fn unpark(&mut self, lanes: Vec<LaneId>, reason: ParkReason) {
         for lane in lanes {
-            if self.lanes[lane.index()].state == LaneState::Parked(reason) {
-                self.set_state(lane, LaneState::Runnable);
-            }
+            debug_assert_eq!(self.lanes[lane.index()].state, LaneState::Parked(reason));
+            self.set_state(lane, LaneState::Runnable);
+        }
+    }
+
+    /// A lane that was parked is so no more: the limit at which it was noted forgets it.
+    fn unlist(&mut self, lane: LaneId, reason: ParkReason) {
+        let user = self.lanes[lane.index()].user;
+        if let Some(blocked) = self.blocked_at(reason, user) {
+            blocked.lanes.retain(|listed| *listed != lane);
         }
     }
 
@@ -109,6 +129,9 @@ impl Backlog {
 
     /// The one place where a lane's state changes, and with it every count of runnable lanes.
     pub(super) fn set_state(&mut self, lane_id: LaneId, state: LaneState) {
+        if let LaneState::Parked(reason) = self.lanes[lane_id.index()].state {
+            self.unlist(lane_id, reason);
+        }
         let lane = &mut self.lanes[lane_id.index()];
         let (was, is) = (lane.state == LaneState::Runnable, state == LaneState::Runnable);
         lane.state = state;

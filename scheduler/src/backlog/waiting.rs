@@ -73,10 +73,46 @@ impl Waiting {
         }
     }
 
-    /// Forgets what was remembered about the ask; true if it was waiting. The notes at its hosts and racks
-    /// go when they are next read.
+    /// Forgets what was remembered about the ask; true if it was waiting.
     pub(super) fn forget(&mut self, id: AskId, ask: &Ask) -> bool {
-        !ask.wishes.is_empty() && self.located.remove(&id).is_some_and(|located| located.waits)
+        let waited = !ask.wishes.is_empty() && self.located.remove(&id).is_some_and(|located| located.waits);
+        if waited {
+            self.unlist(id, ask);
+        }
+        waited
+    }
+
+    /// Whether the ask waits for hosts or racks.
+    pub(super) fn is_waiting(&self, id: AskId) -> bool {
+        self.located.get(&id).is_some_and(|located| located.waits)
+    }
+
+    /// Every ask noted somewhere, some of them repeatedly.
+    pub(super) fn noted(&self) -> impl Iterator<Item = AskId> {
+        self.by_node.values().chain(self.by_rack.values()).chain(&self.delayed).flatten().copied()
+    }
+
+    /// Takes the ask's notes off its hosts and racks.
+    fn unlist(&mut self, id: AskId, ask: &Ask) {
+        for host in &ask.wishes.hosts {
+            if let Entry::Occupied(mut noted) = self.by_node.entry(*host) {
+                noted.get_mut().remove(&id);
+                if noted.get().is_empty() {
+                    noted.remove();
+                }
+            }
+        }
+        for rack in &ask.wishes.racks {
+            if let Entry::Occupied(mut noted) = self.by_rack.entry(*rack) {
+                noted.get_mut().remove(&id);
+                if noted.get().is_empty() {
+                    noted.remove();
+                }
+            }
+        }
+        for delayed in &mut self.delayed {
+            delayed.remove(&id);
+        }
     }
 
     fn note(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
@@ -97,46 +133,23 @@ impl Waiting {
         }
     }
 
-    /// Takes out the asks that a node's new room may help: those that fit on it. Others keep waiting, and
-    /// notes of asks that wait no more are dropped.
-    fn take_helped(
-        &mut self,
+    /// The asks that a node's new room may help: those that fit on it.
+    fn helped(
+        &self,
         node: NodeId,
         rack: RackId,
         partition: PartitionId,
         fits: impl Fn(AskId) -> bool,
-    ) -> Vec<AskId> {
-        let mut helped = Vec::new();
-        let located = &mut self.located;
-        let mut drain = |noted: &mut BTreeSet<AskId>| {
-            noted.retain(|&id| {
-                let Some(ask) = located.get_mut(&id).filter(|ask| ask.waits) else { return false };
-                let keeps_waiting = !fits(id);
-                if !keeps_waiting {
-                    ask.waits = false;
-                    helped.push(id);
-                }
-                keeps_waiting
-            });
-        };
-        drain(&mut self.delayed[partition.index()]);
-        if let Entry::Occupied(mut noted) = self.by_node.entry(node) {
-            drain(noted.get_mut());
-            if noted.get().is_empty() {
-                noted.remove();
-            }
-        }
-        if let Some(noted) = self.by_rack.get_mut(&rack) {
-            drain(noted);
-        }
-        helped
+    ) -> BTreeSet<AskId> {
+        let noted = [self.by_node.get(&node), self.by_rack.get(&rack), self.delayed.get(partition.index())];
+        noted.into_iter().flatten().flatten().copied().filter(|id| fits(*id)).collect()
     }
 }
 
 impl Backlog {
     /// Takes a located ask out of its lane until something it waits for happens.
     pub(crate) fn let_wait(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
-        if self.waiting.located.get(&id).is_some_and(|located| located.waits) {
+        if self.waiting.is_waiting(id) {
             return;
         }
         let remembered = self.waiting.located.remove(&id).unwrap_or_default();
@@ -152,6 +165,7 @@ impl Backlog {
         let Some(backlog) = self.applications.get_mut(ask.application.index()) else { return };
         let Some(place) = backlog.waiting.iter().position(|waiting| *waiting == id) else { return };
         backlog.waiting.swap_remove(place);
+        self.waiting.unlist(id, ask);
         if let Some(located) = self.waiting.located.get_mut(&id) {
             located.waits = false;
         }
@@ -172,7 +186,7 @@ impl Backlog {
         let node = facts.nodes.at(node_id);
         let fits =
             |id: AskId| facts.asks.get(id).is_some_and(|ask| node.can_take(facts.shapes.at(ask.shape)));
-        for id in self.waiting.take_helped(node_id, node.rack, node.partition, fits) {
+        for id in self.waiting.helped(node_id, node.rack, node.partition, fits) {
             self.wake(facts, id, version);
         }
     }

@@ -22,6 +22,7 @@ pub(super) fn accept(facts: &Facts, request: &ResourceAllocationCommitRequest) -
     for proposal in &request.allocate {
         sums.allocate(facts, proposal)?;
     }
+    sums.drop_surplus_claims(facts);
     for proposal in &request.reserve {
         sums.reserve(facts, proposal)?;
     }
@@ -110,6 +111,20 @@ impl Sums {
         }
         self.charge_ask(facts, ask, &shape.need.resources);
         Ok(())
+    }
+
+    /// An ask keeps no more claims than it has units outstanding: those beyond end with the request.
+    fn drop_surplus_claims(&mut self, facts: &Facts) {
+        let asks: SmallVec<[(AskId, u32, i64); 1]> =
+            self.asks.iter().copied().filter(|ask| ask.1 > 0).collect();
+        for (id, allocated, claims) in asks {
+            let ask = facts.asks.at(id);
+            let kept = ask.reservations.len() as i64 + claims;
+            let surplus = (kept - i64::from(ask.outstanding() - allocated)).max(0);
+            let freed = facts.shapes.at(ask.shape).need.resources.times(-surplus);
+            self.charge_ask(facts, ask, &freed);
+            self.units(id).2 -= surplus;
+        }
     }
 
     fn reserve(&mut self, facts: &Facts, proposal: &ReservationProposal) -> Result<(), RejectReason> {

@@ -12,7 +12,7 @@ const NODES_MAX: usize = 1 << 20;
 /// What one leaf may have pending of one type; sums over thousands of leaves stay countable.
 const PENDING_MAX: i64 = 1 << 50;
 /// Racks are numbered where they are first named, so a few numbers may arrive ahead of their turn.
-const RACKS_AHEAD_MAX: usize = 1 << 16;
+const RACKS_AHEAD_MAX: usize = 1 << 20;
 
 /// Whether the change makes sense in the present state. Commit requests are judged by
 /// [`accept`](super::accept::accept) instead.

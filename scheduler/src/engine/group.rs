@@ -96,6 +96,7 @@ impl GroupCommitter {
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();
         state.settle_limits();
+        state.seek_for_relieved();
         shared.publish_wanted(&state);
     }
 
@@ -213,9 +214,8 @@ impl GroupCommitter {
         });
     }
 
-    /// Tells everybody that nothing more will come.
+    /// Takes nothing more and tells everybody that nothing more will come.
     pub(crate) fn end(&mut self) {
-        self.publisher.close_streams();
-        self.shared.report_progress(|progress| progress.ended = true);
+        self.shared.end();
     }
 }

@@ -104,7 +104,9 @@ impl Handle {
     /// A stream for the events of applications that will be submitted with it, holding up to `capacity`.
     #[must_use]
     pub fn event_stream(&self, capacity: usize) -> EventStream {
-        EventStream::new(capacity)
+        let events = EventStream::new(capacity);
+        self.shared.add_stream(events.core());
+        events
     }
 
     /// The registered node with this name.

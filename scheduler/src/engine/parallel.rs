@@ -57,7 +57,9 @@ impl Threads {
     }
 }
 
-fn run_committer(mut committer: GroupCommitter) {
+fn run_committer(committer: GroupCommitter) {
+    let mut committing = Committing(committer);
+    let committer = &mut committing.0;
     loop {
         match committer.inbox().receive(committer.patience()) {
             Ok(message) => committer.commit_group(Some(message)),
@@ -68,5 +70,14 @@ fn run_committer(mut committer: GroupCommitter) {
             break;
         }
     }
-    committer.end();
+}
+
+/// Ends everything with the committing thread, also if that ends by a panic: the embedder's clock and log sink
+/// run on it. Nobody waits for answers that will not come.
+struct Committing(GroupCommitter);
+
+impl Drop for Committing {
+    fn drop(&mut self) {
+        self.0.end();
+    }
 }

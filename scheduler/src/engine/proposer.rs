@@ -1,13 +1,32 @@
 //! The proposing side: take a lease, take the guard, run a pass, drop the guard, send.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::shared::{Message, Shared};
 use crate::place::PlacementSet;
 use crate::propose::{BatchHome, ProposalBatch, Scratch, run_pass};
+use crate::sync::Ordering;
 
-/// What one proposing thread does until the engine is shut down. `start` spreads the threads over the sets.
+/// A thread that panics this often without having sent a batch between is not started again.
+const PANICS_MAX: u32 = 100;
+
+/// What one proposing thread does until the engine is shut down. `start` spreads the threads over the sets. A
+/// panic is counted and the work goes on: unwinding gave the batch back.
 pub(super) fn run_proposer(shared: &Arc<Shared>, start: u32) {
+    let mut panics = 0;
+    while panics < PANICS_MAX {
+        let mut has_sent = false;
+        let work = || propose_until_closed(shared, start, &mut has_sent);
+        if catch_unwind(AssertUnwindSafe(work)).is_ok() {
+            return;
+        }
+        panics = if has_sent { 1 } else { panics + 1 };
+        shared.proposer_panics.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn propose_until_closed(shared: &Arc<Shared>, start: u32, has_sent: &mut bool) {
     let mut scratch = Scratch::default();
     let mut next_start = start;
     while let Some(seen) = shared.work.observe() {
@@ -16,7 +35,10 @@ pub(super) fn run_proposer(shared: &Arc<Shared>, start: u32) {
                 next_start = set.id().number() + 1;
                 let batch = propose(shared, set, &mut scratch);
                 // Without a committer the batch comes back, and dropping it gives everything back.
-                drop(shared.outbox.send(Message::Batch(batch)));
+                if shared.outbox.send(Message::Batch(batch)).is_err() {
+                    return;
+                }
+                *has_sent = true;
             }
             None => shared.work.wait(seen),
         }

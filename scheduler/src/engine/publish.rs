@@ -33,7 +33,7 @@ impl Publisher {
         let log_error = started.and_then(|started| started.err()).map(|error| error.to_string());
         Self {
             shared,
-            log: if sink.is_some() { LogBuffer::default() } else { LogBuffer::off() },
+            log: if sink.is_some() && log_error.is_none() { LogBuffer::default() } else { LogBuffer::off() },
             sink,
             streams: Vec::new(),
             effects: Effects::default(),
@@ -55,13 +55,6 @@ impl Publisher {
             self.streams.resize_with(application.index() + 1, || None);
         }
         self.streams[application.index()] = Some(stream);
-    }
-
-    /// Nothing more will come.
-    pub(super) fn close_streams(&mut self) {
-        for stream in self.streams.drain(..).flatten() {
-            stream.close();
-        }
     }
 
     /// Everything after the guard is dropped, in the order in which outsiders may rely on it: what is

@@ -3,26 +3,18 @@
 use super::shared::Shared;
 use crate::state::State;
 
-/// Cuts partitions anew whose size has changed a lot. That needs all of their leases at home, so
-/// proposers are told that nothing is wanted there until it is done.
+/// Cuts those partitions anew for which it is time and whose leases are all at home. While it is time none of
+/// their sets is published as wanted, so the leases do come home, and each one that does calls for another look.
 pub(super) fn reshard(shared: &Shared) {
-    let limits = &shared.config.limits;
-    let is_stale = |state: &State| {
-        state.partitions().any(|p| state.roster.sets_wanted(p, limits) != state.roster.sets(p))
-    };
-    if !is_stale(&shared.state.read()) {
+    let is_due = |state: &State| state.partitions().any(|partition| !shared.is_cut_right(state, partition));
+    if !is_due(&shared.state.read()) {
         return;
     }
     let mut state = shared.state.write();
     for partition in state.partitions() {
-        let sets = state.roster.sets_wanted(partition, limits);
-        if sets != state.roster.sets(partition) {
-            if shared.leases.all_home_of(partition) {
-                state.reshard(partition, sets);
-            } else {
-                shared.leases.publish_wanted(partition, 0);
-                return;
-            }
+        if !shared.is_cut_right(&state, partition) && shared.leases.all_home_of(partition) {
+            let sets = state.roster.sets_wanted(partition, &shared.config.limits);
+            state.reshard(partition, sets);
         }
     }
     shared.publish_wanted(&state);

@@ -36,6 +36,15 @@ impl SerialDriver {
         }
     }
 
+    /// Commits what was sent, and proposes nothing.
+    #[cfg(test)]
+    pub(super) fn commit_waiting(&mut self) {
+        self.committer.commit_group(None);
+        while let Some(message) = self.committer.inbox().try_receive() {
+            self.committer.commit_group(Some(message));
+        }
+    }
+
     /// Deals with everything sent before the gate was closed.
     pub(crate) fn stop(&mut self) {
         self.run_until_quiet();

@@ -1,13 +1,13 @@
 //! What the threads of one engine share.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::stream::StreamCore;
 use crate::change::Change;
 use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::config::{ConfigError, EngineConfig, QueueUpdate};
 use crate::facts::{IdPool, Queue};
-use crate::ids::{ApplicationId, AskId, NodeId, QueueId, RackId};
+use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId, RackId};
 use crate::place::Leases;
 use crate::propose::{BatchHome, PassLimits, ProposalBatch};
 use crate::state::State;
@@ -57,8 +57,12 @@ pub(crate) struct Shared {
     pub(crate) work: Signal,
     pub(crate) outbox: Outbox<Message>,
     gate: AtomicU64,
+    /// How often a proposing thread panicked.
+    pub(crate) proposer_panics: AtomicU64,
     progress: Mutex<Progress>,
     progressed: Condvar,
+    /// Every stream that somebody holds, to be closed in the end.
+    streams: Mutex<Vec<Weak<StreamCore>>>,
     pub(crate) names: Names,
     pub(crate) ids: Ids,
 }
@@ -121,8 +125,10 @@ impl Shared {
             work: Signal::default(),
             outbox,
             gate: AtomicU64::new(0),
+            proposer_panics: AtomicU64::new(0),
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
+            streams: Mutex::new(Vec::new()),
             names: Names {
                 nodes: NameMap::new(),
                 racks: NameMap::new(),
@@ -158,6 +164,33 @@ impl Shared {
         (before & CLOSED == 0).then_some(before)
     }
 
+    /// Remembers a stream until nobody holds it.
+    pub(crate) fn add_stream(&self, stream: &Arc<StreamCore>) {
+        let mut streams = self.streams.lock();
+        if streams.len() == streams.capacity() {
+            streams.retain(|stream| stream.strong_count() > 0);
+        }
+        streams.push(Arc::downgrade(stream));
+        drop(streams);
+        // Looked at afterwards, so that a stream is closed here if it came too late to be closed with the others.
+        if self.progress().ended {
+            stream.close();
+        }
+    }
+
+    /// Nothing will change any more: whoever waits for that is told.
+    pub(crate) fn end(&self) {
+        self.close_gate();
+        self.work.close();
+        self.report_progress(|progress| progress.ended = true);
+        self.streams.lock().iter().filter_map(Weak::upgrade).for_each(|stream| stream.close());
+    }
+
+    /// Whether the gate is closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.gate.load(Ordering::Acquire) & CLOSED != 0
+    }
+
     /// How many messages went through the gate.
     pub(crate) fn sent(&self) -> u64 {
         self.gate.load(Ordering::Acquire) & !CLOSED
@@ -188,11 +221,17 @@ impl Shared {
     }
 
     /// Says which sets are worth a pass. Called under the write guard, so that the state it is read from is
-    /// the newest.
+    /// the newest. Of a partition that is to be cut anew none is, until all of its leases are home.
     pub(crate) fn publish_wanted(&self, state: &State) {
         for partition in state.partitions() {
-            self.leases.publish_wanted(partition, state.wanted_sets(partition));
+            let sets = if self.is_cut_right(state, partition) { state.wanted_sets(partition) } else { 0 };
+            self.leases.publish_wanted(partition, sets);
         }
+    }
+
+    /// Whether the partition has as many sets as its size calls for.
+    pub(crate) fn is_cut_right(&self, state: &State, partition: PartitionId) -> bool {
+        state.roster.sets_wanted(partition, &self.config.limits) == state.roster.sets(partition)
     }
 }
 
@@ -201,6 +240,7 @@ impl BatchHome for Shared {
         if !batch.proposals.requests.is_empty() {
             let mut state = self.state.write();
             state.undo(batch);
+            state.seek_for_relieved();
             self.publish_wanted(&state);
         }
         if let Some(set) = batch.set.take() {

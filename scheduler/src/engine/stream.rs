@@ -101,7 +101,7 @@ impl EventStream {
     /// Starts over: events up to `known` will not come any more.
     pub(crate) fn restart(&self, known: CommitSeq) {
         let mut queue = self.0.queue.lock();
-        queue.events.retain(|event| event.seq > known);
+        queue.events.retain(|event| event.is_news(known));
         queue.lagging = false;
         queue.known = known;
     }
@@ -118,7 +118,7 @@ impl StreamCore {
             queue.lagging = true;
         } else {
             let known = queue.known;
-            queue.events.extend(events.iter().filter(|event| event.seq > known));
+            queue.events.extend(events.iter().filter(|event| event.is_news(known)));
         }
         self.arrived.notify_all();
     }

@@ -46,7 +46,7 @@ impl<I: SlotId, T> Table<I, T> {
     /// Whether something can be put where `id` points. Identifiers are given out at the edge, so a few may
     /// arrive ahead of their turn; one far beyond the last slot was not given out at all.
     pub(crate) fn is_vacant(&self, id: I) -> bool {
-        const AHEAD_MAX: usize = 1 << 16;
+        const AHEAD_MAX: usize = 1 << 20;
         id.index() < self.slots.len() + AHEAD_MAX
             && self.slots.get(id.index()).is_none_or(|slot| slot.value.is_none())
     }

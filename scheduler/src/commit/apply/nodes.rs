@@ -43,6 +43,7 @@ impl Applier<'_> {
         attributes.clone_into(&mut self.state.facts.nodes.at_mut(id).attributes);
         self.state.mark_limits_stale();
         self.state.node_gained(id);
+        self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);
     }
 
     pub(super) fn set_node_state(&mut self, id: NodeId, state: NodeState) {
@@ -93,6 +94,7 @@ impl Applier<'_> {
             self.drop_claim(claim);
         }
         self.state.node_gained(id);
+        self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);
     }
 
     fn watch_silence(&mut self, id: NodeId) {

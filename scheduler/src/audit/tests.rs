@@ -1,0 +1,175 @@
+//! The audit sees what is wrong: one damage for each invariant that it checks.
+
+use std::sync::Arc;
+
+use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
+use crate::clock::ManualClock;
+use crate::config::{EngineConfig, QueueConfig};
+use crate::engine::{Engine, Mode};
+use crate::ids::{AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
+use crate::resource::{DeviceNeed, ResourceTypes, Resources};
+use crate::state::State;
+
+const NODES: [&str; 3] = ["n0", "n1", "n2"];
+
+/// Three nodes of 8 and a device; containers of 4, of 3 with half a device, and twice of 5; an ask of 6 that has
+/// a claim, and one of 9 that no node can hold.
+fn state() -> State {
+    let types = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
+    let mut config = EngineConfig::new(types, QueueConfig::single_leaf());
+    config.reservations.delay_ms = Some(0);
+    config.node_order = crate::place::NodeOrderKind::First;
+    let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let handle = engine.handle();
+    let events = handle.event_stream(1 << 10);
+    for name in NODES {
+        handle.add_node(NodeSpec::new(name, Resources::new(&[8])).with_devices(1)).unwrap();
+    }
+    let application = ApplicationSpec::new("application", "root.default", "user");
+    let application = handle.submit_application(application, &events).unwrap();
+    let half = DeviceNeed { count: 1, milli: 500 };
+    for ask in [
+        AskSpec::new(Resources::new(&[4]), 1),
+        AskSpec::new(Resources::new(&[3]), 1).with_devices(half),
+        AskSpec::new(Resources::new(&[5]), 2),
+        AskSpec::new(Resources::new(&[6]), 1),
+        AskSpec::new(Resources::new(&[9]), 1),
+    ] {
+        handle.submit_ask(application, ask).unwrap();
+        engine.run_until_quiet();
+    }
+    let state = engine.shared_state();
+    assert_eq!(violations(&state), [""; 0]);
+    assert_eq!(state.facts.reservations.len(), 1, "one ask holds a claim");
+    state
+}
+
+fn violations(state: &State) -> Vec<&'static str> {
+    let mut names: Vec<_> = state.audit().violations.iter().map(|violation| violation.invariant).collect();
+    names.dedup();
+    names
+}
+
+/// Damages a sound state, and insists that the audit names the invariant.
+fn expect(invariant: &str, damage: impl FnOnce(&mut State)) {
+    let mut state = state();
+    damage(&mut state);
+    let found = violations(&state);
+    assert!(found.contains(&invariant), "{invariant} is broken, the audit found {found:?}");
+}
+
+fn first_node(state: &State) -> NodeId {
+    state.facts.nodes.iter().next().unwrap().0
+}
+
+fn first_container(state: &State) -> ContainerId {
+    state.facts.containers.iter().next().unwrap().0
+}
+
+fn claim(state: &State) -> ReservationId {
+    state.facts.reservations.iter().next().unwrap().0
+}
+
+fn last_ask(state: &State) -> AskId {
+    state.facts.asks.iter().last().unwrap().0
+}
+
+#[test]
+fn i1_what_a_node_has_left() {
+    expect("I1", |state| {
+        let node = first_node(state);
+        state.facts.nodes.at_mut(node).room.free += Resources::new(&[1]);
+    });
+}
+
+#[test]
+fn i1_what_a_device_has_left() {
+    expect("I1", |state| {
+        let with_device = |node: &&crate::facts::Node| node.room.devices.free_milli() == [500];
+        let node = state.facts.nodes.iter().map(|(_, node)| node).find(with_device).unwrap().name.clone();
+        let id = state.facts.nodes.iter().find(|(_, other)| other.name == node).unwrap().0;
+        state.facts.nodes.at_mut(id).room.devices = crate::resource::Devices::new(1);
+    });
+}
+
+#[test]
+fn i1_what_a_partition_has() {
+    expect("I1", |state| state.facts.partitions[0].capacity += Resources::new(&[1]));
+}
+
+#[test]
+fn i2_what_a_queue_uses() {
+    expect("I2", |state| state.facts.queues[0].quota[0].used += Resources::new(&[1]));
+    expect("I2", |state| state.facts.queues[1].quota[0].reserved += Resources::new(&[1]));
+}
+
+#[test]
+fn i2_what_a_user_and_an_application_use() {
+    expect("I2", |state| state.facts.users[0].used[0] += Resources::new(&[1]));
+    expect("I2", |state| {
+        let id = state.facts.applications.iter().next().unwrap().0;
+        state.facts.applications.at_mut(id).used += Resources::new(&[1]);
+    });
+}
+
+#[test]
+fn i4_what_an_ask_has_outstanding() {
+    expect("I4", |state| {
+        let ask = last_ask(state);
+        state.facts.asks.at_mut(ask).cancelled += 1;
+    });
+    expect("I4", |state| state.facts.queues[1].quota[0].pending += Resources::new(&[1]));
+}
+
+#[test]
+fn i5_a_container_is_listed_by_its_node() {
+    expect("I5", |state| {
+        let container = first_container(state);
+        let node = state.facts.containers.at(container).node;
+        state.facts.nodes.at_mut(node).containers.retain(|listed| *listed != container);
+    });
+}
+
+#[test]
+fn i6_a_claim_is_known_to_its_node_and_its_ask() {
+    expect("I6", |state| {
+        let node = state.facts.reservations.at(claim(state)).node;
+        state.facts.nodes.at_mut(node).reservation = None;
+    });
+    expect("I6", |state| {
+        let ask = state.facts.reservations.at(claim(state)).ask;
+        state.facts.asks.at_mut(ask).reservations.clear();
+    });
+}
+
+#[test]
+fn i9_nothing_stays_in_flight() {
+    let state = state();
+    let mut report = state.audit();
+    state.audit_nothing_in_flight(&mut report);
+    assert!(report.is_clean());
+    state.in_flight.of_queue(QueueId(0), PartitionId::DEFAULT).add(&Resources::new(&[1]));
+    state.audit_nothing_in_flight(&mut report);
+    assert_eq!(report.violations[0].invariant, "I9");
+}
+
+#[test]
+fn i10_every_ask_is_in_the_backlog() {
+    expect("I10", |state| {
+        let ask = last_ask(state);
+        state.backlog.remove_ask(ask, state.facts.asks.at(ask));
+    });
+}
+
+#[test]
+fn i12_the_backlog_equals_a_rebuilt_one() {
+    expect("I12", |state| {
+        let id = claim(state);
+        let shape = state.facts.asks.at(state.facts.reservations.at(id).ask).shape;
+        state.backlog.remove_claim(id, shape);
+    });
+    expect("I12", |state| {
+        let set = crate::ids::SetId::new(PartitionId::DEFAULT, 0);
+        state.backlog.count_ready_claim(set, true);
+    });
+}

@@ -1,0 +1,238 @@
+//! What only the inside can see: batches that are dropped, limits of a pass, resharding.
+
+use std::sync::Arc;
+
+use super::proposer::propose;
+use super::shared::Shared;
+use super::{Driver, Engine, Mode};
+use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
+use crate::clock::ManualClock;
+use crate::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig};
+use crate::engine::EventStream;
+use crate::ids::{ApplicationId, NodeId, PartitionId, SetId};
+use crate::propose::{ProposalBatch, Scratch};
+use crate::resource::{ResourceTypes, Resources};
+
+/// A serial engine whose passes are taken one by one.
+struct Bench {
+    engine: Engine,
+    shared: Arc<Shared>,
+    events: EventStream,
+}
+
+fn config(queues: impl IntoIterator<Item = QueueConfig>) -> EngineConfig {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
+    config.reservations.delay_ms = None;
+    config
+}
+
+fn leaf(name: &str) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
+}
+
+fn memory(amount: i64) -> Resources {
+    Resources::new(&[amount])
+}
+
+impl Bench {
+    fn new(config: EngineConfig, mode: Mode) -> Self {
+        let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), None).unwrap();
+        let shared = Arc::clone(&engine.shared);
+        Self { events: engine.handle().event_stream(1 << 16), engine, shared }
+    }
+
+    fn serial(config: EngineConfig) -> Self {
+        Self::new(config, Mode::Serial)
+    }
+
+    fn node(&self, name: &str, amount: i64) -> NodeId {
+        self.engine.handle().add_node(NodeSpec::new(name, memory(amount))).unwrap()
+    }
+
+    fn application(&self, queue: &str) -> ApplicationId {
+        let spec = ApplicationSpec::new("application", queue, "user");
+        self.engine.handle().submit_application(spec, &self.events).unwrap()
+    }
+
+    fn ask(&self, application: ApplicationId, amount: i64, count: u32) {
+        self.engine.handle().submit_ask(application, AskSpec::new(memory(amount), count)).unwrap();
+    }
+
+    /// Commits what was sent, without proposing anything.
+    fn commit(&self) {
+        let Driver::Serial(driver) = &mut *self.engine.driver.lock() else { panic!("a serial engine") };
+        driver.commit_waiting();
+    }
+
+    fn pass(&self, number: u32) -> Box<ProposalBatch> {
+        let set = self.shared.leases.try_take(SetId::new(PartitionId::DEFAULT, number)).unwrap();
+        propose(&self.shared, set, &mut Scratch::default())
+    }
+
+    /// What is left to do after a batch was dropped: everything, and nothing is in flight.
+    fn expect_untouched(&self, containers: usize) {
+        assert!(self.shared.leases.all_home());
+        let mut report = self.engine.audit();
+        self.shared.state.read().audit_nothing_in_flight(&mut report);
+        assert!(report.is_clean(), "{report}");
+        self.engine.run_until_quiet();
+        assert_eq!(self.engine.read(|view| view.container_count()), containers);
+        assert!(self.engine.audit().is_clean());
+    }
+}
+
+fn with_ask() -> Bench {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 5);
+    bench.commit();
+    bench
+}
+
+#[test]
+fn a_batch_that_is_dropped_gives_everything_back() {
+    let bench = with_ask();
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 5);
+    assert!(!bench.shared.leases.all_home());
+    drop(batch);
+    bench.expect_untouched(5);
+}
+
+#[test]
+fn a_batch_that_nobody_receives_gives_everything_back() {
+    let bench = with_ask();
+    let batch = bench.pass(0);
+    let (outbox, inbox) = crate::sync::channel(None);
+    drop(inbox);
+    drop(outbox.send(batch));
+    bench.expect_untouched(5);
+}
+
+#[test]
+fn a_batch_that_waits_in_a_channel_nobody_reads_gives_everything_back() {
+    let bench = with_ask();
+    let (outbox, inbox) = crate::sync::channel(None);
+    assert!(outbox.send(bench.pass(0)).is_ok());
+    drop((outbox, inbox));
+    bench.expect_untouched(5);
+}
+
+#[test]
+fn a_batch_of_wished_hosts_gives_the_nodes_back() {
+    let mut config = config([leaf("a")]);
+    (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
+    let bench = Bench::new(config, Mode::Parallel { proposers: 1 });
+    let hosts = [bench.node("n1", 8), bench.node("n2", 8)];
+    bench.engine.run_until_quiet();
+    // From here on only this thread proposes.
+    bench.shared.work.close();
+    let application = bench.application("root.a");
+    let ask = AskSpec::new(memory(1), 2).on_hosts([hosts[1]]).strictly_local();
+    bench.engine.handle().submit_ask(application, ask).unwrap();
+    while bench.engine.read(|view| view.asks().count()) == 0 {
+        std::thread::yield_now();
+    }
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 2, "on the other set's node");
+    let in_flight = || bench.shared.state.read().in_flight.of_node(hosts[1]).load();
+    assert_eq!(in_flight(), memory(2));
+    drop(batch);
+    assert_eq!(in_flight(), Resources::ZERO);
+}
+
+#[test]
+fn a_pass_counts_what_others_have_in_flight() {
+    let mut limited = config([leaf("a").with_maximum(Maximum::absolute(&[3]))]);
+    (limited.limits.single_set_nodes, limited.limits.set_nodes) = (2, 1);
+    let bench = Bench::new(limited, Mode::Parallel { proposers: 1 });
+    bench.node("n1", 8);
+    bench.node("n2", 8);
+    bench.engine.run_until_quiet();
+    bench.shared.work.close();
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 2);
+    bench.ask(application, 1, 2);
+    while bench.engine.read(|view| view.asks().count()) < 2 {
+        std::thread::yield_now();
+    }
+    let (first, second) = (bench.pass(0), bench.pass(1));
+    let proposed = [&first, &second].map(|batch| batch.proposals.requests.len());
+    assert_eq!(proposed, [3, 0], "3 is the queue's maximum, and nobody has decided yet");
+}
+
+#[test]
+fn a_pass_ends_after_v_nodes_visited() {
+    let mut config = config([leaf("a")]);
+    config.limits.pass_visits = 1;
+    let bench = Bench::serial(config);
+    for number in 0..4 {
+        bench.node(&format!("n{number}"), 8);
+    }
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 5);
+    bench.commit();
+    assert_eq!(bench.pass(0).proposals.requests.len(), 1);
+}
+
+#[test]
+fn a_pass_ends_after_b_requests() {
+    let mut config = config([leaf("a")]);
+    config.limits.batch_requests = 2;
+    let bench = Bench::serial(config);
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 5);
+    bench.commit();
+    assert_eq!(bench.pass(0).proposals.requests.len(), 2);
+}
+
+/// In parallel mode no leaf gets more than its quantum in one pass, so that small leaves are not overshot.
+#[test]
+fn a_pass_gives_a_leaf_at_most_its_quantum() {
+    let mut config = config([leaf("a"), leaf("b")]);
+    config.limits.leaf_quantum = 2;
+    let bench = Bench::new(config, Mode::Parallel { proposers: 1 });
+    bench.node("n1", 100);
+    bench.engine.run_until_quiet();
+    bench.shared.work.close();
+    for queue in ["root.a", "root.b"] {
+        let application = bench.application(queue);
+        bench.ask(application, 1, 5);
+    }
+    while bench.engine.read(|view| view.asks().count()) < 2 {
+        std::thread::yield_now();
+    }
+    assert_eq!(bench.pass(0).proposals.requests.len(), 4);
+}
+
+#[test]
+fn a_partition_that_grows_is_cut_into_more_sets_and_into_one_when_it_shrinks() {
+    let mut config = config([leaf("a")]);
+    (config.limits.single_set_nodes, config.limits.set_nodes) = (8, 4);
+    let bench = Bench::new(config, Mode::Parallel { proposers: 2 });
+    let application = bench.application("root.a");
+    let sets = || bench.shared.state.read().roster.sets(PartitionId::DEFAULT);
+    let nodes: Vec<NodeId> = (0..32).map(|number| bench.node(&format!("n{number}"), 8)).collect();
+    bench.ask(application, 1, 100);
+    bench.engine.run_until_quiet();
+    assert_eq!(sets(), 8);
+    nodes[2..].iter().for_each(|node| bench.engine.handle().remove_node(*node).unwrap());
+    bench.engine.run_until_quiet();
+    assert_eq!(sets(), 1);
+    assert!(bench.engine.audit().is_clean());
+}
+
+#[test]
+fn the_audit_compares_sets_with_rebuilt_ones() {
+    let bench = with_ask();
+    bench.engine.run_until_quiet();
+    assert!(bench.engine.audit().is_clean());
+    let mut state = bench.shared.state.write();
+    let node = state.facts.nodes.iter().next().unwrap().0;
+    state.facts.nodes.at_mut(node).room.free += memory(1);
+    drop(state);
+    let report = bench.engine.audit();
+    assert!(report.violations.iter().any(|violation| violation.invariant == "I12"), "{report}");
+}

@@ -1,0 +1,166 @@
+//! What an embedder's own code may do to an engine: fail, panic, look at it while it works.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use apportion::{
+    ApplicationEnd, ApplicationSpec, AskSpec, Engine, EventKind, EventStream, Handle, LogSink, LoggedGroup,
+    ManualClock, Mode, NodeSpec, Resources, SubmitError,
+};
+
+use crate::{engine, leaf};
+
+type Append = Box<dyn FnMut(&LoggedGroup<'_>) -> io::Result<()> + Send>;
+
+/// A sink that does as it is told.
+struct Sink(Append);
+
+impl LogSink for Sink {
+    fn start(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        (self.0)(group)
+    }
+}
+
+fn start(mode: Mode, append: Append) -> Engine {
+    let config = engine([leaf("default", 100)]);
+    Engine::start(config, mode, Arc::new(ManualClock::new()), Some(Box::new(Sink(append)))).unwrap()
+}
+
+fn application(name: &str) -> ApplicationSpec {
+    ApplicationSpec::new(name, "root.default", "user")
+}
+
+#[test]
+fn a_sink_that_panics_ends_the_engine_and_nobody_waits_for_ever() {
+    let append = |group: &LoggedGroup<'_>| {
+        assert!(group.last().0 < 10, "the disk is gone");
+        Ok(())
+    };
+    let engine = start(Mode::Parallel { proposers: 2 }, Box::new(append));
+    let handle = engine.handle();
+    let events = handle.event_stream(100);
+    assert!(engine.is_running());
+    let mut refused = None;
+    for number in 0..1_000_000 {
+        refused = handle.add_node(NodeSpec::new(format!("n{number}"), Resources::new(&[1]))).err();
+        if refused.is_some() {
+            break;
+        }
+    }
+    assert_eq!(refused, Some(SubmitError::Closed));
+    engine.run_until_quiet();
+    assert!(!engine.is_running());
+    assert_eq!(events.wait_next(), Ok(None), "the stream is closed");
+    assert_eq!(handle.event_stream(1).wait_next(), Ok(None), "and so is a later one");
+    engine.shutdown();
+}
+
+#[test]
+fn a_sink_that_fails_stops_the_log_and_nothing_else() {
+    let engine =
+        start(Mode::Serial, Box::new(|_: &LoggedGroup<'_>| Err(io::Error::other("the disk is full"))));
+    let node = NodeSpec::new("n1", Resources::new(&[1]));
+    engine.handle().add_node(node).unwrap();
+    engine.run_until_quiet();
+    assert_eq!(engine.log_error().as_deref(), Some("the disk is full"));
+    assert_eq!(engine.read(|view| view.nodes().count()), 1);
+}
+
+/// What an application has been told must not be missing from the log after a crash.
+#[test]
+fn events_are_logged_before_they_are_published() {
+    let place: Arc<Mutex<Option<EventStream>>> = Arc::default();
+    let stream = Arc::clone(&place);
+    let append = move |_: &LoggedGroup<'_>| {
+        if let Some(events) = &*stream.lock().unwrap() {
+            assert_eq!(events.try_next(), Ok(None), "told before it was logged");
+        }
+        Ok(())
+    };
+    let engine = start(Mode::Serial, Box::new(append));
+    let handle = engine.handle();
+    let events = handle.event_stream(100);
+    *place.lock().unwrap() = Some(events.clone());
+    handle.add_node(NodeSpec::new("n1", Resources::new(&[1]))).unwrap();
+    let application = handle.submit_application(application("a"), &events).unwrap();
+    handle.submit_ask(application, AskSpec::new(Resources::new(&[1]), 1)).unwrap();
+    engine.run_until_quiet();
+    assert!(
+        matches!(events.try_next(), Ok(Some(event)) if matches!(event.kind, EventKind::Allocated { .. }))
+    );
+}
+
+/// A reader resynchronises between the commit and the publication of what it is about.
+#[test]
+fn a_resynchronisation_in_between_repeats_nothing_and_loses_no_refusal() {
+    let place: Arc<Mutex<Option<(Handle, EventStream)>>> = Arc::default();
+    let reader = Arc::clone(&place);
+    let append = move |_: &LoggedGroup<'_>| {
+        if let Some((handle, events)) = &*reader.lock().unwrap() {
+            let _ = handle.resync(events, &[]);
+        }
+        Ok(())
+    };
+    let engine = start(Mode::Serial, Box::new(append));
+    let handle = engine.handle();
+    let events = handle.event_stream(100);
+    let gone = handle.submit_application(application("gone"), &events).unwrap();
+    handle.end_application(gone, ApplicationEnd::Finished).unwrap();
+    let here = handle.submit_application(application("here"), &events).unwrap();
+    engine.run_until_quiet();
+    while events.try_next().unwrap().is_some() {}
+    *place.lock().unwrap() = Some((engine.handle(), events.clone()));
+    handle.add_node(NodeSpec::new("n1", Resources::new(&[1]))).unwrap();
+    handle.submit_ask(here, AskSpec::new(Resources::new(&[1]), 1)).unwrap();
+    // More than can be counted.
+    let refused = handle.submit_ask(here, AskSpec::new(Resources::new(&[1 << 40]), u32::MAX)).unwrap();
+    engine.run_until_quiet();
+    let mut told = Vec::new();
+    while let Some(event) = events.try_next().unwrap() {
+        told.push(event.kind);
+    }
+    assert!(
+        matches!(told[..], [EventKind::AskRefused { ask, .. }] if ask == refused),
+        "the allocation is part of what the resynchronisation returned: {told:?}"
+    );
+}
+
+/// The audit is for production: it finds nothing wrong where all is well, also while everybody works.
+#[test]
+fn an_audit_of_a_busy_engine_is_clean() {
+    let mut config = engine([leaf("default", 100)]);
+    config.limits.batch_requests = 4;
+    config.limits.group_requests = 4;
+    config.limits.single_set_nodes = 2;
+    config.limits.set_nodes = 4;
+    let mode = Mode::Parallel { proposers: 3 };
+    let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), None).unwrap();
+    let handle = engine.handle();
+    let events = handle.event_stream(1 << 20);
+    let node = |name: String| handle.add_node(NodeSpec::new(name, Resources::new(&[1 << 30]))).unwrap();
+    let hosts: Vec<_> = (0..64).map(|number| node(format!("n{number}"))).collect();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let application = handle.submit_application(application("a"), &events).unwrap();
+            for number in 0..3_000usize {
+                let ask = AskSpec::new(Resources::new(&[1]), 2);
+                handle.submit_ask(application, ask.clone()).unwrap();
+                let local = ask.on_hosts([hosts[number % 64]]).strictly_local();
+                handle.submit_ask(application, local).unwrap();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        while !is_over.load(Ordering::Relaxed) {
+            let report = engine.audit();
+            assert!(report.is_clean(), "{report}");
+        }
+    });
+    engine.run_until_quiet();
+    assert!(engine.audit().is_clean());
+}

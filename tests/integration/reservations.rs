@@ -1,0 +1,134 @@
+//! Reservations: when they are made, and that each counts once.
+
+use apportion::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, ReservationPolicy};
+use apportion::{
+    CommitOutcome, NodeOrderKind, NodeState, RejectReason, ReservationId, ResourceAllocationCommitRequest,
+};
+use apportion_tests::support::cluster::Cluster;
+
+use crate::{engine, leaf};
+
+fn reserving(queue: QueueConfig, delay_ms: u64) -> EngineConfig {
+    let reservations = ReservationPolicy { delay_ms: Some(delay_ms), ..ReservationPolicy::default() };
+    EngineConfig { reservations, ..engine([queue]) }
+}
+
+fn claims(cluster: &Cluster) -> usize {
+    cluster.engine.read(|view| view.reservation_count())
+}
+
+#[test]
+fn a_node_that_takes_containers_again_is_claimed_although_it_is_in_use() {
+    let mut cluster = Cluster::serial(reserving(leaf("default", 100), 0));
+    for number in 0..10 {
+        cluster.node(&format!("small{number}"), &[4]);
+    }
+    let big = cluster.node("big", &[8]);
+    let first = cluster.application("root.default", "user");
+    cluster.ask(first, &[3], 12);
+    cluster.run();
+    assert!(cluster.allocated(big) > 0);
+    cluster.drain(big);
+    let second = cluster.application("root.default", "other");
+    cluster.ask(second, &[8], 1);
+    cluster.run();
+    assert_eq!(claims(&cluster), 0, "the only node large enough is draining");
+    cluster.activate(big);
+    cluster.run();
+    assert_eq!(claims(&cluster), 1);
+    assert_eq!(cluster.engine.read(|view| view.node(big).unwrap().state()), NodeState::Active);
+}
+
+#[test]
+fn a_node_that_grows_is_claimed_although_it_is_in_use() {
+    let mut cluster = Cluster::serial(reserving(leaf("default", 100), 0));
+    for number in 0..10 {
+        cluster.node(&format!("small{number}"), &[4]);
+    }
+    let growing = cluster.node("growing", &[4]);
+    let first = cluster.application("root.default", "user");
+    cluster.ask(first, &[3], 11);
+    cluster.ask(first, &[8], 1);
+    cluster.run();
+    assert_eq!(claims(&cluster), 0, "no node is large enough");
+    cluster.update_node(growing, &[8], apportion::NodeAttributes::new());
+    cluster.run();
+    assert_eq!(claims(&cluster), 1);
+}
+
+/// The delay is over while the only lane is parked at its user's limit.
+#[test]
+fn an_ask_that_is_relieved_after_its_delay_claims_a_node() {
+    let capacity = Capacity::Percent(Percent::whole(100));
+    let tenth = Some("0.1".parse().unwrap());
+    let mut config = reserving(QueueConfig::leaf("default", capacity).with_user_limit_factor(tenth), 1000);
+    config.node_order = NodeOrderKind::First;
+    let mut cluster = Cluster::serial(config);
+    cluster.node("n1", &[8]);
+    cluster.node("n2", &[8]);
+    for number in 0..16 {
+        cluster.node(&format!("small{number}"), &[4]);
+    }
+    for user in ["a", "b"] {
+        let application = cluster.application("root.default", user);
+        cluster.ask(application, &[1], 7);
+    }
+    let own = cluster.application("root.default", "u2");
+    cluster.ask(own, &[1], 1);
+    cluster.run();
+    // The limit of 8 is what the second user's container and the large ask would exceed.
+    let large = cluster.application("root.default", "u2");
+    cluster.ask(large, &[8], 1);
+    let other = cluster.application("root.default", "u1");
+    let other_ask = cluster.ask(other, &[8], 1);
+    cluster.run();
+    cluster.advance(100);
+    cluster.cancel(other_ask, 1);
+    cluster.run();
+    cluster.advance(2000);
+    cluster.run();
+    assert_eq!(claims(&cluster), 0);
+    cluster.complete(cluster.running(own)[0]);
+    cluster.run();
+    assert_eq!(claims(&cluster), 1);
+}
+
+/// Two full nodes of 8, a third of 4 that is empty, and a claim for a further container of 8.
+fn with_claim(maximum: i64) -> (Cluster, apportion::AskId, ReservationId) {
+    let queue = leaf("default", 100).with_maximum(Maximum::absolute(&[maximum]));
+    let mut cluster = Cluster::serial(reserving(queue, 0));
+    cluster.node("n1", &[8]);
+    cluster.node("n2", &[4]);
+    let application = cluster.application("root.default", "user");
+    cluster.ask(application, &[8], 1);
+    cluster.run();
+    cluster.node("n3", &[4]);
+    cluster.run();
+    let ask = cluster.ask(application, &[8], 1);
+    cluster.run();
+    let claims: Vec<_> =
+        cluster.engine.read(|view| view.nodes().filter_map(|node| node.reservation()).collect());
+    let [claim] = claims[..] else { panic!("one claim, not {claims:?}") };
+    (cluster, ask, claim)
+}
+
+/// A container elsewhere makes the claim superfluous. It ends in the same step, so it does not count twice.
+#[test]
+fn a_claim_that_becomes_superfluous_makes_room_at_the_limit() {
+    let (mut cluster, ask, _) = with_claim(16);
+    let n4 = cluster.node("n4", &[8]);
+    cluster.commit(ResourceAllocationCommitRequest::allocate(ask, n4));
+    cluster.run();
+    assert!(cluster.outcomes()[0].is_accepted(), "{:?}", cluster.outcomes());
+    assert_eq!((claims(&cluster), cluster.used("root")), (0, 16));
+}
+
+#[test]
+fn a_claim_cannot_be_ended_twice_in_one_request() {
+    let (mut cluster, _, claim) = with_claim(100);
+    let unreserve = vec![claim, claim];
+    cluster.commit(ResourceAllocationCommitRequest { unreserve, ..Default::default() });
+    cluster.run();
+    assert_eq!(cluster.outcomes(), [CommitOutcome::Rejected(RejectReason::UnknownReservation)]);
+    assert_eq!(claims(&cluster), 1);
+}
