@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::files;
 
+/// Where a file's unit tests begin.
+const TESTS: &str = "#[cfg(test)]\nmod tests {";
+
 /// One file.
 pub(crate) struct Source {
     /// Path from the workspace's root.
@@ -12,10 +15,12 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// All source files below a folder, given from the workspace's root.
+    /// All source files below a folder, given from the workspace's root, but for unit tests with files of their
+    /// own.
     pub(crate) fn of(folder: &str) -> Vec<Self> {
         let mut sources = Vec::new();
         add(&files::root().join(folder), &mut sources);
+        sources.retain(|source| !source.path.ends_with("/tests.rs"));
         sources.sort_by(|a, b| a.path.cmp(&b.path));
         sources
     }
@@ -33,7 +38,7 @@ impl Source {
 
     /// Lines before the unit tests, comments excepted, with their numbers.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        let shipped = self.text.split("#[cfg(test)]\nmod ").next().unwrap_or(&self.text);
+        let shipped = self.text.split(TESTS).next().unwrap_or(&self.text);
         shipped
             .lines()
             .enumerate()
@@ -43,7 +48,7 @@ impl Source {
 
     /// How many lines it has, unit tests excepted.
     pub(crate) fn code_lines(&self) -> usize {
-        self.text.split("#[cfg(test)]\nmod ").next().map_or(0, |shipped| shipped.lines().count())
+        self.text.split(TESTS).next().map_or(0, |shipped| shipped.lines().count())
     }
 
     /// Where a word stands in its code.
