@@ -1,5 +1,6 @@
 //! Writing results: all of a file or nothing of it.
 
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,22 +8,134 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::Context;
 use apportion::{LogSink, LoggedGroup};
 use tempfile::NamedTempFile;
+use thiserror::Error;
 
-/// Writes `text` to `path`, or to standard output for `-`. The file appears when it is complete.
+/// Why something cannot be written where it should go. Found before the work begins.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}: {problem}", path.display())]
+pub struct OutputError {
+    path: PathBuf,
+    problem: String,
+}
+
+/// A file that appears under its name when it is complete; what it replaces stays until then.
+#[derive(Debug)]
+pub struct OutputFile {
+    path: PathBuf,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    Stdout,
+    /// A device or a pipe: written to as it is.
+    Special(File),
+    /// Beside its later place.
+    Temporary(NamedTempFile, PathBuf),
+}
+
+impl OutputFile {
+    /// Makes sure that `path` can be written; `-` is standard output.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn create(path: &Path) -> Result<Self, OutputError> {
+        let wrong = |problem: String| OutputError { path: path.to_owned(), problem };
+        let target = if path == Path::new("-") {
+            Target::Stdout
+        } else {
+            match fs::metadata(path) {
+                Ok(known) if known.is_dir() => return Err(wrong("is a folder".into())),
+                Ok(known) if !known.is_file() => {
+                    let file = File::options().write(true).open(path);
+                    Target::Special(file.map_err(|error| wrong(error.to_string()))?)
+                }
+                _ => {
+                    let place = resolved(path);
+                    let file = temporary_beside(&place);
+                    let file = file.map_err(|error| wrong(format!("cannot be written: {}", error.kind())))?;
+                    Target::Temporary(file, place)
+                }
+            }
+        };
+        Ok(Self { path: path.to_owned(), target })
+    }
+
+    /// Writes `text`, and gives the file its name.
+    ///
+    /// # Errors
+    /// When not all of it could be written.
+    pub fn write_text(mut self, text: &str) -> anyhow::Result<()> {
+        let written = match &self.target {
+            Target::Stdout => writeln!(self.target, "{text}"),
+            _ => self.target.write_all(text.as_bytes()),
+        };
+        let written = written.and_then(|()| self.target.finish());
+        written.with_context(|| format!("writing {}", self.path.display()))
+    }
+}
+
+impl Target {
+    fn finish(mut self) -> io::Result<()> {
+        self.flush()?;
+        match self {
+            Self::Temporary(file, place) => file.persist(place).map(drop).map_err(|error| error.error),
+            Self::Stdout | Self::Special(_) => Ok(()),
+        }
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout => io::stdout().write(bytes),
+            Self::Special(file) => file.write(bytes),
+            Self::Temporary(file, _) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout => io::stdout().flush(),
+            Self::Special(file) => file.flush(),
+            Self::Temporary(file, _) => file.flush(),
+        }
+    }
+}
+
+/// Makes sure that no output is an input or another output. Each comes with the option that names it.
 ///
 /// # Errors
-/// When the file cannot be written.
-pub fn write_text(path: &Path, text: &str) -> anyhow::Result<()> {
-    if path == Path::new("-") {
-        return writeln!(io::stdout(), "{text}").context("writing to standard output");
+/// When one is.
+pub fn check_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> Result<(), OutputError> {
+    for (place, (option, path)) in outputs.iter().enumerate() {
+        let same = |(_, other): &&(&str, &Path)| resolved(other) == resolved(path) && is_file(path);
+        if let Some((other, _)) = outputs[..place].iter().chain(inputs).find(same) {
+            let problem = format!("given with {other} and with {option}; one of them would be lost");
+            return Err(OutputError { path: (*path).to_owned(), problem });
+        }
     }
-    let attempt = || -> io::Result<()> {
-        let mut file = temporary_beside(path)?;
-        file.write_all(text.as_bytes())?;
-        file.persist(path)?;
-        Ok(())
-    };
-    attempt().with_context(|| format!("writing {}", path.display()))
+    Ok(())
+}
+
+/// Whether a path stands, or would stand, for a regular file.
+fn is_file(path: &Path) -> bool {
+    fs::metadata(path).map_or(path != Path::new("-"), |known| known.is_file())
+}
+
+/// The path without links and detours, also of a file that is not there yet.
+fn resolved(path: &Path) -> PathBuf {
+    if let Ok(known) = fs::canonicalize(path) {
+        return known;
+    }
+    match (fs::canonicalize(folder_of(path)), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A log file that appears under its name when the run is over and well.
@@ -32,7 +145,7 @@ pub struct LogFile {
     path: PathBuf,
 }
 
-type SharedFile = Arc<Mutex<Option<BufWriter<NamedTempFile>>>>;
+type SharedFile = Arc<Mutex<Option<BufWriter<Target>>>>;
 
 /// Writes an engine's log into a [`LogFile`].
 #[derive(Debug)]
@@ -42,10 +155,14 @@ impl LogFile {
     /// Begins a log beside its later place.
     ///
     /// # Errors
-    /// When the folder cannot be written to.
-    pub fn create(path: &Path) -> anyhow::Result<(Self, LogFileSink)> {
-        let file = temporary_beside(path).with_context(|| format!("creating {}", path.display()))?;
-        let file = Arc::new(Mutex::new(Some(BufWriter::with_capacity(1 << 20, file))));
+    /// When it cannot be written there.
+    pub fn create(path: &Path) -> Result<(Self, LogFileSink), OutputError> {
+        if path == Path::new("-") {
+            let problem = "a log is no text; give it a file".into();
+            return Err(OutputError { path: path.to_owned(), problem });
+        }
+        let target = OutputFile::create(path)?.target;
+        let file = Arc::new(Mutex::new(Some(BufWriter::with_capacity(1 << 20, target))));
         Ok((Self { file: Arc::clone(&file), path: path.to_owned() }, LogFileSink(file)))
     }
 
@@ -54,12 +171,10 @@ impl LogFile {
     /// # Errors
     /// When not all of it could be written.
     pub fn finish(self) -> anyhow::Result<()> {
-        let writing = || format!("writing {}", self.path.display());
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(file) = file else { return Ok(()) };
-        let file = file.into_inner().map_err(io::IntoInnerError::into_error).with_context(writing)?;
-        file.persist(&self.path).with_context(writing)?;
-        Ok(())
+        let written = file.into_inner().map_err(io::IntoInnerError::into_error).and_then(Target::finish);
+        written.with_context(|| format!("writing {}", self.path.display()))
     }
 }
 
@@ -83,7 +198,6 @@ impl LogSink for LogFileSink {
 }
 
 fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".apportion-").suffix(".tmp");
     #[cfg(unix)]
@@ -92,7 +206,7 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         // As any new file; the user's mask takes away what it should.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    builder.tempfile_in(folder_of(path))
 }
 
 #[cfg(test)]
@@ -106,11 +220,37 @@ mod tests {
         let (log, mut sink) = LogFile::create(&path).unwrap();
         sink.start(b"head").unwrap();
         drop((log, sink));
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         let (log, mut sink) = LogFile::create(&path).unwrap();
         sink.start(b"head").unwrap();
         log.finish().unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"head");
+        assert_eq!(fs::read(&path).unwrap(), b"head");
         assert!(sink.start(b"more").is_err());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_and_devices_stay_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        OutputFile::create(&link).unwrap().write_text("new").unwrap();
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        OutputFile::create(Path::new("/dev/null")).unwrap().write_text("gone").unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn two_names_of_one_file_are_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, detour) = (folder.path().join("a"), folder.path().join("./a"));
+        let found = check_distinct(&[("--json", &file), ("--log", &detour)], &[]).unwrap_err();
+        assert!(found.to_string().ends_with("given with --json and with --log; one of them would be lost"));
+        assert!(check_distinct(&[("--json", &detour)], &[("--workload", &file)]).is_err());
+        assert!(check_distinct(&[("--json", &file)], &[("--workload", &folder.path().join("b"))]).is_ok());
+        let null = Path::new("/dev/null");
+        assert!(check_distinct(&[("--json", null), ("--report", null)], &[]).is_ok());
     }
 }

@@ -222,3 +222,35 @@ fn a_sweep_runs_each_load_as_a_replay_would() {
     assert!(fs::read_to_string(case.folder.path().join("sweep.html")).unwrap().contains("<svg"));
     assert_eq!(case.run(&format!("sweep {OPENB} --compress 1,0")).status.code(), Some(2));
 }
+
+#[test]
+fn outputs_that_cannot_be_written_are_refused_before_anything_runs() {
+    let case = Case::new();
+    fs::create_dir(case.folder.path().join("folder")).unwrap();
+    for (arguments, parts) in [
+        ("--json folder", ["folder", "is a folder"]),
+        ("--report nowhere/r.html", ["nowhere/r.html", "cannot be written"]),
+        ("--log -", ["-", "give it a file"]),
+        ("--json same --log same", ["--json", "--log"]),
+        ("--json pods.csv", ["--workload", "--json"]),
+        ("--json out --report ./out", ["--json", "--report"]),
+    ] {
+        let output = case.run(&format!("replay {OPENB} {arguments}"));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        contains_all(&message, &parts);
+        assert!(output.stdout.is_empty(), "{arguments}: nothing ran");
+        assert!(!message.contains(".tmp"), "{arguments}: {message}");
+    }
+    assert_eq!(fs::read_to_string(case.folder.path().join("pods.csv")).unwrap(), PODS);
+    assert_eq!(fs::read_dir(case.folder.path()).unwrap().count(), 3, "nothing is left behind");
+}
+
+#[test]
+fn times_that_cannot_be_counted_are_refused() {
+    let case = Case::new();
+    for factor in ["0", "-1", "1e-300", "1e300", "nan", "x"] {
+        let output = case.run(&format!("replay {OPENB} --compress={factor}"));
+        assert_eq!(output.status.code(), Some(2), "{factor}");
+    }
+}

@@ -25,7 +25,6 @@ pub(super) struct DemoArgs {
     /// Seed of the workload.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Without `--report` the report goes to `report.html`.
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -51,8 +50,17 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
         0 => Mode::Serial,
         proposers => Mode::Parallel { proposers: proposers as usize },
     };
-    let job = Job { name: "demo".into(), workload: &workload, config, mode, tick_ms: 100, seed: args.seed };
+    let job = Job {
+        name: "demo".into(),
+        source: "the demo".into(),
+        workload: &workload,
+        config,
+        mode,
+        tick_ms: 100,
+        seed: args.seed,
+    };
     let mut output = args.output.clone();
     output.report.get_or_insert_with(|| PathBuf::from("report.html"));
+    output.check_distinct(&[])?;
     run_job(job, &output)
 }

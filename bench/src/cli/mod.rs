@@ -11,11 +11,14 @@ mod trace;
 mod verify;
 
 use std::io;
+use std::path::Path;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use failure::Failure;
+
+use crate::output::check_distinct;
 
 /// Replays cluster traces through the Apportion engine on virtual time, and shows what came of it.
 ///
@@ -33,7 +36,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs a built-in synthetic cluster and workload: a few seconds, a table, and a report with plots.
+    /// Runs a built-in synthetic cluster and workload: a few seconds, a table, and a report with plots, which goes
+    /// to `report.html` unless `--report` names another file.
     Demo(demo::DemoArgs),
     /// Replays a trace.
     Replay(Box<replay::ReplayArgs>),
@@ -60,6 +64,16 @@ pub(crate) struct OutputArgs {
     /// Write the engine's log, for `verify`.
     #[arg(long, value_name = "FILE")]
     log: Option<std::path::PathBuf>,
+}
+
+impl OutputArgs {
+    /// Makes sure that no output overwrites an input or another output.
+    fn check_distinct(&self, inputs: &[(&str, &Path)]) -> Result<(), Failure> {
+        let all = [("--json", &self.json), ("--report", &self.report), ("--log", &self.log)];
+        let given: Vec<(&str, &Path)> =
+            all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
+        check_distinct(&given, inputs).map_err(Failure::input)
+    }
 }
 
 impl Cli {

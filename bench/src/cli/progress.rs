@@ -17,7 +17,7 @@ impl Bar {
         if !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        let style = "{bar:40} {human_pos}/{human_len} placed, {per_sec}, virtual time {msg}";
+        let style = "{bar:40} {human_pos}/{human_len} placed, virtual time {msg}";
         if let Ok(style) = ProgressStyle::with_template(style) {
             bar.set_style(style);
         }

@@ -11,7 +11,7 @@ use super::{Failure, OutputArgs};
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "Without --nodes the cluster is the trace's own: the hosts it names (sls, rumen), its \
-num_nodes (synth), 3,000 or 600 nodes of 8 vcores and 32 GiB (swim of 2010 and 2009). OpenB always needs --nodes.\n\
+num_nodes (synth), 3,000 nodes of 8 vcores and 32 GiB (swim; 600 if the file is called FB-2009...). OpenB always needs --nodes.\n\
 Without --queues there is one leaf for each queue that jobs name, with equal shares and no limit per user.\n\n\
 Example:\n  apportion-bench replay --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 275 \
 --report report.html"
@@ -39,6 +39,7 @@ enum ModeArg {
 }
 
 pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
+    args.output.check_distinct(&args.trace.inputs())?;
     let (mut workload, config) = args.trace.read()?;
     workload.compress(args.compress);
     let mode = match args.mode {
@@ -47,6 +48,7 @@ pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
     };
     let job = Job {
         name: args.trace.format.to_string(),
+        source: args.trace.source(),
         workload: &workload,
         config,
         mode,

@@ -1,14 +1,14 @@
 //! Running a workload and handing out what came of it.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use apportion::config::EngineConfig;
 use apportion::{LogSink, Mode};
 
 use super::progress::Bar;
 use super::{Failure, OutputArgs};
-use crate::output::{LogFile, write_text};
+use crate::output::{LogFile, OutputFile};
 use crate::report::{JsonReport, RunParameters, to_html, to_table};
 use crate::sim::{RunRecord, SimError, SimOptions, simulate};
 use crate::workload::Workload;
@@ -16,6 +16,8 @@ use crate::workload::Workload;
 /// What `demo` and `replay` have in common.
 pub(super) struct Job<'a> {
     pub(super) name: String,
+    /// What the workload was read from.
+    pub(super) source: String,
     pub(super) workload: &'a Workload,
     pub(super) config: EngineConfig,
     pub(super) mode: Mode,
@@ -23,19 +25,27 @@ pub(super) struct Job<'a> {
     pub(super) seed: u64,
 }
 
+/// Where results go, opened before anything runs.
+struct Outputs {
+    json: Option<OutputFile>,
+    report: Option<OutputFile>,
+}
+
 /// Simulates, writes what is asked for, and says whether all is well.
 pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     let parameters = RunParameters { format: job.name, mode: job.mode, seed: job.seed };
-    let (log, sink) = match &output.log {
-        Some(path) => {
-            let (log, sink) = LogFile::create(path)?;
-            (Some(log), Some(Box::new(sink) as Box<dyn LogSink>))
-        }
-        None => (None, None),
+    let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
+    let outputs = Outputs {
+        json: open(&output.json).map_err(Failure::input)?,
+        report: open(&output.report).map_err(Failure::input)?,
     };
+    let log = output.log.as_deref().map(LogFile::create).transpose().map_err(Failure::input)?;
+    let (log, sink) =
+        log.map_or((None, None), |(log, sink)| (Some(log), Some(Box::new(sink) as Box<dyn LogSink>)));
     let options = SimOptions { config: job.config, mode: job.mode, tick_ms: job.tick_ms, sink };
     let bar = Bar::new(job.workload.asks());
-    let record = simulate(job.workload, options, &mut |progress| bar.show(progress)).map_err(to_failure)?;
+    let record = simulate(job.workload, options, &mut |progress| bar.show(progress));
+    let record = record.map_err(|error| to_failure(&job.source, error))?;
     drop(bar);
     if let Some(error) = &record.log_error {
         return Err(Failure::run(format!("the log could not be written: {error}")));
@@ -43,24 +53,30 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     if let Some(log) = log {
         log.finish()?;
     }
-    hand_out(&parameters, &record, output)?;
+    let prints_json = output.json.as_deref() == Some(Path::new("-"));
+    hand_out(&parameters, &record, outputs, prints_json)?;
+    if let Some(path) = output.report.as_ref().filter(|path| *path != Path::new("-")) {
+        eprintln!("report: {}", path.display());
+    }
     judge(&record)
 }
 
-fn hand_out(parameters: &RunParameters, record: &RunRecord, output: &OutputArgs) -> Result<(), Failure> {
-    let prints_json = output.json.as_deref() == Some(Path::new("-"));
-    if let Some(path) = &output.json {
+fn hand_out(
+    parameters: &RunParameters,
+    record: &RunRecord,
+    outputs: Outputs,
+    prints_json: bool,
+) -> Result<(), Failure> {
+    if let Some(file) = outputs.json {
         let json =
             serde_json::to_string_pretty(&JsonReport::new(parameters, record)).map_err(Failure::run)?;
-        write_text(path, &json)?;
+        file.write_text(&json)?;
     }
     if !prints_json {
         writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::run)?;
     }
-    if let Some(path) = &output.report {
-        let html = to_html(parameters, record).map_err(Failure::run)?;
-        write_text(path, &html)?;
-        eprintln!("report: {}", path.display());
+    if let Some(file) = outputs.report {
+        file.write_text(&to_html(parameters, record).map_err(Failure::run)?)?;
     }
     Ok(())
 }
@@ -76,10 +92,10 @@ pub(super) fn judge(record: &RunRecord) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn to_failure(error: SimError) -> Failure {
+/// What the run of a workload from `source` failed of.
+pub(super) fn to_failure(source: &str, error: SimError) -> Failure {
     match error {
-        SimError::Cluster(error) => Failure::input(error),
-        SimError::Submit { .. } => Failure::input(error),
+        SimError::Cluster(_) | SimError::Submit { .. } => Failure::input(format!("{source}: {error}")),
         error => Failure::run(error),
     }
 }

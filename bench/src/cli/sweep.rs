@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::Failure;
 use super::run::{judge, to_failure};
 use super::trace::{TraceArgs, compression};
-use crate::output::write_text;
+use crate::output::{OutputFile, check_distinct};
 use crate::report::{JsonReport, RunParameters, SweepPoint, to_sweep_html, to_sweep_table};
 use crate::sim::{RunRecord, SimOptions, simulate};
 use crate::workload::Workload;
@@ -41,6 +41,13 @@ pub(super) struct SweepArgs {
 }
 
 pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
+    let given = [("--json", &args.json), ("--report", &args.report)];
+    let given: Vec<(&str, &Path)> =
+        given.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
+    check_distinct(&given, &args.trace.inputs()).map_err(Failure::input)?;
+    let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
+    let json = open(&args.json).map_err(Failure::input)?;
+    let report = open(&args.report).map_err(Failure::input)?;
     let (workload, config) = args.trace.read()?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0) as usize);
     let pool = pool.build().map_err(Failure::run)?;
@@ -53,7 +60,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let points: Result<Vec<SweepPoint>, Failure> =
         pool.install(|| args.compress.par_iter().map(one).collect());
     bar.finish_and_clear();
-    hand_out(args, &points?)
+    hand_out(args, &points?, json, report)
 }
 
 /// One run in serial mode: its figures are the same however many run beside it.
@@ -66,28 +73,33 @@ fn run_one(
     let mut workload = workload.clone();
     workload.compress(compress);
     let options = SimOptions { config: config.clone(), mode: Mode::Serial, tick_ms: trace.tick, sink: None };
-    let record = simulate(&workload, options, &mut |_| {}).map_err(to_failure)?;
+    let record =
+        simulate(&workload, options, &mut |_| {}).map_err(|error| to_failure(&trace.source(), error))?;
     judge(&record)?;
     Ok(record)
 }
 
-fn hand_out(args: &SweepArgs, points: &[SweepPoint]) -> Result<(), Failure> {
+fn hand_out(
+    args: &SweepArgs,
+    points: &[SweepPoint],
+    json: Option<OutputFile>,
+    report: Option<OutputFile>,
+) -> Result<(), Failure> {
     let format = args.trace.format.to_string();
-    if let Some(path) = &args.json {
+    if let Some(file) = json {
         let report = |point: &SweepPoint| {
             let parameters =
                 RunParameters { format: format.clone(), mode: Mode::Serial, seed: args.trace.seed };
             JsonReport::new(&parameters, &point.record).compressed(point.compress)
         };
         let reports: Vec<JsonReport> = points.iter().map(report).collect();
-        write_text(path, &serde_json::to_string_pretty(&reports).map_err(Failure::run)?)?;
+        file.write_text(&serde_json::to_string_pretty(&reports).map_err(Failure::run)?)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
         writeln!(std::io::stdout(), "{}", to_sweep_table(points)).map_err(Failure::run)?;
     }
-    if let Some(path) = &args.report {
-        write_text(path, &to_sweep_html(&format, points).map_err(Failure::run)?)?;
-        eprintln!("report: {}", path.display());
+    if let Some(file) = report {
+        file.write_text(&to_sweep_html(&format, points).map_err(Failure::run)?)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The arguments that name a trace, its cluster and its queues, and what is read with them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use apportion::NodeOrderKind;
 use apportion::config::EngineConfig;
@@ -45,6 +45,21 @@ enum NodeOrderArg {
 }
 
 impl TraceArgs {
+    /// The workload's file, for messages.
+    pub(super) fn source(&self) -> String {
+        self.workload.display().to_string()
+    }
+
+    /// The files that are read, with the options that name them.
+    pub(super) fn inputs(&self) -> Vec<(&str, &Path)> {
+        let all = [
+            ("--workload", Some(&self.workload)),
+            ("--nodes", self.nodes.as_ref()),
+            ("--queues", self.queues.as_ref()),
+        ];
+        all.into_iter().filter_map(|(option, path)| Some((option, path?.as_path()))).collect()
+    }
+
     /// The workload with its nodes, and the engine's configuration with its queues.
     pub(super) fn read(&self) -> Result<(Workload, EngineConfig), Failure> {
         let workload = self.read_workload()?;
@@ -83,10 +98,17 @@ fn apply_node_order(config: &mut EngineConfig, order: Option<NodeOrderArg>) {
     };
 }
 
+/// Beyond these, times are all zero or cannot be counted.
+const COMPRESSION: std::ops::RangeInclusive<f64> = 0.000_001..=1_000_000_000_000.0;
+
 /// A factor by which submission times are divided.
 pub(super) fn compression(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
-        _ => Err("a number above 0 is needed, 275 for instance".into()),
+        Ok(factor) if COMPRESSION.contains(&factor) => Ok(factor),
+        _ => Err(format!(
+            "a number from {} to {} is needed, 275 for instance",
+            COMPRESSION.start(),
+            COMPRESSION.end()
+        )),
     }
 }

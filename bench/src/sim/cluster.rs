@@ -1,6 +1,6 @@
 //! Queues of a workload: the tree that jobs are mapped onto.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::config::{Capacity, Factor, QueueConfig};
 use apportion::nearest;
@@ -13,7 +13,7 @@ use crate::workload::Workload;
 #[non_exhaustive]
 pub enum ClusterError {
     /// A job names a queue that is not there.
-    #[error("job `{job}` names the queue `{queue}`, which is no leaf of the queue tree{}", .nearest.as_ref().map_or_else(String::new, |n| format!("; did you mean `{n}`?")))]
+    #[error("job `{job}` names the queue `{queue}`, which is no leaf of the queue tree; {}", .nearest.as_ref().map_or_else(|| format!("its leaves are {leaves}"), |nearest| format!("did you mean `{nearest}`?")))]
     UnknownQueue {
         /// The job.
         job: String,
@@ -21,6 +21,8 @@ pub enum ClusterError {
         queue: String,
         /// The leaf closest to it.
         nearest: Option<String>,
+        /// The leaves there are, or the first few of them.
+        leaves: String,
     },
     /// There are no nodes.
     #[error("the cluster has no nodes; give a node file")]
@@ -72,7 +74,15 @@ impl Leaves {
             job: job.to_owned(),
             queue: queue.to_owned(),
             nearest: nearest(queue, self.by_name.keys().map(String::as_str)),
+            leaves: self.first_few(),
         })
+    }
+
+    fn first_few(&self) -> String {
+        let paths: BTreeSet<&str> = self.by_name.values().flatten().map(String::as_str).collect();
+        let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+        let rest = if paths.len() > shown.len() { " and others" } else { "" };
+        shown.join(", ") + rest
     }
 }
 
