@@ -36,6 +36,9 @@ pub(crate) fn play(plan: &Plan, mode: Mode) -> Cluster {
     plan.nodes.iter().for_each(|node| player.add_node(node));
     for operation in &plan.operations {
         player.perform(operation);
+        // Also of an engine that is busy with it, or has not begun.
+        let report = player.cluster.engine.audit();
+        assert!(report.is_clean(), "after {operation:?}: {report}");
     }
     player.run();
     player.cluster
