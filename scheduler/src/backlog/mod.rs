@@ -44,6 +44,10 @@ pub(crate) struct Backlog {
     /// By placement set: how many open shapes with runnable lanes or claims, and how many claims whose node has
     /// room now.
     wanted: Vec<u32>,
+    /// By partition: sets over which a pass would find nothing until something in flight is decided, one bit each.
+    paused: Vec<u64>,
+    /// The state version in which something in flight was last decided.
+    decided_at: u64,
     /// By placement set: shapes that were found to fit on none of its nodes.
     closed: Vec<Vec<ShapeId>>,
     /// By partition: shapes with claims that will do with any node.
@@ -92,6 +96,8 @@ impl Backlog {
             applications: Vec::new(),
             demand: Vec::new(),
             wanted: vec![0; partitions * SETS_MAX],
+            paused: vec![0; partitions],
+            decided_at: 0,
             closed: vec![Vec::new(); partitions * SETS_MAX],
             claimed: vec![Vec::new(); partitions],
             relieved: Vec::new(),
@@ -144,7 +150,21 @@ impl Backlog {
 
     /// Whether a pass over the set could find something.
     pub(crate) fn is_wanted(&self, set: SetId) -> bool {
-        self.wanted[set.index()] > 0
+        self.wanted[set.index()] > 0 && self.paused[set.partition().index()] & set.bit() == 0
+    }
+
+    /// A pass over the set at version `seen` could propose nothing because of what others have in flight. Unless
+    /// some of that was decided since, the set can wait for it: a further pass would be a poll.
+    pub(crate) fn pause(&mut self, set: SetId, seen: u64) {
+        if self.decided_at <= seen {
+            self.paused[set.partition().index()] |= set.bit();
+        }
+    }
+
+    /// Something in flight was decided.
+    pub(crate) fn resume(&mut self, version: u64) {
+        self.decided_at = version;
+        self.paused.fill(0);
     }
 
     /// Lists a pending ask in its lane.

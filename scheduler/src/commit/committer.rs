@@ -83,7 +83,8 @@ impl Committer<'_> {
 
 impl State {
     /// Units are decided, one way or the other, and no longer in flight.
-    fn take_back_units(&self, asks: &[AskId]) {
+    fn take_back_units(&mut self, asks: &[AskId]) {
+        self.backlog.resume(self.version);
         for &ask in asks {
             if self.facts.asks.get(ask).is_some() {
                 self.in_flight.of_ask(ask).give_back(1);

@@ -33,6 +33,7 @@ impl Committer<'_> {
                 Observation::Waits { ask, allowed, offered } => {
                     self.state.let_wait(*ask, *allowed, offered, seen);
                 }
+                Observation::InUse => self.state.backlog.pause(set.id(), seen),
                 Observation::ReserveTried { shape } => {
                     let demand = self.state.backlog.demand_mut(*shape);
                     if demand.since <= seen {

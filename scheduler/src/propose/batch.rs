@@ -20,6 +20,8 @@ pub(crate) enum Observation {
     /// The ask found none of the hosts or racks that will do so far from its wishes; these distinct other
     /// nodes had room.
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },
+    /// Nothing could be proposed, only because of what others have in flight.
+    InUse,
     /// Claiming nodes of the pass's set for the shape was tried; claims made are among the requests.
     ReserveTried { shape: ShapeId },
     /// The shape's first ask may claim a node only at this time.

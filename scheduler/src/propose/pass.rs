@@ -1,6 +1,6 @@
 //! One pass: the proposals for one placement set.
 
-use super::batch::Proposals;
+use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::queue_walk::QueueWalk;
 use super::scratch::Scratch;
@@ -45,6 +45,9 @@ pub(crate) fn run_pass(
             Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
             Pick::NoRoom => {}
         }
+    }
+    if picker.in_use && proposals.requests.is_empty() {
+        proposals.observations.push(Observation::InUse);
     }
     walk.publish_amounts(proposals);
 }

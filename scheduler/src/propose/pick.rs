@@ -29,11 +29,13 @@ pub(super) struct Picker<'a> {
     pub(super) visits: usize,
     /// Claims proposed in this pass.
     pub(super) claims: usize,
+    /// Something was passed over only because of what others have in flight.
+    pub(super) in_use: bool,
 }
 
 impl<'a> Picker<'a> {
     pub(super) fn new(state: &'a State, set: &'a mut PlacementSet) -> Self {
-        Self { state, set, visits: 0, claims: 0 }
+        Self { state, set, visits: 0, claims: 0, in_use: false }
     }
 
     /// How many nodes this pass has looked at.
@@ -116,12 +118,15 @@ impl<'a> Picker<'a> {
         let on_racks = ask.wishes.racks.iter().flat_map(|rack| self.state.roster.nodes_on(*rack)).copied();
         let racks = on_racks.filter(|_| allowed >= Locality::RackLocal);
         let (state, set) = (self.state, &*self.set);
-        let mut visits = 0;
+        let (mut visits, mut in_use) = (0, false);
         let found = hosts.chain(racks).find(|&id| {
             visits += 1;
-            has_room(state, set, id, shape)
+            let has_room = has_room(state, set, id, shape);
+            in_use |= !has_room && state.facts.nodes.get(id).is_some_and(|node| node.can_take(shape));
+            has_room
         });
         self.visits += visits;
+        self.in_use |= in_use;
         found
     }
 

@@ -35,6 +35,8 @@ impl Picker<'_> {
                 };
                 let allocate = SmallVec::from_iter([proposal]);
                 proposals.requests.push(ResourceAllocationCommitRequest { allocate, ..Default::default() });
+            } else {
+                self.in_use = true;
             }
         }
     }
@@ -46,12 +48,20 @@ impl Picker<'_> {
             if proposals.requests.len() >= requests_max {
                 return;
             }
-            if ready.contains(&claim) || self.is_in_use(claim) {
+            if ready.contains(&claim) {
                 continue;
             }
-            if self.swap_claim(claim, shape, proposals) == Pick::NoRoom {
-                proposals.observations.push(Observation::NoRoom { shape });
-                return;
+            if self.is_in_use(claim) {
+                self.in_use = true;
+                continue;
+            }
+            match self.swap_claim(claim, shape, proposals) {
+                Pick::Placed => {}
+                Pick::Skipped => self.in_use = true,
+                Pick::NoRoom => {
+                    proposals.observations.push(Observation::NoRoom { shape });
+                    return;
+                }
             }
         }
     }
