@@ -1,19 +1,18 @@
 //! Parallel mode: a committing thread and any number of proposing threads.
 
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use super::group::GroupCommitter;
 use super::proposer::run_proposer;
 use super::shared::{Message, Shared};
 use crate::ids::SETS_MAX;
-use crate::sync::Nothing;
+use crate::sync::{Nothing, Thread};
 
 /// The threads of a parallel engine.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    proposers: Vec<JoinHandle<()>>,
-    committer: Option<JoinHandle<()>>,
+    proposers: Vec<Thread>,
+    committer: Option<Thread>,
 }
 
 impl Threads {
@@ -22,16 +21,13 @@ impl Threads {
         committer: GroupCommitter,
         proposers: usize,
     ) -> std::io::Result<Self> {
-        let committing = thread::Builder::new()
-            .name("apportion-committer".into())
-            .spawn(move || run_committer(committer))?;
+        let committing = Thread::start("apportion-committer".into(), move || run_committer(committer))?;
         let mut threads = Self { proposers: Vec::new(), committer: Some(committing) };
         for number in 0..proposers {
             let home = Arc::clone(shared);
             let start = (number * SETS_MAX / proposers) as u32;
-            let proposing = thread::Builder::new()
-                .name(format!("apportion-proposer-{number}"))
-                .spawn(move || run_proposer(&home, start));
+            let name = format!("apportion-proposer-{number}");
+            let proposing = Thread::start(name, move || run_proposer(&home, start));
             match proposing {
                 Ok(proposing) => threads.proposers.push(proposing),
                 Err(error) => {
@@ -47,12 +43,11 @@ impl Threads {
     pub(crate) fn stop(&mut self, shared: &Shared, last: u64) {
         shared.work.close();
         for proposer in self.proposers.drain(..) {
-            // A panic was reported by the thread itself; its batch was taken back.
-            let _ = proposer.join();
+            proposer.join();
         }
         if let Some(committer) = self.committer.take() {
             let _ = shared.outbox.send(Message::Stop { last });
-            let _ = committer.join();
+            committer.join();
         }
     }
 }

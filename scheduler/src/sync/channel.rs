@@ -1,9 +1,9 @@
 //! Channels: many senders to one receiver, and one answer to one question.
-#![expect(clippy::disallowed_types, reason = "this module is where the raw types are named")]
+#![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::time::Duration;
 
-use crossbeam::channel::{self as raw, RecvTimeoutError};
+use super::backend::channel::{self as raw, RecvTimeoutError};
 
 /// The sending side. A full bounded channel holds the sender back.
 #[derive(Debug)]

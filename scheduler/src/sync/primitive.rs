@@ -1,21 +1,23 @@
-//! Locks and atomics of the shipped build: thin newtypes, so that nobody can name the raw types by accident.
-#![expect(clippy::disallowed_types, reason = "this module is where the raw types are named")]
+//! Locks, atomics and threads: thin newtypes over one backend, so that nobody can name the raw types by accident.
+#![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
-use std::sync::atomic;
+use std::io;
 
 pub(crate) use std::sync::atomic::Ordering;
 
+use super::backend::{self, atomic};
+
 /// A lock for one; its guards do not poison.
 #[derive(Debug, Default)]
-pub(crate) struct Mutex<T>(parking_lot::Mutex<T>);
+pub(crate) struct Mutex<T>(backend::Mutex<T>);
 
-pub(crate) type MutexGuard<'a, T> = parking_lot::MutexGuard<'a, T>;
-pub(crate) type ReadGuard<'a, T> = parking_lot::RwLockReadGuard<'a, T>;
-pub(crate) type WriteGuard<'a, T> = parking_lot::RwLockWriteGuard<'a, T>;
+pub(crate) type MutexGuard<'a, T> = backend::MutexGuard<'a, T>;
+pub(crate) type ReadGuard<'a, T> = backend::RwLockReadGuard<'a, T>;
+pub(crate) type WriteGuard<'a, T> = backend::RwLockWriteGuard<'a, T>;
 
 impl<T> Mutex<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self(parking_lot::Mutex::new(value))
+        Self(backend::Mutex::new(value))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
@@ -26,11 +28,11 @@ impl<T> Mutex<T> {
 /// A lock for many readers or one writer. A waiting writer holds new readers back, so it waits for at most
 /// the readers that are in (`crates.md` 1.2), and a thread must not read twice at a time.
 #[derive(Debug)]
-pub(crate) struct RwLock<T>(parking_lot::RwLock<T>);
+pub(crate) struct RwLock<T>(backend::RwLock<T>);
 
 impl<T> RwLock<T> {
     pub(crate) fn new(value: T) -> Self {
-        Self(parking_lot::RwLock::new(value))
+        Self(backend::RwLock::new(value))
     }
 
     pub(crate) fn read(&self) -> ReadGuard<'_, T> {
@@ -44,12 +46,11 @@ impl<T> RwLock<T> {
 
 /// A condition variable that takes the guard and hands it back, the one form that every backend has.
 #[derive(Debug, Default)]
-pub(crate) struct Condvar(parking_lot::Condvar);
+pub(crate) struct Condvar(backend::Condvar);
 
 impl Condvar {
-    pub(crate) fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        self.0.wait(&mut guard);
-        guard
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard)
     }
 
     pub(crate) fn notify_all(&self) {
@@ -110,3 +111,19 @@ macro_rules! atomic {
 atomic!(AtomicU32, u32);
 atomic!(AtomicU64, u64);
 atomic!(AtomicI64, i64);
+
+/// A thread that was started.
+#[derive(Debug)]
+pub(crate) struct Thread(backend::JoinHandle<()>);
+
+impl Thread {
+    /// Starts a thread.
+    pub(crate) fn start(name: String, work: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+        backend::spawn(name, work).map(Self)
+    }
+
+    /// Waits for its end; a panic was reported by the thread itself.
+    pub(crate) fn join(self) {
+        let _ = self.0.join();
+    }
+}

@@ -1,0 +1,41 @@
+//! A directory as a map under a lock.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::RwLock;
+
+/// A map from names to copyable values, with the promises of the shipped one.
+#[derive(Debug)]
+pub(crate) struct NameMap<V>(RwLock<BTreeMap<Arc<str>, V>>);
+
+impl<V: Copy + Eq> NameMap<V> {
+    pub(crate) fn new() -> Self {
+        Self(RwLock::new(BTreeMap::new()))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<V> {
+        self.0.read().get(name).copied()
+    }
+
+    pub(crate) fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> V) -> (V, bool) {
+        let mut map = self.0.write();
+        if let Some(value) = map.get(name) {
+            return (*value, false);
+        }
+        let value = make();
+        map.insert(name.into(), value);
+        (value, true)
+    }
+
+    pub(crate) fn remove(&self, name: &str, value: V) {
+        let mut map = self.0.write();
+        if map.get(name) == Some(&value) {
+            map.remove(name);
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+        self.0.read().keys().cloned().collect()
+    }
+}

@@ -1,0 +1,91 @@
+//! The primitives of a model build: the same shapes, with every step in the hands of a model checker.
+//!
+//! What the bodies here leave unproven of the shipped ones: that parking_lot's locks and condition variables,
+//! crossbeam's channels and dashmap's shards do what their documentation says. A lock here is fair to nobody, a
+//! channel is a queue under a lock, a directory is a map under a lock, and a wait with a limit in time never ends
+//! by itself (virtual time stands still).
+
+pub(super) mod channel;
+
+use std::fmt;
+use std::io;
+use std::sync::PoisonError;
+
+#[cfg(apportion_loom)]
+use loom as checker;
+#[cfg(apportion_shuttle)]
+use shuttle as checker;
+
+pub(super) use checker::sync::atomic;
+pub(super) use checker::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+pub(super) use checker::thread::JoinHandle;
+
+/// Like the shipped one it does not poison.
+pub(super) struct Mutex<T>(checker::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self(checker::sync::Mutex::new(value))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+/// Looking inside would be a step of the model.
+impl<T> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mutex")
+    }
+}
+
+/// Like the shipped one it does not poison.
+pub(super) struct RwLock<T>(checker::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    pub(super) fn new(value: T) -> Self {
+        Self(checker::sync::RwLock::new(value))
+    }
+
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RwLock")
+    }
+}
+
+/// A condition variable that takes the guard and hands it back.
+#[derive(Debug, Default)]
+pub(super) struct Condvar(checker::sync::Condvar);
+
+impl Condvar {
+    pub(super) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+pub(super) fn spawn<T: Send + 'static>(
+    name: String,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    checker::thread::Builder::new().name(name).spawn(work)
+}

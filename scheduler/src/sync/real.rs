@@ -1,0 +1,31 @@
+//! The primitives of the shipped build.
+#![expect(clippy::disallowed_types, reason = "this module is where the raw types are named")]
+
+use std::io;
+
+pub(super) use crossbeam::channel;
+pub(super) use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub(super) use std::sync::atomic;
+pub(super) use std::thread::JoinHandle;
+
+/// A condition variable that takes the guard and hands it back, the one form that every backend has.
+#[derive(Debug, Default)]
+pub(super) struct Condvar(parking_lot::Condvar);
+
+impl Condvar {
+    pub(super) fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(&mut guard);
+        guard
+    }
+
+    pub(super) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+pub(super) fn spawn<T: Send + 'static>(
+    name: String,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    std::thread::Builder::new().name(name).spawn(work)
+}
