@@ -1,0 +1,42 @@
+//! The whole engine under a randomised scheduler that decides every step of every thread.
+//!
+//! `cargo shuttle` runs it. A failure prints the schedule; keep it as a regression test (`shuttle::replay`).
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+#[cfg(not(apportion_shuttle))]
+compile_error!(
+    "run this with `cargo shuttle`: without its configuration the engine has its ordinary threads"
+);
+
+#[path = "../property/generate.rs"]
+#[allow(dead_code, reason = "not every class of plans is played here")]
+mod generate;
+#[path = "../property/plan.rs"]
+mod plan;
+#[path = "../property/play.rs"]
+mod play;
+
+mod crowd;
+mod plans;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, Runner};
+
+/// Runs `body` under this many schedules, half of them random, half with few and far switches.
+fn check(body: impl Fn() + Send + Sync + Clone + 'static, schedules: usize) {
+    run(RandomScheduler::new(schedules.div_ceil(2)), body.clone());
+    run(PctScheduler::new(3, schedules.div_ceil(2)), body);
+}
+
+fn run(scheduler: impl Scheduler + 'static, body: impl Fn() + Send + Sync + 'static) {
+    let mut config = Config::new();
+    config.stack_size = 1 << 20;
+    config.max_steps = shuttle::MaxSteps::FailAfter(10_000_000);
+    Runner::new(scheduler, config).run(body);
+}
+
+/// How many schedules each test takes.
+fn schedules() -> usize {
+    std::env::var("APPORTION_SCHEDULES").map_or(1_000, |number| number.parse().unwrap())
+}
