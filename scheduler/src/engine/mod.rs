@@ -2,6 +2,8 @@
 
 mod group;
 mod handle;
+#[cfg(all(test, apportion_loom))]
+mod models;
 mod parallel;
 mod proposer;
 mod publish;
