@@ -1,7 +1,7 @@
 //! Loom models of the shipped engine: every interleaving of a few steps, up to a bound of preemptions.
 //!
 //! `cargo loom` runs them (`LOOM_MAX_PREEMPTIONS`, 2 if not set). Each model's bug is what it would catch if the
-//! code were changed that way; `tests/README.md` lists them with the invariants.
+//! code were changed that way; `tests/mutants/` holds such changes.
 
 use std::sync::Arc;
 
@@ -135,7 +135,8 @@ fn units_in_flight_never_exceed_what_is_outstanding() {
 #[test]
 fn of_two_proposals_for_one_room_one_is_accepted() {
     model(|| {
-        let (engine, nodes, _, ask) = engine(1, 2);
+        // The second node lets the queue have room for both.
+        let (engine, nodes, _, ask) = engine(2, 2);
         let propose = |engine: &Engine| {
             let request = ResourceAllocationCommitRequest::allocate(ask, nodes[0]);
             engine.handle().commit(request).unwrap()
