@@ -53,7 +53,10 @@ impl OutputFile {
                 _ => {
                     let place = resolved(path);
                     let file = temporary_beside(&place);
-                    let file = file.map_err(|error| wrong(format!("cannot be written: {}", error.kind())))?;
+                    let file = file.map_err(|error| match error.kind() {
+                        io::ErrorKind::NotFound => wrong("cannot be written: there is no such folder".into()),
+                        kind => wrong(format!("cannot be written: {kind}")),
+                    })?;
                     Target::Temporary(file, place)
                 }
             }

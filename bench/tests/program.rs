@@ -229,7 +229,7 @@ fn outputs_that_cannot_be_written_are_refused_before_anything_runs() {
     fs::create_dir(case.folder.path().join("folder")).unwrap();
     for (arguments, parts) in [
         ("--json folder", ["folder", "is a folder"]),
-        ("--report nowhere/r.html", ["nowhere/r.html", "cannot be written"]),
+        ("--report nowhere/r.html", ["nowhere/r.html", "no such folder"]),
         ("--log -", ["-", "give it a file"]),
         ("--json same --log same", ["--json", "--log"]),
         ("--json pods.csv", ["--workload", "--json"]),

@@ -2,8 +2,7 @@
 
 use super::Backlog;
 use crate::facts::{Ask, Locality};
-use crate::ids::SETS_MAX;
-use crate::ids::{LaneId, PartitionId, ReservationId, SetId, ShapeId};
+use crate::ids::{LaneId, PartitionId, ReservationId, SETS_MAX, SetId, ShapeId};
 
 /// What is known about the pending asks of one shape.
 #[derive(Clone, Debug)]

@@ -22,8 +22,9 @@ pub(crate) use waiting::Waiting;
 
 use crate::config::ApplicationOrdering;
 use crate::facts::{Ask, Facts};
-use crate::ids::SETS_MAX;
-use crate::ids::{ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId, SlotId};
+use crate::ids::{
+    ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SETS_MAX, SetId, ShapeId, SlotId,
+};
 use crate::resource::Resources;
 use parking::Blocked;
 

@@ -202,7 +202,4 @@ pub enum ConfigError {
     /// A resource type or amount.
     #[error(transparent)]
     Resource(#[from] ResourceError),
-    /// The engine was shut down before it could take the change.
-    #[error("the engine is shut down")]
-    Closed,
 }

@@ -36,8 +36,8 @@ pub(crate) fn run_pass(
     let mut picker = Picker::new(state, set);
     picker.settle_claims(limits.requests, proposals);
     // Visits count from here, or a shape whose claims find nothing would never get to claim a further node.
-    let visits_max = picker.visits() + limits.visits;
-    while proposals.requests.len() < limits.requests && picker.visits() < visits_max {
+    let visits_max = picker.visits + limits.visits;
+    while proposals.requests.len() < limits.requests && picker.visits < visits_max {
         let Some(candidate) = walk.next(proposals) else { break };
         let size = walk.size_of(candidate.shape);
         match picker.pick(&candidate, walk.scratch, proposals) {

@@ -26,6 +26,7 @@ pub(super) enum Pick {
 pub(super) struct Picker<'a> {
     pub(super) state: &'a State,
     pub(super) set: &'a mut PlacementSet,
+    /// How many nodes this pass has looked at.
     pub(super) visits: usize,
     /// Claims proposed in this pass.
     pub(super) claims: usize,
@@ -36,11 +37,6 @@ pub(super) struct Picker<'a> {
 impl<'a> Picker<'a> {
     pub(super) fn new(state: &'a State, set: &'a mut PlacementSet) -> Self {
         Self { state, set, visits: 0, claims: 0, in_use: false }
-    }
-
-    /// How many nodes this pass has looked at.
-    pub(super) fn visits(&self) -> usize {
-        self.visits
     }
 
     pub(super) fn pick(

@@ -28,7 +28,11 @@ impl Resources {
     /// Nothing of any type.
     pub const ZERO: Self = Self([0; RESOURCE_TYPES_MAX]);
 
-    /// The amounts by type index; missing types are zero, surplus entries are a programming error.
+    /// The amounts by type index; missing types are zero. [`ResourceTypes::resources`](crate::ResourceTypes::resources)
+    /// takes amounts by name and checks them.
+    ///
+    /// # Panics
+    /// For more than [`RESOURCE_TYPES_MAX`] amounts.
     #[must_use]
     pub fn new(amounts: &[i64]) -> Self {
         let mut all = [0; RESOURCE_TYPES_MAX];

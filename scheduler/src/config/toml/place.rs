@@ -9,7 +9,6 @@ pub(super) fn refused(document: &Section<'_>, error: ConfigError) -> ConfigFileE
         ConfigError::Queue { path, .. } | ConfigError::UnknownQueue { path, .. } => queue(document, path),
         ConfigError::Value { key, .. } => deepest(document, std::iter::once("engine").chain(key.split('.'))),
         ConfigError::Resource(_) => deepest(document, ["resources"].into_iter()),
-        ConfigError::Closed => 0,
     };
     document.source().config(offset, error)
 }
