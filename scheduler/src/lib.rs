@@ -44,7 +44,7 @@ mod propose;
 mod resource;
 mod state;
 mod stats;
-mod sync;
+pub mod sync;
 mod timers;
 mod view;
 
@@ -55,7 +55,10 @@ pub use commit::{
     AllocationProposal, CommitOutcome, CommitSeq, RejectReason, ReservationProposal,
     ResourceAllocationCommitRequest, ResourceAllocationCommitter,
 };
-pub use engine::{Engine, EventStream, Handle, Lagging, Mode, StartError, SubmitError};
+pub use engine::{
+    Engine, EventStream, GroupCommitter, Handle, Lagging, Mode, Parts, Proposer, StartError, Step,
+    SubmitError,
+};
 pub use event::{Event, EventKind, Refusal};
 pub use facts::{
     ApplicationEnd, AttributeRule, ContainerOnNode, EndCause, Locality, NodeAttributes, NodeState, Quota,
@@ -69,6 +72,7 @@ pub use log::fuzz_log;
 pub use log::{LogDigest, LogError, LogReader, LogSink, LoggedGroup, Replay, SharedLog};
 pub use nearest::nearest;
 pub use place::{BUCKETS, NodeOrder, NodeOrderKind, PlacementSet, ScoredNode};
+pub use propose::ProposalBatch;
 pub use resource::{
     AMOUNT_MAX, DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices, Need, RESOURCE_TYPES_MAX, ResourceError,
     ResourceTypes, Resources, Room, SHARE_ONE, dominant_share, fits,

@@ -3,6 +3,7 @@
 //! One group takes the write guard once, for what is waiting in the inbox up to G requests. What does not need
 //! the guard is done after it is dropped, see `publish.rs`.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,11 +18,25 @@ use crate::ids::NodeId;
 use crate::log::LogSink;
 use crate::state::State;
 use crate::stats::EngineStats;
-use crate::sync::Inbox;
+use crate::sync::{Inbox, Nothing};
 use crate::timers::Timer;
 
-/// The committing side of an engine.
-pub(crate) struct GroupCommitter {
+/// What a step of the committer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It committed a group.
+    Worked,
+    /// Nothing was waiting, and no timer is due.
+    Idle,
+    /// The engine is shut down and everything sent before is dealt with.
+    Ended,
+}
+
+/// Commits: everything the committing thread needs, for callers who bring the thread. There is one to an engine.
+///
+/// [`run`](Self::run) does all of it, [`step`](Self::step) one group. Dropping it ends the engine: whoever waits
+/// for it is told.
+pub struct GroupCommitter {
     shared: Arc<Shared>,
     clock: Arc<dyn Clock>,
     inbox: Inbox<Message>,
@@ -29,8 +44,6 @@ pub(crate) struct GroupCommitter {
     publisher: Publisher,
     stats: EngineStats,
     processed: u64,
-    /// Once told to stop: how many messages there will ever have been.
-    last: Option<u64>,
     /// When the next timer is due.
     next_timer_ms: Option<u64>,
 }
@@ -44,7 +57,30 @@ impl GroupCommitter {
     ) -> Self {
         let publisher = Publisher::new(Arc::clone(&shared), sink);
         let stats = EngineStats::default();
-        Self { shared, clock, inbox, publisher, stats, processed: 0, last: None, next_timer_ms: None }
+        Self { shared, clock, inbox, publisher, stats, processed: 0, next_timer_ms: None }
+    }
+
+    /// Commits until the engine is shut down and everything sent before is dealt with.
+    pub fn run(mut self) {
+        while !self.is_done() {
+            match self.inbox.receive(self.patience()) {
+                Ok(message) => self.commit_group(Some(message)),
+                Err(Nothing::TimedOut) => self.commit_group(None),
+                Err(Nothing::Closed) => return,
+            }
+        }
+    }
+
+    /// Commits one group of what is waiting, without waiting for anything.
+    pub fn step(&mut self) -> Step {
+        if self.is_done() {
+            return Step::Ended;
+        }
+        match self.inbox.try_receive() {
+            None if !self.is_due() => return Step::Idle,
+            message => self.commit_group(message),
+        }
+        Step::Worked
     }
 
     pub(crate) fn inbox(&self) -> &Inbox<Message> {
@@ -52,18 +88,18 @@ impl GroupCommitter {
     }
 
     /// Whether it was told to stop and has dealt with everything that was sent before.
-    pub(crate) fn is_done(&self) -> bool {
-        self.last.is_some_and(|last| self.processed >= last)
+    fn is_done(&self) -> bool {
+        self.processed >= self.shared.last() && self.inbox.is_empty()
     }
 
     /// How long the inbox may stay empty until a timer is due; `None` if none is set, or only the driver can
     /// move the clock. It may have moved a clock since the last group began, with nobody left to say so.
-    pub(crate) fn patience(&self) -> Option<Duration> {
+    fn patience(&self) -> Option<Duration> {
         if self.is_due() { Some(Duration::ZERO) } else { self.clock.until(self.next_timer_ms?) }
     }
 
     /// Whether a timer is due that no message will bring up.
-    pub(crate) fn is_due(&self) -> bool {
+    fn is_due(&self) -> bool {
         self.next_timer_ms.is_some_and(|next_ms| next_ms <= self.clock.now_ms())
     }
 
@@ -114,7 +150,7 @@ impl GroupCommitter {
 
     /// Deals with one message; returns how much it counts towards G.
     fn deal_with(&mut self, state: &mut State, message: Message) -> usize {
-        if !matches!(message, Message::Batch(_) | Message::LookAgain | Message::Stop { .. }) {
+        if !matches!(message, Message::Batch(_) | Message::LookAgain) {
             self.processed += 1;
         }
         match message {
@@ -144,7 +180,6 @@ impl GroupCommitter {
             // The clock may have been moved after this group began.
             Message::Tick => self.advance_time(state),
             Message::LookAgain => {}
-            Message::Stop { last } => self.last = Some(last),
         }
         1
     }
@@ -217,5 +252,19 @@ impl GroupCommitter {
     /// Takes nothing more and tells everybody that nothing more will come.
     pub(crate) fn end(&mut self) {
         self.shared.end();
+    }
+}
+
+/// Ends everything with the committer, also if it ends by a panic: the embedder's clock and log sink run on its
+/// thread. Nobody waits for answers that will not come.
+impl Drop for GroupCommitter {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl fmt::Debug for GroupCommitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GroupCommitter").field("processed", &self.processed).finish_non_exhaustive()
     }
 }

@@ -19,19 +19,21 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+pub use group::{GroupCommitter, Step};
 pub use handle::{Handle, SubmitError};
+pub use proposer::Proposer;
 pub use stream::{EventStream, Lagging};
 
 use crate::audit::AuditReport;
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
 use crate::facts::StateDigest;
+use crate::ids::SETS_MAX;
 use crate::log::LogSink;
 use crate::state::State;
 use crate::stats::EngineStats;
 use crate::sync::{Mutex, Ordering, channel};
 use crate::view::View;
-use group::GroupCommitter;
 use parallel::Threads;
 use serial::SerialDriver;
 use shared::Shared;
@@ -75,6 +77,18 @@ pub struct Engine {
 enum Driver {
     Serial(Box<SerialDriver>),
     Parallel(Threads),
+    /// The parts are somebody else's.
+    Elsewhere,
+}
+
+/// The working parts of an engine, for callers who bring the threads: their own pool, pinned threads, or the
+/// threads of a model checker.
+#[derive(Debug)]
+pub struct Parts {
+    /// Commits.
+    pub committer: GroupCommitter,
+    /// Propose, all at the same time if they like.
+    pub proposers: Vec<Proposer>,
 }
 
 impl std::fmt::Debug for Driver {
@@ -82,6 +96,7 @@ impl std::fmt::Debug for Driver {
         f.write_str(match self {
             Self::Serial(_) => "Serial",
             Self::Parallel(_) => "Parallel",
+            Self::Elsewhere => "Elsewhere",
         })
     }
 }
@@ -97,27 +112,61 @@ impl Engine {
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
     ) -> Result<Self, StartError> {
-        config.validate()?;
-        let (inbox_capacity, leaf_quantum) = match mode {
+        match mode {
             Mode::Serial => {
                 // One set gives the exact policy, whatever the number of nodes.
                 config.limits.single_set_nodes = u32::MAX as usize;
-                (None, u32::MAX)
+                let (shared, mut parts) = Self::make(config, (None, u32::MAX), 1, clock, sink)?;
+                let proposer = parts.proposers.remove(0);
+                let driver = SerialDriver::new(Arc::clone(&shared), parts.committer, proposer);
+                Ok(Self { shared, driver: Mutex::new(Driver::Serial(Box::new(driver))) })
             }
-            Mode::Parallel { proposers: 0 } => return Err(StartError::NoProposers),
-            Mode::Parallel { .. } => (Some(config.limits.inbox), config.limits.leaf_quantum),
-        };
+            Mode::Parallel { proposers } => {
+                let (engine, parts) = Self::assemble(config, proposers, clock, sink)?;
+                let threads = Threads::start(&engine.shared, parts.committer, parts.proposers)?;
+                *engine.driver.lock() = Driver::Parallel(threads);
+                Ok(engine)
+            }
+        }
+    }
+
+    /// Makes an engine whose threads the caller brings: one for the committer, one for each proposer, or one for
+    /// all of them, step by step. The engine is as in parallel mode otherwise. [`run_until_quiet`](Self::run_until_quiet)
+    /// waits for them; after [`shutdown`](Self::shutdown) they end by themselves.
+    ///
+    /// # Errors
+    /// When the configuration is not valid, or no proposer is asked for.
+    pub fn assemble(
+        config: EngineConfig,
+        proposers: usize,
+        clock: Arc<dyn Clock>,
+        sink: Option<Box<dyn LogSink>>,
+    ) -> Result<(Self, Parts), StartError> {
+        if proposers == 0 {
+            return Err(StartError::NoProposers);
+        }
+        let limits = (Some(config.limits.inbox), config.limits.leaf_quantum);
+        let (shared, parts) = Self::make(config, limits, proposers, clock, sink)?;
+        Ok((Self { shared, driver: Mutex::new(Driver::Elsewhere) }, parts))
+    }
+
+    fn make(
+        config: EngineConfig,
+        (inbox_capacity, leaf_quantum): (Option<usize>, u32),
+        proposers: usize,
+        clock: Arc<dyn Clock>,
+        sink: Option<Box<dyn LogSink>>,
+    ) -> Result<(Arc<Shared>, Parts), StartError> {
+        config.validate()?;
         let config = Arc::new(config);
         let (outbox, inbox) = channel(inbox_capacity);
         let state = State::new(Arc::clone(&config));
         let shared = Arc::new(Shared::new(config, state, outbox, leaf_quantum));
         let mut committer = GroupCommitter::new(Arc::clone(&shared), clock, inbox, sink);
         committer.commit_group(None);
-        let driver = match mode {
-            Mode::Serial => Driver::Serial(Box::new(SerialDriver::new(Arc::clone(&shared), committer))),
-            Mode::Parallel { proposers } => Driver::Parallel(Threads::start(&shared, committer, proposers)?),
-        };
-        Ok(Self { shared, driver: Mutex::new(driver) })
+        let start = |number: usize| (number * SETS_MAX / proposers) as u32;
+        let proposers = (0..proposers).map(|number| Proposer::new(&shared, start(number))).collect();
+        Ok((shared, Parts { committer, proposers }))
     }
 
     /// A handle to submit things with. Handles are cheap and can be used from any thread.
@@ -201,7 +250,8 @@ impl Engine {
     }
 
     /// Takes nothing more, deals with everything that was taken, ends the threads and closes all streams.
-    /// The state can still be read. A second call does nothing.
+    /// The state can still be read. A second call does nothing. Of an [assembled](Self::assemble) engine it does
+    /// not wait: the committer ends, on its own thread, when everything is dealt with.
     pub fn shutdown(&self) {
         let last = self.shared.close_gate();
         match (&mut *self.driver.lock(), last) {
@@ -209,6 +259,10 @@ impl Engine {
             (Driver::Serial(_), None) => {}
             // Threads that have ended by themselves are waited for all the same.
             (Driver::Parallel(threads), last) => threads.stop(&self.shared, last.unwrap_or(0)),
+            (Driver::Elsewhere, last) => {
+                self.shared.work.close();
+                last.into_iter().for_each(|last| self.shared.stop_after(last));
+            }
         }
     }
 }

@@ -1,12 +1,11 @@
-//! Parallel mode: a committing thread and any number of proposing threads.
+//! Parallel mode: the parts of an engine on threads of its own.
 
 use std::sync::Arc;
 
 use super::group::GroupCommitter;
-use super::proposer::run_proposer;
-use super::shared::{Message, Shared};
-use crate::ids::SETS_MAX;
-use crate::sync::{Nothing, Thread};
+use super::proposer::Proposer;
+use super::shared::Shared;
+use crate::sync::Thread;
 
 /// The threads of a parallel engine.
 #[derive(Debug)]
@@ -19,16 +18,12 @@ impl Threads {
     pub(crate) fn start(
         shared: &Arc<Shared>,
         committer: GroupCommitter,
-        proposers: usize,
+        proposers: Vec<Proposer>,
     ) -> std::io::Result<Self> {
-        let committing = Thread::start("apportion-committer".into(), move || run_committer(committer))?;
+        let committing = Thread::start("apportion-committer".into(), move || committer.run())?;
         let mut threads = Self { proposers: Vec::new(), committer: Some(committing) };
-        for number in 0..proposers {
-            let home = Arc::clone(shared);
-            let start = (number * SETS_MAX / proposers) as u32;
-            let name = format!("apportion-proposer-{number}");
-            let proposing = Thread::start(name, move || run_proposer(&home, start));
-            match proposing {
+        for (number, proposer) in proposers.into_iter().enumerate() {
+            match Thread::start(format!("apportion-proposer-{number}"), move || proposer.run()) {
                 Ok(proposing) => threads.proposers.push(proposing),
                 Err(error) => {
                     threads.stop(shared, 0);
@@ -43,36 +38,12 @@ impl Threads {
     pub(crate) fn stop(&mut self, shared: &Shared, last: u64) {
         shared.work.close();
         for proposer in self.proposers.drain(..) {
-            proposer.join();
+            // A panic was reported when it happened, and counted.
+            let _ = proposer.join();
         }
         if let Some(committer) = self.committer.take() {
-            let _ = shared.outbox.send(Message::Stop { last });
-            committer.join();
+            shared.stop_after(last);
+            let _ = committer.join();
         }
-    }
-}
-
-fn run_committer(committer: GroupCommitter) {
-    let mut committing = Committing(committer);
-    let committer = &mut committing.0;
-    loop {
-        match committer.inbox().receive(committer.patience()) {
-            Ok(message) => committer.commit_group(Some(message)),
-            Err(Nothing::TimedOut) => committer.commit_group(None),
-            Err(Nothing::Closed) => break,
-        }
-        if committer.is_done() {
-            break;
-        }
-    }
-}
-
-/// Ends everything with the committing thread, also if that ends by a panic: the embedder's clock and log sink
-/// run on it. Nobody waits for answers that will not come.
-struct Committing(GroupCommitter);
-
-impl Drop for Committing {
-    fn drop(&mut self) {
-        self.0.end();
     }
 }

@@ -1,5 +1,6 @@
 //! The proposing side: take a lease, take the guard, run a pass, drop the guard, send.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -8,40 +9,76 @@ use crate::place::PlacementSet;
 use crate::propose::{BatchHome, ProposalBatch, Scratch, run_pass};
 use crate::sync::Ordering;
 
-/// A thread that panics this often without having sent a batch between is not started again.
+/// A proposer that panics this often without having sent a batch between is not started again.
 const PANICS_MAX: u32 = 100;
 
-/// What one proposing thread does until the engine is shut down. `start` spreads the threads over the sets. A
-/// panic is counted and the work goes on: unwinding gave the batch back.
-pub(super) fn run_proposer(shared: &Arc<Shared>, start: u32) {
-    let mut panics = 0;
-    while panics < PANICS_MAX {
-        let mut has_sent = false;
-        let work = || propose_until_closed(shared, start, &mut has_sent);
-        if catch_unwind(AssertUnwindSafe(work)).is_ok() {
-            return;
-        }
-        panics = if has_sent { 1 } else { panics + 1 };
-        shared.proposer_panics.fetch_add(1, Ordering::Relaxed);
-    }
+/// Proposes: everything one proposing thread needs, for callers who bring the thread.
+///
+/// [`run`](Self::run) does all of it. The single steps are for those who want to decide what happens between them:
+/// [`propose`](Self::propose), then [`send`](Self::send).
+pub struct Proposer {
+    shared: Arc<Shared>,
+    scratch: Scratch,
+    /// Where to look for a set first: proposers start apart, and go on behind the set they had last.
+    start: u32,
 }
 
-fn propose_until_closed(shared: &Arc<Shared>, start: u32, has_sent: &mut bool) {
-    let mut scratch = Scratch::default();
-    let mut next_start = start;
-    while let Some(seen) = shared.work.observe() {
-        match shared.leases.take_wanted(next_start) {
-            Some(set) => {
-                next_start = set.id().number() + 1;
-                let batch = propose(shared, set, &mut scratch);
-                // Without a committer the batch comes back, and dropping it gives everything back.
-                if shared.outbox.send(Message::Batch(batch)).is_err() {
-                    return;
-                }
-                *has_sent = true;
+impl Proposer {
+    pub(super) fn new(shared: &Arc<Shared>, start: u32) -> Self {
+        Self { shared: Arc::clone(shared), scratch: Scratch::default(), start }
+    }
+
+    /// Proposes until the engine is shut down. A panic is counted and the work goes on: unwinding gave the batch
+    /// back.
+    pub fn run(mut self) {
+        let mut panics = 0;
+        while panics < PANICS_MAX {
+            let mut has_sent = false;
+            let work = || self.propose_until_closed(&mut has_sent);
+            if catch_unwind(AssertUnwindSafe(work)).is_ok() {
+                return;
             }
-            None => shared.work.wait(seen),
+            panics = if has_sent { 1 } else { panics + 1 };
+            self.scratch = Scratch::default();
+            self.shared.proposer_panics.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    fn propose_until_closed(&mut self, has_sent: &mut bool) {
+        while let Some(seen) = self.shared.work.observe() {
+            let Some(batch) = self.propose() else {
+                self.shared.work.wait(seen);
+                continue;
+            };
+            // Without a committer the batch comes back, and dropping it gives everything back.
+            if self.send(batch).is_err() {
+                return;
+            }
+            *has_sent = true;
+        }
+    }
+
+    /// One pass over a set that is worth one, if there is one at home. What it proposes is in flight until the
+    /// batch is decided or dropped.
+    pub fn propose(&mut self) -> Option<Box<ProposalBatch>> {
+        self.propose_from(self.start)
+    }
+
+    pub(super) fn propose_from(&mut self, start: u32) -> Option<Box<ProposalBatch>> {
+        let set = self.shared.leases.take_wanted(start)?;
+        self.start = set.id().number() + 1;
+        Some(propose(&self.shared, set, &mut self.scratch))
+    }
+
+    /// Hands a batch to the committer, waiting while its inbox is full.
+    ///
+    /// # Errors
+    /// When there is no committer any more; the batch comes back.
+    pub fn send(&self, batch: Box<ProposalBatch>) -> Result<(), Box<ProposalBatch>> {
+        self.shared.outbox.send(Message::Batch(batch)).map_err(|message| match message {
+            Message::Batch(batch) => batch,
+            _ => unreachable!("what was sent comes back"),
+        })
     }
 }
 
@@ -61,4 +98,10 @@ pub(super) fn propose(
     }
     drop(state);
     batch
+}
+
+impl fmt::Debug for Proposer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Proposer").field("start", &self.start).finish_non_exhaustive()
+    }
 }

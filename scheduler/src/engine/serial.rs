@@ -4,20 +4,19 @@
 use std::sync::Arc;
 
 use super::group::GroupCommitter;
-use super::proposer::propose;
+use super::proposer::Proposer;
 use super::shared::{Message, Shared};
-use crate::propose::Scratch;
 
 /// Both sides of a serial engine.
 pub(crate) struct SerialDriver {
     shared: Arc<Shared>,
     committer: GroupCommitter,
-    scratch: Scratch,
+    proposer: Proposer,
 }
 
 impl SerialDriver {
-    pub(crate) fn new(shared: Arc<Shared>, committer: GroupCommitter) -> Self {
-        Self { shared, committer, scratch: Scratch::default() }
+    pub(crate) fn new(shared: Arc<Shared>, committer: GroupCommitter, proposer: Proposer) -> Self {
+        Self { shared, committer, proposer }
     }
 
     /// Commits and proposes in turn until nothing is left to do at the present time.
@@ -52,7 +51,7 @@ impl SerialDriver {
     }
 
     fn propose(&mut self) -> Option<Message> {
-        let set = self.shared.leases.take_wanted(0)?;
-        Some(Message::Batch(propose(&self.shared, set, &mut self.scratch)))
+        // Always from the first set on: the order is part of the promise.
+        self.proposer.propose_from(0).map(Message::Batch)
     }
 }

@@ -38,13 +38,8 @@ pub(crate) enum Message {
     Batch(Box<ProposalBatch>),
     /// The clock was moved.
     Tick,
-    /// Something came back that was in flight. Not counted by the gate.
+    /// Something came back that was in flight, or the end was announced. Not counted by the gate.
     LookAgain,
-    /// Nothing follows but what went through the gate before it closed.
-    Stop {
-        /// How many messages that is in all.
-        last: u64,
-    },
 }
 
 /// State, homes and wake-ups. Locks are taken in this order: state, then one of the others, which are leaves.
@@ -57,6 +52,8 @@ pub(crate) struct Shared {
     pub(crate) work: Signal,
     pub(crate) outbox: Outbox<Message>,
     gate: AtomicU64,
+    /// After how many messages the committer ends; so far none, if it is the greatest number there is.
+    last: AtomicU64,
     /// How often a proposing thread panicked.
     pub(crate) proposer_panics: AtomicU64,
     progress: Mutex<Progress>,
@@ -125,6 +122,7 @@ impl Shared {
             work: Signal::default(),
             outbox,
             gate: AtomicU64::new(0),
+            last: AtomicU64::new(u64::MAX),
             proposer_panics: AtomicU64::new(0),
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
@@ -162,6 +160,18 @@ impl Shared {
     pub(crate) fn close_gate(&self) -> Option<u64> {
         let before = self.gate.fetch_or(CLOSED, Ordering::AcqRel);
         (before & CLOSED == 0).then_some(before)
+    }
+
+    /// Lets the committer end when it has dealt with this many messages, and with every batch that is waiting.
+    pub(crate) fn stop_after(&self, last: u64) {
+        self.last.store(last, Ordering::Release);
+        // If its inbox is full it will look anyway.
+        self.outbox.offer(Message::LookAgain);
+    }
+
+    /// After how many messages the committer ends.
+    pub(crate) fn last(&self) -> u64 {
+        self.last.load(Ordering::Acquire)
     }
 
     /// Remembers a stream until nobody holds it.

@@ -57,7 +57,7 @@ pub(crate) struct Proposals {
 ///
 /// It owns its set's lease and its amounts in flight. Dropping it anywhere gives both back; it must not be
 /// dropped by a thread that holds a guard of the state, since giving back takes the write guard.
-pub(crate) struct ProposalBatch {
+pub struct ProposalBatch {
     pub(crate) proposals: Proposals,
     pub(crate) set: Option<Box<PlacementSet>>,
     home: Arc<dyn BatchHome>,
@@ -68,8 +68,14 @@ impl ProposalBatch {
         Self { proposals: Proposals::default(), set: Some(set), home }
     }
 
+    /// What it asks the committer to do.
+    #[must_use]
+    pub fn requests(&self) -> &[ResourceAllocationCommitRequest] {
+        &self.proposals.requests
+    }
+
     /// Whether nothing is left that would have to be given back.
-    pub(crate) fn is_settled(&self) -> bool {
+    fn is_settled(&self) -> bool {
         self.proposals.requests.is_empty() && self.proposals.amounts.is_empty() && self.set.is_none()
     }
 }

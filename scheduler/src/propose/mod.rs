@@ -12,6 +12,7 @@ mod queue_walk;
 mod scratch;
 mod settle;
 
-pub(crate) use batch::{Amounts, BatchHome, Observation, ProposalBatch};
+pub use batch::ProposalBatch;
+pub(crate) use batch::{Amounts, BatchHome, Observation};
 pub(crate) use pass::{PassLimits, run_pass};
 pub(crate) use scratch::Scratch;

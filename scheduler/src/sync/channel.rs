@@ -7,15 +7,15 @@ use super::backend::channel::{self as raw, RecvTimeoutError};
 
 /// The sending side. A full bounded channel holds the sender back.
 #[derive(Debug)]
-pub(crate) struct Outbox<T>(raw::Sender<T>);
+pub struct Outbox<T>(raw::Sender<T>);
 
 /// The receiving side; there is one.
 #[derive(Debug)]
-pub(crate) struct Inbox<T>(raw::Receiver<T>);
+pub struct Inbox<T>(raw::Receiver<T>);
 
 /// A channel that holds `capacity` messages; `None` for one that never holds a sender back, which is what a
 /// single thread needs that is sender and receiver in turn.
-pub(crate) fn channel<T>(capacity: Option<usize>) -> (Outbox<T>, Inbox<T>) {
+pub fn channel<T>(capacity: Option<usize>) -> (Outbox<T>, Inbox<T>) {
     let (sender, receiver) = capacity.map_or_else(raw::unbounded, raw::bounded);
     (Outbox(sender), Inbox(receiver))
 }
@@ -27,20 +27,23 @@ impl<T> Clone for Outbox<T> {
 }
 
 impl<T> Outbox<T> {
-    /// Hands `message` over, or back if the receiver is gone.
-    pub(crate) fn send(&self, message: T) -> Result<(), T> {
+    /// Hands `message` over, waiting while the channel is full.
+    ///
+    /// # Errors
+    /// When the receiver is gone; the message comes back.
+    pub fn send(&self, message: T) -> Result<(), T> {
         self.0.send(message).map_err(|error| error.0)
     }
 
     /// Hands `message` over if that needs no waiting; otherwise the receiver has enough to do as it is.
-    pub(crate) fn offer(&self, message: T) {
+    pub fn offer(&self, message: T) {
         let _ = self.0.try_send(message);
     }
 }
 
 /// Why nothing was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nothing {
+pub enum Nothing {
     /// The time is up.
     TimedOut,
     /// All senders are gone and everything sent was received.
@@ -48,12 +51,17 @@ pub(crate) enum Nothing {
 }
 
 impl<T> Inbox<T> {
-    pub(crate) fn try_receive(&self) -> Option<T> {
+    /// A message if one is waiting.
+    #[must_use]
+    pub fn try_receive(&self) -> Option<T> {
         self.0.try_recv().ok()
     }
 
     /// Waits for a message, at most for `patience` if that is given.
-    pub(crate) fn receive(&self, patience: Option<Duration>) -> Result<T, Nothing> {
+    ///
+    /// # Errors
+    /// When the time is up, or nobody can send any more.
+    pub fn receive(&self, patience: Option<Duration>) -> Result<T, Nothing> {
         match patience {
             None => self.0.recv().map_err(|_| Nothing::Closed),
             Some(patience) => self.0.recv_timeout(patience).map_err(|error| match error {
@@ -63,7 +71,9 @@ impl<T> Inbox<T> {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no message is waiting.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
@@ -74,10 +84,12 @@ pub struct Ticket<T>(raw::Receiver<T>);
 
 /// The right to answer once.
 #[derive(Debug)]
-pub(crate) struct Promise<T>(raw::Sender<T>);
+pub struct Promise<T>(raw::Sender<T>);
 
 impl<T> Ticket<T> {
-    pub(crate) fn new() -> (Promise<T>, Self) {
+    /// Both sides of one answer.
+    #[must_use]
+    pub fn new() -> (Promise<T>, Self) {
         let (sender, receiver) = raw::bounded(1);
         (Promise(sender), Self(receiver))
     }
@@ -97,7 +109,8 @@ impl<T> Ticket<T> {
 }
 
 impl<T> Promise<T> {
-    pub(crate) fn answer(self, value: T) {
+    /// Answers.
+    pub fn answer(self, value: T) {
         // Nobody waits for the answer any more: that is their right.
         let _ = self.0.send(value);
     }

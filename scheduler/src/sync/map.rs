@@ -11,20 +11,24 @@ use rustc_hash::FxHasher;
 /// A map from names to copyable values. Values go in and out; no guard ever leaves it, so that no caller
 /// can hold one part of the map while waiting for another.
 #[derive(Debug)]
-pub(crate) struct NameMap<V>(DashMap<Arc<str>, V, BuildHasherDefault<FxHasher>>);
+pub struct NameMap<V>(DashMap<Arc<str>, V, BuildHasherDefault<FxHasher>>);
 
 impl<V: Copy + Eq> NameMap<V> {
-    pub(crate) fn new() -> Self {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
         Self(DashMap::default())
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<V> {
+    /// What `name` stands for.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<V> {
         self.0.get(name).map(|value| *value)
     }
 
     /// Enters `make()` under `name` unless the name is taken; returns what is there now and whether it is new.
     /// `make` must not touch the map.
-    pub(crate) fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> V) -> (V, bool) {
+    pub fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> V) -> (V, bool) {
         match self.0.entry(name.into()) {
             Entry::Occupied(entry) => (*entry.get(), false),
             Entry::Vacant(entry) => (*entry.insert(make()), true),
@@ -32,12 +36,12 @@ impl<V: Copy + Eq> NameMap<V> {
     }
 
     /// Removes `name` if it still stands for `value`.
-    pub(crate) fn remove(&self, name: &str, value: V) {
+    pub fn remove(&self, name: &str, value: V) {
         self.0.remove_if(name, |_, current| *current == value);
     }
 
     /// All names, in no particular order.
-    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+    pub fn names(&self) -> Vec<Arc<str>> {
         self.0.iter().map(|entry| Arc::clone(entry.key())).collect()
     }
 }

@@ -7,7 +7,7 @@ use super::primitive::{Condvar, Mutex};
 /// A raise between the observation and the sleep is seen by the sleep, so whoever publishes work and then
 /// raises never leaves a sleeper behind (I13).
 #[derive(Debug, Default)]
-pub(crate) struct Signal {
+pub struct Signal {
     state: Mutex<State>,
     raised: Condvar,
 }
@@ -21,13 +21,13 @@ struct State {
 
 impl Signal {
     /// The count to hand to [`wait`](Self::wait); `None` once closed.
-    pub(crate) fn observe(&self) -> Option<u64> {
+    pub fn observe(&self) -> Option<u64> {
         let state = self.state.lock();
         (!state.closed).then_some(state.count)
     }
 
     /// Wakes every sleeper.
-    pub(crate) fn raise(&self) {
+    pub fn raise(&self) {
         let mut state = self.state.lock();
         state.count += 1;
         if state.sleepers > 0 {
@@ -36,14 +36,14 @@ impl Signal {
     }
 
     /// Wakes every sleeper for good.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
         self.raised.notify_all();
     }
 
     /// Sleeps until raised or closed since `seen` was observed.
-    pub(crate) fn wait(&self, seen: u64) {
+    pub fn wait(&self, seen: u64) {
         let mut state = self.state.lock();
         state.sleepers += 1;
         while state.count == seen && !state.closed {

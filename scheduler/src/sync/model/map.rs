@@ -7,18 +7,23 @@ use super::RwLock;
 
 /// A map from names to copyable values, with the promises of the shipped one.
 #[derive(Debug)]
-pub(crate) struct NameMap<V>(RwLock<BTreeMap<Arc<str>, V>>);
+pub struct NameMap<V>(RwLock<BTreeMap<Arc<str>, V>>);
 
 impl<V: Copy + Eq> NameMap<V> {
-    pub(crate) fn new() -> Self {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
         Self(RwLock::new(BTreeMap::new()))
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<V> {
+    /// What `name` stands for.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<V> {
         self.0.read().get(name).copied()
     }
 
-    pub(crate) fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> V) -> (V, bool) {
+    /// Enters `make()` under `name` unless the name is taken; returns what is there now and whether it is new.
+    pub fn get_or_insert_with(&self, name: &str, make: impl FnOnce() -> V) -> (V, bool) {
         let mut map = self.0.write();
         if let Some(value) = map.get(name) {
             return (*value, false);
@@ -28,14 +33,17 @@ impl<V: Copy + Eq> NameMap<V> {
         (value, true)
     }
 
-    pub(crate) fn remove(&self, name: &str, value: V) {
+    /// Removes `name` if it still stands for `value`.
+    pub fn remove(&self, name: &str, value: V) {
         let mut map = self.0.write();
         if map.get(name) == Some(&value) {
             map.remove(name);
         }
     }
 
-    pub(crate) fn names(&self) -> Vec<Arc<str>> {
+    /// All names, in no particular order.
+    #[must_use]
+    pub fn names(&self) -> Vec<Arc<str>> {
         self.0.read().keys().cloned().collect()
     }
 }

@@ -1,0 +1,106 @@
+//! A program around an engine, checked together with it.
+//!
+//! The program keeps one standby of a service: it asks for a container, and asks for another as soon as it is told
+//! that the first is gone. While it does, the node below is taken out by somebody else. Whatever happens first, the
+//! service must end with exactly one container, on the node that is left.
+//!
+//! ```sh
+//! cargo run --release -p apportion --example model      # once, on real threads
+//! cargo loom-example                                    # in every order, up to two preemptions
+//! cargo shuttle-example                                 # under 1,000 random schedules
+//! ```
+
+use std::sync::Arc;
+
+use apportion::config::{EngineConfig, QueueConfig};
+use apportion::sync::{AtomicU64, Ordering, Thread, check};
+use apportion::{
+    ApplicationId, ApplicationSpec, AskSpec, Engine, EventKind, EventStream, Handle, ManualClock, NodeSpec,
+    Parts, ResourceTypes, Resources, Step,
+};
+
+/// The embedder's part: keeps one container running, and knows how many it has.
+struct Keeper {
+    handle: Handle,
+    events: EventStream,
+    application: ApplicationId,
+    /// What others are shown.
+    running: Arc<AtomicU64>,
+}
+
+impl Keeper {
+    fn start(handle: Handle, running: Arc<AtomicU64>) -> Self {
+        let events = handle.event_stream(16);
+        let spec = ApplicationSpec::new("service", "root.default", "user");
+        let application = handle.submit_application(spec, &events).expect("a known queue");
+        let keeper = Self { handle, events, application, running };
+        keeper.ask();
+        keeper
+    }
+
+    fn ask(&self) {
+        let one = AskSpec::new(Resources::new(&[1]), 1);
+        self.handle.submit_ask(self.application, one).expect("the engine runs");
+    }
+
+    /// Deals with what it was told.
+    fn catch_up(&self) {
+        while let Ok(Some(event)) = self.events.try_next() {
+            match event.kind {
+                EventKind::Allocated { .. } => {
+                    self.running.fetch_add(1, Ordering::Release);
+                }
+                EventKind::ContainerEnded { .. } => {
+                    self.running.fetch_sub(1, Ordering::Release);
+                    self.ask();
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Lets the engine's parts work, on this thread, until nothing is left to do.
+fn settle(parts: &mut Parts) {
+    loop {
+        while parts.committer.step() == Step::Worked {}
+        let Some(batch) = parts.proposers[0].propose() else { return };
+        parts.proposers[0].send(batch).expect("the committer lives");
+    }
+}
+
+fn scenario() {
+    let mut config =
+        EngineConfig::new(ResourceTypes::new(["memory"]).expect("a valid name"), QueueConfig::single_leaf());
+    config.reservations.delay_ms = None;
+    let (engine, mut parts) =
+        Engine::assemble(config, 1, Arc::new(ManualClock::new()), None).expect("a valid configuration");
+    let handle = engine.handle();
+    let one = Resources::new(&[1]);
+    let first = handle.add_node(NodeSpec::new("first", one)).expect("a new name");
+    handle.add_node(NodeSpec::new("second", one)).expect("a new name");
+
+    let running = Arc::new(AtomicU64::new(0));
+    let keeper = Keeper::start(engine.handle(), Arc::clone(&running));
+    let operator = Thread::start("operator".into(), move || {
+        handle.remove_node(first).expect("the engine runs");
+    })
+    .expect("a thread");
+    settle(&mut parts);
+    keeper.catch_up();
+    operator.join().expect("the operator does not panic");
+    // Twice: a replacement may be asked for as late as now.
+    for _ in 0..2 {
+        settle(&mut parts);
+        keeper.catch_up();
+    }
+
+    assert_eq!(engine.read(|view| view.container_count()), 1, "one container on the node that is left");
+    assert_eq!(running.load(Ordering::Acquire), 1, "and the program knows it");
+    assert!(engine.audit().is_clean());
+}
+
+fn main() {
+    check(scenario);
+    println!("the service ended with one container, in every order that was tried");
+}
