@@ -37,13 +37,13 @@ impl Picker<'_> {
         let node =
             (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.nearest_to_fitting(shape));
         let Some(position) = node.flatten() else { return give_up(candidate, scratch) };
+        let node = self.set.node(position);
         if !self.take_unit(candidate.ask) {
             return Pick::Skipped;
         }
-        let node = self.set.node(position);
+        proposals.requests.push(ResourceAllocationCommitRequest::reserve(candidate.ask, node));
         self.set.withdraw(position);
         self.claims += 1;
-        proposals.requests.push(ResourceAllocationCommitRequest::reserve(candidate.ask, node));
         Pick::Placed
     }
 

@@ -78,12 +78,13 @@ impl<'a> Picker<'a> {
         shape: &Shape,
         proposals: &mut Proposals,
     ) -> Pick {
+        let node = self.set.node(position);
         if !self.take_unit(ask) {
             return Pick::Skipped;
         }
-        let node = self.set.node(position);
+        let pick = propose(ask, node, proposals);
         self.set.debit(position, &shape.need);
-        propose(ask, node, proposals)
+        pick
     }
 
     /// A container on a node that the ask wished for, which may be another set's. Then the node's amount in
@@ -102,10 +103,10 @@ impl<'a> Picker<'a> {
         if !self.take_unit(ask) {
             return Pick::Skipped;
         }
-        let resources = shape.need.resources;
+        let (pick, resources) = (propose(ask, node, proposals), shape.need.resources);
         self.state.in_flight.of_node(node).add(&resources);
         proposals.amounts.nodes.push((node, resources));
-        propose(ask, node, proposals)
+        pick
     }
 
     /// The first of the hosts, then of the nodes on the racks, that will do and has room.

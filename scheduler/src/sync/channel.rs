@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::backend::channel::{self as raw, RecvTimeoutError};
+use super::fault;
 
 /// The sending side. A full bounded channel holds the sender back.
 #[derive(Debug)]
@@ -32,11 +33,13 @@ impl<T> Outbox<T> {
     /// # Errors
     /// When the receiver is gone; the message comes back.
     pub fn send(&self, message: T) -> Result<(), T> {
+        fault::step();
         self.0.send(message).map_err(|error| error.0)
     }
 
     /// Hands `message` over if that needs no waiting; otherwise the receiver has enough to do as it is.
     pub fn offer(&self, message: T) {
+        fault::step();
         let _ = self.0.try_send(message);
     }
 }
@@ -54,6 +57,7 @@ impl<T> Inbox<T> {
     /// A message if one is waiting.
     #[must_use]
     pub fn try_receive(&self) -> Option<T> {
+        fault::step();
         self.0.try_recv().ok()
     }
 
@@ -62,6 +66,7 @@ impl<T> Inbox<T> {
     /// # Errors
     /// When the time is up, or nobody can send any more.
     pub fn receive(&self, patience: Option<Duration>) -> Result<T, Nothing> {
+        fault::step();
         match patience {
             None => self.0.recv().map_err(|_| Nothing::Closed),
             Some(patience) => self.0.recv_timeout(patience).map_err(|error| match error {
@@ -74,6 +79,7 @@ impl<T> Inbox<T> {
     /// Whether no message is waiting.
     #[must_use]
     pub fn is_empty(&self) -> bool {
+        fault::step();
         self.0.is_empty()
     }
 }
@@ -97,6 +103,7 @@ impl<T> Ticket<T> {
     /// The answer if it is there.
     #[must_use]
     pub fn try_take(&self) -> Option<T> {
+        fault::step();
         self.0.try_recv().ok()
     }
 
@@ -104,6 +111,7 @@ impl<T> Ticket<T> {
     /// answers until the engine runs, so use [`try_take`](Self::try_take) there.
     #[must_use]
     pub fn wait(self) -> Option<T> {
+        fault::step();
         self.0.recv().ok()
     }
 }
@@ -111,6 +119,7 @@ impl<T> Ticket<T> {
 impl<T> Promise<T> {
     /// Answers.
     pub fn answer(self, value: T) {
+        fault::step();
         // Nobody waits for the answer any more: that is their right.
         let _ = self.0.send(value);
     }

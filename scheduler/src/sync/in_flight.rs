@@ -2,8 +2,12 @@
 //!
 //! All accesses happen under the state's lock, which orders proposers against the committer. Between
 //! proposers that hold read guards together only the totals matter, so every operation is `Relaxed`.
+//!
+//! Whoever takes a unit or adds an amount writes into its batch, right after, that it has to be given back; between
+//! the two there is no step at which a [panic](super::fault) could be asked for, and nothing that panics.
 
-use super::primitive::{AtomicI64, AtomicU32, Ordering};
+use super::backend::atomic::{AtomicI64, AtomicU32, Ordering};
+use super::fault;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 /// Units of one ask in flight.
@@ -17,7 +21,15 @@ impl InFlightUnits {
 
     /// Adds one unit unless that would exceed `outstanding` (I4).
     pub(crate) fn try_add(&self, outstanding: u32) -> bool {
-        self.0.increment_below(outstanding, Ordering::Relaxed)
+        fault::step();
+        let mut seen = self.0.load(Ordering::Relaxed);
+        while seen < outstanding {
+            match self.0.compare_exchange_weak(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
     }
 
     pub(crate) fn give_back(&self, units: u32) {

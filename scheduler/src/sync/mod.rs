@@ -24,6 +24,7 @@
 
 mod channel;
 mod check;
+pub mod fault;
 mod in_flight;
 #[cfg_attr(any(apportion_loom, apportion_shuttle), path = "model/map.rs")]
 mod map;
@@ -43,8 +44,5 @@ pub use channel::{Inbox, Nothing, Outbox, Promise, Ticket, channel};
 pub use check::check;
 pub(crate) use in_flight::{InFlightResources, InFlightUnits};
 pub use map::NameMap;
-pub use primitive::{
-    AtomicI64, AtomicU32, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ReadGuard, RwLock, Thread,
-    WriteGuard,
-};
+pub use primitive::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ReadGuard, RwLock, Thread, WriteGuard};
 pub use signal::Signal;

@@ -6,6 +6,7 @@ use std::io;
 pub use std::sync::atomic::Ordering;
 
 use super::backend::{self, atomic};
+use super::fault;
 
 /// A lock for one; its guards do not poison.
 #[derive(Debug, Default)]
@@ -28,6 +29,7 @@ impl<T> Mutex<T> {
 
     /// Waits until nobody else has it. Where a holder panicked, what it left is there.
     pub fn lock(&self) -> MutexGuard<'_, T> {
+        fault::step();
         self.0.lock()
     }
 }
@@ -46,11 +48,13 @@ impl<T> RwLock<T> {
 
     /// Waits until nobody writes or waits to write.
     pub fn read(&self) -> ReadGuard<'_, T> {
+        fault::step();
         self.0.read()
     }
 
     /// Waits until nobody reads or writes.
     pub fn write(&self) -> WriteGuard<'_, T> {
+        fault::step();
         self.0.write()
     }
 }
@@ -63,11 +67,13 @@ impl Condvar {
     /// Gives the guard up, sleeps until notified (or for no reason), and takes it again.
     #[must_use = "the guard is taken again"]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        fault::step();
         self.0.wait(guard)
     }
 
     /// Wakes everybody who waits.
     pub fn notify_all(&self) {
+        fault::step();
         self.0.notify_all();
     }
 }
@@ -88,52 +94,44 @@ macro_rules! atomic {
             /// The value.
             #[must_use]
             pub fn load(&self, ordering: Ordering) -> $value {
+                fault::step();
                 self.0.load(ordering)
             }
 
             /// Another value.
             pub fn store(&self, value: $value, ordering: Ordering) {
+                fault::step();
                 self.0.store(value, ordering);
             }
 
             /// Adds; returns the value before.
             pub fn fetch_add(&self, value: $value, ordering: Ordering) -> $value {
+                fault::step();
                 self.0.fetch_add(value, ordering)
             }
 
             /// Subtracts; returns the value before.
             pub fn fetch_sub(&self, value: $value, ordering: Ordering) -> $value {
+                fault::step();
                 self.0.fetch_sub(value, ordering)
             }
 
             /// Sets bits; returns the value before.
             pub fn fetch_or(&self, value: $value, ordering: Ordering) -> $value {
+                fault::step();
                 self.0.fetch_or(value, ordering)
             }
 
             /// The greater of the value and `value`; returns the value before.
             pub fn fetch_max(&self, value: $value, ordering: Ordering) -> $value {
+                fault::step();
                 self.0.fetch_max(value, ordering)
-            }
-
-            /// Adds one unless the value has reached `bound`.
-            pub fn increment_below(&self, bound: $value, ordering: Ordering) -> bool {
-                let mut seen = self.0.load(Ordering::Relaxed);
-                while seen < bound {
-                    match self.0.compare_exchange_weak(seen, seen + 1, ordering, Ordering::Relaxed) {
-                        Ok(_) => return true,
-                        Err(now) => seen = now,
-                    }
-                }
-                false
             }
         }
     };
 }
 
-atomic!(AtomicU32, u32);
 atomic!(AtomicU64, u64);
-atomic!(AtomicI64, i64);
 
 /// A thread that was started.
 #[derive(Debug)]

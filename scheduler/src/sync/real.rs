@@ -7,6 +7,8 @@ pub(super) use crossbeam::channel;
 pub(super) use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub(super) use std::sync::atomic;
 pub(super) use std::thread::JoinHandle;
+#[cfg(any(test, apportion_faults))]
+pub(super) use std::thread_local;
 
 /// A condition variable that takes the guard and hands it back, the one form that every backend has.
 #[derive(Debug, Default)]

@@ -19,6 +19,8 @@ use shuttle as checker;
 pub(super) use checker::sync::atomic;
 pub(super) use checker::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 pub(super) use checker::thread::JoinHandle;
+#[cfg(any(test, apportion_faults))]
+pub(super) use checker::thread_local;
 
 /// Like the shipped one it does not poison.
 pub(super) struct Mutex<T>(checker::sync::Mutex<T>);
