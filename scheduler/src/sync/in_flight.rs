@@ -6,6 +6,8 @@
 //! Whoever takes a unit or adds an amount writes into its batch, right after, that it has to be given back; between
 //! the two there is no step at which a [panic](super::fault) could be asked for, and nothing that panics.
 
+#![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
+
 use super::backend::atomic::{AtomicI64, AtomicU32, Ordering};
 use super::fault;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
