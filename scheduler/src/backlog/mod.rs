@@ -10,6 +10,7 @@ mod demand;
 mod lane;
 mod order;
 mod parking;
+mod unlucky;
 mod waiting;
 
 use rustc_hash::FxHashMap;
@@ -18,6 +19,7 @@ use smallvec::SmallVec;
 pub(crate) use demand::Demand;
 pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason, PendingAsk};
 pub(crate) use order::OrderKey;
+pub(crate) use unlucky::Unlucky;
 pub(crate) use waiting::Waiting;
 
 use crate::config::ApplicationOrdering;
@@ -56,6 +58,7 @@ pub(crate) struct Backlog {
     /// Shapes that fit nowhere and lately got a runnable lane.
     relieved: Vec<ShapeId>,
     pub(crate) waiting: Waiting,
+    pub(crate) unlucky: Unlucky,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -103,6 +106,7 @@ impl Backlog {
             claimed: vec![Vec::new(); partitions],
             relieved: Vec::new(),
             waiting: Waiting::new(partitions),
+            unlucky: Unlucky::default(),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::AskId;
 use crate::log::LogBuffer;
-use crate::propose::{Amounts, ProposalBatch};
+use crate::propose::{Amounts, ProposalBatch, propose_rescue};
 use crate::state::State;
 use crate::stats::EngineStats;
 
@@ -57,14 +57,16 @@ impl Committer<'_> {
     }
 
     /// Decides a batch's requests and records what it saw. Afterwards nothing of it is in flight; only the
-    /// lease is left to be brought home, outside the guard.
-    pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) {
+    /// lease is left to be brought home, outside the guard. Returns how many were rejected.
+    pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let proposals = std::mem::take(&mut batch.proposals);
         let mut rejected = 0;
         for request in proposals.requests {
             let units: SmallVec<[AskId; 1]> = request.units().collect();
             self.state.take_back_units(&units);
-            if !self.commit(request).is_accepted() {
+            let is_accepted = self.commit(request).is_accepted();
+            self.state.note_luck(&units, is_accepted);
+            if !is_accepted {
                 rejected += 1;
                 self.state.return_units(&units);
             }
@@ -74,6 +76,18 @@ impl Committer<'_> {
             self.record(&proposals.observations, set, proposals.version, rejected > 0);
         }
         self.stats.batches += 1;
+        rejected
+    }
+
+    /// Places asks that were unlucky too often: the last step of the ladder, on which nobody can be quicker.
+    pub(crate) fn rescue(&mut self) {
+        for ask in self.state.backlog.unlucky.take_due() {
+            if let Some(request) = propose_rescue(self.state, ask)
+                && self.commit(request).is_accepted()
+            {
+                self.stats.rescued += 1;
+            }
+        }
     }
 
     fn applier(&mut self) -> Applier<'_> {
@@ -88,6 +102,17 @@ impl State {
         for &ask in asks {
             if self.facts.asks.get(ask).is_some() {
                 self.in_flight.of_ask(ask).give_back(1);
+            }
+        }
+    }
+
+    /// Rejections in a row count; an ask that is gone has none.
+    fn note_luck(&mut self, asks: &[AskId], is_accepted: bool) {
+        for &ask in asks {
+            if is_accepted {
+                self.backlog.unlucky.forget(ask);
+            } else if self.facts.asks.get(ask).is_some() {
+                self.backlog.unlucky.note_rejected(ask);
             }
         }
     }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::adapt::Adaption;
 use super::publish::Publisher;
 use super::reshard::reshard;
 use super::shared::{Message, Progress, Shared};
@@ -44,6 +45,7 @@ pub struct GroupCommitter {
     publisher: Publisher,
     stats: EngineStats,
     processed: u64,
+    adaption: Adaption,
     /// When the next timer is due.
     next_timer_ms: Option<u64>,
 }
@@ -56,8 +58,9 @@ impl GroupCommitter {
         sink: Option<Box<dyn LogSink>>,
     ) -> Self {
         let publisher = Publisher::new(Arc::clone(&shared), sink);
+        let adaption = Adaption::new(shared.config.partitions.len() + 1);
         let stats = EngineStats::default();
-        Self { shared, clock, inbox, publisher, stats, processed: 0, next_timer_ms: None }
+        Self { shared, clock, inbox, publisher, stats, processed: 0, adaption, next_timer_ms: None }
     }
 
     /// Commits until the engine is shut down and everything sent before is dealt with.
@@ -129,6 +132,7 @@ impl GroupCommitter {
             let is_full = weight >= shared.config.limits.group_requests;
             next = if is_full { None } else { self.inbox.try_receive() };
         }
+        self.committer(&mut state).rescue();
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();
         state.settle_limits();
@@ -173,7 +177,8 @@ impl GroupCommitter {
             }
             Message::Batch(mut batch) => {
                 let weight = batch.proposals.requests.len();
-                self.committer(state).commit_batch(&mut batch);
+                let rejected = self.committer(state).commit_batch(&mut batch);
+                self.adapt(state, weight, rejected);
                 self.publisher.decided.push(*batch);
                 return weight.max(1);
             }
@@ -182,6 +187,15 @@ impl GroupCommitter {
             Message::LookAgain => {}
         }
         1
+    }
+
+    /// Lets fewer sets out when proposals collide.
+    fn adapt(&mut self, state: &State, decided: usize, rejected: usize) {
+        let sets = state.partitions().map(|partition| state.roster.sets(partition) as usize).sum();
+        if let Some(sets_out_max) = self.adaption.note(decided, rejected, sets) {
+            self.stats.sets_out_max = sets_out_max;
+            self.shared.leases.set_out_max(sets_out_max);
+        }
     }
 
     fn change(&mut self, state: &mut State, change: &Change) {
@@ -240,7 +254,7 @@ impl GroupCommitter {
         let is_wanted = self.shared.leases.any_wanted();
         let quiet = !is_wanted && self.shared.leases.all_home() && self.inbox.is_empty() && !self.is_due();
         if is_wanted {
-            self.shared.work.raise();
+            self.shared.work.raise(self.shared.leases.takeable());
         }
         let (processed, stats) = (self.processed, self.stats.clone());
         let log_error = self.publisher.log_error().map(str::to_owned);

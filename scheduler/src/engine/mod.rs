@@ -1,5 +1,6 @@
 //! The engine: one public value that owns the state and, in parallel mode, the threads.
 
+mod adapt;
 mod group;
 mod handle;
 #[cfg(all(test, apportion_loom))]

@@ -75,7 +75,7 @@ fn a_raise_between_look_and_sleep_wakes() {
             }
         });
         work.store(1, Ordering::Release);
-        signal.raise();
+        signal.raise(1);
         sleeper.join().unwrap();
     });
 }

@@ -256,7 +256,7 @@ impl BatchHome for Shared {
         if let Some(set) = batch.set.take() {
             self.leases.give_back(set);
         }
-        self.work.raise();
+        self.work.raise(self.leases.takeable());
         // The committer says whether all is quiet now; if its inbox is full it will look anyway.
         self.outbox.offer(Message::LookAgain);
     }

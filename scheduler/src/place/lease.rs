@@ -16,6 +16,8 @@ pub(crate) struct Leases {
     wanted: Vec<AtomicU64>,
     /// How many sets are not at home.
     out: AtomicU64,
+    /// How many may be out at a time; written by the committer. A set more for a moment does no harm.
+    out_max: AtomicU64,
     order: NodeOrderKind,
 }
 
@@ -31,6 +33,7 @@ impl Leases {
             homes: (0..partitions * SETS_MAX).map(|_| Mutex::new(Home::default())).collect(),
             wanted: (0..partitions).map(|_| AtomicU64::new(0)).collect(),
             out: AtomicU64::new(0),
+            out_max: AtomicU64::new(u64::MAX),
             order,
         }
     }
@@ -48,8 +51,17 @@ impl Leases {
         Some(set.unwrap_or_else(|| Box::new(PlacementSet::new(id, self.order))))
     }
 
-    /// Takes a wanted set, looking from the `start`-th set on so that proposers spread out.
+    /// Lets so many sets be out at a time.
+    pub(crate) fn set_out_max(&self, sets: u64) {
+        self.out_max.store(sets, Ordering::Relaxed);
+    }
+
+    /// Takes a wanted set, looking from the `start`-th set on so that proposers spread out; none while as many are
+    /// out as may be. Each of those comes home in a group commit or in an undo, after which the signal is raised.
     pub(crate) fn take_wanted(&self, start: u32) -> Option<Box<PlacementSet>> {
+        if self.out.load(Ordering::Relaxed) >= self.out_max.load(Ordering::Relaxed) {
+            return None;
+        }
         let partitions = self.wanted.len();
         (0..partitions).find_map(|offset| {
             let partition = (start as usize / SETS_MAX + offset) % partitions;
@@ -61,6 +73,14 @@ impl Leases {
                 self.try_take(SetId::new(PartitionId(partition as u32), number))
             })
         })
+    }
+
+    /// How many proposers could take a wanted set now; some of those sets may be out.
+    pub(crate) fn takeable(&self) -> usize {
+        let wanted: u64 =
+            self.wanted.iter().map(|sets| sets.load(Ordering::Acquire).count_ones()).map(u64::from).sum();
+        let out = self.out.load(Ordering::Acquire);
+        wanted.min(self.out_max.load(Ordering::Relaxed).saturating_sub(out)) as usize
     }
 
     /// Brings a set home.

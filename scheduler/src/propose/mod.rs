@@ -9,10 +9,12 @@ mod leaf_walk;
 mod pass;
 mod pick;
 mod queue_walk;
+mod rescue;
 mod scratch;
 mod settle;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amounts, BatchHome, Observation};
 pub(crate) use pass::{PassLimits, run_pass};
+pub(crate) use rescue::propose_rescue;
 pub(crate) use scratch::Scratch;

@@ -87,8 +87,8 @@ impl<'a> Picker<'a> {
         pick
     }
 
-    /// A container on a node that the ask wished for, which may be another set's. Then the node's amount in
-    /// flight tells others.
+    /// A container on a node that the ask wished for, which may be another set's. The node's amount in flight
+    /// tells others: a node that is wished for is often wished for by many.
     pub(super) fn place_on(
         &mut self,
         ask: AskId,
@@ -96,16 +96,16 @@ impl<'a> Picker<'a> {
         shape: &Shape,
         proposals: &mut Proposals,
     ) -> Pick {
-        let (set, position) = self.state.roster.place_of(node, shape.partition);
-        if set == self.set.id() {
-            return self.place_at(ask, position, shape, proposals);
-        }
         if !self.take_unit(ask) {
             return Pick::Skipped;
         }
         let (pick, resources) = (propose(ask, node, proposals), shape.need.resources);
         self.state.in_flight.of_node(node).add(&resources);
         proposals.amounts.nodes.push((node, resources));
+        let (set, position) = self.state.roster.place_of(node, shape.partition);
+        if set == self.set.id() {
+            self.set.debit(position, &shape.need);
+        }
         pick
     }
 
@@ -162,16 +162,16 @@ fn propose(ask: AskId, node: NodeId, proposals: &mut Proposals) -> Pick {
     Pick::Placed
 }
 
-/// Whether a container of the shape fits on the node: by the view of the own set, else by what the node has
-/// left apart from picks in flight.
+/// Whether a container of the shape fits on the node: by what the node has left apart from picks in flight, and in
+/// the own set by the view too, which knows this pass's other picks.
 fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> bool {
     let Some(node) = state.facts.nodes.get(id) else { return false };
     if node.partition != shape.partition || !node.is_open() {
         return false;
     }
     let (home, position) = state.roster.place_of(id, shape.partition);
-    if home == set.id() {
-        return set.fits_at(state.nodes(), position, shape);
+    if home == set.id() && !set.fits_at(state.nodes(), position, shape) {
+        return false;
     }
     let room = Room { free: node.room.free - state.in_flight.of_node(id).load(), devices: node.room.devices };
     fits(&shape.need, &room) && shape.rule.as_ref().is_none_or(|rule| rule.holds(&node.attributes))

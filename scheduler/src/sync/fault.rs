@@ -23,7 +23,7 @@ mod asked {
 
     backend::thread_local! {
         /// How many more steps this thread takes until it panics.
-        static LEFT: Cell<Option<u64>> = Cell::new(None);
+        static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
     }
 
     /// Lets this thread panic at its `steps`-th step from now on, the first being number 0.

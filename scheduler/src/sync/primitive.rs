@@ -71,6 +71,12 @@ impl Condvar {
         self.0.wait(guard)
     }
 
+    /// Wakes one of those who wait.
+    pub fn notify_one(&self) {
+        fault::step();
+        self.0.notify_one();
+    }
+
     /// Wakes everybody who waits.
     pub fn notify_all(&self) {
         fault::step();

@@ -20,6 +20,10 @@ impl Condvar {
         guard
     }
 
+    pub(super) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
     pub(super) fn notify_all(&self) {
         self.0.notify_all();
     }

@@ -26,12 +26,12 @@ impl Signal {
         (!state.closed).then_some(state.count)
     }
 
-    /// Wakes every sleeper.
-    pub fn raise(&self) {
+    /// Says that there is work for `workers`: wakes as many sleepers, and no one who is about to sleep will.
+    pub fn raise(&self, workers: usize) {
         let mut state = self.state.lock();
         state.count += 1;
-        if state.sleepers > 0 {
-            self.raised.notify_all();
+        for _ in 0..workers.min(state.sleepers) {
+            self.raised.notify_one();
         }
     }
 

@@ -80,6 +80,10 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
     pub(super) fn notify_all(&self) {
         self.0.notify_all();
     }

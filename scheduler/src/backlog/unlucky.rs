@@ -1,0 +1,44 @@
+//! Asks whose proposals are rejected time and again.
+//!
+//! Somebody else is always quicker: another proposer, or a caller with requests of its own. Such an ask is placed by
+//! the committer itself, under its own guard, where nobody can be quicker.
+
+use rustc_hash::FxHashMap;
+
+use crate::ids::AskId;
+
+/// After so many rejections in a row an ask is due.
+const REJECTIONS_MAX: u32 = 4;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unlucky {
+    /// Rejections in a row.
+    rejections: FxHashMap<AskId, u32>,
+    due: Vec<AskId>,
+}
+
+impl Unlucky {
+    /// A proposal for the ask was rejected.
+    pub(crate) fn note_rejected(&mut self, ask: AskId) {
+        let rejections = self.rejections.entry(ask).or_default();
+        *rejections += 1;
+        if *rejections == REJECTIONS_MAX {
+            self.due.push(ask);
+        }
+    }
+
+    /// The ask was placed, or is gone.
+    pub(crate) fn forget(&mut self, ask: AskId) {
+        if !self.rejections.is_empty() {
+            self.rejections.remove(&ask);
+        }
+    }
+
+    /// The asks that the committer has to place itself, in the order in which they became due. Each gets one
+    /// attempt, then as many rejections as before.
+    pub(crate) fn take_due(&mut self) -> Vec<AskId> {
+        let due = std::mem::take(&mut self.due);
+        due.iter().for_each(|ask| self.forget(*ask));
+        due
+    }
+}
