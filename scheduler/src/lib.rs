@@ -56,7 +56,7 @@ pub use commit::{
     ResourceAllocationCommitRequest, ResourceAllocationCommitter,
 };
 pub use engine::{
-    Engine, EventStream, GroupCommitter, Handle, Lagging, Mode, Parts, Proposer, StartError, Step,
+    Engine, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, Parts, Proposer, StartError, Step,
     SubmitError,
 };
 pub use event::{Event, EventKind, Refusal};

@@ -7,6 +7,11 @@ use super::files;
 /// Where a file's unit tests begin.
 const TESTS: &str = "#[cfg(test)]\nmod tests {";
 
+/// Unit tests with files of their own.
+fn is_unit_test(path: &str) -> bool {
+    path.ends_with("/tests.rs") || (path.contains("/src/") && path.contains("/tests/"))
+}
+
 /// One file.
 pub(crate) struct Source {
     /// Path from the workspace's root.
@@ -20,7 +25,7 @@ impl Source {
     pub(crate) fn of(folder: &str) -> Vec<Self> {
         let mut sources = Vec::new();
         add(&files::root().join(folder), &mut sources);
-        sources.retain(|source| !source.path.ends_with("/tests.rs"));
+        sources.retain(|source| !is_unit_test(&source.path));
         sources.sort_by(|a, b| a.path.cmp(&b.path));
         sources
     }

@@ -46,6 +46,8 @@ pub struct GroupCommitter {
     stats: EngineStats,
     processed: u64,
     adaption: Adaption,
+    /// The time of the last group.
+    now_ms: u64,
     /// When the next timer is due.
     next_timer_ms: Option<u64>,
 }
@@ -60,7 +62,17 @@ impl GroupCommitter {
         let publisher = Publisher::new(Arc::clone(&shared), sink);
         let adaption = Adaption::new(shared.config.partitions.len() + 1);
         let stats = EngineStats::default();
-        Self { shared, clock, inbox, publisher, stats, processed: 0, adaption, next_timer_ms: None }
+        Self {
+            shared,
+            clock,
+            inbox,
+            publisher,
+            stats,
+            processed: 0,
+            adaption,
+            now_ms: 0,
+            next_timer_ms: None,
+        }
     }
 
     /// Commits until the engine is shut down and everything sent before is dealt with.
@@ -135,6 +147,7 @@ impl GroupCommitter {
         self.committer(&mut state).rescue();
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();
+        self.now_ms = state.facts.now_ms;
         state.settle_limits();
         state.seek_for_relieved();
         shared.publish_wanted(&state);
@@ -256,10 +269,22 @@ impl GroupCommitter {
         if is_wanted {
             self.shared.work.raise(self.shared.leases.takeable());
         }
-        let (processed, stats) = (self.processed, self.stats.clone());
+        let (processed, stats, now_ms) = (self.processed, self.stats.clone(), self.now_ms);
         let log_error = self.publisher.log_error().map(str::to_owned);
         self.shared.report_progress(|progress| {
-            *progress = Progress { processed, quiet, ended: false, stats, log_error };
+            if stats.committed > progress.stats.committed {
+                progress.last_commit_ms = now_ms;
+            }
+            let last_commit_ms = progress.last_commit_ms;
+            *progress = Progress {
+                processed,
+                quiet,
+                ended: false,
+                stats,
+                log_error,
+                last_group_ms: now_ms,
+                last_commit_ms,
+            };
         });
     }
 

@@ -3,6 +3,7 @@
 mod adapt;
 mod group;
 mod handle;
+mod health;
 #[cfg(all(test, apportion_loom))]
 mod models;
 mod parallel;
@@ -22,6 +23,7 @@ use thiserror::Error;
 
 pub use group::{GroupCommitter, Step};
 pub use handle::{Handle, SubmitError};
+pub use health::Health;
 pub use proposer::Proposer;
 pub use stream::{EventStream, Lagging};
 
@@ -33,7 +35,7 @@ use crate::ids::SETS_MAX;
 use crate::log::LogSink;
 use crate::state::State;
 use crate::stats::EngineStats;
-use crate::sync::{Mutex, Ordering, channel};
+use crate::sync::{Mutex, channel};
 use crate::view::View;
 use parallel::Threads;
 use serial::SerialDriver;
@@ -228,7 +230,7 @@ impl Engine {
     /// What the engine has done so far.
     #[must_use]
     pub fn stats(&self) -> EngineStats {
-        let proposer_panics = self.shared.proposer_panics.load(Ordering::Relaxed);
+        let proposer_panics = self.shared.proposer_panics.get();
         EngineStats { proposer_panics, ..self.shared.progress().stats }
     }
 

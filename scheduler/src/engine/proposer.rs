@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::shared::{Message, Shared};
 use crate::place::PlacementSet;
 use crate::propose::{BatchHome, ProposalBatch, Scratch, run_pass};
-use crate::sync::Ordering;
 
 /// A proposer that panics this often without having sent a batch between is not started again.
 const PANICS_MAX: u32 = 100;
@@ -15,7 +14,7 @@ const PANICS_MAX: u32 = 100;
 /// Proposes: everything one proposing thread needs, for callers who bring the thread.
 ///
 /// [`run`](Self::run) does all of it. The single steps are for those who want to decide what happens between them:
-/// [`propose`](Self::propose), then [`send`](Self::send).
+/// [`next_batch`](Self::next_batch), or [`propose`](Self::propose) without waiting, then [`send`](Self::send).
 pub struct Proposer {
     shared: Arc<Shared>,
     scratch: Scratch,
@@ -40,21 +39,29 @@ impl Proposer {
             }
             panics = if has_sent { 1 } else { panics + 1 };
             self.scratch = Scratch::default();
-            self.shared.proposer_panics.fetch_add(1, Ordering::Relaxed);
+            self.shared.proposer_panics.count();
         }
+        self.shared.proposers_given_up.count();
     }
 
     fn propose_until_closed(&mut self, has_sent: &mut bool) {
-        while let Some(seen) = self.shared.work.observe() {
-            let Some(batch) = self.propose() else {
-                self.shared.work.wait(seen);
-                continue;
-            };
+        while let Some(batch) = self.next_batch() {
             // Without a committer the batch comes back, and dropping it gives everything back.
             if self.send(batch).is_err() {
                 return;
             }
             *has_sent = true;
+        }
+    }
+
+    /// Waits until some set is worth a pass, and makes one; `None` once the engine is shut down.
+    pub fn next_batch(&mut self) -> Option<Box<ProposalBatch>> {
+        loop {
+            let seen = self.shared.work.observe()?;
+            if let Some(batch) = self.propose() {
+                return Some(batch);
+            }
+            self.shared.work.wait(seen);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::place::Leases;
 use crate::propose::{BatchHome, PassLimits, ProposalBatch};
 use crate::state::State;
 use crate::stats::EngineStats;
-use crate::sync::{AtomicU64, Condvar, Mutex, NameMap, Ordering, Outbox, Promise, RwLock, Signal};
+use crate::sync::{AtomicU64, Condvar, Counter, Mutex, NameMap, Ordering, Outbox, Promise, RwLock, Signal};
 
 /// Whether a queue's new limits were valid, and with which change they hold.
 pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
@@ -55,7 +55,9 @@ pub(crate) struct Shared {
     /// After how many messages the committer ends; so far none, if it is the greatest number there is.
     last: AtomicU64,
     /// How often a proposing thread panicked.
-    pub(crate) proposer_panics: AtomicU64,
+    pub(crate) proposer_panics: Counter,
+    /// Proposing threads that panicked too often to be started again.
+    pub(crate) proposers_given_up: Counter,
     progress: Mutex<Progress>,
     progressed: Condvar,
     /// Every stream that somebody holds, to be closed in the end.
@@ -92,6 +94,9 @@ pub(crate) struct Progress {
     pub(crate) ended: bool,
     pub(crate) stats: EngineStats,
     pub(crate) log_error: Option<String>,
+    /// The engine's time at the end of the last group, and when a request was last accepted.
+    pub(crate) last_group_ms: u64,
+    pub(crate) last_commit_ms: u64,
 }
 
 /// The engine takes nothing more.
@@ -123,7 +128,8 @@ impl Shared {
             outbox,
             gate: AtomicU64::new(0),
             last: AtomicU64::new(u64::MAX),
-            proposer_panics: AtomicU64::new(0),
+            proposer_panics: Counter::default(),
+            proposers_given_up: Counter::default(),
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
             streams: Mutex::new(Vec::new()),

@@ -44,8 +44,8 @@ impl Leases {
         if home.leased {
             return None;
         }
-        home.leased = true;
         self.out.fetch_add(1, Ordering::Relaxed);
+        home.leased = true;
         let set = home.set.take();
         drop(home);
         Some(set.unwrap_or_else(|| Box::new(PlacementSet::new(id, self.order))))
@@ -77,10 +77,8 @@ impl Leases {
 
     /// How many proposers could take a wanted set now; some of those sets may be out.
     pub(crate) fn takeable(&self) -> usize {
-        let wanted: u64 =
-            self.wanted.iter().map(|sets| sets.load(Ordering::Acquire).count_ones()).map(u64::from).sum();
-        let out = self.out.load(Ordering::Acquire);
-        wanted.min(self.out_max.load(Ordering::Relaxed).saturating_sub(out)) as usize
+        let may_go_out = self.out_max.load(Ordering::Relaxed).saturating_sub(self.count_out());
+        u64::from(self.count_wanted()).min(may_go_out) as usize
     }
 
     /// Brings a set home.
@@ -104,6 +102,16 @@ impl Leases {
         if wanted.load(Ordering::Relaxed) != sets {
             wanted.store(sets, Ordering::Release);
         }
+    }
+
+    /// How many sets are worth a pass.
+    pub(crate) fn count_wanted(&self) -> u32 {
+        self.wanted.iter().map(|sets| sets.load(Ordering::Acquire).count_ones()).sum()
+    }
+
+    /// How many sets are not at home.
+    pub(crate) fn count_out(&self) -> u64 {
+        self.out.load(Ordering::Acquire)
     }
 
     /// Whether any set is worth a pass.

@@ -13,7 +13,7 @@ pub(super) fn step() {}
 #[cfg(any(test, apportion_faults))]
 pub(super) use asked::step;
 #[cfg(any(test, apportion_faults))]
-pub use asked::{ask_for_panic, withdraw};
+pub use asked::{ask_for_panic, ask_for_panics, withdraw};
 
 #[cfg(any(test, apportion_faults))]
 mod asked {
@@ -24,6 +24,8 @@ mod asked {
     backend::thread_local! {
         /// How many more steps this thread takes until it panics.
         static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+        /// After a panic, how far off the next one is at most, and the number it is drawn by; 0 for none.
+        static NEXT: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     }
 
     /// Lets this thread panic at its `steps`-th step from now on, the first being number 0.
@@ -31,9 +33,26 @@ mod asked {
         LEFT.with(|left| left.set(Some(steps)));
     }
 
+    /// Lets this thread panic again and again, each time after fewer than `range` more steps, drawn by `seed`.
+    pub fn ask_for_panics(seed: u64, range: u64) {
+        NEXT.with(|next| next.set((range, seed)));
+        ask_for_next();
+    }
+
     /// Takes the wish back; true if the thread had not come so far.
     pub fn withdraw() -> bool {
+        NEXT.with(|next| next.set((0, 0)));
         LEFT.with(|left| left.take().is_some())
+    }
+
+    fn ask_for_next() {
+        let (range, seed) = NEXT.with(Cell::get);
+        if range > 0 {
+            // Knuth's linear congruential generator (MMIX).
+            let seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            NEXT.with(|next| next.set((range, seed)));
+            ask_for_panic((seed >> 33) % range);
+        }
     }
 
     /// One step. A thread that is unwinding has panicked already.
@@ -46,6 +65,9 @@ mod asked {
             }
             _ => false,
         });
-        assert!(!is_due, "a panic that a test asked for");
+        if is_due {
+            ask_for_next();
+            panic!("a panic that a test asked for");
+        }
     }
 }

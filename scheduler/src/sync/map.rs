@@ -13,6 +13,12 @@ use rustc_hash::FxHasher;
 #[derive(Debug)]
 pub struct NameMap<V>(DashMap<Arc<str>, V, BuildHasherDefault<FxHasher>>);
 
+impl<V: Copy + Eq> Default for NameMap<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<V: Copy + Eq> NameMap<V> {
     /// An empty one.
     #[must_use]

@@ -24,6 +24,7 @@
 
 mod channel;
 mod check;
+mod counter;
 pub mod fault;
 mod in_flight;
 #[cfg_attr(any(apportion_loom, apportion_shuttle), path = "model/map.rs")]
@@ -42,6 +43,7 @@ use real as backend;
 
 pub use channel::{Inbox, Nothing, Outbox, Promise, Ticket, channel};
 pub use check::check;
+pub(crate) use counter::Counter;
 pub(crate) use in_flight::{InFlightResources, InFlightUnits};
 pub use map::NameMap;
 pub use primitive::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ReadGuard, RwLock, Thread, WriteGuard};

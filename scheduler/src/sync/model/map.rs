@@ -9,6 +9,12 @@ use super::RwLock;
 #[derive(Debug)]
 pub struct NameMap<V>(RwLock<BTreeMap<Arc<str>, V>>);
 
+impl<V: Copy + Eq> Default for NameMap<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<V: Copy + Eq> NameMap<V> {
     /// An empty one.
     #[must_use]

@@ -1,5 +1,8 @@
 //! What only the inside can see: batches that are dropped, limits of a pass, resharding.
 
+mod faults;
+mod ladder;
+
 use std::sync::Arc;
 
 use super::proposer::propose;

@@ -1,0 +1,107 @@
+//! What happens to proposals that lose: fewer proposers at a time, and in the end the committer's own proposal.
+
+use super::faults::Hand;
+use super::{config, leaf, memory};
+use crate::change::AskSpec;
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::event::EventKind;
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
+
+/// Two asks want the room of one node; there are three sets.
+struct Rivals {
+    hand: Hand,
+    node: NodeId,
+    application: ApplicationId,
+    slow: AskId,
+    quick: AskId,
+}
+
+impl Rivals {
+    fn new() -> Self {
+        let mut config = config([leaf("a")]);
+        config.limits.single_set_nodes = 2;
+        config.limits.set_nodes = 2;
+        let mut hand = Hand::new(config);
+        let node = hand.node("wanted", 1);
+        for number in 0..4 {
+            hand.node(&format!("n{number}"), 1);
+        }
+        let application = hand.application();
+        let pinned = |count| AskSpec::new(memory(1), count).on_hosts([node]).strictly_local();
+        let slow = hand.ask(application, pinned(1));
+        let quick = hand.ask(application, pinned(1000).with_priority(9));
+        hand.commit();
+        Self { hand, node, application, slow, quick }
+    }
+
+    fn last_container(&self) -> ContainerId {
+        let mut last = None;
+        while let Some(event) = self.hand.events.try_next().unwrap() {
+            if let EventKind::Allocated { container, .. } = event.kind {
+                last = Some(container);
+            }
+        }
+        last.expect("one was placed")
+    }
+
+    /// The slow one's proposal is on its way when somebody else takes the room; the room comes back right after the
+    /// proposal was rejected.
+    fn lose(&mut self) {
+        let batch = self.hand.parts.proposers[0].propose().expect("a set is wanted");
+        let has_proposed = batch.requests().iter().any(|request| request.allocate[0].ask == self.slow);
+        let handle = self.hand.engine.handle();
+        let rival = handle.commit(ResourceAllocationCommitRequest::allocate(self.quick, self.node)).unwrap();
+        self.hand.commit();
+        assert!(rival.try_take().is_some_and(|outcome| outcome.is_accepted()));
+        let container = self.last_container();
+        self.hand.parts.proposers[0].send(batch).unwrap();
+        handle.complete_container(container).unwrap();
+        self.hand.parts.committer.step();
+        assert!(has_proposed, "the pass proposes what is first in order");
+    }
+}
+
+#[test]
+fn an_ask_that_always_loses_is_placed_by_the_committer() {
+    let mut rivals = Rivals::new();
+    for _ in 0..3 {
+        rivals.lose();
+        assert!(rivals.hand.engine.read(|view| view.ask(rivals.slow).is_some()), "it has lost");
+    }
+    rivals.lose();
+    assert_eq!(rivals.hand.engine.stats().rescued, 1);
+    assert!(rivals.hand.engine.read(|view| view.ask(rivals.slow).is_none()), "it was placed");
+    assert!(rivals.hand.engine.audit().is_clean());
+}
+
+#[test]
+fn proposers_are_held_back_while_proposals_collide() {
+    let mut rivals = Rivals::new();
+    for _ in 0..200 {
+        if rivals.hand.engine.read(|view| view.ask(rivals.slow).is_none()) {
+            let pinned = AskSpec::new(memory(1), 1).on_hosts([rivals.node]).strictly_local();
+            rivals.slow = rivals.hand.ask(rivals.application, pinned);
+            rivals.hand.commit();
+            let container = rivals.last_container();
+            rivals.hand.engine.handle().complete_container(container).unwrap();
+            rivals.hand.commit();
+        }
+        rivals.lose();
+    }
+    assert_eq!(rivals.hand.engine.stats().sets_out_max, 1);
+}
+
+/// Whoever is held back finds out when a set has come home.
+#[test]
+fn no_more_sets_are_out_than_may_be() {
+    let (mut hand, containers) = super::faults::busy();
+    hand.engine.shared.leases.set_out_max(1);
+    assert_eq!(hand.engine.shared.leases.takeable(), 1);
+    let batch = hand.parts.proposers[0].propose().expect("a set is wanted");
+    assert!(hand.parts.proposers[1].propose().is_none(), "one is out");
+    assert_eq!(hand.engine.shared.leases.takeable(), 0);
+    hand.parts.proposers[0].send(batch).unwrap();
+    hand.commit();
+    assert_eq!(hand.engine.shared.leases.takeable(), 1);
+    hand.expect_settled(containers);
+}

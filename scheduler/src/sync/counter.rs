@@ -1,0 +1,19 @@
+//! Counts for statistics.
+#![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
+
+use super::backend::atomic::{AtomicU64, Ordering};
+
+/// Counts what happened, for people to read. Nothing is decided by it, so it orders nothing, and counting is no
+/// [step](super::fault) at which anything could go wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
