@@ -44,6 +44,7 @@ impl Leases {
         if home.leased {
             return None;
         }
+        // From here on nothing can fail until the caller has the set.
         self.out.fetch_add(1, Ordering::Relaxed);
         home.leased = true;
         let set = home.set.take();

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::EngineConfig;
-use crate::engine::{Engine, EventStream, Parts, Step};
-use crate::ids::{ApplicationId, AskId, NodeId};
+use crate::engine::{Engine, EventStream, Mode, Parts, Proposer, Step};
+use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, SetId};
+use crate::place::{Leases, NodeOrderKind};
 use crate::sync::fault;
 
-use super::{config, leaf, memory};
+use super::{Bench, config, leaf, memory};
 
 /// An engine in parts, on the test's own thread.
 pub(super) struct Hand {
@@ -104,6 +105,48 @@ fn a_proposer_may_panic_at_any_step() {
         steps += 1;
     }
     assert!(steps > 10, "a pass takes more than {steps} steps");
+}
+
+/// The one step under a lock: the lease is either taken and counted, or neither.
+#[test]
+fn a_panic_while_a_lease_is_taken_leaves_it_at_home() {
+    for step in 0..2 {
+        let (leases, set) = (Leases::new(1, NodeOrderKind::Spread), SetId::new(PartitionId::DEFAULT, 0));
+        fault::ask_for_panic(step);
+        assert!(catch_unwind(AssertUnwindSafe(|| leases.try_take(set))).is_err());
+        assert!(leases.all_home());
+        assert!(leases.try_take(set).is_some());
+    }
+}
+
+/// With picks beyond the own set, while another proposer and the committer work. Not among the models, since a
+/// checker's locks do not survive a panic.
+#[test]
+fn a_panic_at_any_step_stops_nobody_else() {
+    const STEPS: u64 = 12;
+    for step in (0..STEPS).cycle().take(50 * STEPS as usize) {
+        let mut config = config([leaf("a")]);
+        (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
+        let bench = Bench::new(config, Mode::Parallel { proposers: 1 });
+        bench.node("n1", 8);
+        let host = bench.node("n2", 8);
+        bench.engine.run_until_quiet();
+        let application = bench.application("root.a");
+        let mut proposer = Proposer::new(&bench.shared, 0);
+        let other = std::thread::spawn(move || {
+            fault::ask_for_panic(step);
+            let work = || proposer.propose().map(|batch| proposer.send(batch).is_ok());
+            let has_panicked = catch_unwind(AssertUnwindSafe(work)).is_err();
+            assert_ne!(has_panicked, fault::withdraw(), "step {step}");
+        });
+        let ask = AskSpec::new(memory(1), 2).on_hosts([host]).strictly_local();
+        bench.engine.handle().submit_ask(application, ask).unwrap();
+        other.join().unwrap();
+        bench.engine.run_until_quiet();
+        // A proposer that looked before may take a lease once more, in vain.
+        bench.engine.shutdown();
+        bench.expect_untouched(2);
+    }
 }
 
 /// The supervised loop starts again, and says so.
