@@ -114,11 +114,12 @@ impl StreamCore {
         if queue.lagging {
             return;
         }
-        if queue.events.len() + events.len() > self.capacity {
+        let known = queue.known;
+        let news = events.iter().filter(|event| event.is_news(known));
+        if queue.events.len() + news.clone().count() > self.capacity {
             queue.lagging = true;
         } else {
-            let known = queue.known;
-            queue.events.extend(events.iter().filter(|event| event.is_news(known)));
+            queue.events.extend(news);
         }
         self.arrived.notify_all();
     }
