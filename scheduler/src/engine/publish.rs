@@ -15,8 +15,8 @@ use crate::sync::Promise;
 pub(super) struct Publisher {
     shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
-    /// Where events go, by application slot.
-    streams: Vec<Option<Arc<StreamCore>>>,
+    /// Where events go, by application slot; with the tenant, since a refusal may be about an earlier one.
+    streams: Vec<Option<(ApplicationId, Arc<StreamCore>)>>,
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
     log_error: Option<String>,
@@ -54,7 +54,7 @@ impl Publisher {
         if self.streams.len() <= application.index() {
             self.streams.resize_with(application.index() + 1, || None);
         }
-        self.streams[application.index()] = Some(stream);
+        self.streams[application.index()] = Some((application, stream));
     }
 
     /// Everything after the guard is dropped, in the order in which outsiders may rely on it: what is
@@ -108,7 +108,8 @@ impl Publisher {
     }
 
     fn stream_of(&self, application: ApplicationId) -> Option<&Arc<StreamCore>> {
-        self.streams.get(application.index())?.as_ref()
+        let (tenant, stream) = self.streams.get(application.index())?.as_ref()?;
+        (*tenant == application).then_some(stream)
     }
 
     /// Gives identifiers and names of what is gone free for successors.
