@@ -264,8 +264,11 @@ impl GroupCommitter {
 
     /// Says what has been reached and wakes whoever can go on.
     fn report(&mut self) {
+        // Looked at before the wanted sets: whoever drops a batch says which sets are worth a pass again, and then
+        // brings the lease home.
+        let is_home = self.shared.leases.all_home();
         let is_wanted = self.shared.leases.any_wanted();
-        let quiet = !is_wanted && self.shared.leases.all_home() && self.inbox.is_empty() && !self.is_due();
+        let quiet = is_home && !is_wanted && self.inbox.is_empty() && !self.is_due();
         if is_wanted {
             self.shared.work.raise(self.shared.leases.takeable());
         }
