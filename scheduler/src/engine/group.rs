@@ -102,6 +102,11 @@ impl GroupCommitter {
         &self.inbox
     }
 
+    /// How many of the messages that the gate counts were dealt with.
+    pub(crate) fn processed(&self) -> u64 {
+        self.processed
+    }
+
     /// Whether it was told to stop and has dealt with everything that was sent before.
     fn is_done(&self) -> bool {
         self.processed >= self.shared.last() && self.inbox.is_empty()

@@ -258,7 +258,7 @@ impl Engine {
     pub fn shutdown(&self) {
         let last = self.shared.close_gate();
         match (&mut *self.driver.lock(), last) {
-            (Driver::Serial(driver), Some(_)) => driver.stop(),
+            (Driver::Serial(driver), Some(last)) => driver.stop(last),
             (Driver::Serial(_), None) => {}
             // Threads that have ended by themselves are waited for all the same.
             (Driver::Parallel(threads), last) => threads.stop(&self.shared, last.unwrap_or(0)),

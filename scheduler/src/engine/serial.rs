@@ -44,9 +44,16 @@ impl SerialDriver {
         }
     }
 
-    /// Deals with everything sent before the gate was closed.
-    pub(crate) fn stop(&mut self) {
+    /// Deals with everything sent before the gate was closed: `last` messages in all. Other threads may still be on
+    /// the way to the inbox with some of them.
+    pub(crate) fn stop(&mut self, last: u64) {
         self.run_until_quiet();
+        while self.committer.processed() < last
+            && let Ok(message) = self.committer.inbox().receive(None)
+        {
+            self.committer.commit_group(Some(message));
+            self.run_until_quiet();
+        }
         self.committer.end();
     }
 
