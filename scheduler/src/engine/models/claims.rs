@@ -1,0 +1,157 @@
+//! Claims (reservations): fulfilled, swapped, dropped, and what others may do to the claimed node meanwhile.
+
+use super::{Bound, Cluster, accepted, allocate, model};
+use crate::commit::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
+use crate::event::EventKind;
+use crate::ids::{AskId, NodeId, ReservationId};
+
+/// The first node is claimed for an ask of `units`; nothing runs anywhere.
+fn with_claim(nodes: usize, units: u32) -> (Cluster, AskId, ReservationId) {
+    let cluster = Cluster::serial(nodes);
+    let ask = cluster.ask(units);
+    let request = ResourceAllocationCommitRequest::reserve(ask, cluster.nodes[0]);
+    assert!(cluster.decide(request).is_accepted());
+    let claim = cluster.claim_on(cluster.nodes[0]);
+    (cluster, ask, claim)
+}
+
+fn fulfil(ask: AskId, node: NodeId, claim: ReservationId) -> ResourceAllocationCommitRequest {
+    let proposal = AllocationProposal { ask, node, from_reservation: Some(claim) };
+    ResourceAllocationCommitRequest { allocate: [proposal].into_iter().collect(), ..Default::default() }
+}
+
+fn swap(ask: AskId, node: NodeId, claim: ReservationId) -> ResourceAllocationCommitRequest {
+    ResourceAllocationCommitRequest { unreserve: vec![claim], ..allocate(ask, node) }
+}
+
+fn reserved(cluster: &Cluster) -> usize {
+    cluster.engine.read(|view| view.reservation_count())
+}
+
+/// I6. A claim is fulfilled while its ask is cancelled. The bug: a claim that outlives its ask and keeps the node for
+/// nobody, or a container of an ask that is gone.
+#[test]
+fn a_claim_is_fulfilled_or_goes_with_its_ask() {
+    model(Bound::None, || {
+        let (cluster, ask, claim) = with_claim(1, 1);
+        let (outcome, ()) = cluster.against(fulfil(ask, cluster.nodes[0], claim), move |handle| {
+            handle.cancel_ask(ask, 1).unwrap();
+        });
+        assert_eq!(cluster.containers(), accepted(&[outcome]), "{outcome:?}");
+        assert_eq!(reserved(&cluster), 0);
+        assert!(!cluster.is_pending(ask));
+        cluster.expect_sound();
+    });
+}
+
+/// I6. A claim is fulfilled while another ask is proposed for the same node. The bug: a claimed node that is taken
+/// for a candidate, or that stays claimed after its claim was fulfilled.
+#[test]
+fn a_claimed_node_is_for_its_ask() {
+    model(Bound::None, || {
+        let (cluster, ask, claim) = with_claim(2, 1);
+        let (thief, node) = (cluster.ask(1), cluster.nodes[0]);
+        let outcomes = cluster.both(fulfil(ask, node, claim), allocate(thief, node));
+        assert!(outcomes[0].is_accepted(), "{outcomes:?}");
+        assert!(!outcomes[1].is_accepted(), "{outcomes:?}");
+        assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
+        assert!(cluster.is_pending(thief));
+        cluster.expect_sound();
+    });
+}
+
+/// I6, I8. Another ask is proposed for a claimed node while the claim ends without use. The bug: a claim that is
+/// looked at by the request but ended by nobody, or the other way about.
+#[test]
+fn a_node_is_free_for_others_once_its_claim_has_ended() {
+    model(Bound::None, || {
+        let (cluster, ask, _) = with_claim(2, 1);
+        let (thief, node) = (cluster.ask(1), cluster.nodes[0]);
+        let (outcome, ()) =
+            cluster.against(allocate(thief, node), move |handle| handle.cancel_ask(ask, 1).unwrap());
+        let expected = CommitOutcome::Rejected(RejectReason::NodeReserved);
+        assert!(outcome.is_accepted() || outcome == expected, "{outcome:?}");
+        assert_eq!((cluster.containers(), reserved(&cluster)), (accepted(&[outcome]), 0));
+        cluster.expect_sound();
+    });
+}
+
+/// I6 (YARN-8546). Two swaps of one claim, to two nodes, of an ask that still wants both. The bug: a claim that two
+/// requests end, so that its use is given back twice.
+#[test]
+fn a_claim_is_swapped_once() {
+    model(Bound::None, || {
+        let (cluster, ask, claim) = with_claim(3, 2);
+        let outcomes = cluster.both(swap(ask, cluster.nodes[1], claim), swap(ask, cluster.nodes[2], claim));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::UnknownReservation)));
+        assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
+        cluster.expect_sound();
+    });
+}
+
+/// I6 (YARN-8127). Two containers from one claim. The bug: a claim that is looked up by node, so that the second is
+/// let onto the node as well.
+#[test]
+fn a_claim_is_fulfilled_once() {
+    model(Bound::None, || {
+        let (cluster, ask, claim) = with_claim(2, 2);
+        let node = cluster.nodes[0];
+        let outcomes = cluster.both(fulfil(ask, node, claim), fulfil(ask, node, claim));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::UnknownReservation)));
+        assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
+        cluster.expect_sound();
+    });
+}
+
+/// I6. A claim is fulfilled by one request and swapped by another. The bug: the ask's only unit is started twice.
+#[test]
+fn a_claim_is_fulfilled_or_swapped() {
+    model(Bound::None, || {
+        let (cluster, ask, claim) = with_claim(2, 1);
+        let outcomes = cluster.both(fulfil(ask, cluster.nodes[0], claim), swap(ask, cluster.nodes[1], claim));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
+        cluster.expect_sound();
+    });
+}
+
+/// I6. Two asks claim one node. The bug: the second claim replaces the first, which nobody ends any more.
+#[test]
+fn a_node_is_claimed_by_one() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(2);
+        let (asks, node) = ([cluster.ask(1), cluster.ask(1)], cluster.nodes[0]);
+        let claim = |ask| ResourceAllocationCommitRequest::reserve(ask, node);
+        let outcomes = cluster.both(claim(asks[0]), claim(asks[1]));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::NodeReserved)));
+        assert_eq!(reserved(&cluster), 1);
+        cluster.expect_sound();
+    });
+}
+
+/// I6. A claim against the draining of its node. The bug: a claim that stays on a node which takes nothing any more,
+/// so that the ask waits for ever.
+#[test]
+fn a_claim_against_the_draining_of_its_node() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
+        let claim = ResourceAllocationCommitRequest::reserve(ask, node);
+        let (outcome, ()) = cluster.against(claim, move |handle| handle.drain_node(node).unwrap());
+        assert_eq!(reserved(&cluster), 0, "{outcome:?}");
+        let mut told = 0;
+        while let Some(event) = cluster.events.try_next().unwrap() {
+            told += match event.kind {
+                EventKind::Reserved { .. } => 1,
+                EventKind::Unreserved { .. } => -1,
+                _ => 0,
+            };
+        }
+        assert_eq!(told, 0, "every claim that is told of is told to have ended");
+        assert!(cluster.is_pending(ask));
+        cluster.expect_sound();
+    });
+}

@@ -1,0 +1,93 @@
+//! Names at the edge, which callers use without the state's lock.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::{Bound, Cluster, model, one};
+use crate::change::NodeSpec;
+use crate::engine::SubmitError;
+use crate::sync::NameMap;
+
+/// I10. A node is added under the name of one that is being removed. The bug: the removal takes the successor's
+/// name away, or the successor is given an identifier that the state still knows.
+#[test]
+fn a_name_that_was_given_up_is_given_once() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let old = cluster.nodes[0];
+        cluster.handle.remove_node(old).unwrap();
+        let handle = cluster.handle.clone();
+        let other = thread::spawn(move || handle.add_node(NodeSpec::new("n0", one())));
+        cluster.commit();
+        let added = other.join().unwrap();
+        cluster.commit();
+        match added {
+            Ok(new) => assert!(new != old && cluster.handle.node("n0") == Some(new)),
+            Err(error) => {
+                assert!(matches!(error, SubmitError::DuplicateNode { .. }), "{error}");
+                assert_eq!(cluster.handle.node("n0"), None);
+            }
+        }
+        assert_eq!(cluster.engine.read(|view| view.node_count()), cluster.handle.node("n0").iter().count());
+        cluster.expect_sound();
+    });
+}
+
+/// Two nodes of one name at the same time. The bug: a name that is looked up and entered in two steps.
+#[test]
+fn of_two_nodes_of_one_name_one_is_added() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(0);
+        let handle = cluster.handle.clone();
+        let other = thread::spawn(move || handle.add_node(NodeSpec::new("n", one())).ok());
+        let own = cluster.handle.add_node(NodeSpec::new("n", one())).ok();
+        let added = own.xor(other.join().unwrap());
+        assert!(added.is_some());
+        cluster.commit();
+        assert_eq!(cluster.handle.node("n"), added);
+        assert_eq!(cluster.engine.read(|view| view.node_count()), 1);
+    });
+}
+
+/// A reader against the removal. The bug: a name that still leads to a node after its removal was told.
+#[test]
+fn a_name_leads_to_its_node_or_nowhere() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let (handle, old) = (cluster.handle.clone(), cluster.nodes[0]);
+        let other = thread::spawn(move || handle.node("n0"));
+        cluster.handle.remove_node(old).unwrap();
+        cluster.commit();
+        assert_eq!(cluster.handle.node("n0"), None);
+        assert!(other.join().unwrap().is_none_or(|found| found == old));
+    });
+}
+
+/// The removal of a name that stands for something else by now. The bug: a removal that does not compare.
+#[test]
+fn a_late_removal_leaves_the_successor_its_name() {
+    model(Bound::None, || {
+        let names = Arc::new(NameMap::new());
+        names.get_or_insert_with("name", || 1);
+        let theirs = Arc::clone(&names);
+        let other = thread::spawn(move || theirs.remove("name", 1));
+        names.remove("name", 1);
+        assert_eq!(names.get_or_insert_with("name", || 2), (2, true));
+        other.join().unwrap();
+        assert_eq!(names.get("name"), Some(2));
+    });
+}
+
+/// Two callers name racks that nobody knows. The bug: one number for two racks, or two for one.
+#[test]
+fn a_rack_has_one_number() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(0);
+        let handle = cluster.handle.clone();
+        let other = thread::spawn(move || (handle.rack("a"), handle.rack("b")));
+        let (b, a) = (cluster.handle.rack("b"), cluster.handle.rack("a"));
+        assert_eq!(other.join().unwrap(), (a, b));
+        assert_ne!(a, b);
+    });
+}

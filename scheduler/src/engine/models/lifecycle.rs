@@ -1,0 +1,172 @@
+//! The end of an engine, and the whole of it at work.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::{Bound, Cluster, Workers, allocate, answer, model, plain, work_off};
+use crate::commit::CommitOutcome;
+use crate::config::{Maximum, QueueUpdate};
+
+/// I14. A request against the closing of the gate. The bug: a gate that is looked at and counted in two steps.
+#[test]
+fn what_was_taken_before_the_shutdown_is_answered() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
+        let handle = cluster.handle.clone();
+        let other = thread::spawn(move || handle.commit(allocate(ask, node)).ok());
+        let shared = &cluster.engine.shared;
+        let last = shared.close_gate().expect("it was open");
+        let ticket = other.join().unwrap();
+        assert_eq!(shared.sent(), last, "the gate counts exactly what went through");
+        cluster.commit();
+        if let Some(ticket) = ticket {
+            let outcome = answer(&ticket);
+            assert!(matches!(outcome, CommitOutcome::Accepted(_)), "{outcome:?}");
+        }
+        assert_eq!(shared.progress().processed, last);
+    });
+}
+
+/// I14. A serial engine is shut down while another thread hands a request in. The bug: a shutdown that looks into
+/// the inbox before the request has come that the gate let through, so that the caller waits for ever.
+#[test]
+fn a_serial_engine_ends_after_everything_that_was_taken() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
+        let handle = cluster.handle.clone();
+        let other = thread::spawn(move || handle.commit(allocate(ask, node)).ok());
+        cluster.engine.shutdown();
+        if let Some(ticket) = other.join().unwrap() {
+            answer(&ticket);
+        }
+        assert!(!cluster.engine.is_running());
+        cluster.expect_sound();
+    });
+}
+
+/// I14. A queue's new limits against the shutdown, with the committer on a thread of its own. The bug: a committer
+/// that ends one message too early, or that is not woken to end.
+#[test]
+fn a_committer_answers_a_queue_update_before_it_ends() {
+    model(Bound::None, || {
+        let (cluster, Workers { committer, .. }) = Cluster::assembled(plain(), 1, 1);
+        let committing = thread::spawn(move || committer.run());
+        let queue = cluster.handle.queue("root.default").unwrap();
+        let update = QueueUpdate { maximum: Some(Maximum::absolute(&[0])), ..QueueUpdate::default() };
+        let ticket = cluster.handle.update_queue(queue, update).unwrap();
+        cluster.engine.shutdown();
+        assert!(ticket.wait().expect("it was taken").is_ok());
+        committing.join().unwrap();
+        assert!(cluster.engine.shared.progress().ended);
+    });
+}
+
+/// I14. A shutdown that finds the inbox full. The bug: a committer that is not told of the end because the message
+/// that tells it found no room.
+#[test]
+fn a_committer_with_a_full_inbox_ends() {
+    model(Bound::None, || {
+        let mut config = plain();
+        config.limits.inbox = 4;
+        let (cluster, Workers { committer, .. }) = Cluster::assembled(config, 1, 1);
+        (0..4).for_each(|_| cluster.handle.tick().unwrap());
+        let committing = thread::spawn(move || committer.run());
+        cluster.engine.shutdown();
+        committing.join().unwrap();
+        assert!(cluster.engine.shared.progress().ended);
+        assert_eq!(cluster.engine.shared.progress().processed, cluster.engine.shared.sent());
+    });
+}
+
+/// I9, I14. A batch is on its way when the engine is shut down. The bug: a lease or units that stay away for good.
+#[test]
+fn a_batch_on_its_way_at_the_shutdown_is_decided_or_given_back() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
+        cluster.ask(1);
+        work_off(&mut workers.committer);
+        let batch = workers.pass();
+        let Workers { committer, mut proposers } = workers;
+        let committing = thread::spawn(move || committer.run());
+        cluster.engine.shutdown();
+        let is_sent = proposers.remove(0).send(batch).is_ok();
+        committing.join().unwrap();
+        assert!(is_sent || cluster.containers() == 0);
+        cluster.expect_nothing_in_flight();
+        cluster.expect_sound();
+    });
+}
+
+/// I14. The committer goes away without a shutdown, as when the embedder's log sink panics. The bug: a caller who
+/// waits for an answer, or for quiet, that nobody can give any more.
+#[test]
+fn nobody_waits_for_a_committer_that_is_gone() {
+    model(Bound::None, || {
+        let (cluster, Workers { committer, .. }) = Cluster::assembled(plain(), 1, 1);
+        let (handle, engine) = (cluster.handle.clone(), Arc::clone(&cluster.engine));
+        let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
+        let other = thread::spawn(move || {
+            if let Ok(ticket) = handle.commit(allocate(ask, node)) {
+                assert!(ticket.wait().is_none());
+            }
+            engine.run_until_quiet();
+        });
+        drop(committer);
+        other.join().unwrap();
+        assert!(!cluster.engine.is_running());
+    });
+}
+
+/// I14. A stream is asked for while the engine ends. The bug: a stream that came too late to be closed with the
+/// others, and whose reader waits for ever.
+#[test]
+fn a_stream_that_comes_when_the_engine_ends_is_closed() {
+    model(Bound::None, || {
+        let (cluster, Workers { committer, .. }) = Cluster::assembled(plain(), 1, 0);
+        let handle = cluster.handle.clone();
+        let other = thread::spawn(move || handle.event_stream(1).wait_next());
+        drop(committer);
+        assert_eq!(other.join().unwrap(), Ok(None));
+    });
+}
+
+/// I13, I14. The whole engine: the committer and a proposer run, an ask comes, and the engine is shut down. The bug:
+/// a part that is not woken for its work, or not told of the end.
+#[test]
+fn the_parts_place_an_ask_and_end() {
+    model(Bound::Three, || {
+        let (cluster, Workers { committer, mut proposers }) = Cluster::assembled(plain(), 1, 1);
+        let proposer = proposers.remove(0);
+        let committing = thread::spawn(move || committer.run());
+        let proposing = thread::spawn(move || proposer.run());
+        let ask = cluster.ask(1);
+        cluster.engine.run_until_quiet();
+        assert_eq!((cluster.containers(), cluster.is_pending(ask)), (1, false));
+        cluster.engine.shutdown();
+        committing.join().unwrap();
+        proposing.join().unwrap();
+        cluster.expect_nothing_in_flight();
+        cluster.expect_sound();
+    });
+}
+
+/// I14. The same, and nobody waits for the ask. The bug: a part that ends only when there is nothing to do.
+#[test]
+fn the_parts_end_in_the_middle_of_their_work() {
+    model(Bound::Three, || {
+        let (cluster, Workers { committer, mut proposers }) = Cluster::assembled(plain(), 1, 1);
+        let proposer = proposers.remove(0);
+        let ask = cluster.ask(1);
+        let committing = thread::spawn(move || committer.run());
+        let proposing = thread::spawn(move || proposer.run());
+        cluster.engine.shutdown();
+        committing.join().unwrap();
+        proposing.join().unwrap();
+        assert_eq!(cluster.is_pending(ask), cluster.containers() == 0, "placed or pending");
+        cluster.expect_nothing_in_flight();
+        cluster.expect_sound();
+    });
+}

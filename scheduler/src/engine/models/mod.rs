@@ -1,0 +1,281 @@
+//! Loom models of the shipped engine: every interleaving of a few steps, up to a bound of preemptions.
+//!
+//! `cargo loom` runs them, each at two preemptions (`LOOM_MAX_PREEMPTIONS` for another bound), and with
+//! `APPORTION_MODELS=deep` each at the deepest bound at which it ends in reasonable time. `README.md` beside this
+//! file lists them. Each model's bug is what it would catch if the code were changed that way.
+//!
+//! The code under test is the engine itself. What is made here is only its surroundings: a small cluster, a race of
+//! two requests, and parts that are stepped by hand.
+
+#![allow(clippy::unwrap_used, reason = "these are tests: one that cannot be set up is red")]
+
+mod batches;
+mod channels;
+mod claims;
+mod directory;
+mod lifecycle;
+mod panics;
+mod proposals;
+mod quiet;
+mod sets;
+mod signals;
+mod streams;
+mod successors;
+mod wakes;
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::{Driver, Engine, GroupCommitter, Handle, Mode, Parts, Proposer, Step};
+use crate::audit::AuditReport;
+use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
+use crate::clock::ManualClock;
+use crate::commit::{CommitOutcome, ResourceAllocationCommitRequest};
+use crate::config::{EngineConfig, QueueConfig};
+use crate::engine::EventStream;
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
+use crate::propose::ProposalBatch;
+use crate::resource::{ResourceTypes, Resources};
+use crate::sync::Ticket;
+
+/// How deep a model is searched where time is no matter.
+#[derive(Clone, Copy, Debug)]
+enum Bound {
+    /// Every order there is.
+    None,
+    Four,
+    Three,
+}
+
+thread_local! {
+    /// How many executions the present model has had. A model's threads all run on one thread of the system.
+    static EXECUTIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Runs `body` in every order of its steps, up to the bound, and says how many there were. One order only would be
+/// a model in which nothing races.
+fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let is_deep = std::env::var_os("APPORTION_MODELS").is_some_and(|depth| depth == "deep");
+    builder.preemption_bound = match (is_deep, deepest) {
+        (true, Bound::None) => None,
+        (true, Bound::Four) => Some(4),
+        (true, Bound::Three) => Some(3),
+        (false, _) => builder.preemption_bound.or(Some(2)),
+    };
+    builder.max_branches = 100_000;
+    EXECUTIONS.set(0);
+    builder.check(move || {
+        EXECUTIONS.set(EXECUTIONS.get() + 1);
+        body();
+    });
+    let name = std::thread::current().name().unwrap_or("a model").to_owned();
+    let executions = EXECUTIONS.get();
+    println!("{name}: {executions} executions");
+    assert!(executions > 1, "nothing races in this model");
+}
+
+/// Memory, one leaf, and no node is claimed unless a request says so.
+fn plain() -> EngineConfig {
+    with_queues(QueueConfig::single_leaf())
+}
+
+fn with_queues(root: QueueConfig) -> EngineConfig {
+    let mut config = EngineConfig::new(ResourceTypes::new(["memory"]).unwrap(), root);
+    config.reservations.delay_ms = None;
+    config
+}
+
+/// Sets of one node each, as soon as there are two nodes.
+fn several_sets() -> EngineConfig {
+    let mut config = plain();
+    (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
+    config
+}
+
+fn one() -> Resources {
+    Resources::new(&[1])
+}
+
+fn allocate(ask: AskId, node: NodeId) -> ResourceAllocationCommitRequest {
+    ResourceAllocationCommitRequest::allocate(ask, node)
+}
+
+/// An engine with nodes of one memory each and an application of `user` in `root.default`.
+struct Cluster {
+    engine: Arc<Engine>,
+    handle: Handle,
+    events: EventStream,
+    nodes: Vec<NodeId>,
+    application: ApplicationId,
+}
+
+impl Cluster {
+    /// A serial engine, whose proposals are made by hand. The application's leaf is `queue`.
+    fn serial_in(queue: &str, config: EngineConfig, nodes: usize) -> Self {
+        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+        let cluster = Self::new(engine, queue, nodes);
+        cluster.commit();
+        cluster
+    }
+
+    fn serial(nodes: usize) -> Self {
+        Self::serial_in("root.default", plain(), nodes)
+    }
+
+    /// An engine whose parts are stepped by hand or run by the model's threads.
+    fn assembled_in(queue: &str, config: EngineConfig, proposers: usize, nodes: usize) -> (Self, Workers) {
+        let (engine, Parts { mut committer, proposers }) =
+            Engine::assemble(config, proposers, Arc::new(ManualClock::new()), None).unwrap();
+        let cluster = Self::new(engine, queue, nodes);
+        work_off(&mut committer);
+        (cluster, Workers { committer, proposers })
+    }
+
+    fn assembled(config: EngineConfig, proposers: usize, nodes: usize) -> (Self, Workers) {
+        Self::assembled_in("root.default", config, proposers, nodes)
+    }
+
+    fn new(engine: Engine, queue: &str, nodes: usize) -> Self {
+        let handle = engine.handle();
+        let add = |number| handle.add_node(NodeSpec::new(format!("n{number}"), one())).unwrap();
+        let nodes = (0..nodes).map(add).collect();
+        let events = handle.event_stream(16);
+        let spec = ApplicationSpec::new("application", queue, "user");
+        let application = handle.submit_application(spec, &events).unwrap();
+        Self { engine: Arc::new(engine), handle, events, nodes, application }
+    }
+
+    /// One application more.
+    fn submit(&self, queue: &str, user: &str) -> ApplicationId {
+        self.handle.submit_application(ApplicationSpec::new("other", queue, user), &self.events).unwrap()
+    }
+
+    /// An ask of the application for containers of one memory.
+    fn ask(&self, count: u32) -> AskId {
+        self.ask_of(self.application, count)
+    }
+
+    fn ask_of(&self, application: ApplicationId, count: u32) -> AskId {
+        self.handle.submit_ask(application, AskSpec::new(one(), count)).unwrap()
+    }
+
+    /// An ask for containers on this node and no other.
+    fn ask_on(&self, node: NodeId, count: u32) -> AskId {
+        let spec = AskSpec::new(one(), count).on_hosts([node]).strictly_local();
+        self.handle.submit_ask(self.application, spec).unwrap()
+    }
+
+    /// Commits, on a serial engine, what has arrived; proposes nothing.
+    fn commit(&self) {
+        let Driver::Serial(driver) = &mut *self.engine.driver.lock() else { unreachable!("a serial engine") };
+        driver.commit_waiting();
+    }
+
+    /// Hands a request in and commits it alone.
+    fn decide(&self, request: ResourceAllocationCommitRequest) -> CommitOutcome {
+        let ticket = self.handle.commit(request).unwrap();
+        self.commit();
+        ticket.try_take().expect("an answer")
+    }
+
+    /// Hands `own` in while another thread does `theirs`, and the committer works.
+    fn against<T: 'static>(
+        &self,
+        own: ResourceAllocationCommitRequest,
+        theirs: impl FnOnce(&Handle) -> T + 'static,
+    ) -> (CommitOutcome, T) {
+        let handle = self.handle.clone();
+        let other = thread::spawn(move || theirs(&handle));
+        let ticket = self.handle.commit(own).unwrap();
+        self.commit();
+        let theirs = other.join().unwrap();
+        self.commit();
+        (ticket.try_take().expect("an answer"), theirs)
+    }
+
+    /// Hands two requests in, each on a thread of its own, while the committer works.
+    fn both(
+        &self,
+        own: ResourceAllocationCommitRequest,
+        theirs: ResourceAllocationCommitRequest,
+    ) -> [CommitOutcome; 2] {
+        let (own, theirs) = self.against(own, move |handle| handle.commit(theirs).unwrap());
+        [own, theirs.try_take().expect("an answer")]
+    }
+
+    fn containers(&self) -> usize {
+        self.engine.read(|view| view.container_count())
+    }
+
+    /// The first container on the node.
+    fn container_on(&self, node: NodeId) -> ContainerId {
+        self.engine.read(|view| view.node(node).unwrap().containers()[0])
+    }
+
+    /// The claim on the node.
+    fn claim_on(&self, node: NodeId) -> ReservationId {
+        self.engine.read(|view| view.node(node).unwrap().reservation().expect("a claim"))
+    }
+
+    fn is_pending(&self, ask: AskId) -> bool {
+        self.engine.read(|view| view.ask(ask).is_some())
+    }
+
+    fn expect_sound(&self) {
+        let report = self.engine.audit();
+        assert!(report.is_clean(), "{report}");
+    }
+
+    /// I9: every lease is at home and nothing is in flight.
+    fn expect_nothing_in_flight(&self) {
+        assert!(self.engine.shared.leases.all_home(), "a lease is lost");
+        let mut report = AuditReport::default();
+        self.engine.shared.state.read().audit_nothing_in_flight(&mut report);
+        assert!(report.is_clean(), "{report}");
+    }
+}
+
+/// The working parts of an assembled engine.
+struct Workers {
+    committer: GroupCommitter,
+    proposers: Vec<Proposer>,
+}
+
+impl Workers {
+    /// Takes the proposer away that is next in line.
+    fn proposer(&mut self) -> Proposer {
+        self.proposers.remove(0)
+    }
+
+    /// A pass of the first proposer, which is not sent.
+    fn pass(&mut self) -> Box<ProposalBatch> {
+        self.proposers[0].propose().expect("a set is worth a pass")
+    }
+
+    /// Commits and proposes on this thread until nothing is left to do.
+    fn settle(&mut self) {
+        loop {
+            work_off(&mut self.committer);
+            let Some(batch) = self.proposers[0].propose() else { return };
+            self.proposers[0].send(batch).unwrap();
+        }
+    }
+}
+
+/// Commits what has arrived.
+fn work_off(committer: &mut GroupCommitter) {
+    while committer.step() == Step::Worked {}
+}
+
+/// How many of the requests were applied.
+fn accepted(outcomes: &[CommitOutcome]) -> usize {
+    outcomes.iter().filter(|outcome| outcome.is_accepted()).count()
+}
+
+/// The answer that must be there.
+fn answer<T>(ticket: &Ticket<T>) -> T {
+    ticket.try_take().expect("an answer")
+}

@@ -1,0 +1,228 @@
+//! Two proposals from one view, and proposals against what happens to their nodes, queues and applications.
+
+use super::{Bound, Cluster, accepted, allocate, answer, model, one, plain, with_queues};
+use crate::commit::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
+use crate::config::{Capacity, Factor, Maximum, Percent, QueueConfig, QueueUpdate};
+use crate::facts::{ApplicationEnd, NodeAttributes};
+use crate::ids::{AskId, NodeId, PartitionId};
+use crate::resource::Resources;
+
+/// A parent that may use one memory at most, with two leaves that may use all of that.
+fn narrow_parent() -> QueueConfig {
+    let leaf = |name: &str| {
+        let half = Capacity::Percent(Percent::whole(50));
+        QueueConfig::leaf(name, half).with_user_limit_factor(None)
+    };
+    let parent = QueueConfig::leaf("parent", Capacity::Percent(Percent::ALL));
+    let limited = parent.with_maximum(Maximum::absolute(&[1])).with_children([leaf("a"), leaf("b")]);
+    QueueConfig::root([limited])
+}
+
+/// I1, I8. Two proposals from one view, for the last room. The bug: accept believes what the proposer saw.
+#[test]
+fn of_two_proposals_for_one_room_one_is_accepted() {
+    model(Bound::None, || {
+        // The second node lets the queue have room for both.
+        let cluster = Cluster::serial(2);
+        let ask = cluster.ask(2);
+        let outcomes = cluster.both(allocate(ask, cluster.nodes[0]), allocate(ask, cluster.nodes[0]));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::NodeFull)));
+        assert_eq!(cluster.containers(), 1);
+        cluster.expect_sound();
+    });
+}
+
+/// I3. Two leaves use up what their parent may have. The bug: a limit that is checked at the leaf only.
+#[test]
+fn of_two_leaves_below_one_maximum_one_is_served() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial_in("root.parent.a", with_queues(narrow_parent()), 2);
+        let sibling = cluster.submit("root.parent.b", "user");
+        let asks = [cluster.ask(1), cluster.ask_of(sibling, 1)];
+        let outcomes = cluster.both(allocate(asks[0], cluster.nodes[0]), allocate(asks[1], cluster.nodes[1]));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::QueueLimit)));
+        let used =
+            cluster.engine.read(|view| view.queue("root.parent").unwrap().quota(PartitionId::DEFAULT).used);
+        assert_eq!(used, one());
+        cluster.expect_sound();
+    });
+}
+
+/// I3. Two applications of one user use up what the user may have. The bug: a user limit by application.
+#[test]
+fn of_two_applications_of_one_user_one_is_served() {
+    model(Bound::None, || {
+        let half = || Capacity::Percent(Percent::whole(50));
+        let leaves = [QueueConfig::leaf("a", half()), QueueConfig::leaf("b", half())];
+        let cluster = Cluster::serial_in("root.a", with_queues(QueueConfig::root(leaves)), 2);
+        let asks = [cluster.ask(1), cluster.ask_of(cluster.submit("root.a", "user"), 1)];
+        let outcomes = cluster.both(allocate(asks[0], cluster.nodes[0]), allocate(asks[1], cluster.nodes[1]));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::UserLimit)));
+        cluster.expect_sound();
+    });
+}
+
+/// I4. Two proposals for the only unit of one ask. The bug: units that are not looked up again, so that an
+/// application is given more than it asked for.
+#[test]
+fn of_two_proposals_for_one_unit_one_is_accepted() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(2);
+        let ask = cluster.ask(1);
+        let outcomes = cluster.both(allocate(ask, cluster.nodes[0]), allocate(ask, cluster.nodes[1]));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::UnknownAsk)));
+        assert_eq!(cluster.containers(), 1);
+        cluster.expect_sound();
+    });
+}
+
+/// One container on each of the nodes, in this order; all or nothing.
+fn gang(ask: AskId, nodes: [NodeId; 2]) -> ResourceAllocationCommitRequest {
+    let mut request = allocate(ask, nodes[0]);
+    request.allocate.extend(allocate(ask, nodes[1]).allocate);
+    request
+}
+
+/// I8. Two requests for both nodes, named in opposite orders. The bug: a request that is applied in part, or two
+/// that each keep one node and never end.
+#[test]
+fn of_two_requests_for_the_same_nodes_one_is_applied_whole() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(2);
+        let asks = [cluster.ask(2), cluster.ask(2)];
+        let [first, second] = [cluster.nodes[0], cluster.nodes[1]];
+        let outcomes = cluster.both(gang(asks[0], [first, second]), gang(asks[1], [second, first]));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert_eq!(cluster.containers(), 2);
+        let pending =
+            asks.map(|ask| cluster.engine.read(|view| view.ask(ask).map_or(0, |ask| ask.outstanding())));
+        assert!(pending == [0, 2] || pending == [2, 0], "{pending:?}");
+        cluster.expect_sound();
+    });
+}
+
+/// I8. A request for two nodes against one for the second of them. The bug: the first node is taken before the
+/// second is looked at.
+#[test]
+fn a_request_for_two_nodes_against_one_for_the_second() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(2);
+        let asks = [cluster.ask(2), cluster.ask(1)];
+        let [first, second] = [cluster.nodes[0], cluster.nodes[1]];
+        let outcomes = cluster.both(gang(asks[0], [first, second]), allocate(asks[1], second));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert_eq!(cluster.containers(), if outcomes[0].is_accepted() { 2 } else { 1 });
+        cluster.expect_sound();
+    });
+}
+
+/// I5, I10. A proposal against the removal of its node. The bug: a container on a node that is gone.
+#[test]
+fn a_proposal_against_the_removal_of_its_node() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
+        let (outcome, ()) =
+            cluster.against(allocate(ask, node), move |handle| handle.remove_node(node).unwrap());
+        assert_eq!(cluster.containers(), 0, "its node is gone, whichever came first");
+        assert_eq!(cluster.is_pending(ask), !outcome.is_accepted(), "lost with the node: {outcome:?}");
+        assert!(cluster.engine.read(|view| view.application(cluster.application).is_some()));
+        cluster.expect_sound();
+    });
+}
+
+/// I7. A proposal against the draining of its node. The bug: a node that is taken for a candidate because it was
+/// one when the proposer looked.
+#[test]
+fn a_proposal_against_the_draining_of_its_node() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
+        let (outcome, ()) =
+            cluster.against(allocate(ask, node), move |handle| handle.drain_node(node).unwrap());
+        let is_allowed =
+            outcome.is_accepted() || outcome == CommitOutcome::Rejected(RejectReason::NodeNotCandidate);
+        assert!(is_allowed, "{outcome:?}");
+        assert_eq!(cluster.containers(), accepted(&[outcome]), "draining ends nothing that runs");
+        cluster.expect_sound();
+    });
+}
+
+/// I1. A proposal against a smaller capacity of its node. The bug: room that is computed from the old capacity.
+#[test]
+fn a_proposal_against_the_shrinking_of_its_node() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(2);
+        let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
+        let (outcome, ()) = cluster.against(allocate(ask, node), move |handle| {
+            handle.update_node(node, Resources::ZERO, NodeAttributes::new()).unwrap();
+        });
+        let free = cluster.engine.read(|view| view.node(node).unwrap().free());
+        let expected = if outcome.is_accepted() { Resources::ZERO - one() } else { Resources::ZERO };
+        assert_eq!(free, expected, "{outcome:?}");
+        cluster.expect_sound();
+    });
+}
+
+/// I3. A proposal against a lower maximum of its queue. The bug: limits that are settled at the end of a group only,
+/// so that a request behind the change is judged by the old ones.
+#[test]
+fn a_proposal_against_a_lower_maximum() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial_in("root.default", plain(), 1);
+        let (ask, queue) = (cluster.ask(1), cluster.handle.queue("root.default").unwrap());
+        let (outcome, lowered) = cluster.against(allocate(ask, cluster.nodes[0]), move |handle| {
+            let maximum = Some(Maximum::absolute(&[0]));
+            handle.update_queue(queue, QueueUpdate { maximum, ..QueueUpdate::default() }).unwrap()
+        });
+        let lowered = answer(&lowered).expect("valid limits");
+        match outcome {
+            CommitOutcome::Accepted(seq) => assert!(seq < lowered, "{seq:?} is not before {lowered:?}"),
+            CommitOutcome::Rejected(reason) => assert_eq!(reason, RejectReason::QueueLimit),
+        }
+        cluster.expect_sound();
+    });
+}
+
+/// I5, I10. A proposal against the end of its application. The bug: a container of nobody.
+#[test]
+fn a_proposal_against_the_end_of_its_application() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(1);
+        let (ask, application) = (cluster.ask(1), cluster.application);
+        cluster.against(allocate(ask, cluster.nodes[0]), move |handle| {
+            handle.end_application(application, ApplicationEnd::Killed).unwrap();
+        });
+        assert_eq!(cluster.containers(), 0);
+        assert!(!cluster.is_pending(ask));
+        cluster.expect_sound();
+    });
+}
+
+/// I3. A user limit that is raised against a proposal that needs it. The bug: a raise that the next request of the
+/// same group is not judged by, although its answer names an earlier change.
+#[test]
+fn a_proposal_against_a_higher_user_limit() {
+    model(Bound::None, || {
+        let half = || Capacity::Percent(Percent::whole(50));
+        let leaves = [QueueConfig::leaf("a", half()), QueueConfig::leaf("b", half())];
+        let cluster = Cluster::serial_in("root.a", with_queues(QueueConfig::root(leaves)), 2);
+        let (ask, queue) = (cluster.ask(2), cluster.handle.queue("root.a").unwrap());
+        cluster.commit();
+        assert!(cluster.decide(allocate(ask, cluster.nodes[0])).is_accepted());
+        let (outcome, raised) = cluster.against(allocate(ask, cluster.nodes[1]), move |handle| {
+            let user_limit_factor = Some(Some(Factor::whole(2)));
+            handle.update_queue(queue, QueueUpdate { user_limit_factor, ..QueueUpdate::default() }).unwrap()
+        });
+        let raised = answer(&raised).expect("valid limits");
+        match outcome {
+            CommitOutcome::Accepted(seq) => assert!(seq > raised, "{seq:?} is not after {raised:?}"),
+            CommitOutcome::Rejected(reason) => assert_eq!(reason, RejectReason::UserLimit),
+        }
+        cluster.expect_sound();
+    });
+}

@@ -1,0 +1,69 @@
+//! What `run_until_quiet` promises to its callers.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::{Bound, Cluster, Workers, model, one, plain, several_sets};
+use crate::change::NodeSpec;
+use crate::sync::{AtomicU64, Ordering};
+
+/// I13. Somebody waits for quiet while the committer works. The bug: a quiet that is reported for less than what was
+/// sent before the call, or a report that does not wake.
+#[test]
+fn what_was_sent_before_the_wait_is_dealt_with() {
+    model(Bound::None, || {
+        let (cluster, Workers { committer, .. }) = Cluster::assembled(plain(), 1, 0);
+        let committing = thread::spawn(move || committer.run());
+        cluster.handle.add_node(NodeSpec::new("n0", one())).unwrap();
+        cluster.engine.run_until_quiet();
+        assert_eq!(cluster.engine.read(|view| view.node_count()), 1);
+        cluster.engine.shutdown();
+        committing.join().unwrap();
+    });
+}
+
+/// I13. Somebody waits for quiet while another thread sends. The bug: messages that are counted after they were
+/// sent, so that one is dealt with before it counts and the other's wait ends too early.
+#[test]
+fn a_wait_for_quiet_against_a_submission() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(plain(), 1, 0);
+        let (engine, handle) = (Arc::clone(&cluster.engine), cluster.handle.clone());
+        let sent = Arc::new(AtomicU64::new(0));
+        let seen = Arc::clone(&sent);
+        let waiting = thread::spawn(move || {
+            let before = seen.load(Ordering::Acquire);
+            engine.run_until_quiet();
+            assert!(engine.read(|view| view.node_count()) as u64 >= before);
+        });
+        handle.add_node(NodeSpec::new("n0", one())).unwrap();
+        sent.store(1, Ordering::Release);
+        workers.settle();
+        waiting.join().unwrap();
+    });
+}
+
+/// I13. A batch that held the only unit is dropped while the committer reports; before, the other set's pass had
+/// said that all was in flight, so no set was worth a pass. The bug: a report that looks for sets worth a pass before it
+/// looks whether all leases are at home, and so misses what the dropped batch gave back.
+#[test]
+fn a_batch_that_is_dropped_is_no_quiet() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(several_sets(), 1, 2);
+        let ask = cluster.ask(1);
+        super::work_off(&mut workers.committer);
+        let batch = workers.pass();
+        let in_vain = workers.pass();
+        assert_eq!((batch.requests().len(), in_vain.requests().len()), (1, 0));
+        workers.proposers[0].send(in_vain).unwrap();
+        let other = thread::spawn(move || drop(batch));
+        super::work_off(&mut workers.committer);
+        let progress = cluster.engine.shared.progress();
+        assert!(!progress.quiet || !cluster.is_pending(ask), "quiet, and an ask pending that fits");
+        other.join().unwrap();
+        workers.settle();
+        assert_eq!(cluster.containers(), 1);
+        assert!(cluster.engine.shared.progress().quiet);
+    });
+}

@@ -1,0 +1,234 @@
+//! Wake-ups: what a pass saw in vain is reported, while something happens that would help it.
+
+use std::sync::Arc;
+
+use loom::thread;
+
+use super::{Bound, Cluster, Workers, model, one, plain, several_sets, with_queues, work_off};
+use crate::change::NodeSpec;
+use crate::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, QueueUpdate};
+use crate::engine::Handle;
+use crate::engine::shared::Message;
+use crate::ids::ContainerId;
+
+/// A proposer makes one pass and sends what it saw, on a thread of its own, while `helps` happens and the committer
+/// works; then everything that is left is done. Something is pending that the pass finds in vain unless it comes
+/// late.
+fn pass_against(workers: &mut Workers, handle: &Handle, helps: impl FnOnce(&Handle)) {
+    work_off(&mut workers.committer);
+    let mut proposer = workers.proposer();
+    let other = thread::spawn(move || {
+        if let Some(batch) = proposer.propose() {
+            proposer.send(batch).unwrap();
+        }
+        proposer
+    });
+    helps(handle);
+    work_off(&mut workers.committer);
+    workers.proposers.insert(0, other.join().unwrap());
+    workers.settle();
+}
+
+/// One container runs and the next one is pending, with a pass to come that has no use for it.
+fn one_runs_one_waits(config: EngineConfig, nodes: usize) -> (Cluster, Workers) {
+    let (cluster, mut workers) = Cluster::assembled_in("root.default", config, 1, nodes);
+    cluster.ask(1);
+    workers.settle();
+    assert_eq!(cluster.containers(), 1);
+    cluster.ask(1);
+    (cluster, workers)
+}
+
+fn first_container(cluster: &Cluster) -> ContainerId {
+    cluster.engine.read(|view| view.containers().next().expect("one runs").0)
+}
+
+fn expect_placed(cluster: &Cluster, containers: usize) {
+    assert_eq!(cluster.containers(), containers, "a wake-up was lost");
+    cluster.expect_nothing_in_flight();
+    cluster.expect_sound();
+}
+
+/// I13. No room, against the end of the container that is in the way. The bug: a shape that is closed by a pass which
+/// looked before the node gained room.
+#[test]
+fn no_room_against_a_release() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = one_runs_one_waits(plain(), 1);
+        let running = first_container(&cluster);
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(running).unwrap());
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. No room, against a new node. The bug: a view that is not compared with the nodes that came since.
+#[test]
+fn no_room_against_a_new_node() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = one_runs_one_waits(plain(), 1);
+        pass_against(&mut workers, &cluster.handle, |handle| {
+            handle.add_node(NodeSpec::new("new", one())).unwrap();
+        });
+        expect_placed(&cluster, 2);
+    });
+}
+
+/// One leaf that may use one memory.
+fn narrow_leaf() -> EngineConfig {
+    let leaf = QueueConfig::leaf("default", Capacity::Percent(Percent::ALL)).with_user_limit_factor(None);
+    with_queues(QueueConfig::root([leaf.with_maximum(Maximum::absolute(&[1]))]))
+}
+
+/// I13. A queue at its maximum, against the end of the container that fills it. The bug: a lane that is parked
+/// although its queue was relieved since the pass looked.
+#[test]
+fn a_queue_limit_against_a_release() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = one_runs_one_waits(narrow_leaf(), 2);
+        let running = first_container(&cluster);
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(running).unwrap());
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. A queue at its maximum, against a higher maximum. The bug: limits that change without a stamp at places where
+/// nothing was parked yet.
+#[test]
+fn a_queue_limit_against_a_higher_maximum() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = one_runs_one_waits(narrow_leaf(), 2);
+        pass_against(&mut workers, &cluster.handle, |handle| {
+            let update = QueueUpdate { maximum: Some(Maximum::absolute(&[2])), ..QueueUpdate::default() };
+            drop(handle.update_queue(handle.queue("root.default").unwrap(), update).unwrap());
+        });
+        expect_placed(&cluster, 2);
+    });
+}
+
+/// I13. A user at the limit, against the end of the user's container. The bug: a relief that stops at the queues.
+#[test]
+fn a_user_limit_against_a_release() {
+    model(Bound::None, || {
+        let half = || Capacity::Percent(Percent::whole(50));
+        let leaves = [QueueConfig::leaf("default", half()), QueueConfig::leaf("other", half())];
+        let (cluster, mut workers) = one_runs_one_waits(with_queues(QueueConfig::root(leaves)), 2);
+        let running = first_container(&cluster);
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(running).unwrap());
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. An ask that waits for its host, against that host's release. The bug: an ask that is noted at its host after
+/// the host has gained room, without a second look.
+#[test]
+fn a_wait_for_a_host_against_its_release() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(plain(), 1, 2);
+        let host = cluster.nodes[0];
+        cluster.ask_on(host, 1);
+        workers.settle();
+        let running = cluster.container_on(host);
+        cluster.ask_on(host, 1);
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(running).unwrap());
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. All units in flight, against the drop of the batch that holds them. The bug: a lane that is parked as all in
+/// flight after its units came back.
+#[test]
+fn all_in_flight_against_a_batch_that_is_dropped() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(several_sets(), 1, 2);
+        cluster.ask(1);
+        work_off(&mut workers.committer);
+        let batch = workers.pass();
+        pass_against(&mut workers, &cluster.handle, |_| drop(batch));
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. All units in flight, against the rejection of the batch that holds them: its node is removed. The bug: a
+/// rejected unit that does not make its lane worth a look.
+#[test]
+fn all_in_flight_against_a_rejection() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(several_sets(), 1, 2);
+        cluster.ask(1);
+        work_off(&mut workers.committer);
+        let batch = workers.pass();
+        let node = batch.requests()[0].allocate[0].node;
+        cluster.handle.drain_node(node).unwrap();
+        let shared = Arc::clone(&cluster.engine.shared);
+        pass_against(&mut workers, &cluster.handle, move |_| {
+            assert!(shared.outbox.send(Message::Batch(batch)).is_ok());
+        });
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. A host whose room another batch has in flight, against the drop of that batch: the pass over the host's set is
+/// paused. The bug: a set that is paused after what it waits for was decided.
+#[test]
+fn a_pause_against_a_batch_that_is_dropped() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(several_sets(), 1, 2);
+        let host = cluster.nodes[1];
+        let first = cluster.ask_on(host, 1);
+        work_off(&mut workers.committer);
+        let batch = workers.pass();
+        assert_eq!(batch.requests().len(), 1);
+        // Only the second ask is left for what the batch gives back.
+        cluster.handle.cancel_ask(first, 1).unwrap();
+        cluster.ask_on(host, 1);
+        pass_against(&mut workers, &cluster.handle, |_| drop(batch));
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. The same, against the committer's decision: the batch's ask is gone. The bug: a rejection that resumes the
+/// sets before the pause is recorded, and not after.
+#[test]
+fn a_pause_against_a_rejection() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(several_sets(), 1, 2);
+        let host = cluster.nodes[1];
+        let first = cluster.ask_on(host, 1);
+        work_off(&mut workers.committer);
+        let batch = workers.pass();
+        cluster.handle.cancel_ask(first, 1).unwrap();
+        cluster.ask_on(host, 1);
+        let shared = Arc::clone(&cluster.engine.shared);
+        pass_against(&mut workers, &cluster.handle, move |_| {
+            assert!(shared.outbox.send(Message::Batch(batch)).is_ok());
+        });
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. A proposer that sleeps, against a batch of another that is dropped. The bug: a drop that wakes before the lease
+/// is at home, or before the set is known to be worth a pass.
+#[test]
+fn a_sleeping_proposer_against_a_batch_that_is_dropped() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(plain(), 2, 1);
+        cluster.ask(1);
+        work_off(&mut workers.committer);
+        let batch = workers.pass();
+        let mut proposer = workers.proposers.remove(1);
+        let shared = Arc::clone(&cluster.engine.shared);
+        let other = thread::spawn(move || {
+            loop {
+                let seen = shared.work.observe().expect("the engine runs");
+                if let Some(batch) = proposer.propose() {
+                    break proposer.send(batch).unwrap();
+                }
+                shared.work.wait(seen);
+            }
+        });
+        drop(batch);
+        other.join().unwrap();
+        workers.settle();
+        expect_placed(&cluster, 1);
+    });
+}
