@@ -2,6 +2,7 @@
 
 mod edges;
 mod files;
+mod models;
 mod source;
 
 use source::Source;

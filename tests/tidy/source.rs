@@ -62,6 +62,28 @@ impl Source {
         found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
     }
 
+    /// The functions that are tests.
+    pub(crate) fn tests(&self) -> Vec<String> {
+        let behind = self.text.split("#[test]").skip(1);
+        let name = |text: &str| text.split_once("fn ")?.1.split_once('(').map(|(name, _)| name.to_owned());
+        behind.filter_map(name).collect()
+    }
+
+    /// What the fields of its structs are, with the line.
+    pub(crate) fn fields(&self) -> Vec<(usize, String)> {
+        let (mut fields, mut is_inside) = (Vec::new(), false);
+        for (number, line) in self.code() {
+            let is_struct = line.trim_start().split(' ').any(|word| word == "struct");
+            is_inside |= is_struct;
+            if is_inside {
+                fields.push((number, line.trim().to_owned()));
+            }
+            // A struct ends with its brace, or on its line if it has no names for its fields.
+            is_inside &= !(line.starts_with('}') || line.ends_with(';') || line.ends_with("{}"));
+        }
+        fields
+    }
+
     /// The rooms of the same crate that its code names, with the line.
     pub(crate) fn rooms_used(&self) -> Vec<(usize, String)> {
         let mut used = Vec::new();

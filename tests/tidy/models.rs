@@ -1,0 +1,50 @@
+//! The engine's models and the table beside them.
+
+use std::collections::BTreeSet;
+
+use super::files;
+use super::source::Source;
+
+const ROOM: &str = "scheduler/src/engine/models";
+
+/// Names in a table are worth something only while each of them is a model, and each model is there.
+#[test]
+fn the_table_of_models_names_every_model() {
+    let models: BTreeSet<String> = Source::of(ROOM).iter().flat_map(models_of).collect();
+    let text = std::fs::read_to_string(files::root().join(ROOM).join("README.md")).expect("readable");
+    let rows: Vec<String> = text.lines().filter_map(name_in_row).collect();
+    let table: BTreeSet<String> = rows.iter().cloned().collect();
+    assert_eq!(rows.len(), table.len(), "a model stands in the table twice");
+    let missing: Vec<&String> = models.difference(&table).collect();
+    let gone: Vec<&String> = table.difference(&models).collect();
+    assert!(missing.is_empty(), "not in the table of {ROOM}/README.md: {missing:?}");
+    assert!(gone.is_empty(), "in the table of {ROOM}/README.md, and no model: {gone:?}");
+    assert!(!models.is_empty(), "there are models");
+}
+
+/// A model of a copy is worth nothing: what is made in the room is surroundings, which no two threads share by a
+/// lock or an atomic of their own.
+#[test]
+fn models_make_no_shared_state_of_their_own() {
+    let primitives = ["Mutex", "RwLock", "Condvar", "Atomic"];
+    let is_shared = |field: &str| primitives.iter().any(|word| field.contains(word));
+    let wrong: Vec<String> = Source::of(ROOM)
+        .iter()
+        .flat_map(|source| source.fields().into_iter().map(|field| (source.path.clone(), field)))
+        .filter(|(_, (_, field))| is_shared(field))
+        .map(|(path, (line, field))| format!("{path}:{line}: {field}"))
+        .collect();
+    assert!(wrong.is_empty(), "what a model shares must be the engine's:\n{}", wrong.join("\n"));
+}
+
+/// The models of one file, as `file::model`.
+fn models_of(source: &Source) -> Vec<String> {
+    let file = source.path.rsplit('/').next().unwrap_or(&source.path).trim_end_matches(".rs");
+    source.tests().into_iter().map(|test| format!("{file}::{test}")).collect()
+}
+
+/// The model that a row of the table is about.
+fn name_in_row(line: &str) -> Option<String> {
+    let name = line.strip_prefix("| `")?.split_once('`')?.0;
+    name.contains("::").then(|| name.to_owned())
+}
