@@ -16,6 +16,7 @@ pub(super) use asked::step;
 pub use asked::{ask_for_panic, ask_for_panics, withdraw};
 
 #[cfg(any(test, apportion_faults))]
+#[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no constants")]
 mod asked {
     use std::cell::Cell;
 
@@ -23,9 +24,9 @@ mod asked {
 
     backend::thread_local! {
         /// How many more steps this thread takes until it panics.
-        static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+        static LEFT: Cell<Option<u64>> = Cell::new(None);
         /// After a panic, how far off the next one is at most, and the number it is drawn by; 0 for none.
-        static NEXT: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+        static NEXT: Cell<(u64, u64)> = Cell::new((0, 0));
     }
 
     /// Lets this thread panic at its `steps`-th step from now on, the first being number 0.
