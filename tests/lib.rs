@@ -10,6 +10,7 @@
 pub mod support {
     pub mod check;
     pub mod cluster;
+    pub mod crowd;
     pub mod oracle;
     mod watch;
 }

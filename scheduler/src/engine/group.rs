@@ -269,12 +269,8 @@ impl GroupCommitter {
 
     /// Says what has been reached and wakes whoever can go on.
     fn report(&mut self) {
-        // Looked at before the wanted sets: whoever drops a batch says which sets are worth a pass again, and then
-        // brings the lease home.
-        let is_home = self.shared.leases.all_home();
-        let is_wanted = self.shared.leases.any_wanted();
-        let quiet = is_home && !is_wanted && self.inbox.is_empty() && !self.is_due();
-        if is_wanted {
+        let quiet = self.shared.leases.is_idle() && self.inbox.is_empty() && !self.is_due();
+        if self.shared.leases.any_wanted() {
             self.shared.work.raise(self.shared.leases.takeable());
         }
         let (processed, stats, now_ms) = (self.processed, self.stats.clone(), self.now_ms);

@@ -208,7 +208,7 @@ impl Engine {
         let mut report = state.audit();
         // While the guard is held no set can become wanted, so nothing can be put in flight from here on, and
         // what sets are compared with does not move.
-        if !self.shared.leases.any_wanted() && self.shared.leases.all_home() {
+        if self.shared.leases.is_idle() {
             state.audit_nothing_in_flight(&mut report);
             report.check_sets(&state, &self.shared.leases);
         }

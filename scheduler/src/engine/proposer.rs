@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::shared::{Message, Shared};
-use crate::place::PlacementSet;
+use crate::place::{Look, PlacementSet};
 use crate::propose::{BatchHome, ProposalBatch, Scratch, run_pass};
 
 /// A proposer that panics this often without having sent a batch between is not started again.
@@ -72,7 +72,14 @@ impl Proposer {
     }
 
     pub(super) fn propose_from(&mut self, start: u32) -> Option<Box<ProposalBatch>> {
-        let set = self.shared.leases.take_wanted(start)?;
+        let set = match self.shared.leases.take_wanted(start) {
+            Look::Taken(set) => set,
+            Look::Nothing => return None,
+            Look::InVain => {
+                self.shared.outbox.offer(Message::LookAgain);
+                return None;
+            }
+        };
         self.start = set.id().number() + 1;
         Some(propose(&self.shared, set, &mut self.scratch))
     }

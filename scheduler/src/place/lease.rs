@@ -12,9 +12,9 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 pub(crate) struct Leases {
     homes: Vec<Mutex<Home>>,
     /// By partition: the sets over which a pass could find something, one bit each. Written by the committer
-    /// before it raises the signal; a proposer that reads an old value looks in vain or is woken again.
+    /// before it raises the signal; whoever takes a set takes its bit.
     wanted: Vec<AtomicU64>,
-    /// How many sets are not at home.
+    /// Low half: how many sets are not at home. High half: how often one was taken, or about to be.
     out: AtomicU64,
     /// How many may be out at a time; written by the committer. A set more for a moment does no harm.
     out_max: AtomicU64,
@@ -25,6 +25,48 @@ pub(crate) struct Leases {
 struct Home {
     leased: bool,
     set: Option<Box<PlacementSet>>,
+}
+
+/// What came of looking for a set.
+#[derive(Debug)]
+pub(crate) enum Look {
+    Taken(Box<PlacementSet>),
+    /// None is wanted, at home, and allowed out.
+    Nothing,
+    /// None, but for a moment one was counted as out. If the committer looked in that moment, it took the engine for
+    /// busy, and has to look again.
+    InVain,
+}
+
+#[cfg(all(test, apportion_loom))]
+impl Look {
+    pub(crate) fn taken(self) -> Option<Box<PlacementSet>> {
+        if let Self::Taken(set) = self { Some(set) } else { None }
+    }
+}
+
+/// One more is taken: what is added to the word that counts.
+const TAKEN: u64 = (1 << 32) + 1;
+const OUT: u64 = (1 << 32) - 1;
+
+/// A set about to be out; dropped, it was not.
+struct Going<'a>(&'a AtomicU64);
+
+impl<'a> Going<'a> {
+    fn out(out: &'a AtomicU64) -> Self {
+        out.fetch_add(TAKEN, Ordering::AcqRel);
+        Self(out)
+    }
+
+    fn is_gone(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Going<'_> {
+    fn drop(&mut self) {
+        self.0.take_back(1, Ordering::Release);
+    }
 }
 
 impl Leases {
@@ -38,14 +80,27 @@ impl Leases {
         }
     }
 
-    /// Takes the set if it is at home.
+    /// Takes the set if it is at home, whether or not a pass over it is wanted.
+    #[cfg(test)]
     pub(crate) fn try_take(&self, id: SetId) -> Option<Box<PlacementSet>> {
+        let mut looked_in_vain = false;
+        self.wanted[id.partition().index()].fetch_or(id.bit(), Ordering::AcqRel);
+        self.take(id, &mut looked_in_vain)
+    }
+
+    /// Takes the set if it is at home and still wanted. Nobody else will want it until it is published again.
+    fn take(&self, id: SetId, looked_in_vain: &mut bool) -> Option<Box<PlacementSet>> {
         let mut home = self.homes[id.index()].lock();
         if home.leased {
             return None;
         }
-        // From here on nothing can fail until the caller has the set.
-        self.out.fetch_add(1, Ordering::Relaxed);
+        // Counted before the bit goes: who sees the bit gone sees the count.
+        let going = Going::out(&self.out);
+        if self.wanted[id.partition().index()].fetch_and(!id.bit(), Ordering::AcqRel) & id.bit() == 0 {
+            *looked_in_vain = true;
+            return None;
+        }
+        going.is_gone();
         home.leased = true;
         let set = home.set.take();
         drop(home);
@@ -59,21 +114,27 @@ impl Leases {
 
     /// Takes a wanted set, looking from the `start`-th set on so that proposers spread out; none while as many are
     /// out as may be. Each of those comes home in a group commit or in an undo, after which the signal is raised.
-    pub(crate) fn take_wanted(&self, start: u32) -> Option<Box<PlacementSet>> {
-        if self.out.load(Ordering::Relaxed) >= self.out_max.load(Ordering::Relaxed) {
-            return None;
+    pub(crate) fn take_wanted(&self, start: u32) -> Look {
+        let mut looked_in_vain = false;
+        if self.count_out() >= self.out_max.load(Ordering::Relaxed) {
+            return Look::Nothing;
         }
         let partitions = self.wanted.len();
-        (0..partitions).find_map(|offset| {
+        let taken = (0..partitions).find_map(|offset| {
             let partition = (start as usize / SETS_MAX + offset) % partitions;
             let wanted = self.wanted[partition].load(Ordering::Acquire);
             let first = start % SETS_MAX as u32;
             let rotated = wanted.rotate_right(first);
             (0..SETS_MAX as u32).filter(|number| rotated & (1 << number) != 0).find_map(|number| {
                 let number = (number + first) % SETS_MAX as u32;
-                self.try_take(SetId::new(PartitionId(partition as u32), number))
+                self.take(SetId::new(PartitionId(partition as u32), number), &mut looked_in_vain)
             })
-        })
+        });
+        match taken {
+            Some(set) => Look::Taken(set),
+            None if looked_in_vain => Look::InVain,
+            None => Look::Nothing,
+        }
     }
 
     /// How many proposers could take a wanted set now; some of those sets may be out.
@@ -97,11 +158,12 @@ impl Leases {
         home.set.as_mut().map(|set| look(set))
     }
 
-    /// Says which sets of a partition are worth a pass.
+    /// Says which sets of a partition are worth a pass. A bit that is taken meanwhile is seen: the swap acquires what
+    /// its taker released.
     pub(crate) fn publish_wanted(&self, partition: PartitionId, sets: u64) {
         let wanted = &self.wanted[partition.index()];
-        if wanted.load(Ordering::Relaxed) != sets {
-            wanted.store(sets, Ordering::Release);
+        if wanted.load(Ordering::Acquire) != sets {
+            wanted.swap(sets, Ordering::AcqRel);
         }
     }
 
@@ -112,17 +174,26 @@ impl Leases {
 
     /// How many sets are not at home.
     pub(crate) fn count_out(&self) -> u64 {
-        self.out.load(Ordering::Acquire)
+        self.out.load(Ordering::Acquire) & OUT
     }
 
     /// Whether any set is worth a pass.
     pub(crate) fn any_wanted(&self) -> bool {
-        self.wanted.iter().any(|wanted| wanted.load(Ordering::Acquire) != 0)
+        self.count_wanted() > 0
+    }
+
+    /// Whether every set is at home and none is worth a pass. Then nobody can take one until the next publication.
+    /// A set that is taken is out before its bit is gone, and one that is dropped is wanted before it is at home, so
+    /// neither is overlooked between the two looks at the count; the high half tells if both happened.
+    pub(crate) fn is_idle(&self) -> bool {
+        let before = self.out.load(Ordering::Acquire);
+        before & OUT == 0 && !self.any_wanted() && self.out.load(Ordering::Acquire) == before
     }
 
     /// Whether every set is at home.
+    #[cfg(test)]
     pub(crate) fn all_home(&self) -> bool {
-        self.out.load(Ordering::Acquire) == 0
+        self.count_out() == 0
     }
 
     /// Whether every set of one partition is at home.

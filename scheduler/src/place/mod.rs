@@ -6,7 +6,7 @@ mod order;
 mod roster;
 mod set;
 
-pub(crate) use lease::Leases;
+pub(crate) use lease::{Leases, Look};
 pub use order::{BUCKETS, NodeOrder, NodeOrderKind, ScoredNode};
 pub(crate) use roster::Roster;
 pub(crate) use set::Nodes;

@@ -110,6 +110,12 @@ macro_rules! atomic {
                 self.0.store(value, ordering);
             }
 
+            /// Another value; returns the value before.
+            pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
+                fault::step();
+                self.0.swap(value, ordering)
+            }
+
             /// Adds; returns the value before.
             pub fn fetch_add(&self, value: $value, ordering: Ordering) -> $value {
                 fault::step();
@@ -126,6 +132,18 @@ macro_rules! atomic {
             pub fn fetch_or(&self, value: $value, ordering: Ordering) -> $value {
                 fault::step();
                 self.0.fetch_or(value, ordering)
+            }
+
+            /// Keeps only these bits; returns the value before.
+            pub fn fetch_and(&self, value: $value, ordering: Ordering) -> $value {
+                fault::step();
+                self.0.fetch_and(value, ordering)
+            }
+
+            /// Subtracts, in a drop: no [step](super::fault), since a panic there would keep the rest of it from
+            /// being done.
+            pub fn take_back(&self, value: $value, ordering: Ordering) {
+                self.0.fetch_sub(value, ordering);
             }
 
             /// The greater of the value and `value`; returns the value before.

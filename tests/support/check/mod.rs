@@ -5,6 +5,7 @@
 //! sense. Then the states must be equal, nothing may be left undone, and the log must replay to the same
 //! state.
 
+mod crowd;
 mod events;
 mod sent;
 mod state;

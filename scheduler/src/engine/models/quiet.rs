@@ -6,6 +6,9 @@ use loom::thread;
 
 use super::{Bound, Cluster, Workers, model, one, plain, several_sets};
 use crate::change::NodeSpec;
+use crate::engine::Step;
+use crate::ids::PartitionId;
+use crate::place::{Leases, NodeOrderKind};
 use crate::sync::{AtomicU64, Ordering};
 
 /// I13. Somebody waits for quiet while the committer works. The bug: a quiet that is reported for less than what was
@@ -64,6 +67,61 @@ fn a_batch_that_is_dropped_is_no_quiet() {
         other.join().unwrap();
         workers.settle();
         assert_eq!(cluster.containers(), 1);
+        assert!(cluster.engine.shared.progress().quiet);
+    });
+}
+
+/// I9, I13. A proposer looks for a set while the committer finds that none is worth a pass any more. The bug: a look
+/// at old bits, after which a set is taken although everybody was told that all is quiet.
+#[test]
+fn nobody_takes_a_set_once_none_is_wanted() {
+    model(Bound::None, || {
+        let leases = Arc::new(Leases::new(1, NodeOrderKind::Spread));
+        leases.publish_wanted(PartitionId::DEFAULT, 1);
+        let theirs = Arc::clone(&leases);
+        let looking = thread::spawn(move || theirs.take_wanted(0).taken());
+        leases.publish_wanted(PartitionId::DEFAULT, 0);
+        let is_idle = leases.is_idle();
+        let taken = looking.join().unwrap();
+        assert!(!is_idle || taken.is_none(), "taken after everybody was told that all is quiet");
+        assert_eq!(leases.count_out(), u64::from(taken.is_some()));
+    });
+}
+
+/// I13. A proposer takes a set and drops its batch while the committer asks whether there is anything to do. The bug:
+/// a look at wanted sets and leases in one order only, which misses a set that changes sides between.
+#[test]
+fn a_set_that_changes_sides_is_not_overlooked() {
+    model(Bound::None, || {
+        let leases = Arc::new(Leases::new(1, NodeOrderKind::Spread));
+        leases.publish_wanted(PartitionId::DEFAULT, 1);
+        let theirs = Arc::clone(&leases);
+        let asking = thread::spawn(move || assert!(!theirs.is_idle()));
+        for _ in 0..2 {
+            let set = leases.take_wanted(0).taken().expect("it is wanted and at home");
+            leases.publish_wanted(PartitionId::DEFAULT, 1);
+            leases.give_back(set);
+        }
+        asking.join().unwrap();
+    });
+}
+
+/// I13. A look in vain is counted for a moment, in which the committer takes the engine for busy. The bug: nobody
+/// tells the committer to look again, and whoever waits for quiet waits for ever.
+#[test]
+fn a_look_in_vain_leaves_nobody_waiting() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
+        let mut proposer = workers.proposers.remove(0);
+        cluster.engine.shared.leases.publish_wanted(PartitionId::DEFAULT, 1);
+        let looking = thread::spawn(move || {
+            if let Some(batch) = proposer.propose() {
+                proposer.send(batch).unwrap();
+            }
+        });
+        workers.committer.commit_group(None);
+        looking.join().unwrap();
+        while workers.committer.step() == Step::Worked {}
         assert!(cluster.engine.shared.progress().quiet);
     });
 }

@@ -95,10 +95,10 @@ fn a_set_that_comes_home_is_the_one_that_is_taken_next() {
         let theirs = Arc::clone(&leases);
         let other = thread::spawn(move || theirs.give_back(set));
         leases.publish_wanted(PartitionId::DEFAULT, 1);
-        let taken = leases.take_wanted(0);
+        let taken = leases.take_wanted(0).taken();
         other.join().unwrap();
         assert_eq!(leases.all_home(), taken.is_none());
-        let taken = taken.or_else(|| leases.take_wanted(0)).expect("it is at home by now");
+        let taken = taken.or_else(|| leases.take_wanted(0).taken()).expect("it is at home by now");
         assert_eq!(std::ptr::from_ref(&*taken).addr(), place);
     });
 }

@@ -1,0 +1,148 @@
+//! A crowd on real threads, again and again, for ten minutes, with everything that can go wrong.
+//!
+//! `cargo soak` runs it; `APPORTION_SOAK_SECONDS` says for how long, `APPORTION_SOAK_SEED` where to begin. Every round
+//! is an engine of its own. While it works the audit runs without a pause and a watchdog looks at its health; at the end
+//! all of its log is followed on the sequential model. Ends with 1 and the seed if anything is wrong.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use apportion::Engine;
+use apportion_tests::support::crowd::{Crowd, Outcome};
+
+/// A round that says nothing for so long is stuck.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn main() -> ExitCode {
+    if !cfg!(apportion_faults) {
+        eprintln!("error: this build cannot make proposers panic; run it as `cargo soak`");
+        return ExitCode::from(2);
+    }
+    match (number("APPORTION_SOAK_SECONDS", 600), number("APPORTION_SOAK_SEED", 1)) {
+        (Ok(seconds), Ok(seed)) => soak(Duration::from_secs(seconds), seed),
+        (Err(problem), _) | (_, Err(problem)) => {
+            eprintln!("error: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn number(name: &str, default: u64) -> Result<u64, String> {
+    let Ok(text) = std::env::var(name) else { return Ok(default) };
+    text.parse().map_err(|_| format!("{name} is `{text}`; a whole number was expected"))
+}
+
+/// What all rounds came to.
+#[derive(Default)]
+struct Total {
+    rounds: u64,
+    changes: u64,
+    audits: u64,
+    committed: u64,
+    rejected: u64,
+    rescued: u64,
+    panics: u64,
+}
+
+fn soak(duration: Duration, first_seed: u64) -> ExitCode {
+    silence_asked_panics();
+    let (start, mut said, mut total) = (Instant::now(), Instant::now(), Total::default());
+    while start.elapsed() < duration {
+        let seed = first_seed + total.rounds;
+        let Some((outcome, audits)) = round(seed) else {
+            eprintln!("round {} failed: APPORTION_SOAK_SEED={seed} begins with it", total.rounds + 1);
+            return ExitCode::FAILURE;
+        };
+        total.add(&outcome, audits);
+        if said.elapsed() > Duration::from_secs(10) {
+            said = Instant::now();
+            println!("{:>4} s  {total}", start.elapsed().as_secs());
+        }
+    }
+    println!("{:>4} s  {total}: nothing wrong", start.elapsed().as_secs());
+    ExitCode::SUCCESS
+}
+
+/// One engine's life; `None` if something was wrong with it, which has been said.
+fn round(seed: u64) -> Option<(Outcome, u64)> {
+    let crowd = Crowd {
+        seed,
+        callers: 6,
+        proposers: 4,
+        steps: 60,
+        pause: |units| std::thread::sleep(Duration::from_micros(200) * units),
+        sink_fails_after: seed.is_multiple_of(5).then_some(20),
+    };
+    let (told, end) = mpsc::channel();
+    let watched: Arc<Mutex<Option<Arc<Engine>>>> = Arc::default();
+    let shown = Arc::clone(&watched);
+    std::thread::spawn(move || {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut auditor = None;
+        let outcome = crowd.run(|engine| {
+            *shown.lock().unwrap() = Some(Arc::clone(engine));
+            auditor = Some(audit(Arc::clone(engine), Arc::clone(&is_over)));
+        });
+        is_over.store(true, Ordering::Relaxed);
+        let audits = auditor.and_then(|auditor| auditor.join().ok());
+        let _ = told.send(audits.map(|audits| (outcome, audits)));
+    });
+    match end.recv_timeout(PATIENCE) {
+        Ok(result) => result,
+        Err(mpsc::RecvTimeoutError::Disconnected) => None,
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            let health = watched.lock().unwrap().as_ref().map(|engine| engine.health());
+            eprintln!("nothing for {} s: {health:?}", PATIENCE.as_secs());
+            None
+        }
+    }
+}
+
+/// Audits until told that it is over; returns how often.
+fn audit(engine: Arc<Engine>, is_over: Arc<AtomicBool>) -> std::thread::JoinHandle<u64> {
+    std::thread::spawn(move || {
+        let mut audits = 0;
+        while !is_over.load(Ordering::Relaxed) {
+            let report = engine.audit();
+            assert!(report.is_clean(), "{report}");
+            audits += 1;
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        audits
+    })
+}
+
+/// Panics that were asked for are no news.
+fn silence_asked_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if panic.payload_as_str() != Some("a panic that a test asked for") {
+            usual(panic);
+        }
+    }));
+}
+
+impl Total {
+    fn add(&mut self, outcome: &Outcome, audits: u64) {
+        self.rounds += 1;
+        self.audits += audits;
+        self.changes += outcome.changes;
+        self.committed += outcome.stats.committed;
+        self.rejected += outcome.stats.rejected_total();
+        self.rescued += outcome.stats.rescued;
+        self.panics += outcome.stats.proposer_panics;
+    }
+}
+
+impl std::fmt::Display for Total {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { rounds, changes, audits, committed, rejected, rescued, panics } = self;
+        write!(
+            f,
+            "{rounds} rounds, {changes} changes followed, {audits} audits, {committed} requests committed, \
+             {rejected} rejected, {rescued} rescued, {panics} panics survived"
+        )
+    }
+}

@@ -1,0 +1,164 @@
+//! A crowd: many threads that do what they like to one engine, and a check of all of it afterwards.
+//!
+//! The same crowd runs on real threads (`cargo soak`, the integration tests) and under a scheduler that decides every
+//! step (`cargo shuttle`). Proposers panic, lose batches and hold them up; the clock jumps, clock and log sink stall.
+
+mod caller;
+mod trouble;
+
+use std::sync::Arc;
+
+use apportion::config::{Capacity, EngineConfig, HeartbeatPolicy, Percent, QueueConfig, ReservationPolicy};
+use apportion::sync::Thread;
+use apportion::{
+    Engine, EngineStats, Event, Handle, ManualClock, NodeId, NodeSpec, PartitionId, PendingReason,
+    ResourceTypes, Resources, SharedLog,
+};
+use rand::SeedableRng;
+use rand_pcg::Pcg32;
+
+use super::check::{Certainty, Checker};
+use super::oracle::Oracle;
+use caller::Caller;
+pub use trouble::Pause;
+use trouble::{TroubledClock, TroubledSink, propose_with_trouble};
+
+/// Nodes at the start; some go, others come.
+const NODES: usize = 5;
+
+/// Who there is and what goes wrong.
+#[derive(Clone, Debug)]
+pub struct Crowd {
+    /// What everything is drawn by.
+    pub seed: u64,
+    /// Threads that each have applications of their own.
+    pub callers: usize,
+    /// Threads that propose.
+    pub proposers: usize,
+    /// What each caller does, in steps.
+    pub steps: usize,
+    /// How a thread that is held up spends its time.
+    pub pause: Pause,
+    /// After how many groups the log's sink fails, if it does; then the log is no witness.
+    pub sink_fails_after: Option<u64>,
+}
+
+/// What a crowd came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Changes in the log, all of them followed on the model.
+    pub changes: u64,
+    /// What the engine did.
+    pub stats: EngineStats,
+}
+
+impl Crowd {
+    fn config(&self) -> EngineConfig {
+        let leaf = |name: &str| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)));
+        let types = ResourceTypes::memory_and_vcores();
+        let mut config = EngineConfig::new(types, QueueConfig::root([leaf("a"), leaf("b")]));
+        config.reservations = ReservationPolicy { delay_ms: Some(100), ..ReservationPolicy::default() };
+        config.heartbeat = Some(HeartbeatPolicy { interval_ms: 1_000, missed_max: 10 });
+        config.limits.batch_requests = 2;
+        config.limits.group_requests = 3;
+        config.limits.inbox = 4;
+        config.limits.single_set_nodes = 3;
+        config.limits.set_nodes = 2;
+        config
+    }
+
+    /// Lets everybody work, waits until all is quiet, and checks everything. `watch` is called with the engine as
+    /// soon as it is there, for those who want to keep an eye on it.
+    ///
+    /// # Panics
+    /// When anything is wrong.
+    pub fn run(&self, watch: impl FnOnce(&Arc<Engine>)) -> Outcome {
+        let (log, clock) = (SharedLog::new(), ManualClock::new());
+        let sink = TroubledSink::new(log.clone(), self.pause, self.sink_fails_after);
+        let troubled = Arc::new(TroubledClock::new(clock.clone(), self.pause));
+        let (engine, parts) =
+            Engine::assemble(self.config(), self.proposers, troubled, Some(Box::new(sink))).unwrap();
+        let engine = Arc::new(engine);
+        watch(&engine);
+        let mut workers = vec![start("committer", move || parts.committer.run())];
+        for (number, proposer) in parts.proposers.into_iter().enumerate() {
+            let (seed, pause) = (self.seed ^ (number as u64), self.pause);
+            workers.push(start("proposer", move || propose_with_trouble(proposer, number, seed, pause)));
+        }
+        let callers = self.call(&engine, &clock);
+        engine.run_until_quiet();
+        let outcome = self.check(&engine, &log, callers);
+        engine.shutdown();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        outcome
+    }
+
+    /// All callers at a time, to the end.
+    fn call(&self, engine: &Arc<Engine>, clock: &ManualClock) -> Vec<Caller> {
+        let handle = engine.handle();
+        let nodes: Arc<[NodeId]> =
+            (0..NODES).map(|number| add_node(&handle, &format!("n{number}"))).collect();
+        let mut random = Pcg32::seed_from_u64(self.seed);
+        let threads: Vec<_> = (0..=self.callers)
+            .map(|number| {
+                let mut caller = Caller::new(engine.handle(), Arc::clone(&nodes), number, &mut random);
+                let (done, ticket) = apportion::sync::Ticket::new();
+                let (clock, steps, callers) = (clock.clone(), self.steps, self.callers);
+                let thread = start("caller", move || {
+                    // The last one is the operator.
+                    if number < callers {
+                        caller.live(steps)
+                    } else {
+                        caller.operate(steps, &clock)
+                    }
+                    done.answer(caller);
+                });
+                (thread, ticket)
+            })
+            .collect();
+        // Looked at while everybody works.
+        let report = engine.audit();
+        assert!(report.is_clean(), "{report}");
+        let end = |(thread, ticket): (Thread, apportion::sync::Ticket<Caller>)| {
+            thread.join().unwrap();
+            ticket.wait().unwrap()
+        };
+        threads.into_iter().map(end).collect()
+    }
+
+    fn check(&self, engine: &Engine, log: &SharedLog, callers: Vec<Caller>) -> Outcome {
+        let report = engine.audit();
+        assert!(report.is_clean(), "{report}");
+        // What could run does: no ask is left that a node, its queue and its user have room for.
+        let left: Vec<_> = engine.read(|view| view.asks().map(|ask| ask.pending_reason()).collect());
+        assert!(!left.contains(&PendingReason::Runnable), "left undone: {left:?}");
+        let health = engine.health();
+        assert!(!health.has_work() && health.is_running, "{health:?}");
+        assert_eq!(engine.log_error().is_some(), self.sink_fails_after.is_some());
+        let changes = if self.sink_fails_after.is_none() { self.follow(engine, log, callers) } else { 0 };
+        Outcome { changes, stats: engine.stats() }
+    }
+
+    /// Follows everything that happened on the sequential model.
+    fn follow(&self, engine: &Engine, log: &SharedLog, callers: Vec<Caller>) -> u64 {
+        let handle = engine.handle();
+        let oracle =
+            Oracle::new(self.config(), vec![PartitionId::DEFAULT], |path| handle.queue(path).unwrap());
+        let mut events: Vec<Event> = Vec::new();
+        let mut by_hand = Vec::new();
+        for caller in callers {
+            let (told, accepted) = caller.testimony();
+            events.extend(told);
+            by_hand.extend(accepted);
+        }
+        Checker::new(oracle, Certainty::Legal).check_crowd(engine, &log.bytes(), events, &by_hand)
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Thread {
+    Thread::start(name.to_owned(), work).unwrap()
+}
+
+fn add_node(handle: &Handle, name: &str) -> NodeId {
+    handle.add_node(NodeSpec::new(name, Resources::new(&[8]))).unwrap()
+}

@@ -1,0 +1,110 @@
+//! What goes wrong.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use apportion::sync::{AtomicU64, Ordering};
+use apportion::{Clock, LogSink, LoggedGroup, ManualClock, ProposalBatch, Proposer, SharedLog};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg32;
+
+/// Holds a thread up for about so many units of time, whatever those are.
+pub type Pause = fn(u32);
+
+/// Every so many calls the clock and the sink take their time.
+const STALL_EVERY: u64 = 40;
+
+/// A clock that hangs now and then. It is read under the write guard: the committer hangs with it.
+#[derive(Debug)]
+pub(super) struct TroubledClock {
+    clock: ManualClock,
+    pause: Pause,
+    reads: AtomicU64,
+}
+
+impl TroubledClock {
+    pub(super) fn new(clock: ManualClock, pause: Pause) -> Self {
+        Self { clock, pause, reads: AtomicU64::new(0) }
+    }
+}
+
+impl Clock for TroubledClock {
+    fn now_ms(&self) -> u64 {
+        if self.reads.fetch_add(1, Ordering::Relaxed) % STALL_EVERY == STALL_EVERY - 1 {
+            (self.pause)(3);
+        }
+        self.clock.now_ms()
+    }
+}
+
+/// A log that hangs now and then, or fails for good.
+pub(super) struct TroubledSink {
+    log: SharedLog,
+    pause: Pause,
+    groups: u64,
+    fails_after: Option<u64>,
+}
+
+impl TroubledSink {
+    pub(super) fn new(log: SharedLog, pause: Pause, fails_after: Option<u64>) -> Self {
+        Self { log, pause, groups: 0, fails_after }
+    }
+}
+
+impl LogSink for TroubledSink {
+    fn start(&mut self, header: &[u8]) -> io::Result<()> {
+        self.log.start(header)
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        self.groups += 1;
+        if self.fails_after.is_some_and(|groups| self.groups > groups) {
+            return Err(io::Error::other("the disk is full"));
+        }
+        if self.groups % STALL_EVERY == STALL_EVERY / 2 {
+            (self.pause)(3);
+        }
+        self.log.append(group)
+    }
+}
+
+/// What a proposing thread does. Those with even numbers are the engine's own loop, which a build with faults lets
+/// panic again and again; the others lose batches and hold them up.
+pub(super) fn propose_with_trouble(mut proposer: Proposer, number: usize, seed: u64, pause: Pause) {
+    if number.is_multiple_of(2) {
+        #[cfg(all(apportion_faults, not(apportion_shuttle)))]
+        apportion::sync::fault::ask_for_panics(seed, 400);
+        proposer.run();
+        #[cfg(all(apportion_faults, not(apportion_shuttle)))]
+        apportion::sync::fault::withdraw();
+        return;
+    }
+    let mut random = Pcg32::seed_from_u64(seed);
+    while let Some(batch) = proposer.next_batch() {
+        match random.random_range(0..10u32) {
+            0 => drop(batch),
+            1 => lose(batch),
+            roll => {
+                if roll == 2 {
+                    pause(1);
+                }
+                if proposer.send(batch).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Unwinds with the batch in its hands; not under a checker, whose locks do not survive that.
+fn lose(batch: Box<ProposalBatch>) {
+    if cfg!(apportion_shuttle) {
+        return;
+    }
+    let unwind = move || {
+        let _batch = batch;
+        // Not a panic: nobody needs to be told of it.
+        std::panic::resume_unwind(Box::new("lost"));
+    };
+    drop(catch_unwind(AssertUnwindSafe(unwind)));
+}
