@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use apportion::config::{EngineConfig, Maximum, QueueUpdate};
 use apportion::{
-    ApplicationSpec, AskSpec, CommitOutcome, Engine, EventKind, Lagging, ManualClock, Mode, NodeSpec,
-    ResourceAllocationCommitRequest, Resources, SubmitError,
+    ApplicationSpec, AskSpec, Change, CommitOutcome, Engine, EventKind, Lagging, LogError, ManualClock, Mode,
+    NodeSpec, Replay, ResourceAllocationCommitRequest, Resources, SharedLog, SubmitError,
 };
 
 use crate::{engine, leaf};
@@ -187,4 +187,23 @@ fn queue_limits_change_live_serial() {
 #[test]
 fn queue_limits_change_live_parallel() {
     queue_limits_change_live(PARALLEL);
+}
+
+/// I11: a log that says what the engine would never have done is no log of it.
+#[test]
+fn a_replay_judges_every_commit_again() {
+    let log = SharedLog::new();
+    let (config, clock) = (engine([leaf("default", 100)]), Arc::new(ManualClock::new()));
+    let engine = Engine::start(config, Mode::Serial, clock, Some(Box::new(log.clone()))).unwrap();
+    let handle = engine.handle();
+    let events = handle.event_stream(16);
+    let node = handle.add_node(NodeSpec::new("n1", Resources::new(&[1]))).unwrap();
+    let application = handle.submit_application(application(), &events).unwrap();
+    let ask = handle.submit_ask(application, AskSpec::new(one(), 2)).unwrap();
+    engine.run_until_quiet();
+    let mut replay = Replay::read(log.bytes().as_slice(), None).unwrap();
+    let request = ResourceAllocationCommitRequest::allocate(ask, node);
+    let refused = replay.step(Change::Committed { request });
+    assert!(matches!(refused, Err(LogError::Inconsistent { .. })), "the node is full: {refused:?}");
+    assert_eq!(replay.digest(), engine.digest());
 }

@@ -8,6 +8,7 @@
 mod capacity_scheduler;
 mod embedder;
 mod engine;
+mod limits;
 mod peers;
 mod races;
 mod regressions;

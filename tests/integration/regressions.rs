@@ -4,7 +4,10 @@ use apportion::config::{
     ApplicationOrdering, Capacity, EngineConfig, HeartbeatPolicy, LocalityDelay, Maximum, Percent,
     QueueUpdate,
 };
-use apportion::{AskSpec, DeviceNeed, NodeAttributes, NodeId, NodeSpec, ResourceTypes, Resources};
+use apportion::{
+    AllocationProposal, AskSpec, CommitOutcome, DeviceNeed, NodeAttributes, NodeId, NodeSpec, RejectReason,
+    ResourceAllocationCommitRequest, ResourceTypes, Resources,
+};
 use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};
@@ -186,6 +189,21 @@ fn a_node_that_reports_another_capacity_keeps_its_devices() {
     cluster.submit_ask(application, AskSpec::new(Resources::new(&[1]), 1).with_devices(need));
     cluster.engine.run_until_quiet();
     assert_eq!(free_devices(&cluster, node), (1500, 1500));
+}
+
+/// Three times 600 of 1,000 fit on two devices in sum only.
+#[test]
+fn a_request_does_not_give_one_device_twice() {
+    let (mut cluster, node) = with_devices();
+    let application = cluster.application("root.default", "user");
+    let need = DeviceNeed { count: 1, milli: 600 };
+    let ask = AskSpec::new(Resources::new(&[1]), 3).with_devices(need);
+    let ask = cluster.submit_ask(application, ask);
+    let proposal = AllocationProposal { ask, node, from_reservation: None };
+    let allocate = [proposal; 3].into_iter().collect();
+    cluster.commit(ResourceAllocationCommitRequest { allocate, ..Default::default() });
+    cluster.run();
+    assert_eq!(cluster.outcomes(), [CommitOutcome::Rejected(RejectReason::NodeFull)]);
 }
 
 #[test]

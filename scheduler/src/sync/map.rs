@@ -51,3 +51,18 @@ impl<V: Copy + Eq> NameMap<V> {
         self.0.iter().map(|entry| Arc::clone(entry.key())).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_removed_only_while_it_stands_for_the_value() {
+        let map = NameMap::new();
+        assert_eq!(map.get_or_insert_with("n1", || 1), (1, true));
+        map.remove("n1", 1);
+        assert_eq!(map.get_or_insert_with("n1", || 2), (2, true));
+        map.remove("n1", 1);
+        assert_eq!(map.get("n1"), Some(2), "the successor stays");
+    }
+}

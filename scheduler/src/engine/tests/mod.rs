@@ -2,6 +2,7 @@
 
 mod faults;
 mod ladder;
+mod late;
 
 use std::sync::Arc;
 
@@ -155,8 +156,11 @@ fn a_pass_counts_what_others_have_in_flight() {
     bench.engine.run_until_quiet();
     bench.shared.work.close();
     let application = bench.application("root.a");
+    // Another user, or the user's limit would be reached as well as the queue's.
+    let other = ApplicationSpec::new("application", "root.a", "other");
+    let other = bench.engine.handle().submit_application(other, &bench.events).unwrap();
     bench.ask(application, 1, 2);
-    bench.ask(application, 1, 2);
+    bench.ask(other, 1, 2);
     while bench.engine.read(|view| view.asks().count()) < 2 {
         std::thread::yield_now();
     }

@@ -1,0 +1,291 @@
+//! Batches that are decided late: what a pass saw in vain is recorded only if nothing that could help has happened
+//! since (I13), and what it put in flight comes back whatever has (I9).
+
+use std::sync::Arc;
+
+use super::{Bench, config, leaf, memory, with_ask};
+use crate::change::{ApplicationSpec, AskSpec};
+use crate::clock::ManualClock;
+use crate::config::{EngineConfig, Maximum, QueueUpdate};
+use crate::engine::proposer::propose;
+use crate::engine::shared::Message;
+use crate::engine::{Engine, Handle, Parts, Step};
+use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, SetId};
+use crate::propose::{ProposalBatch, Scratch};
+
+impl Bench {
+    /// Commits a batch as the committer would, after everything that was sent before.
+    fn decide(&self, batch: Box<ProposalBatch>) {
+        assert!(self.shared.outbox.send(Message::Batch(batch)).is_ok());
+        self.commit();
+    }
+
+    fn containers(&self) -> Vec<ContainerId> {
+        self.engine.read(|view| view.containers().map(|(id, _)| id).collect())
+    }
+
+    fn complete_one(&self) {
+        self.engine.handle().complete_container(self.containers()[0]).unwrap();
+        self.commit();
+    }
+
+    /// Lets the engine go on; this many containers run in the end.
+    fn expect_running(&self, containers: usize) {
+        self.engine.run_until_quiet();
+        assert_eq!(self.containers().len(), containers);
+        assert!(self.engine.audit().is_clean());
+    }
+}
+
+#[test]
+fn a_batch_that_is_rejected_gives_everything_back() {
+    let bench = with_ask();
+    let batch = bench.pass(0);
+    let handle = bench.engine.handle();
+    let node = handle.node("n1").unwrap();
+    handle.drain_node(node).unwrap();
+    bench.decide(batch);
+    assert_eq!(bench.containers().len(), 0, "the node takes nothing");
+    handle.activate_node(node).unwrap();
+    bench.expect_untouched(5);
+}
+
+/// The view of the set says that the node is full; the next pass must not believe it.
+#[test]
+fn a_set_looks_again_at_what_a_dropped_batch_took() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    bench.ask(bench.application("root.a"), 8, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 1);
+    drop(batch);
+    bench.expect_running(1);
+}
+
+/// A queue at its maximum of 3, and a pass that sees it there.
+fn at_the_maximum() -> (Bench, Box<ProposalBatch>) {
+    let bench = Bench::serial(config([leaf("a").with_maximum(Maximum::absolute(&[3]))]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 5);
+    bench.engine.run_until_quiet();
+    assert_eq!(bench.containers().len(), 3);
+    // Another lane: that of the first ask is parked already.
+    bench.ask(application, 2, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert!(batch.proposals.requests.is_empty());
+    (bench, batch)
+}
+
+#[test]
+fn a_limit_that_gives_way_before_the_batch_is_decided_parks_nobody() {
+    let (bench, batch) = at_the_maximum();
+    bench.engine.handle().cancel_ask(first_ask(&bench), u32::MAX).unwrap();
+    bench.complete_one();
+    bench.complete_one();
+    bench.decide(batch);
+    bench.expect_running(2);
+}
+
+fn first_ask(bench: &Bench) -> crate::ids::AskId {
+    bench.engine.read(|view| view.asks().map(|ask| ask.id()).next().unwrap())
+}
+
+/// A user's limit may be raised before anything was ever noted at it.
+#[test]
+fn limits_that_change_before_the_batch_is_decided_park_nobody() {
+    let half = Some("0.5".parse().unwrap());
+    let bench = Bench::serial(config([leaf("a").with_user_limit_factor(half)]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 3, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert!(batch.proposals.requests.is_empty(), "half of a guarantee of 4 is less than 3");
+    let handle = bench.engine.handle();
+    let update = QueueUpdate { user_limit_factor: Some(None), ..QueueUpdate::default() };
+    let _answer = handle.update_queue(handle.queue("root.a").unwrap(), update).unwrap();
+    bench.decide(batch);
+    bench.expect_running(1);
+}
+
+#[test]
+fn units_that_come_before_the_batch_is_decided_park_nobody() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 5);
+    bench.commit();
+    let batch = bench.pass(0);
+    bench.ask(application, 1, 2);
+    bench.decide(batch);
+    bench.expect_running(7);
+}
+
+/// A full node of 8, an ask for all of it, and a pass that finds no room.
+fn without_room() -> (Bench, ApplicationId, Box<ProposalBatch>) {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 8, 1);
+    bench.engine.run_until_quiet();
+    bench.ask(application, 7, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert!(batch.proposals.requests.is_empty());
+    (bench, application, batch)
+}
+
+#[test]
+fn room_that_comes_before_the_batch_is_decided_keeps_the_shape_open() {
+    let (bench, _, batch) = without_room();
+    bench.complete_one();
+    bench.decide(batch);
+    bench.expect_running(1);
+}
+
+#[test]
+fn a_shape_that_took_over_the_slot_stays_open() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 9, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    bench.engine.handle().cancel_ask(first_ask(&bench), 1).unwrap();
+    bench.ask(application, 3, 1);
+    bench.decide(batch);
+    bench.expect_running(1);
+}
+
+#[test]
+fn a_batch_with_a_rejection_closes_no_shape() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 5, 1);
+    bench.ask(application, 5, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 1, "the second finds no room behind the first");
+    bench.engine.handle().cancel_ask(batch.requests()[0].allocate[0].ask, 1).unwrap();
+    bench.decide(batch);
+    bench.expect_running(1);
+}
+
+#[test]
+fn a_host_that_gains_room_before_the_batch_is_decided_lets_nobody_wait() {
+    let bench = Bench::serial(config([leaf("a")]));
+    let host = bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 8, 1);
+    bench.engine.run_until_quiet();
+    let local = AskSpec::new(memory(1), 1).on_hosts([host]).strictly_local();
+    bench.engine.handle().submit_ask(application, local).unwrap();
+    bench.commit();
+    let batch = bench.pass(0);
+    bench.complete_one();
+    bench.decide(batch);
+    bench.expect_running(1);
+}
+
+/// An engine of two sets with one node each, stepped by hand.
+struct TwoSets {
+    engine: Engine,
+    handle: Handle,
+    parts: Parts,
+    application: ApplicationId,
+    nodes: [NodeId; 2],
+}
+
+impl TwoSets {
+    fn new() -> Self {
+        let mut config: EngineConfig = config([leaf("a")]);
+        (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
+        let (engine, parts) = Engine::assemble(config, 1, Arc::new(ManualClock::new()), None).unwrap();
+        let handle = engine.handle();
+        let nodes = ["n1", "n2"].map(|name| {
+            let spec = crate::change::NodeSpec::new(name, memory(8));
+            handle.add_node(spec).unwrap()
+        });
+        let events = handle.event_stream(64);
+        let spec = ApplicationSpec::new("application", "root.a", "user");
+        let application = handle.submit_application(spec, &events).unwrap();
+        let mut sets = Self { engine, handle, parts, application, nodes };
+        sets.step();
+        sets
+    }
+
+    /// Deals with everything that was sent.
+    fn step(&mut self) {
+        while self.parts.committer.step() == Step::Worked {}
+    }
+
+    fn pass(&self, number: u32) -> Box<ProposalBatch> {
+        let shared = &self.engine.shared;
+        let set = shared.leases.try_take(SetId::new(PartitionId::DEFAULT, number)).unwrap();
+        propose(shared, set, &mut Scratch::default())
+    }
+
+    fn decide(&mut self, batch: Box<ProposalBatch>) {
+        assert!(self.parts.proposers[0].send(batch).is_ok());
+        self.step();
+    }
+
+    /// An ask for the whole second node, proposed by the first set; and another, for which the second set finds
+    /// the node in use.
+    fn with_node_in_use(&mut self) -> [Box<ProposalBatch>; 2] {
+        let local = AskSpec::new(memory(8), 1).on_hosts([self.nodes[1]]).strictly_local();
+        self.handle.submit_ask(self.application, local.clone()).unwrap();
+        self.step();
+        let first = self.pass(0);
+        assert_eq!(first.proposals.requests.len(), 1);
+        self.handle.submit_ask(self.application, local).unwrap();
+        self.step();
+        let second = self.pass(1);
+        assert!(second.proposals.requests.is_empty());
+        [first, second]
+    }
+
+    fn second_is_wanted(&self) -> bool {
+        let state = self.engine.shared.state.read();
+        state.backlog.is_wanted(SetId::new(PartitionId::DEFAULT, 1))
+    }
+}
+
+#[test]
+fn a_set_is_not_paused_for_what_was_decided_since() {
+    let mut sets = TwoSets::new();
+    let [first, second] = sets.with_node_in_use();
+    drop(first);
+    sets.decide(second);
+    assert!(sets.second_is_wanted(), "what was in the way is not in flight any more");
+}
+
+#[test]
+fn a_paused_set_goes_on_when_something_is_decided() {
+    let mut sets = TwoSets::new();
+    let [first, second] = sets.with_node_in_use();
+    sets.decide(second);
+    assert!(!sets.second_is_wanted(), "a further pass would find the same");
+    drop(first);
+    assert!(sets.second_is_wanted());
+}
+
+#[test]
+fn nobody_is_told_that_all_is_quiet_while_a_batch_is_on_its_way() {
+    let mut sets = TwoSets::new();
+    assert!(sets.engine.shared.progress().quiet);
+    let ask = sets.handle.submit_ask(sets.application, AskSpec::new(memory(1), 1)).unwrap();
+    sets.step();
+    let batch = sets.pass(0);
+    sets.handle.cancel_ask(ask, 1).unwrap();
+    sets.step();
+    let progress = sets.engine.shared.progress();
+    assert_eq!(progress.processed, sets.engine.shared.sent(), "all that was sent is dealt with");
+    assert!(!progress.quiet, "but a batch is out");
+    sets.decide(batch);
+    assert!(sets.engine.shared.progress().quiet);
+}

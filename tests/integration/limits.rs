@@ -1,0 +1,93 @@
+//! Limits up the tree, as passes see them and as commits are judged by them.
+
+use apportion::config::{Capacity, Maximum, Percent, QueueConfig, QueueUpdate};
+use apportion::{AskId, CommitOutcome, Mode, NodeId, RejectReason, ResourceAllocationCommitRequest};
+use apportion_tests::support::cluster::Cluster;
+
+use crate::{engine, leaf};
+
+/// Two leaves that may each use as much as their parent may: 100.
+fn siblings() -> QueueConfig {
+    let parent = leaf("parent", 100).with_maximum(Maximum::absolute(&[100]));
+    parent.with_children([leaf("a", 50), leaf("b", 50)])
+}
+
+/// The parent is full before either leaf is.
+#[test]
+fn leaves_share_the_maximum_of_their_parent() {
+    for mode in [Mode::Serial, Mode::Parallel { proposers: 2 }] {
+        let mut cluster = Cluster::start(engine([siblings()]), mode);
+        cluster.node("n1", &[200]);
+        for queue in ["root.parent.a", "root.parent.b"] {
+            let application = cluster.application(queue, "user");
+            cluster.ask(application, &[10], 20);
+        }
+        cluster.run();
+        assert_eq!(cluster.used("root.parent"), 100);
+    }
+}
+
+/// A serial engine with one node, and an ask that no pass has seen yet.
+fn by_hand(queue: QueueConfig, path: &str, size: i64) -> (Cluster, NodeId, AskId) {
+    let mut cluster = Cluster::serial(engine([queue]));
+    let node = cluster.node("n1", &[200]);
+    cluster.run();
+    let application = cluster.application(path, "user");
+    let ask = cluster.ask(application, &[size], 1);
+    (cluster, node, ask)
+}
+
+fn expect_verdict(cluster: &mut Cluster, ask: AskId, node: NodeId, reason: RejectReason) {
+    cluster.commit(ResourceAllocationCommitRequest::allocate(ask, node));
+    cluster.run();
+    assert_eq!(cluster.outcomes(), [CommitOutcome::Rejected(reason)]);
+}
+
+/// The leaf may use as much as its parent, but its sibling has used that up.
+#[test]
+fn a_commit_is_judged_by_the_maximum_of_every_queue_above() {
+    let mut cluster = Cluster::serial(engine([siblings()]));
+    let node = cluster.node("n1", &[200]);
+    let sibling = cluster.application("root.parent.a", "user");
+    cluster.ask(sibling, &[100], 1);
+    cluster.run();
+    let application = cluster.application("root.parent.b", "user");
+    let ask = cluster.ask(application, &[1], 1);
+    expect_verdict(&mut cluster, ask, node, RejectReason::QueueLimit);
+}
+
+#[test]
+fn a_commit_is_judged_by_the_user_limit() {
+    let capacity = Capacity::Percent(Percent::whole(50));
+    let queue = QueueConfig::leaf("a", capacity).with_user_limit_factor(Some("0.5".parse().unwrap()));
+    let (mut cluster, node, ask) = by_hand(queue, "root.a", 51);
+    expect_verdict(&mut cluster, ask, node, RejectReason::UserLimit);
+}
+
+/// The change of limits and the request are dealt with in one group.
+#[test]
+fn a_commit_is_judged_by_limits_that_changed_right_before() {
+    let (mut cluster, node, ask) = by_hand(leaf("a", 100), "root.a", 51);
+    let maximum = Some(Maximum::absolute(&[50]));
+    cluster.update_queue("root.a", &QueueUpdate { maximum, ..QueueUpdate::default() });
+    expect_verdict(&mut cluster, ask, node, RejectReason::QueueLimit);
+}
+
+/// A victim and its beneficiary in a queue that is full: together they use nothing more.
+#[test]
+fn what_a_request_releases_counts_before_what_it_takes() {
+    let queue = leaf("a", 100).with_maximum(Maximum::absolute(&[100]));
+    let mut cluster = Cluster::serial(engine([queue]));
+    let node = cluster.node("n1", &[100]);
+    let victim = cluster.application("root.a", "user");
+    cluster.ask(victim, &[100], 1);
+    cluster.run();
+    let beneficiary = cluster.application("root.a", "user");
+    let ask = cluster.ask(beneficiary, &[60], 1);
+    let release = cluster.running(victim);
+    let request = ResourceAllocationCommitRequest::allocate(ask, node);
+    cluster.commit(ResourceAllocationCommitRequest { release, ..request });
+    cluster.run();
+    assert!(cluster.outcomes()[0].is_accepted(), "{:?}", cluster.outcomes());
+    assert_eq!((cluster.used("root.a"), cluster.allocated(node)), (60, 60));
+}
