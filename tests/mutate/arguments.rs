@@ -1,0 +1,68 @@
+//! The command line.
+
+use apportion_tests::support::mutants::Mutant;
+
+pub(crate) const HELP: &str = "\
+Tries every deliberate defect of tests/mutants/ on the test that should notice it.
+
+cargo mutate [OPTIONS] [NAME]...
+
+  NAME       only patches whose file name contains one of these
+  --list     say what there is, and try nothing
+  --check    only whether each patch still applies
+  --verbose  say how each test turned red
+  --help     this text
+
+What a test wrote is kept in target/mutants/output/. Ends with 0 if every patch was killed, with 1 if not, with 2 if it
+could not be tried.
+";
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    Run,
+    List,
+    Check,
+    Help,
+}
+
+/// What was asked for.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    pub(crate) task: Task,
+    pub(crate) verbose: bool,
+    names: Vec<String>,
+}
+
+impl Arguments {
+    pub(crate) fn read(words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = Self { task: Task::Run, verbose: false, names: Vec::new() };
+        for word in words {
+            match word.as_str() {
+                "--list" => arguments.task = Task::List,
+                "--check" => arguments.task = Task::Check,
+                "--help" | "-h" => arguments.task = Task::Help,
+                "--verbose" | "-v" => arguments.verbose = true,
+                option if option.starts_with('-') => {
+                    return Err(format!("unknown option `{option}`; see `cargo mutate --help`"));
+                }
+                _ => arguments.names.push(word),
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// Those that were named, or all. A name that nothing has is a mistake.
+    pub(crate) fn choose(&self, mutants: Vec<Mutant>) -> Result<Vec<Mutant>, String> {
+        let has = |mutant: &Mutant, name: &String| mutant.file.contains(name.as_str());
+        for name in &self.names {
+            if !mutants.iter().any(|mutant| has(mutant, name)) {
+                let all: Vec<&str> = mutants.iter().map(|mutant| mutant.file.as_str()).collect();
+                return Err(format!("tests/mutants/ has no patch like `{name}`; it has {}", all.join(", ")));
+            }
+        }
+        let is_chosen =
+            |mutant: &Mutant| self.names.is_empty() || self.names.iter().any(|name| has(mutant, name));
+        Ok(mutants.into_iter().filter(is_chosen).collect())
+    }
+}

@@ -1,0 +1,156 @@
+//! Mutants: one deliberate defect of the engine each, as a patch in `tests/mutants/`, with the test that notices it.
+//!
+//! Above its diff a patch says, a line each: which invariant the defect breaks, which test turns red, and what the
+//! defect is. `cargo mutate` applies them one after another, and the house rules read the headers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The test programs that a patch can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Suite {
+    /// Models of the engine, every interleaving of a few steps.
+    Loom,
+    /// The engine's unit tests.
+    Unit,
+    /// Scenarios.
+    Integration,
+    /// Random clusters against the sequential model.
+    Property,
+    /// One allocation, step by step.
+    Walkthrough,
+    /// An engine at rest.
+    Idle,
+    /// The placement crate's tests.
+    Placement,
+}
+
+impl Suite {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Loom,
+        Self::Unit,
+        Self::Integration,
+        Self::Property,
+        Self::Walkthrough,
+        Self::Idle,
+        Self::Placement,
+    ];
+
+    /// The word for it in a patch.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Loom => "loom",
+            Self::Unit => "unit",
+            Self::Integration => "integration",
+            Self::Property => "property",
+            Self::Walkthrough => "walkthrough",
+            Self::Idle => "idle",
+            Self::Placement => "placement",
+        }
+    }
+
+    fn named(word: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name).join(", ");
+        let found = Self::ALL.into_iter().find(|suite| suite.name() == word);
+        found.ok_or_else(|| format!("`{word}` is no suite; there are {names}"))
+    }
+}
+
+/// One deliberate defect.
+#[derive(Clone, Debug)]
+pub struct Mutant {
+    /// The name of its file.
+    pub file: String,
+    /// Where the file is.
+    pub path: PathBuf,
+    /// What it breaks, the first of them foremost: `I1` to `I14`.
+    pub invariants: Vec<String>,
+    /// Where the test is that turns red.
+    pub suite: Suite,
+    /// The test's name, or the part of it that tells it from others.
+    pub test: String,
+    /// What is wrong, in words.
+    pub defect: String,
+    /// Whether the test turns red by not ending. Otherwise a test that does not end proves nothing.
+    pub hangs: bool,
+    /// The files that the diff changes, from the workspace's root.
+    pub changes: Vec<String>,
+}
+
+impl Mutant {
+    fn read(path: &Path) -> Result<Self, String> {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Self::parse(file, path, &text).map_err(|problem| format!("{}: {problem}", path.display()))
+    }
+
+    fn parse(file: String, path: &Path, text: &str) -> Result<Self, String> {
+        let header: Vec<&str> = text.lines().take_while(|line| !line.starts_with("diff --git ")).collect();
+        let invariants: Vec<String> = field(&header, "Invariant")?.split(", ").map(str::to_owned).collect();
+        if let Some(wrong) = invariants.iter().find(|name| !is_invariant(name)) {
+            return Err(format!("`{wrong}` is no invariant; there are I1 to I14"));
+        }
+        let red = field(&header, "Turned red by")?;
+        let Some((suite, test)) = red.split_once(' ') else {
+            return Err(format!("`Turned red by: {red}` names no test; write `<suite> <name of the test>`"));
+        };
+        let hangs = match field(&header, "Red by").ok() {
+            None => false,
+            Some("hang") => true,
+            Some(other) => return Err(format!("`Red by: {other}` is unknown; only `hang` is there to say")),
+        };
+        let changes: Vec<String> =
+            text.lines().filter_map(|line| line.strip_prefix("+++ b/")).map(str::to_owned).collect();
+        if changes.is_empty() {
+            return Err("there is no diff of any file in it".to_owned());
+        }
+        Ok(Self {
+            suite: Suite::named(suite)?,
+            test: test.to_owned(),
+            defect: field(&header, "Defect")?.to_owned(),
+            path: path.to_owned(),
+            file,
+            invariants,
+            hangs,
+            changes,
+        })
+    }
+}
+
+/// Every patch of a folder, by name.
+///
+/// # Errors
+/// Says of each patch that cannot be used what is wrong with it, one a line.
+pub fn mutants(folder: &Path) -> Result<Vec<Mutant>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "patch"));
+    paths.sort();
+    let (mut mutants, mut problems) = (Vec::new(), Vec::new());
+    for path in paths {
+        match Mutant::read(&path) {
+            Ok(mutant) => mutants.push(mutant),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    // I2 before I13.
+    mutants.sort_by_key(|mutant| (number(&mutant.file), mutant.file.clone()));
+    if problems.is_empty() { Ok(mutants) } else { Err(problems.join("\n")) }
+}
+
+fn number(name: &str) -> u32 {
+    let digits: String = name.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(u32::MAX)
+}
+
+fn is_invariant(name: &str) -> bool {
+    name.starts_with('I') && (1..=14).contains(&number(name)) && name[1..].chars().all(|c| c.is_ascii_digit())
+}
+
+fn field<'a>(header: &[&'a str], name: &str) -> Result<&'a str, String> {
+    let value = |line: &&'a str| line.strip_prefix(name)?.strip_prefix(": ");
+    let found = header.iter().find_map(value).map(str::trim).filter(|value| !value.is_empty());
+    found.ok_or_else(|| format!("a line `{name}: ...` is missing above the diff"))
+}
