@@ -57,8 +57,9 @@ impl Arguments {
         let has = |mutant: &Mutant, name: &String| mutant.file.contains(name.as_str());
         for name in &self.names {
             if !mutants.iter().any(|mutant| has(mutant, name)) {
-                let all: Vec<&str> = mutants.iter().map(|mutant| mutant.file.as_str()).collect();
-                return Err(format!("tests/mutants/ has no patch like `{name}`; it has {}", all.join(", ")));
+                return Err(format!(
+                    "tests/mutants/ has no patch with `{name}` in its name; `cargo mutate --list` shows all"
+                ));
             }
         }
         let is_chosen =

@@ -1,5 +1,6 @@
 //! House rules that no compiler checks.
 
+mod defects;
 mod edges;
 mod files;
 mod models;
@@ -99,4 +100,21 @@ fn every_crate_takes_the_workspace_lints() {
     }
     let root = std::fs::read_to_string(files::root().join("Cargo.toml")).expect("readable");
     assert!(root.contains("unsafe_code = \"forbid\""));
+}
+
+/// A defect that names no test proves nothing, and an invariant without a defect may have no test.
+#[test]
+fn every_defect_names_a_test_and_every_invariant_has_a_defect() {
+    let (defects, functions) = (defects::all(), defects::functions());
+    for defect in &defects {
+        let test = defect.test.rsplit("::").next().unwrap_or(&defect.test);
+        assert!(functions.contains(test), "{}: there is no `fn {test}`", defect.file);
+        let first = format!("{}_", defect.invariants[0].to_lowercase());
+        assert!(defect.file.starts_with(&first), "{}: its name does not begin with {first}", defect.file);
+    }
+    for number in 1..=14 {
+        let name = format!("I{number}");
+        let has = |defect: &&apportion_tests::support::mutants::Mutant| defect.invariants.contains(&name);
+        assert!(defects.iter().find(has).is_some(), "no patch in tests/mutants/ breaks {name}");
+    }
 }

@@ -177,7 +177,8 @@ fn i12_the_backlog_equals_a_rebuilt_one() {
 /// A fact that the digest left out could differ between an engine and the replay of its log, unnoticed (I11).
 #[test]
 fn the_digest_covers_every_fact() {
-    let damages: [(&str, fn(&mut State)); 13] = [
+    type Damage = fn(&mut State);
+    let damages: [(&str, Damage); 13] = [
         ("time", |state| state.facts.now_ms += 1),
         ("changes", |state| state.facts.changes += 1),
         ("partitions", |state| state.facts.partitions[0].reserved_nodes += 1),

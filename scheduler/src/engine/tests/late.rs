@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use super::{Bench, config, leaf, memory, with_ask};
-use crate::change::{ApplicationSpec, AskSpec};
+use crate::backlog::ParkReason;
+use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::{EngineConfig, Maximum, QueueUpdate};
 use crate::engine::proposer::propose;
 use crate::engine::shared::Message;
 use crate::engine::{Engine, Handle, Parts, Step};
-use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, SetId};
-use crate::propose::{ProposalBatch, Scratch};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, SetId};
+use crate::propose::{Observation, ProposalBatch, Scratch};
 
 impl Bench {
     /// Commits a batch as the committer would, after everything that was sent before.
@@ -27,6 +28,21 @@ impl Bench {
     fn complete_one(&self) {
         self.engine.handle().complete_container(self.containers()[0]).unwrap();
         self.commit();
+    }
+
+    /// A node of 8, and so much besides that takes nothing that no limit is in the way.
+    fn with_one_node() -> Self {
+        let bench = Self::serial(config([leaf("a")]));
+        bench.node("n1", 8);
+        let idle = bench.node("idle", 100);
+        bench.engine.handle().drain_node(idle).unwrap();
+        bench
+    }
+
+    /// Insists that a pass saw in vain what it should.
+    fn expect_observed(batch: &ProposalBatch, is_it: impl Fn(&Observation) -> bool) {
+        let observations = &batch.proposals.observations;
+        assert!(observations.iter().any(is_it), "{observations:?}");
     }
 
     /// Lets the engine go on; this many containers run in the end.
@@ -75,7 +91,9 @@ fn at_the_maximum() -> (Bench, Box<ProposalBatch>) {
     bench.ask(application, 2, 1);
     bench.commit();
     let batch = bench.pass(0);
-    assert!(batch.proposals.requests.is_empty());
+    Bench::expect_observed(&batch, |seen| {
+        is_blocked(seen, |reason| matches!(reason, ParkReason::QueueLimit(_)))
+    });
     (bench, batch)
 }
 
@@ -89,7 +107,11 @@ fn a_limit_that_gives_way_before_the_batch_is_decided_parks_nobody() {
     bench.expect_running(2);
 }
 
-fn first_ask(bench: &Bench) -> crate::ids::AskId {
+fn is_blocked(seen: &Observation, is_it: impl Fn(ParkReason) -> bool) -> bool {
+    matches!(seen, Observation::Blocked { reason, .. } if is_it(*reason))
+}
+
+fn first_ask(bench: &Bench) -> AskId {
     bench.engine.read(|view| view.asks().map(|ask| ask.id()).next().unwrap())
 }
 
@@ -103,10 +125,12 @@ fn limits_that_change_before_the_batch_is_decided_park_nobody() {
     bench.ask(application, 3, 1);
     bench.commit();
     let batch = bench.pass(0);
-    assert!(batch.proposals.requests.is_empty(), "half of a guarantee of 4 is less than 3");
+    // Half of a guarantee of 4 is less than 3.
+    Bench::expect_observed(&batch, |seen| is_blocked(seen, |reason| reason == ParkReason::UserLimit));
     let handle = bench.engine.handle();
     let update = QueueUpdate { user_limit_factor: Some(None), ..QueueUpdate::default() };
     let _answer = handle.update_queue(handle.queue("root.a").unwrap(), update).unwrap();
+    bench.commit();
     bench.decide(batch);
     bench.expect_running(1);
 }
@@ -119,28 +143,28 @@ fn units_that_come_before_the_batch_is_decided_park_nobody() {
     bench.ask(application, 1, 5);
     bench.commit();
     let batch = bench.pass(0);
+    Bench::expect_observed(&batch, |seen| is_blocked(seen, |reason| reason == ParkReason::AllInFlight));
     bench.ask(application, 1, 2);
     bench.decide(batch);
     bench.expect_running(7);
 }
 
 /// A full node of 8, an ask for all of it, and a pass that finds no room.
-fn without_room() -> (Bench, ApplicationId, Box<ProposalBatch>) {
-    let bench = Bench::serial(config([leaf("a")]));
-    bench.node("n1", 8);
+fn without_room() -> (Bench, Box<ProposalBatch>) {
+    let bench = Bench::with_one_node();
     let application = bench.application("root.a");
     bench.ask(application, 8, 1);
     bench.engine.run_until_quiet();
     bench.ask(application, 7, 1);
     bench.commit();
     let batch = bench.pass(0);
-    assert!(batch.proposals.requests.is_empty());
-    (bench, application, batch)
+    Bench::expect_observed(&batch, |seen| matches!(seen, Observation::NoRoom { .. }));
+    (bench, batch)
 }
 
 #[test]
 fn room_that_comes_before_the_batch_is_decided_keeps_the_shape_open() {
-    let (bench, _, batch) = without_room();
+    let (bench, batch) = without_room();
     bench.complete_one();
     bench.decide(batch);
     bench.expect_running(1);
@@ -148,12 +172,12 @@ fn room_that_comes_before_the_batch_is_decided_keeps_the_shape_open() {
 
 #[test]
 fn a_shape_that_took_over_the_slot_stays_open() {
-    let bench = Bench::serial(config([leaf("a")]));
-    bench.node("n1", 8);
+    let bench = Bench::with_one_node();
     let application = bench.application("root.a");
     bench.ask(application, 9, 1);
     bench.commit();
     let batch = bench.pass(0);
+    Bench::expect_observed(&batch, |seen| matches!(seen, Observation::NoRoom { .. }));
     bench.engine.handle().cancel_ask(first_ask(&bench), 1).unwrap();
     bench.ask(application, 3, 1);
     bench.decide(batch);
@@ -162,14 +186,15 @@ fn a_shape_that_took_over_the_slot_stays_open() {
 
 #[test]
 fn a_batch_with_a_rejection_closes_no_shape() {
-    let bench = Bench::serial(config([leaf("a")]));
-    bench.node("n1", 8);
+    let bench = Bench::with_one_node();
     let application = bench.application("root.a");
     bench.ask(application, 5, 1);
     bench.ask(application, 5, 1);
     bench.commit();
     let batch = bench.pass(0);
-    assert_eq!(batch.proposals.requests.len(), 1, "the second finds no room behind the first");
+    assert_eq!(batch.proposals.requests.len(), 1);
+    // The second finds no room behind the first.
+    Bench::expect_observed(&batch, |seen| matches!(seen, Observation::NoRoom { .. }));
     bench.engine.handle().cancel_ask(batch.requests()[0].allocate[0].ask, 1).unwrap();
     bench.decide(batch);
     bench.expect_running(1);
@@ -177,8 +202,8 @@ fn a_batch_with_a_rejection_closes_no_shape() {
 
 #[test]
 fn a_host_that_gains_room_before_the_batch_is_decided_lets_nobody_wait() {
-    let bench = Bench::serial(config([leaf("a")]));
-    let host = bench.node("n1", 8);
+    let bench = Bench::with_one_node();
+    let host = bench.engine.handle().node("n1").unwrap();
     let application = bench.application("root.a");
     bench.ask(application, 8, 1);
     bench.engine.run_until_quiet();
@@ -186,6 +211,7 @@ fn a_host_that_gains_room_before_the_batch_is_decided_lets_nobody_wait() {
     bench.engine.handle().submit_ask(application, local).unwrap();
     bench.commit();
     let batch = bench.pass(0);
+    Bench::expect_observed(&batch, |seen| matches!(seen, Observation::Waits { .. }));
     bench.complete_one();
     bench.decide(batch);
     bench.expect_running(1);
@@ -206,10 +232,7 @@ impl TwoSets {
         (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
         let (engine, parts) = Engine::assemble(config, 1, Arc::new(ManualClock::new()), None).unwrap();
         let handle = engine.handle();
-        let nodes = ["n1", "n2"].map(|name| {
-            let spec = crate::change::NodeSpec::new(name, memory(8));
-            handle.add_node(spec).unwrap()
-        });
+        let nodes = ["n1", "n2"].map(|name| handle.add_node(NodeSpec::new(name, memory(8))).unwrap());
         let events = handle.event_stream(64);
         let spec = ApplicationSpec::new("application", "root.a", "user");
         let application = handle.submit_application(spec, &events).unwrap();
@@ -245,7 +268,7 @@ impl TwoSets {
         self.handle.submit_ask(self.application, local).unwrap();
         self.step();
         let second = self.pass(1);
-        assert!(second.proposals.requests.is_empty());
+        Bench::expect_observed(&second, |seen| *seen == Observation::InUse);
         [first, second]
     }
 
