@@ -312,3 +312,16 @@ fn nobody_is_told_that_all_is_quiet_while_a_batch_is_on_its_way() {
     sets.decide(batch);
     assert!(sets.engine.shared.progress().quiet);
 }
+
+/// I14. A message may be counted by the gate and not be in the inbox yet when the engine is shut down.
+#[test]
+fn the_committer_waits_for_what_went_through_the_gate() {
+    let mut sets = TwoSets::new();
+    let shared = Arc::clone(&sets.engine.shared);
+    shared.stop_after(shared.sent() + 1);
+    sets.step();
+    assert_eq!(sets.parts.committer.step(), Step::Idle, "one is still on its way");
+    sets.handle.tick().unwrap();
+    sets.step();
+    assert_eq!(sets.parts.committer.step(), Step::Ended);
+}
