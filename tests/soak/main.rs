@@ -4,6 +4,8 @@
 //! is an engine of its own. While it works the audit runs without a pause and a watchdog looks at its health; at the end
 //! all of its log is followed on the sequential model. Ends with 1 and the seed if anything is wrong.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};

@@ -58,7 +58,7 @@ impl<'a> Going<'a> {
         Self(out)
     }
 
-    fn is_gone(self) {
+    fn stay_out(self) {
         std::mem::forget(self);
     }
 }
@@ -100,7 +100,7 @@ impl Leases {
             *looked_in_vain = true;
             return None;
         }
-        going.is_gone();
+        going.stay_out();
         home.leased = true;
         let set = home.set.take();
         drop(home);

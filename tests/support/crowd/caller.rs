@@ -136,7 +136,7 @@ impl Caller {
             match event.kind {
                 EventKind::Allocated { container, .. } => self.running.push(container),
                 EventKind::ContainerEnded { container, .. } => {
-                    self.running.retain(|other| *other != container)
+                    self.running.retain(|other| *other != container);
                 }
                 _ => {}
             }

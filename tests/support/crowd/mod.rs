@@ -107,9 +107,9 @@ impl Crowd {
                 let thread = start("caller", move || {
                     // The last one is the operator.
                     if number < callers {
-                        caller.live(steps)
+                        caller.live(steps);
                     } else {
-                        caller.operate(steps, &clock)
+                        caller.operate(steps, &clock);
                     }
                     done.answer(caller);
                 });
