@@ -2,6 +2,7 @@
 
 use apportion_tests::support::crowd::Crowd;
 use shuttle::rand::Rng;
+use shuttle::scheduler::RandomScheduler;
 
 use crate::{check, schedules};
 
@@ -9,6 +10,10 @@ use crate::{check, schedules};
 fn pause(units: u32) {
     (0..units).for_each(|_| shuttle::thread::yield_now());
 }
+
+/// Seeds of shuttle's under which something was wrong once:
+/// a set was out right after the engine had said that it is quiet.
+const ONCE_FAILED: [u64; 1] = [17_506_797_836_731_818_113];
 
 fn crowd() {
     let seed = shuttle::rand::thread_rng().r#gen();
@@ -19,4 +24,11 @@ fn crowd() {
 #[test]
 fn callers_nodes_and_limits_at_a_time() {
     check(crowd, schedules());
+}
+
+#[test]
+fn schedules_that_failed_once() {
+    for seed in ONCE_FAILED {
+        crate::run(RandomScheduler::new_from_seed(seed, 20), crowd);
+    }
 }

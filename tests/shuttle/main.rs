@@ -29,7 +29,7 @@ fn check(body: impl Fn() + Send + Sync + Clone + 'static, schedules: usize) {
     run(PctScheduler::new(3, schedules.div_ceil(2)), body);
 }
 
-fn run(scheduler: impl Scheduler + 'static, body: impl Fn() + Send + Sync + 'static) {
+pub(crate) fn run(scheduler: impl Scheduler + 'static, body: impl Fn() + Send + Sync + 'static) {
     let mut config = Config::new();
     config.stack_size = 1 << 20;
     config.max_steps = shuttle::MaxSteps::FailAfter(10_000_000);

@@ -3,6 +3,7 @@
 mod defects;
 mod edges;
 mod files;
+mod lessons;
 mod models;
 mod source;
 

@@ -1,0 +1,27 @@
+//! The table of what went wrong elsewhere.
+
+use super::{defects, files};
+
+/// A test that a table promises must be there.
+#[test]
+fn the_tests_that_the_table_of_lessons_names_are_there() {
+    let text = std::fs::read_to_string(files::root().join("tests/README.md")).expect("readable");
+    let known = defects::functions();
+    let behind = text.split("## What went wrong elsewhere").nth(1).expect("the table");
+    let rows: Vec<&str> = behind.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() > 30, "{} rows", rows.len());
+    for row in rows {
+        let answer = row.split(" | ").nth(1).unwrap_or_default();
+        let names: Vec<&str> =
+            answer.split('`').skip(1).step_by(2).filter(|word| is_test_name(word)).collect();
+        assert!(!names.is_empty(), "no test is named in: {row}");
+        for name in names {
+            assert!(known.contains(name), "`{name}` is no function of the repository: {row}");
+        }
+    }
+}
+
+/// Not a path, a command or a method.
+fn is_test_name(word: &str) -> bool {
+    word.contains('_') && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
