@@ -1,26 +1,36 @@
 //! How many sets may be out at a time: fewer when proposers are in each other's way, more when they are not.
 //!
 //! With one set out there is one batch on its way, and nothing that another proposer could have taken. Two things
-//! tell that it is too many: proposals that are rejected, and passes in vain, which saw only what others had in
-//! flight already. So the number follows them as a sender's window follows lost packets: down by half, up by one.
+//! tell that it is too many: proposals that are rejected, and passes that came second, which found everything they
+//! could have used in flight already. So the number follows them as a sender's window follows lost packets: down by
+//! half, up by one. A pass that finds a full cluster tells nothing.
 
 use crate::ids::SETS_MAX;
 
 /// So many batches are looked at together.
 const WINDOW: u64 = 32;
-/// Above this part of the requests of a window rejected, or of its batches in vain, fewer sets may be out.
+/// Above this part of the requests of a window rejected, or of its passes second, fewer sets may be out.
 const REJECTED_PERCENT_HIGH: u64 = 10;
-const VAIN_PERCENT_HIGH: u64 = 40;
+const SECOND_PERCENT_HIGH: u64 = 40;
 /// Below both of these, more.
 const REJECTED_PERCENT_LOW: u64 = 2;
-const VAIN_PERCENT_LOW: u64 = 20;
+const SECOND_PERCENT_LOW: u64 = 20;
+
+/// What became of one batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Decided {
+    pub(super) requests: usize,
+    pub(super) rejected: usize,
+    /// The pass found everything it could have used in flight.
+    pub(super) came_second: bool,
+}
 
 /// What a window has seen.
 #[derive(Debug, Default)]
 struct Seen {
     batches: u64,
-    vain: u64,
-    decided: u64,
+    second: u64,
+    requests: u64,
     rejected: u64,
 }
 
@@ -37,21 +47,21 @@ impl Adaption {
     }
 
     /// Counts a batch; at the end of a window returns how many sets may be out from now on, of `sets` there are.
-    pub(super) fn note(&mut self, decided: usize, rejected: usize, sets: usize) -> Option<u64> {
+    pub(super) fn note(&mut self, decided: Decided, sets: usize) -> Option<u64> {
         self.seen.batches += 1;
-        self.seen.vain += u64::from(decided == 0);
-        self.seen.decided += decided as u64;
-        self.seen.rejected += rejected as u64;
+        self.seen.second += u64::from(decided.came_second);
+        self.seen.requests += decided.requests as u64;
+        self.seen.rejected += decided.rejected as u64;
         if self.seen.batches < WINDOW {
             return None;
         }
-        let Seen { batches, vain, decided, rejected } = std::mem::take(&mut self.seen);
-        let vain = 100 * vain / batches;
-        let rejected = 100 * rejected / decided.max(1);
+        let Seen { batches, second, requests, rejected } = std::mem::take(&mut self.seen);
+        let second = 100 * second / batches;
+        let rejected = 100 * rejected / requests.max(1);
         let sets = (sets as u64).max(1);
-        if rejected > REJECTED_PERCENT_HIGH || vain > VAIN_PERCENT_HIGH {
+        if rejected > REJECTED_PERCENT_HIGH || second > SECOND_PERCENT_HIGH {
             self.sets_out_max = (self.sets_out_max.min(sets) / 2).max(1);
-        } else if rejected < REJECTED_PERCENT_LOW && vain < VAIN_PERCENT_LOW {
+        } else if rejected < REJECTED_PERCENT_LOW && second < SECOND_PERCENT_LOW {
             self.sets_out_max = (self.sets_out_max + 1).min(sets);
         }
         Some(self.sets_out_max)
@@ -64,13 +74,14 @@ mod tests {
 
     const SETS: usize = 16;
 
-    /// A window of equal batches, `vain` of which propose nothing.
-    fn window(adaption: &mut Adaption, vain: u64, rejected: usize) -> u64 {
+    /// A window of batches of 100 requests, after `second` passes that came second.
+    fn window(adaption: &mut Adaption, second: u64, rejected: usize) -> u64 {
         let mut last = None;
         for number in 0..WINDOW {
             assert_eq!(last, None, "nothing is said within a window");
-            let is_vain = number < vain;
-            last = if is_vain { adaption.note(0, 0, SETS) } else { adaption.note(100, rejected, SETS) };
+            let decided = Decided { requests: 100, rejected, came_second: false };
+            let nothing = Decided { requests: 0, rejected: 0, came_second: true };
+            last = adaption.note(if number < second { nothing } else { decided }, SETS);
         }
         last.expect("a window's end")
     }
@@ -79,7 +90,7 @@ mod tests {
     fn collisions_halve_the_number_and_peace_raises_it_again() {
         let mut adaption = Adaption::new(1);
         assert_eq!(window(&mut adaption, 0, 20), 8);
-        assert_eq!(window(&mut adaption, 20, 0), 4, "passes in vain count as well");
+        assert_eq!(window(&mut adaption, 20, 0), 4, "passes that came second count as well");
         assert_eq!(window(&mut adaption, 8, 5), 4, "neither much nor little");
         assert_eq!(window(&mut adaption, 0, 0), 5);
         for _ in 0..5 {

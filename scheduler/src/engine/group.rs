@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::adapt::Adaption;
+use super::adapt::{Adaption, Decided};
 use super::publish::Publisher;
 use super::reshard::reshard;
 use super::shared::{Message, Progress, Shared};
@@ -195,8 +195,9 @@ impl GroupCommitter {
             }
             Message::Batch(mut batch) => {
                 let weight = batch.proposals.requests.len();
+                let came_second = batch.proposals.came_second();
                 let rejected = self.committer(state).commit_batch(&mut batch);
-                self.adapt(state, weight, rejected);
+                self.adapt(state, Decided { requests: weight, rejected, came_second });
                 self.publisher.decided.push(*batch);
                 return weight.max(1);
             }
@@ -208,9 +209,9 @@ impl GroupCommitter {
     }
 
     /// Lets fewer sets out when proposals collide.
-    fn adapt(&mut self, state: &State, decided: usize, rejected: usize) {
+    fn adapt(&mut self, state: &State, decided: Decided) {
         let sets = state.partitions().map(|partition| state.roster.sets(partition) as usize).sum();
-        if let Some(sets_out_max) = self.adaption.note(decided, rejected, sets) {
+        if let Some(sets_out_max) = self.adaption.note(decided, sets) {
             self.stats.sets_out_max = sets_out_max;
             self.shared.leases.set_out_max(sets_out_max);
         }

@@ -63,6 +63,19 @@ pub struct ProposalBatch {
     home: Arc<dyn BatchHome>,
 }
 
+impl Proposals {
+    /// Whether the pass proposed nothing because others have in flight what it could have used.
+    pub(crate) fn came_second(&self) -> bool {
+        let is_taken = |observation: &Observation| {
+            matches!(
+                observation,
+                Observation::InUse | Observation::Blocked { reason: ParkReason::AllInFlight, .. }
+            )
+        };
+        self.requests.is_empty() && self.observations.iter().any(is_taken)
+    }
+}
+
 impl ProposalBatch {
     pub(crate) fn new(set: Box<PlacementSet>, home: Arc<dyn BatchHome>) -> Self {
         Self { proposals: Proposals::default(), set: Some(set), home }

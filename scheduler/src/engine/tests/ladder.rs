@@ -105,3 +105,29 @@ fn no_more_sets_are_out_than_may_be() {
     assert_eq!(hand.engine.shared.leases.takeable(), 1);
     hand.expect_settled(containers);
 }
+
+/// What others have in flight is a reason to be fewer; a full cluster is none.
+#[test]
+fn a_pass_knows_whether_it_came_second() {
+    let mut config = config([leaf("a")]);
+    (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
+    let mut hand = Hand::new(config);
+    for number in 0..2 {
+        hand.node(&format!("n{number}"), 1);
+    }
+    let application = hand.application();
+    hand.ask(application, AskSpec::new(memory(1), 1));
+    hand.commit();
+    let first = hand.parts.proposers[0].propose().expect("two sets are wanted");
+    let second = hand.parts.proposers[1].propose().expect("two sets are wanted");
+    assert!(!first.proposals.came_second() && second.proposals.came_second());
+    for batch in [first, second] {
+        hand.parts.proposers[0].send(batch).unwrap();
+    }
+    hand.ask(application, AskSpec::new(memory(2), 1));
+    hand.commit();
+    let vain = hand.parts.proposers[0].propose().expect("nobody has looked for the new shape");
+    assert!(vain.requests().is_empty() && !vain.proposals.came_second());
+    drop(vain);
+    hand.expect_settled(1);
+}
