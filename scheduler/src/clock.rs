@@ -8,7 +8,8 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// Tells the engine what time it is. The engine never asks anything else for the time.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// Milliseconds since a moment of the clock's own choice. Never runs backwards.
+    /// Milliseconds since a moment of the clock's own choice. Never runs backwards. Read under the write guard, so
+    /// it has to be quick and must call nothing of the engine.
     fn now_ms(&self) -> u64;
 
     /// How long to wait, in real time, until the clock reads `at_ms`; `None` if only somebody else can move

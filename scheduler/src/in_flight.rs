@@ -16,7 +16,7 @@ pub(crate) struct InFlight {
     queues: Vec<InFlightResources>,
     /// By leaf user and partition.
     users: Vec<InFlightResources>,
-    /// By node slot; only picks beyond the proposer's own lease.
+    /// By node slot; only picks of hosts or racks that asks name.
     nodes: Vec<InFlightResources>,
 }
 

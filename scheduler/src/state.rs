@@ -10,8 +10,8 @@ use crate::in_flight::InFlight;
 use crate::place::{Nodes, Roster};
 use crate::timers::{Timer, Timers};
 
-/// Proposers read it under the read guard and change nothing but [`InFlight`]; the committer changes the
-/// rest under the write guard.
+/// Proposers read it under the read guard and change nothing but [`InFlight`]. The committer changes the rest under the
+/// write guard; so does whoever drops a batch, but for the facts.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) facts: Facts,
@@ -19,7 +19,7 @@ pub(crate) struct State {
     pub(crate) roster: Roster,
     pub(crate) backlog: Backlog,
     pub(crate) timers: Timers,
-    /// Moves with every group commit. What a pass saw in vain counts only if nothing that could help has
+    /// Moves with every group commit, and when a batch is taken back undecided. What a pass saw in vain counts only if nothing that could help has
     /// moved since.
     pub(crate) version: u64,
     /// Guarantees and maxima have to be computed anew before they are next used.

@@ -19,13 +19,13 @@ pub struct EngineStats {
     pub batches: u64,
     /// How many placement sets may be out at a time: fewer when proposals collide. 0 before enough was decided to tell.
     pub sets_out_max: u64,
-    /// Group commits: how often the write guard was taken.
+    /// Group commits.
     pub groups: u64,
     /// Changes that made no sense any more when their turn came.
     pub refused: u64,
     /// Containers that the committer placed itself, for asks whose proposals were rejected time and again.
     pub rescued: u64,
-    /// How often a proposing thread panicked and was started again.
+    /// How often a proposing thread panicked.
     pub proposer_panics: u64,
 }
 

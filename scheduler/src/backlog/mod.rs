@@ -1,7 +1,7 @@
 //! The backlog: which pending asks are worth a look, and where.
 //!
 //! It can be rebuilt from the facts at any time ([`Backlog::rebuild`]); losing it costs a second look at
-//! everything, never an ask. Only the committer changes it. Proposers report what they found in vain
+//! everything, never an ask. It changes under the write guard only. Proposers report what they found in vain
 //! ([`Observation`](crate::propose::Observation)) and the committer parks accordingly; whatever could help
 //! a parked lane unparks it in the same critical section, so no wake-up is lost (I13).
 

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ids::AskId;
 
-/// After so many rejections in a row an ask is due.
+/// After so many rejections in a row an ask is due; each of its units in a batch counts.
 const REJECTIONS_MAX: u32 = 4;
 
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ impl Unlucky {
     }
 
     /// The asks that the committer has to place itself, in the order in which they became due. Each gets one
-    /// attempt, then as many rejections as before.
+    /// attempt, and counts from none again.
     pub(crate) fn take_due(&mut self) -> Vec<AskId> {
         let due = std::mem::take(&mut self.due);
         due.iter().for_each(|ask| self.forget(*ask));

@@ -1,4 +1,4 @@
-//! The committer: the only writer of the state.
+//! The committer: the only writer of the facts.
 
 use smallvec::SmallVec;
 
@@ -15,7 +15,7 @@ use crate::propose::{Amounts, ProposalBatch, propose_rescue};
 use crate::state::State;
 use crate::stats::EngineStats;
 
-/// Decides commit requests one by one: the seed's interface of the same name.
+/// Decides commit requests one by one: YARN-5139's interface of the same name.
 pub trait ResourceAllocationCommitter {
     /// Applies all of the request, or nothing of it.
     fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome;

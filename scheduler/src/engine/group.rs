@@ -113,7 +113,8 @@ impl GroupCommitter {
     }
 
     /// How long the inbox may stay empty until a timer is due; `None` if none is set, or only the driver can
-    /// move the clock. It may have moved a clock since the last group began, with nobody left to say so.
+    /// move the clock. A clock that its driver moves may have moved since the group began, after its tick was dealt with; so
+    /// what is due is looked at first.
     fn patience(&self) -> Option<Duration> {
         if self.is_due() { Some(Duration::ZERO) } else { self.clock.until(self.next_timer_ms?) }
     }
@@ -277,10 +278,8 @@ impl GroupCommitter {
         let (processed, stats, now_ms) = (self.processed, self.stats.clone(), self.now_ms);
         let log_error = self.publisher.log_error().map(str::to_owned);
         self.shared.report_progress(|progress| {
-            if stats.committed > progress.stats.committed {
-                progress.last_commit_ms = now_ms;
-            }
-            let last_commit_ms = progress.last_commit_ms;
+            let has_committed = stats.committed > progress.stats.committed;
+            let last_commit_ms = if has_committed { now_ms } else { progress.last_commit_ms };
             *progress = Progress {
                 processed,
                 quiet,

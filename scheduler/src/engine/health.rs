@@ -6,7 +6,8 @@ use super::Engine;
 /// the embedder's clock or log sink.
 ///
 /// An engine that [has work](Self::has_work) and whose [`last_group_ms`](Self::last_group_ms) stands still while time
-/// goes on is stuck: its threads are gone, or somebody's code holds them up.
+/// goes on is stuck: its threads are gone, or somebody's code holds them up. One whose
+/// [`proposers_given_up`](Self::proposers_given_up) are as many as there were places nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
     /// As [`Engine::is_running`].
@@ -21,7 +22,7 @@ pub struct Health {
     pub sets_wanted: u32,
     /// How many placement sets a proposer has, or a batch on its way to the committer.
     pub sets_out: u64,
-    /// How often a proposer panicked and was started again.
+    /// How often a proposer panicked.
     pub proposer_panics: u64,
     /// How many proposers panicked so often that they were not started again.
     pub proposers_given_up: u64,

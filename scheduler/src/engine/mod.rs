@@ -194,7 +194,8 @@ impl Engine {
         self.shared.state.read().timers.next_ms()
     }
 
-    /// Looks at the state. The engine stands still meanwhile, so look quickly.
+    /// Looks at the state. The engine stands still meanwhile, so look quickly, and call nothing of this engine from
+    /// inside.
     pub fn read<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
         let state = self.shared.state.read();
         look(&View::new(&state))

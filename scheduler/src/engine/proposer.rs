@@ -80,7 +80,7 @@ impl Proposer {
                 return None;
             }
         };
-        self.start = set.id().number() + 1;
+        self.start = set.id().index() as u32 + 1;
         Some(propose(&self.shared, set, &mut self.scratch))
     }
 

@@ -38,7 +38,8 @@ pub(crate) enum Message {
     Batch(Box<ProposalBatch>),
     /// The clock was moved.
     Tick,
-    /// Something came back that was in flight, or the end was announced. Not counted by the gate.
+    /// Something came back that was in flight, somebody looked for a set in vain, or the end was announced. Not
+    /// counted by the gate.
     LookAgain,
 }
 
@@ -158,7 +159,7 @@ impl Shared {
             self.gate.fetch_sub(1, Ordering::AcqRel);
             return Err(Closed);
         }
-        // The inbox outlives every message that the gate has counted.
+        // Fails only if the committer went away without a shutdown; `end` tells whoever waits.
         self.outbox.send(message).map_err(|_| Closed)
     }
 
@@ -199,7 +200,8 @@ impl Shared {
         self.close_gate();
         self.work.close();
         self.report_progress(|progress| progress.ended = true);
-        self.streams.lock().iter().filter_map(Weak::upgrade).for_each(|stream| stream.close());
+        let streams = std::mem::take(&mut *self.streams.lock());
+        streams.iter().filter_map(Weak::upgrade).for_each(|stream| stream.close());
     }
 
     /// Whether the gate is closed.
@@ -253,12 +255,14 @@ impl Shared {
 
 impl BatchHome for Shared {
     fn undo(&self, batch: &mut ProposalBatch) {
+        let mut state = self.state.write();
         if !batch.proposals.requests.is_empty() {
-            let mut state = self.state.write();
             state.undo(batch);
             state.seek_for_relieved();
-            self.publish_wanted(&state);
         }
+        // Taking the set took its bit. Before it is at home it has to be wanted again, or all would look quiet.
+        self.publish_wanted(&state);
+        drop(state);
         if let Some(set) = batch.set.take() {
             self.leases.give_back(set);
         }

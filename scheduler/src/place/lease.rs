@@ -11,8 +11,8 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 #[derive(Debug)]
 pub(crate) struct Leases {
     homes: Vec<Mutex<Home>>,
-    /// By partition: the sets over which a pass could find something, one bit each. Written by the committer
-    /// before it raises the signal; whoever takes a set takes its bit.
+    /// By partition: the sets over which a pass could find something, one bit each. Written under
+    /// the write guard, before the signal is raised; whoever takes a set takes its bit.
     wanted: Vec<AtomicU64>,
     /// Low half: how many sets are not at home. High half: how often one was taken, or about to be.
     out: AtomicU64,

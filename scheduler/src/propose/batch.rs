@@ -33,7 +33,7 @@ pub(crate) enum Observation {
 pub(crate) struct Amounts {
     pub(crate) leaves: Vec<(QueueId, PartitionId, Resources)>,
     pub(crate) users: Vec<(LeafUserId, PartitionId, Resources)>,
-    /// Picks beyond the batch's own set.
+    /// Picks of hosts or racks that asks name, in whatever set.
     pub(crate) nodes: Vec<(NodeId, Resources)>,
 }
 

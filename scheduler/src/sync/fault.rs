@@ -1,7 +1,8 @@
 //! Panics on demand, for tests.
 //!
-//! Every lock, atomic, channel and signal operation of the engine is a step at which a test can ask for a panic,
-//! and so is taking a unit in flight. Between two steps a thread changes nothing that others can see, so panics at all
+//! Every operation on a lock, condition variable, atomic or channel is a step at which a test can ask for a panic,
+//! and so is taking a unit in flight. Not steps: counts for statistics, amounts in flight, directories, and what
+//! belongs into drops. Between two steps a thread changes nothing that others can see, so panics at all
 //! steps stand for panics at any point.
 //!
 //! In a build without `cfg(test)` and without `--cfg apportion_faults` there are no steps and nothing to ask with.

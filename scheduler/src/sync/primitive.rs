@@ -35,7 +35,7 @@ impl<T> Mutex<T> {
 }
 
 /// A lock for many readers or one writer. A waiting writer holds new readers back, so it waits for at most
-/// the readers that are in (`crates.md` 1.2), and a thread must not read twice at a time.
+/// the readers that are in, and a thread must not read twice at a time.
 #[derive(Debug)]
 pub struct RwLock<T>(backend::RwLock<T>);
 

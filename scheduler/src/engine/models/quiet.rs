@@ -6,9 +6,9 @@ use loom::thread;
 
 use super::{Bound, Cluster, Workers, model, one, plain, several_sets};
 use crate::change::NodeSpec;
-use crate::engine::Step;
 use crate::ids::PartitionId;
 use crate::place::{Leases, NodeOrderKind};
+use crate::propose::ProposalBatch;
 use crate::sync::{AtomicU64, Ordering};
 
 /// I13. Somebody waits for quiet while the committer works. The bug: a quiet that is reported for less than what was
@@ -71,6 +71,28 @@ fn a_batch_that_is_dropped_is_no_quiet() {
     });
 }
 
+/// I13. A batch without requests is lost, as when a proposer panics before its pass, while the committer reports. Taking
+/// its set took the set's bit. The bug: a set that comes home without being wanted again, so that all looks quiet.
+#[test]
+fn an_empty_batch_that_is_dropped_is_no_quiet() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
+        let ask = cluster.ask(1);
+        super::work_off(&mut workers.committer);
+        let home = Arc::clone(&cluster.engine.shared);
+        let losing = thread::spawn(move || {
+            let set = home.leases.take_wanted(0).taken().expect("it is wanted and at home");
+            drop(ProposalBatch::new(set, home));
+        });
+        workers.committer.commit_group(None);
+        let progress = cluster.engine.shared.progress();
+        assert!(!progress.quiet || !cluster.is_pending(ask), "quiet, and an ask pending that fits");
+        losing.join().unwrap();
+        workers.settle();
+        assert_eq!(cluster.containers(), 1);
+    });
+}
+
 /// I9, I13. A proposer looks for a set while the committer finds that none is worth a pass any more. The bug: a look
 /// at old bits, after which a set is taken although everybody was told that all is quiet.
 #[test]
@@ -112,7 +134,7 @@ fn a_set_that_changes_sides_is_not_overlooked() {
 fn a_look_in_vain_leaves_nobody_waiting() {
     model(Bound::None, || {
         let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
-        let mut proposer = workers.proposers.remove(0);
+        let mut proposer = workers.proposer();
         cluster.engine.shared.leases.publish_wanted(PartitionId::DEFAULT, 1);
         let looking = thread::spawn(move || {
             if let Some(batch) = proposer.propose() {
@@ -121,7 +143,7 @@ fn a_look_in_vain_leaves_nobody_waiting() {
         });
         workers.committer.commit_group(None);
         looking.join().unwrap();
-        while workers.committer.step() == Step::Worked {}
+        super::work_off(&mut workers.committer);
         assert!(cluster.engine.shared.progress().quiet);
     });
 }
