@@ -80,9 +80,7 @@ impl State {
         let allowed = self.backlog.waiting.allowed(&self.facts, id, ask);
         let shape = self.facts.shapes.at(ask.shape);
         let has_room = |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| node.can_take(shape));
-        let on_racks = ask.wishes.racks.iter().flat_map(|rack| self.roster.nodes_on(*rack));
-        let racks = on_racks.filter(|_| allowed >= Locality::RackLocal);
-        let is_served = ask.wishes.hosts.iter().chain(racks).any(has_room);
+        let is_served = self.roster.wished_for(&ask.wishes, allowed).any(|node| has_room(&node));
         if allowed > allowed_then || is_served || self.has_more_to_offer(id, ask, allowed, seen) {
             let user = self.facts.applications.at(ask.application).user;
             // Another batch may have let it wait meanwhile.

@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use rustc_hash::FxHashMap;
 
 use crate::config::EngineLimits;
-use crate::facts::{Facts, Node};
+use crate::facts::{Facts, Locality, Node, Wishes};
 use crate::ids::{NodeId, PartitionId, RackId, ReservationId, SETS_MAX, SetId, SlotId};
 
 /// The nodes in the order in which sets list them. Changed by the committer only, read by proposers.
@@ -122,6 +122,16 @@ impl Roster {
 
     pub(crate) fn nodes_on(&self, rack: RackId) -> &[NodeId] {
         self.racks.get(&rack).map_or(&[], Vec::as_slice)
+    }
+
+    /// The hosts that an ask names, then the nodes on its racks if it may go that far.
+    pub(crate) fn wished_for<'a>(
+        &'a self,
+        wishes: &'a Wishes,
+        allowed: Locality,
+    ) -> impl Iterator<Item = NodeId> + 'a {
+        let racks: &[RackId] = if allowed >= Locality::RackLocal { &wishes.racks } else { &[] };
+        wishes.hosts.iter().chain(racks.iter().flat_map(|rack| self.nodes_on(*rack))).copied()
     }
 
     pub(crate) fn add(&mut self, id: NodeId, node: &Node) {

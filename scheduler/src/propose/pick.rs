@@ -111,12 +111,9 @@ impl<'a> Picker<'a> {
 
     /// The first of the hosts, then of the nodes on the racks, that will do and has room.
     pub(super) fn wished_for(&mut self, ask: &Ask, shape: &Shape, allowed: Locality) -> Option<NodeId> {
-        let hosts = ask.wishes.hosts.iter().copied();
-        let on_racks = ask.wishes.racks.iter().flat_map(|rack| self.state.roster.nodes_on(*rack)).copied();
-        let racks = on_racks.filter(|_| allowed >= Locality::RackLocal);
         let (state, set) = (self.state, &*self.set);
         let (mut visits, mut in_use) = (0, false);
-        let found = hosts.chain(racks).find(|&id| {
+        let found = state.roster.wished_for(&ask.wishes, allowed).find(|&id| {
             visits += 1;
             let has_room = has_room(state, set, id, shape);
             in_use |= !has_room && state.facts.nodes.get(id).is_some_and(|node| node.can_take(shape));

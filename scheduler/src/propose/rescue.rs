@@ -23,9 +23,7 @@ fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeI
     let has_room = |node: &NodeId| state.facts.nodes.get(*node).is_some_and(|node| node.can_take(shape));
     if shape.located {
         let allowed = state.backlog.waiting.allowed(&state.facts, id, ask);
-        let on_racks = ask.wishes.racks.iter().flat_map(|rack| state.roster.nodes_on(*rack));
-        let racks = on_racks.filter(|_| allowed >= Locality::RackLocal);
-        let wished = ask.wishes.hosts.iter().chain(racks).copied().find(has_room);
+        let wished = state.roster.wished_for(&ask.wishes, allowed).find(has_room);
         if wished.is_some() || allowed < Locality::OffSwitch {
             return wished;
         }

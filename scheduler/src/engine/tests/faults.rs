@@ -1,89 +1,14 @@
 //! Panics at every step, stalls, lost batches: nothing is lost with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
-use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
-use crate::clock::ManualClock;
-use crate::config::EngineConfig;
-use crate::engine::{Engine, EventStream, Mode, Parts, Proposer, Step};
-use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, SetId};
+use super::hand::{Hand, busy};
+use super::{Bench, config, leaf, memory};
+use crate::change::AskSpec;
+use crate::engine::{Mode, Proposer};
+use crate::ids::{PartitionId, SetId};
 use crate::place::{Leases, NodeOrderKind};
 use crate::sync::fault;
-
-use super::{Bench, config, leaf, memory};
-
-/// An engine in parts, on the test's own thread.
-pub(super) struct Hand {
-    pub(super) engine: Engine,
-    pub(super) parts: Parts,
-    pub(super) events: EventStream,
-}
-
-impl Hand {
-    pub(super) fn new(config: EngineConfig) -> Self {
-        let (engine, parts) = Engine::assemble(config, 2, Arc::new(ManualClock::new()), None).unwrap();
-        Self { events: engine.handle().event_stream(1 << 10), engine, parts }
-    }
-
-    pub(super) fn node(&self, name: &str, amount: i64) -> NodeId {
-        self.engine.handle().add_node(NodeSpec::new(name, memory(amount))).unwrap()
-    }
-
-    pub(super) fn application(&self) -> ApplicationId {
-        let spec = ApplicationSpec::new("application", "root.a", "user");
-        self.engine.handle().submit_application(spec, &self.events).unwrap()
-    }
-
-    pub(super) fn ask(&self, application: ApplicationId, spec: AskSpec) -> AskId {
-        self.engine.handle().submit_ask(application, spec).unwrap()
-    }
-
-    pub(super) fn commit(&mut self) {
-        while self.parts.committer.step() == Step::Worked {}
-    }
-
-    /// Until nothing is left to do.
-    fn settle(&mut self) {
-        loop {
-            self.commit();
-            let Some(batch) = self.parts.proposers[0].propose() else { return };
-            self.parts.proposers[0].send(batch).unwrap();
-        }
-    }
-
-    /// Nothing is in flight, every lease is at home, and nothing is left to do.
-    pub(super) fn expect_settled(&mut self, containers: usize) {
-        self.settle();
-        assert!(self.engine.shared.leases.all_home());
-        let report = self.engine.audit();
-        assert!(report.is_clean(), "{report}");
-        assert!(self.engine.shared_state().in_flight.is_zero());
-        assert!(!self.engine.health().has_work(), "{:?}", self.engine.health());
-        assert_eq!(self.engine.read(|view| view.container_count()), containers);
-    }
-}
-
-/// Several sets, and asks of every kind: plain ones, some with hosts, and one for which a node has to be claimed and
-/// never gets room. Returns how many containers there will be.
-pub(super) fn busy() -> (Hand, usize) {
-    let mut config = config([leaf("a")]);
-    config.reservations.delay_ms = Some(0);
-    config.limits.single_set_nodes = 2;
-    config.limits.set_nodes = 2;
-    let mut hand = Hand::new(config);
-    let nodes: Vec<NodeId> = (0..4).map(|number| hand.node(&format!("n{number}"), 4)).collect();
-    let big = hand.node("big", 6);
-    let application = hand.application();
-    hand.ask(application, AskSpec::new(memory(2), 1).on_hosts([big]).strictly_local());
-    hand.settle();
-    hand.ask(application, AskSpec::new(memory(5), 1));
-    hand.ask(application, AskSpec::new(memory(1), 2).on_hosts([nodes[3], nodes[0]]).strictly_local());
-    hand.ask(application, AskSpec::new(memory(1), 3));
-    hand.ask(application, AskSpec::new(memory(1), 1).on_hosts([nodes[1]]));
-    hand.commit();
-    (hand, 7)
-}
 
 #[test]
 fn a_proposer_may_panic_at_any_step() {

@@ -1,6 +1,6 @@
 //! What happens to proposals that lose: fewer proposers at a time, and in the end the committer's own proposal.
 
-use super::faults::Hand;
+use super::hand::{Hand, busy};
 use super::{config, leaf, memory};
 use crate::change::AskSpec;
 use crate::commit::ResourceAllocationCommitRequest;
@@ -94,7 +94,7 @@ fn proposers_are_held_back_while_proposals_collide() {
 /// Whoever is held back finds out when a set has come home.
 #[test]
 fn no_more_sets_are_out_than_may_be() {
-    let (mut hand, containers) = super::faults::busy();
+    let (mut hand, containers) = busy();
     hand.engine.shared.leases.set_out_max(1);
     assert_eq!(hand.engine.shared.leases.takeable(), 1);
     let batch = hand.parts.proposers[0].propose().expect("a set is wanted");

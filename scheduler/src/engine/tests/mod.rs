@@ -1,6 +1,7 @@
 //! What only the inside can see: batches that are dropped, limits of a pass, resharding.
 
 mod faults;
+mod hand;
 mod ladder;
 mod late;
 
