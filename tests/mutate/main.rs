@@ -1,4 +1,4 @@
-//! `cargo mutate`: does every deliberate defect of `tests/mutants/` turn the test red that it names?
+//! `cargo mutate`: does every deliberate defect of `tests/mutants/` turn every test red that it names?
 //!
 //! Everything happens in a copy of the repository, `target/mutants/tree`, with target folders of its own, so that the
 //! tree somebody works in is never touched and only what a patch changes is compiled. First the tests that the
@@ -59,7 +59,7 @@ fn root() -> Result<PathBuf, String> {
 fn list(mutants: &[Mutant]) {
     for mutant in mutants {
         let (invariants, suite) = (mutant.invariants.join(", "), mutant.suite.name());
-        println!("{}: {invariants}, {suite} {}\n    {}", mutant.file, mutant.test, mutant.defect);
+        println!("{}: {invariants}, {suite} {}\n    {}", mutant.file, mutant.tests.join(", "), mutant.defect);
     }
 }
 
@@ -92,14 +92,19 @@ fn run(root: &Path, mutants: &[Mutant], verbose: bool) -> Result<bool, String> {
         let tried = Instant::now();
         let verdict = tree.damaged_by(mutant, || programs.judge(mutant))?;
         let seconds = tried.elapsed().as_secs_f64();
-        println!("{:8} {seconds:5.1} s  {} {}", verdict.label(), mutant.suite.name(), mutant.test);
+        println!(
+            "{:8} {seconds:5.1} s  {} {}",
+            verdict.label(),
+            mutant.suite.name(),
+            mutant.tests.join(", ")
+        );
         if let Some(detail) = verdict.detail(verbose) {
             println!("        {detail}");
         }
         verdicts.push(verdict);
     }
     let killed = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Killed(_))).count();
-    let survived = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Survived)).count();
+    let survived = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Survived(_))).count();
     let unclear = verdicts.len() - killed - survived;
     let seconds = begun.elapsed().as_secs();
     println!(
@@ -116,7 +121,7 @@ fn expect_green(programs: &Programs, mutants: &[Mutant]) -> Result<(), String> {
         let mut tests: Vec<&str> = mutants
             .iter()
             .filter(|mutant| mutant.suite == suite)
-            .map(|mutant| mutant.test.as_str())
+            .flat_map(|mutant| mutant.tests.iter().map(String::as_str))
             .collect();
         tests.sort_unstable();
         tests.dedup();

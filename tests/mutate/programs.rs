@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use apportion_tests::support::mutants::{Mutant, Suite};
 
-use crate::verdict::Verdict;
+use crate::verdict::{Verdict, is_red};
 
 /// A test that takes this long does not end any more.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
@@ -34,9 +34,8 @@ impl Programs {
         let built = self.build(suite, &output)?.map_err(|_| problem("it does not compile"))?;
         let ended = self.run(suite, &built, tests, &output, TIME_LIMIT)?;
         let said = read(&output);
-        let ran: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("test ")).collect();
-        if let Some(absent) = tests.iter().find(|test| !ran.iter().any(|line| line.contains(**test))) {
-            return Err(format!("{} has no test like `{absent}`, which a patch names", suite.name()));
+        if let Some(absent) = tests.iter().find(|test| ended.is_some() && is_red(test, &said).is_none()) {
+            return Err(format!("{} has no test `{absent}`, which a patch names", suite.name()));
         }
         match ended {
             Some(status) if status.success() => Ok(()),
@@ -45,7 +44,8 @@ impl Programs {
         }
     }
 
-    /// What the mutant's test says, while its patch is applied.
+    /// What the mutant's tests say, while its patch is applied: all in one go, or one by one if one of them takes the
+    /// others along.
     pub(crate) fn judge(&self, mutant: &Mutant) -> Result<Verdict, String> {
         let output = self.folder.join("output").join(format!("{}.txt", mutant.file));
         let built = match self.build(mutant.suite, &output)? {
@@ -53,8 +53,22 @@ impl Programs {
             Err(error) => return Ok(Verdict::Broken(error)),
         };
         let limit = if mutant.hangs { HANG_LIMIT } else { TIME_LIMIT };
-        let status = self.run(mutant.suite, &built, &[&mutant.test], &output, limit)?;
-        Ok(Verdict::of(mutant, status, &read(&output)))
+        let judge = |tests: &[String]| {
+            let names: Vec<&str> = tests.iter().map(String::as_str).collect();
+            let status = self.run(mutant.suite, &built, &names, &output, limit)?;
+            Ok::<_, String>((status, Verdict::of(mutant, tests, status, &read(&output))))
+        };
+        let (status, mut verdict) = judge(&mutant.tests)?;
+        if mutant.tests.len() == 1 || status.is_some_and(|status| status.code().is_some()) {
+            return Ok(verdict);
+        }
+        for test in &mutant.tests {
+            (_, verdict) = judge(std::slice::from_ref(test))?;
+            if !matches!(verdict, Verdict::Killed(_)) {
+                break;
+            }
+        }
+        Ok(verdict)
     }
 
     /// Builds a suite's program; returns where it is, or the compiler's first complaint.

@@ -5,57 +5,71 @@ use std::process::ExitStatus;
 
 use apportion_tests::support::mutants::Mutant;
 
-/// What a mutant's test said.
+/// What a mutant's tests said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The test turned red, and this is how.
+    /// All of them turned red, and this is how the first one did.
     Killed(String),
-    /// The test is green: it does not notice the defect.
-    Survived,
+    /// These are green: they do not notice the defect.
+    Survived(String),
     /// The damaged code does not compile, which proves nothing.
     Broken(String),
-    /// The test did not end, and the patch does not say that this is how it notices.
+    /// A test did not end, and the patch does not say that this is how it notices.
     Hung,
-    /// No test has the name.
-    NoTest,
+    /// No test has this name.
+    NoTest(String),
 }
 
 impl Verdict {
-    /// Of a test that ended with `status`, or did not end, and wrote `said`.
-    pub(crate) fn of(mutant: &Mutant, status: Option<ExitStatus>, said: &str) -> Self {
+    /// Of `tests` that ended with `status`, or did not end, and wrote `said`.
+    pub(crate) fn of(mutant: &Mutant, tests: &[String], status: Option<ExitStatus>, said: &str) -> Self {
         let Some(status) = status else {
             return if mutant.hangs { Self::Killed("it does not end".to_owned()) } else { Self::Hung };
         };
-        if said.contains("running 0 tests") {
-            return Self::NoTest;
+        if let Some(signal) = status.signal() {
+            return Self::Killed(format!("{}; ended by signal {signal}", reason(said)));
         }
-        match status.signal() {
-            None if status.success() => Self::Survived,
-            None => Self::Killed(reason(said)),
-            Some(signal) => Self::Killed(format!("{}; ended by signal {signal}", reason(said))),
+        if let Some(absent) = tests.iter().find(|test| is_red(test, said).is_none()) {
+            return Self::NoTest(absent.clone());
         }
+        let is_green = |test: &&String| is_red(test, said) == Some(false);
+        let green: Vec<&str> = tests.iter().filter(is_green).map(String::as_str).collect();
+        if green.is_empty() { Self::Killed(reason(said)) } else { Self::Survived(green.join(", ")) }
     }
 
     pub(crate) fn label(&self) -> &'static str {
         match self {
             Self::Killed(_) => "killed",
-            Self::Survived => "SURVIVED",
+            Self::Survived(_) => "SURVIVED",
             Self::Broken(_) => "BROKEN",
             Self::Hung => "HUNG",
-            Self::NoTest => "NO TEST",
+            Self::NoTest(_) => "NO TEST",
         }
     }
 
     /// What else there is to say.
-    pub(crate) fn detail(&self, verbose: bool) -> Option<&str> {
+    pub(crate) fn detail(&self, verbose: bool) -> Option<String> {
         match self {
-            Self::Killed(how) => verbose.then_some(how),
-            Self::Broken(how) => Some(how),
-            Self::Survived => Some("nothing notices it: a test is missing"),
-            Self::Hung => Some("the test does not end; if that is how it notices, say `Red by: hang`"),
-            Self::NoTest => Some("there is no test of that name"),
+            Self::Killed(how) => verbose.then(|| how.clone()),
+            Self::Broken(how) => Some(how.clone()),
+            Self::Survived(tests) => Some(format!("SURVIVED by {tests}: green, so a test is missing")),
+            Self::Hung => {
+                Some("a test does not end; if that is how it notices, say `Red by: hang`".to_owned())
+            }
+            Self::NoTest(test) => Some(format!("there is no test `{test}`")),
         }
     }
+}
+
+/// Whether a test of this name was red, by the line that libtest writes for each; `None` if there is none. The name may
+/// lack its first modules.
+pub(crate) fn is_red(test: &str, said: &str) -> Option<bool> {
+    let verdicts = said.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
+    let is_it = |path: &str| {
+        path.strip_suffix(test).is_some_and(|before| before.is_empty() || before.ends_with("::"))
+    };
+    let own = verdicts.map(|(path, verdict)| (path.split(' ').next().unwrap_or(path), verdict));
+    own.filter(|(path, _)| is_it(path)).map(|(_, verdict)| verdict != "ok").reduce(|one, other| one || other)
 }
 
 /// What the first panic said.

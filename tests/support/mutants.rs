@@ -1,7 +1,7 @@
 //! Mutants: one deliberate defect of the engine each, as a patch in `tests/mutants/`, with the test that notices it.
 //!
-//! Above its diff a patch says, a line each: which invariant the defect breaks, which test turns red, and what the
-//! defect is. `cargo mutate` applies them one after another, and the house rules read the headers.
+//! Above its diff a patch says, a line each: which invariant the defect breaks, which tests of one program turn red,
+//! all of them, and what the defect is. `cargo mutate` applies them one after another, and the house rules read the headers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -67,13 +67,13 @@ pub struct Mutant {
     pub path: PathBuf,
     /// What it breaks, the first of them foremost: `I1` to `I14`.
     pub invariants: Vec<String>,
-    /// Where the test is that turns red.
+    /// Where the tests are that turn red.
     pub suite: Suite,
-    /// The test's name, or the part of it that tells it from others.
-    pub test: String,
+    /// Their names, each with as many of its modules as tell it from others.
+    pub tests: Vec<String>,
     /// What is wrong, in words.
     pub defect: String,
-    /// Whether the test turns red by not ending. Otherwise a test that does not end proves nothing.
+    /// Whether they turn red by not ending. Otherwise a test that does not end proves nothing.
     pub hangs: bool,
     /// The files that the diff changes, from the workspace's root.
     pub changes: Vec<String>,
@@ -93,8 +93,8 @@ impl Mutant {
             return Err(format!("`{wrong}` is no invariant; there are I1 to I14"));
         }
         let red = field(&header, "Turned red by")?;
-        let Some((suite, test)) = red.split_once(' ') else {
-            return Err(format!("`Turned red by: {red}` names no test; write `<suite> <name of the test>`"));
+        let Some((suite, tests)) = red.split_once(' ') else {
+            return Err(format!("`Turned red by: {red}` names no test; write `<suite> <test>, <test>`"));
         };
         let hangs = match field(&header, "Red by").ok() {
             None => false,
@@ -108,7 +108,7 @@ impl Mutant {
         }
         Ok(Self {
             suite: Suite::named(suite)?,
-            test: test.to_owned(),
+            tests: tests.split(',').map(|test| test.trim().to_owned()).collect(),
             defect: field(&header, "Defect")?.to_owned(),
             path: path.to_owned(),
             file,
