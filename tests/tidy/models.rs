@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use apportion_tests::support::mutants::Suite;
+
+use super::defects;
 use super::files;
 use super::source::Source;
 
@@ -20,6 +23,19 @@ fn the_table_of_models_names_every_model() {
     assert!(missing.is_empty(), "not in the table of {ROOM}/README.md: {missing:?}");
     assert!(gone.is_empty(), "in the table of {ROOM}/README.md, and no model: {gone:?}");
     assert!(!models.is_empty(), "there are models");
+}
+
+/// A model that no defect turns red may test nothing.
+#[test]
+fn every_model_is_turned_red_by_a_defect() {
+    let defects = defects::all();
+    let of_models = defects.iter().filter(|defect| defect.suite == Suite::Loom);
+    let named: BTreeSet<String> = of_models.flat_map(|defect| defect.tests.clone()).collect();
+    let models: BTreeSet<String> = Source::of(ROOM).iter().flat_map(models_of).collect();
+    let unproven: Vec<&String> = models.difference(&named).collect();
+    assert!(unproven.is_empty(), "no patch in tests/mutants/ names them: {unproven:?}");
+    let gone: Vec<&String> = named.difference(&models).collect();
+    assert!(gone.is_empty(), "patches name them as models: {gone:?}");
 }
 
 /// A model of a copy is worth nothing: what is made in the room is surroundings, which no two threads share by a

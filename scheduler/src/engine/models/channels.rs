@@ -28,11 +28,13 @@ fn a_channel_that_closes_gives_the_message_back() {
     model(Bound::None, || {
         let (outbox, inbox) = channel(Some(1));
         outbox.send(1).unwrap();
-        let other = thread::spawn(move || outbox.send(2));
+        let other = thread::spawn(move || [outbox.send(2), outbox.send(3)]);
         let received = inbox.try_receive();
         drop(inbox);
         assert_eq!(received, Some(1));
-        assert!([Ok(()), Err(2)].contains(&other.join().unwrap()));
+        let [second, third] = other.join().unwrap();
+        assert!([Ok(()), Err(2)].contains(&second));
+        assert_eq!(third, Err(3), "there was room for one more at most");
     });
 }
 
@@ -77,7 +79,7 @@ fn a_promise_that_is_dropped_is_an_answer() {
     });
 }
 
-/// A ticket is dropped while the answer is given. The bug: an answerer that waits for somebody to take it.
+/// A ticket is dropped while the answer is given. The bug: an answerer that insists on being heard.
 #[test]
 fn an_answer_that_nobody_wants_holds_nobody_up() {
     model(Bound::None, || {

@@ -3,7 +3,7 @@
 //! Panics of a proposer are not modelled: a batch is given back while its thread unwinds, and giving back takes
 //! locks, so the checker lets other threads work meanwhile. It runs all of them on one thread of the system, which
 //! is panicking then; so a guard that another thread took before and drops now poisons its lock, and loom's locks
-//! cannot be taken once they are poisoned. `tests.rs` beside this room has these panics, on the shipped locks.
+//! cannot be taken once they are poisoned. `tests/faults.rs` beside this room has these panics, on the shipped locks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -142,11 +142,16 @@ fn a_proposal_against_the_draining_of_its_node() {
     model(Bound::None, || {
         let cluster = Cluster::serial(1);
         let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
-        let (outcome, ()) =
-            cluster.against(allocate(ask, node), move |handle| handle.drain_node(node).unwrap());
-        let is_allowed =
-            outcome.is_accepted() || outcome == CommitOutcome::Rejected(RejectReason::NodeNotCandidate);
-        assert!(is_allowed, "{outcome:?}");
+        let queue = cluster.handle.queue("root.default").unwrap();
+        let (outcome, behind) = cluster.against(allocate(ask, node), move |handle| {
+            handle.drain_node(node).unwrap();
+            handle.update_queue(queue, QueueUpdate::default()).unwrap()
+        });
+        let behind = answer(&behind).expect("valid limits");
+        match outcome {
+            CommitOutcome::Accepted(seq) => assert!(seq < behind, "{seq:?} is behind {behind:?}"),
+            CommitOutcome::Rejected(reason) => assert_eq!(reason, RejectReason::NodeNotCandidate),
+        }
         assert_eq!(cluster.containers(), accepted(&[outcome]), "draining ends nothing that runs");
         cluster.expect_sound();
     });

@@ -26,8 +26,8 @@ fn what_was_sent_before_the_wait_is_dealt_with() {
     });
 }
 
-/// I13. Somebody waits for quiet while another thread sends. The bug: messages that are counted after they were
-/// sent, so that one is dealt with before it counts and the other's wait ends too early.
+/// I13. Somebody waits for quiet while another thread sends. The bug: a wait that ends by an earlier quiet, before what
+/// was sent is dealt with.
 #[test]
 fn a_wait_for_quiet_against_a_submission() {
     model(Bound::None, || {

@@ -29,7 +29,7 @@ fn sets(cluster: &Cluster) -> u32 {
 }
 
 /// I12, I13. A partition grows, and is cut into two sets, while a proposer takes the lease of the one there was. The
-/// bug: a cut under a proposer that has the lease, whose view and whose observations are then about other nodes.
+/// bug: a cut that waits for the lease, and that nobody looks at again when the lease comes home.
 #[test]
 fn a_partition_is_cut_while_a_proposer_takes_a_lease() {
     model(Bound::None, || {
@@ -45,7 +45,7 @@ fn a_partition_is_cut_while_a_proposer_takes_a_lease() {
 }
 
 /// I12, I13. A partition shrinks to one set while a proposer that looked before takes the lease of a set that is no
-/// more. The bug: proposals for nodes that two sets list.
+/// more. The bug: the same, with a lease of a set that is to be no more.
 #[test]
 fn a_partition_is_joined_while_a_proposer_takes_a_lease() {
     model(Bound::None, || {
@@ -62,7 +62,7 @@ fn a_partition_is_joined_while_a_proposer_takes_a_lease() {
 }
 
 /// Two nodes of two memory with a container of one on each, and an ask for one container of two.
-fn half_full(mut config: EngineConfig) -> (Cluster, Workers, [ContainerId; 2]) {
+pub(super) fn half_full(mut config: EngineConfig) -> (Cluster, Workers, [ContainerId; 2]) {
     config.reservations.delay_ms = Some(0);
     let (cluster, mut workers) = Cluster::assembled(config, 2, 0);
     let two = Resources::new(&[2]);

@@ -22,10 +22,11 @@ impl Rivals {
         config.limits.single_set_nodes = 2;
         config.limits.set_nodes = 2;
         let mut hand = Hand::new(config);
-        let node = hand.node("wanted", 1);
         for number in 0..4 {
             hand.node(&format!("n{number}"), 1);
         }
+        // The last one, so that nobody would choose it who has no wish for it.
+        let node = hand.node("wanted", 1);
         let application = hand.application();
         let pinned = |count| AskSpec::new(memory(1), count).on_hosts([node]).strictly_local();
         let slow = hand.ask(application, pinned(1));
