@@ -38,5 +38,8 @@ pub(crate) fn run(scheduler: impl Scheduler + 'static, body: impl Fn() + Send + 
 
 /// How many schedules each test takes.
 fn schedules() -> usize {
-    std::env::var("APPORTION_SCHEDULES").map_or(1_000, |number| number.parse().unwrap())
+    let Ok(number) = std::env::var("APPORTION_SCHEDULES") else { return 1_000 };
+    number
+        .parse()
+        .unwrap_or_else(|_| panic!("APPORTION_SCHEDULES is `{number}`; a whole number was expected"))
 }

@@ -77,7 +77,7 @@ impl GroupCommitter {
 
     /// Commits until the engine is shut down and everything sent before is dealt with.
     pub fn run(mut self) {
-        while !self.is_done() {
+        while !self.is_over() {
             match self.inbox.receive(self.patience()) {
                 Ok(message) => self.commit_group(Some(message)),
                 Err(Nothing::TimedOut) => self.commit_group(None),
@@ -86,9 +86,14 @@ impl GroupCommitter {
         }
     }
 
-    /// Commits one group of what is waiting, without waiting for anything.
+    /// Commits one group of what is waiting, without waiting for anything. Whoever steps and submits on one thread has
+    /// to step before the inbox is full, or waits for itself.
+    ///
+    /// # Panics
+    /// When the embedder's clock or log sink does. The engine is over then.
     pub fn step(&mut self) -> Step {
-        if self.is_done() {
+        if self.is_over() {
+            self.end();
             return Step::Ended;
         }
         match self.inbox.try_receive() {
@@ -107,9 +112,9 @@ impl GroupCommitter {
         self.processed
     }
 
-    /// Whether it was told to stop and has dealt with everything that was sent before.
-    fn is_done(&self) -> bool {
-        self.processed >= self.shared.last() && self.inbox.is_empty()
+    /// Whether it was told to stop and has dealt with everything that was sent before, or a group ended by a panic.
+    fn is_over(&self) -> bool {
+        (self.processed >= self.shared.last() && self.inbox.is_empty()) || self.shared.has_ended()
     }
 
     /// How long the inbox may stay empty until a timer is due; `None` if none is set, or only the driver can
@@ -126,6 +131,7 @@ impl GroupCommitter {
 
     /// Commits one group: `first`, if any, and what else is waiting.
     pub(crate) fn commit_group(&mut self, first: Option<Message>) {
+        let _end = EndIfPanicking(Arc::clone(&self.shared));
         self.decide(first);
         self.publisher.publish();
         reshard(&self.shared);
@@ -295,6 +301,18 @@ impl GroupCommitter {
     /// Takes nothing more and tells everybody that nothing more will come.
     pub(crate) fn end(&mut self) {
         self.shared.end();
+        self.inbox.close();
+    }
+}
+
+/// A group that ends by a panic is half of one: nothing may follow it, also if somebody catches the panic.
+struct EndIfPanicking(Arc<Shared>);
+
+impl Drop for EndIfPanicking {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
+        }
     }
 }
 

@@ -170,7 +170,11 @@ impl Handle {
         if !is_new {
             return Err(SubmitError::DuplicateNode { name: spec.name });
         }
-        self.send(Change::NodeAdded { node, rack, spec })?;
+        let name = spec.name.clone();
+        self.send(Change::NodeAdded { node, rack, spec }).inspect_err(|_| {
+            names.remove(&name, node);
+            self.shared.ids.nodes.lock().give_back(node);
+        })?;
         Ok(node)
     }
 
@@ -235,7 +239,10 @@ impl Handle {
         }
         let application = self.shared.ids.applications.lock().take();
         let change = Change::ApplicationSubmitted { application, leaf, spec };
-        self.shared.send(Message::Application { change, stream: Arc::clone(events.core()) })?;
+        let message = Message::Application { change, stream: Arc::clone(events.core()) };
+        self.shared
+            .send(message)
+            .inspect_err(|_| self.shared.ids.applications.lock().give_back(application))?;
         Ok(application)
     }
 
@@ -258,7 +265,8 @@ impl Handle {
     pub fn submit_ask(&self, application: ApplicationId, mut spec: AskSpec) -> Result<AskId, SubmitError> {
         self.check_ask(&mut spec)?;
         let ask = self.shared.ids.asks.lock().take();
-        self.send(Change::AskSubmitted { ask, application, spec })?;
+        let change = Change::AskSubmitted { ask, application, spec };
+        self.send(change).inspect_err(|_| self.shared.ids.asks.lock().give_back(ask))?;
         Ok(ask)
     }
 

@@ -5,14 +5,14 @@ use super::Engine;
 /// What a watchdog wants to know. Read without the state's lock, so it can be had while the committing thread hangs in
 /// the embedder's clock or log sink.
 ///
-/// An engine that [has work](Self::has_work) and whose [`last_group_ms`](Self::last_group_ms) stands still while time
+/// An engine that runs, [has work](Self::has_work) and whose [`last_group_ms`](Self::last_group_ms) stands still while time
 /// goes on is stuck: its threads are gone, or somebody's code holds them up. One whose
 /// [`proposers_given_up`](Self::proposers_given_up) are as many as there were places nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
     /// As [`Engine::is_running`].
     pub is_running: bool,
-    /// The engine's time when the committer last finished a group.
+    /// The engine's time as of the last group that the committer finished.
     pub last_group_ms: u64,
     /// The engine's time when a request was last accepted.
     pub last_commit_ms: u64,
@@ -50,7 +50,7 @@ impl Engine {
             last_commit_ms: progress.last_commit_ms,
             messages_waiting: sent.saturating_sub(progress.processed),
             sets_wanted: shared.leases.count_wanted(),
-            sets_out: shared.leases.count_out(),
+            sets_out: shared.leases.count_leased(),
             proposer_panics: shared.proposer_panics.get(),
             proposers_given_up: shared.proposers_given_up.get(),
         }

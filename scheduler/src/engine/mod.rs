@@ -253,7 +253,8 @@ impl Engine {
         self.shared.state.read().clone()
     }
 
-    /// Takes nothing more, deals with everything that was taken, ends the threads and closes all streams.
+    /// Takes nothing more, deals with everything that was taken, ends the threads and closes all streams. Asks that
+    /// are not placed by then stay pending.
     /// The state can still be read. A second call does nothing. Of an [assembled](Self::assemble) engine it does
     /// not wait: the committer ends, on its own thread, when everything is dealt with.
     pub fn shutdown(&self) {

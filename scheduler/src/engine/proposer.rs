@@ -58,16 +58,17 @@ impl Proposer {
     pub fn next_batch(&mut self) -> Option<Box<ProposalBatch>> {
         loop {
             let seen = self.shared.work.observe()?;
-            if let Some(batch) = self.propose() {
+            if let Some(batch) = self.propose_from(self.start) {
                 return Some(batch);
             }
             self.shared.work.wait(seen);
         }
     }
 
-    /// One pass over a set that is worth one, if there is one at home. What it proposes is in flight until the
+    /// One pass over a set that is worth one, if there is one at home and the engine is not shut down. What it proposes is in flight until the
     /// batch is decided or dropped.
     pub fn propose(&mut self) -> Option<Box<ProposalBatch>> {
+        self.shared.work.observe()?;
         self.propose_from(self.start)
     }
 
@@ -87,8 +88,11 @@ impl Proposer {
     /// Hands a batch to the committer, waiting while its inbox is full.
     ///
     /// # Errors
-    /// When there is no committer any more; the batch comes back.
+    /// When there is no committer any more, or the batch is another engine's; it comes back.
     pub fn send(&self, batch: Box<ProposalBatch>) -> Result<(), Box<ProposalBatch>> {
+        if !batch.is_for(&*self.shared) {
+            return Err(batch);
+        }
         self.shared.outbox.send(Message::Batch(batch)).map_err(|message| match message {
             Message::Batch(batch) => batch,
             _ => unreachable!("what was sent comes back"),

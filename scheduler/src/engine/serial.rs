@@ -21,7 +21,7 @@ impl SerialDriver {
 
     /// Commits and proposes in turn until nothing is left to do at the present time.
     pub(crate) fn run_until_quiet(&mut self) {
-        loop {
+        while !self.shared.has_ended() {
             let next = self.committer.inbox().try_receive().or_else(|| self.propose());
             match next {
                 Some(message) => self.committer.commit_group(Some(message)),

@@ -204,6 +204,11 @@ impl Shared {
         streams.iter().filter_map(Weak::upgrade).for_each(|stream| stream.close());
     }
 
+    /// Whether nothing will change any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.progress.lock().ended
+    }
+
     /// Whether the gate is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.gate.load(Ordering::Acquire) & CLOSED != 0

@@ -119,16 +119,15 @@ impl Leases {
         if self.count_out() >= self.out_max.load(Ordering::Relaxed) {
             return Look::Nothing;
         }
-        let partitions = self.wanted.len();
-        let taken = (0..partitions).find_map(|offset| {
-            let partition = (start as usize / SETS_MAX + offset) % partitions;
-            let wanted = self.wanted[partition].load(Ordering::Acquire);
-            let first = start % SETS_MAX as u32;
-            let rotated = wanted.rotate_right(first);
-            (0..SETS_MAX as u32).filter(|number| rotated & (1 << number) != 0).find_map(|number| {
-                let number = (number + first) % SETS_MAX as u32;
-                self.take(SetId::new(PartitionId(partition as u32), number), &mut looked_in_vain)
-            })
+        // All sets from `start` on, then those before it: whoever goes on behind its last set comes round to all.
+        let (first, behind) =
+            (start as usize / SETS_MAX % self.wanted.len(), u64::MAX << (start as usize % SETS_MAX));
+        let others = (1..self.wanted.len()).map(|offset| ((first + offset) % self.wanted.len(), u64::MAX));
+        let looks = std::iter::once((first, behind)).chain(others).chain(std::iter::once((first, !behind)));
+        let taken = looks.into_iter().find_map(|(partition, mask)| {
+            let wanted = self.wanted[partition].load(Ordering::Acquire) & mask;
+            SetId::from_bits(PartitionId(partition as u32), wanted)
+                .find_map(|set| self.take(set, &mut looked_in_vain))
         });
         match taken {
             Some(set) => Look::Taken(set),
@@ -175,6 +174,11 @@ impl Leases {
     /// How many sets are not at home.
     pub(crate) fn count_out(&self) -> u64 {
         self.out.load(Ordering::Acquire) & OUT
+    }
+
+    /// How many sets somebody has; of a look in vain nothing is seen here.
+    pub(crate) fn count_leased(&self) -> u64 {
+        self.homes.iter().filter(|home| home.lock().leased).count() as u64
     }
 
     /// Whether any set is worth a pass.

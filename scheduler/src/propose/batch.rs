@@ -87,6 +87,11 @@ impl ProposalBatch {
         &self.proposals.requests
     }
 
+    /// Whether it is on its way to this engine.
+    pub(crate) fn is_for(&self, home: &dyn BatchHome) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.home), home)
+    }
+
     /// Whether nothing is left that would have to be given back.
     fn is_settled(&self) -> bool {
         self.proposals.requests.is_empty() && self.proposals.amounts.is_empty() && self.set.is_none()

@@ -1,29 +1,42 @@
 //! Channels: many senders to one receiver, and one answer to one question.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::backend::atomic::{AtomicU64, Ordering};
 use super::backend::channel::{self as raw, RecvTimeoutError};
 use super::fault;
 
 /// The sending side. A full bounded channel holds the sender back.
 #[derive(Debug)]
-pub struct Outbox<T>(raw::Sender<T>);
+pub struct Outbox<T> {
+    sender: raw::Sender<T>,
+    /// For what was sent while the receiving side closed, which nobody else would ever drop.
+    rest: raw::Receiver<T>,
+    closed: Arc<AtomicU64>,
+}
 
-/// The receiving side; there is one.
+/// The receiving side; there is one. When it is closed or dropped, everything that is waiting is dropped, and so is
+/// what arrives later.
 #[derive(Debug)]
-pub struct Inbox<T>(raw::Receiver<T>);
+pub struct Inbox<T> {
+    receiver: raw::Receiver<T>,
+    closed: Arc<AtomicU64>,
+}
 
 /// A channel that holds `capacity` messages; `None` for one that never holds a sender back, which is what a
 /// single thread needs that is sender and receiver in turn.
 pub fn channel<T>(capacity: Option<usize>) -> (Outbox<T>, Inbox<T>) {
     let (sender, receiver) = capacity.map_or_else(raw::unbounded, raw::bounded);
-    (Outbox(sender), Inbox(receiver))
+    let closed = Arc::new(AtomicU64::new(0));
+    let outbox = Outbox { sender, rest: receiver.clone(), closed: Arc::clone(&closed) };
+    (outbox, Inbox { receiver, closed })
 }
 
 impl<T> Clone for Outbox<T> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { sender: self.sender.clone(), rest: self.rest.clone(), closed: Arc::clone(&self.closed) }
     }
 }
 
@@ -31,16 +44,58 @@ impl<T> Outbox<T> {
     /// Hands `message` over, waiting while the channel is full.
     ///
     /// # Errors
-    /// When the receiver is gone; the message comes back.
+    /// When the receiver is gone; the message comes back, unless the receiver went in the same moment: then it was
+    /// dropped as if it had been waiting.
     pub fn send(&self, message: T) -> Result<(), T> {
         fault::step();
-        self.0.send(message).map_err(|error| error.0)
+        if self.is_closed() {
+            return Err(message);
+        }
+        let sent = self.sender.send(message).map_err(|error| error.0);
+        self.drop_rest();
+        sent
     }
 
     /// Hands `message` over if that needs no waiting; otherwise the receiver has enough to do as it is.
     pub fn offer(&self, message: T) {
         fault::step();
-        let _ = self.0.try_send(message);
+        if !self.is_closed() {
+            let _ = self.sender.try_send(message);
+            self.drop_rest();
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst) != 0
+    }
+
+    /// A message that came too late for the receiver to drop it is dropped here: either the receiver's last look
+    /// found it, or the word that it wrote before that look is seen after the message was sent.
+    fn drop_rest(&self) {
+        if self.is_closed() {
+            drop_all(&self.rest);
+        }
+    }
+}
+
+/// Outside of every lock of the channel: a message's drop may send.
+fn drop_all<T>(receiver: &raw::Receiver<T>) {
+    while let Ok(message) = receiver.try_recv() {
+        drop(message);
+    }
+}
+
+impl<T> Inbox<T> {
+    /// Receives nothing more. Senders are no longer held back; what they send comes back or is dropped.
+    pub fn close(&self) {
+        self.closed.store(1, Ordering::SeqCst);
+        drop_all(&self.receiver);
+    }
+}
+
+impl<T> Drop for Inbox<T> {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
@@ -58,7 +113,7 @@ impl<T> Inbox<T> {
     #[must_use]
     pub fn try_receive(&self) -> Option<T> {
         fault::step();
-        self.0.try_recv().ok()
+        self.receiver.try_recv().ok()
     }
 
     /// Waits for a message, at most for `patience` if that is given.
@@ -68,8 +123,8 @@ impl<T> Inbox<T> {
     pub fn receive(&self, patience: Option<Duration>) -> Result<T, Nothing> {
         fault::step();
         match patience {
-            None => self.0.recv().map_err(|_| Nothing::Closed),
-            Some(patience) => self.0.recv_timeout(patience).map_err(|error| match error {
+            None => self.receiver.recv().map_err(|_| Nothing::Closed),
+            Some(patience) => self.receiver.recv_timeout(patience).map_err(|error| match error {
                 RecvTimeoutError::Timeout => Nothing::TimedOut,
                 RecvTimeoutError::Disconnected => Nothing::Closed,
             }),
@@ -80,7 +135,7 @@ impl<T> Inbox<T> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         fault::step();
-        self.0.is_empty()
+        self.receiver.is_empty()
     }
 }
 
@@ -100,15 +155,16 @@ impl<T> Ticket<T> {
         (Promise(sender), Self(receiver))
     }
 
-    /// The answer if it is there.
+    /// The answer if it is there. `None` also if there will never be one; [`wait`](Self::wait) tells these apart.
     #[must_use]
     pub fn try_take(&self) -> Option<T> {
         fault::step();
         self.0.try_recv().ok()
     }
 
-    /// Waits for the answer; `None` if the engine was shut down without giving one. In serial mode nothing
-    /// answers until the engine runs, so use [`try_take`](Self::try_take) there.
+    /// Waits for the answer; `None` if the engine was shut down without giving one. In serial mode, and where one
+    /// thread steps the parts of an engine, nothing answers until that goes on, so use [`try_take`](Self::try_take)
+    /// there.
     #[must_use]
     pub fn wait(self) -> Option<T> {
         fault::step();

@@ -2,8 +2,10 @@
 
 /// Runs `body` as the build says: once on real threads, in every order of its steps, or under random schedules.
 ///
-/// It must build everything it uses itself and do the same each time. With loom at most four threads besides its
-/// own can live at a time, and `LOOM_MAX_PREEMPTIONS` bounds the orders (2 if not set).
+/// It must build everything it uses itself, shared parts of this module and engines included, and do the same each
+/// time. With loom it may start at most four threads in all, `LOOM_MAX_PREEMPTIONS` bounds the orders (2 if not set),
+/// a wait with a limit in time never ends by itself, a loop that waits for others without sleeping is reported as too
+/// long, and a thread's panic is the model's.
 ///
 /// # Panics
 /// When `body` does, in any order.

@@ -48,10 +48,10 @@ impl Caller {
         }
     }
 
-    /// What it was told in all, and which of its requests were accepted.
-    pub(super) fn testimony(mut self) -> (Vec<Event>, Vec<CommitSeq>) {
+    /// What it was told in all, which of its requests were accepted, and every ask that the engine took.
+    pub(super) fn testimony(mut self) -> (Vec<Event>, Vec<CommitSeq>, Vec<AskId>) {
         self.listen();
-        (self.told, self.accepted)
+        (self.told, self.accepted, self.asks)
     }
 
     /// Asks, takes back, gives back, commits by hand, ends and begins anew.

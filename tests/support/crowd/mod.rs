@@ -1,23 +1,24 @@
 //! A crowd: many threads that do what they like to one engine, and a check of all of it afterwards.
 //!
-//! The same crowd runs on real threads (`cargo soak`, the integration tests) and under a scheduler that decides every
+//! The same crowd runs on real threads (`cargo soak`) and under a scheduler that decides every
 //! step (`cargo shuttle`). Proposers panic, lose batches and hold them up; the clock jumps, clock and log sink stall.
 
 mod caller;
 mod trouble;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apportion::config::{Capacity, EngineConfig, HeartbeatPolicy, Percent, QueueConfig, ReservationPolicy};
 use apportion::sync::Thread;
 use apportion::{
-    Engine, EngineStats, Event, Handle, ManualClock, NodeId, NodeSpec, PartitionId, PendingReason,
-    ResourceTypes, Resources, SharedLog,
+    AskId, Change, CommitSeq, Engine, EngineStats, Event, EventKind, Handle, ManualClock, NodeId, NodeSpec,
+    PartitionId, PendingReason, ResourceTypes, Resources, SharedLog,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg32;
 
-use super::check::{Certainty, Checker};
+use super::check::{Certainty, Checker, read_log};
 use super::oracle::Oracle;
 use caller::Caller;
 pub use trouble::Pause;
@@ -145,13 +146,36 @@ impl Crowd {
         let oracle =
             Oracle::new(self.config(), vec![PartitionId::DEFAULT], |path| handle.queue(path).unwrap());
         let mut events: Vec<Event> = Vec::new();
-        let mut by_hand = Vec::new();
+        let (mut by_hand, mut asks) = (Vec::new(), Vec::new());
         for caller in callers {
-            let (told, accepted) = caller.testimony();
+            let (told, accepted, asked) = caller.testimony();
             events.extend(told);
             by_hand.extend(accepted);
+            asks.extend(asked);
         }
+        expect_nothing_lost(&log.bytes(), &events, &by_hand, &asks);
         Checker::new(oracle, Certainty::Legal).check_crowd(engine, &log.bytes(), events, &by_hand)
+    }
+}
+
+/// The log alone cannot say what is missing from it: every ask that the engine took is in it or was refused, and so is
+/// every request that it said was accepted.
+fn expect_nothing_lost(log: &[u8], events: &[Event], by_hand: &[CommitSeq], asks: &[AskId]) {
+    let changes = read_log(log);
+    let submitted = changes.iter().filter_map(|change| match change {
+        Change::AskSubmitted { ask, .. } => Some(*ask),
+        _ => None,
+    });
+    let refused = events.iter().filter_map(|event| match event.kind {
+        EventKind::AskRefused { ask, .. } => Some(ask),
+        _ => None,
+    });
+    let known: BTreeSet<AskId> = submitted.chain(refused).collect();
+    let lost: Vec<&AskId> = asks.iter().filter(|ask| !known.contains(ask)).collect();
+    assert!(lost.is_empty(), "neither in the log nor refused: {lost:?}");
+    for seq in by_hand {
+        let change = changes.get(usize::try_from(seq.0).unwrap() - 1);
+        assert!(matches!(change, Some(Change::Committed { .. })), "accepted as {seq:?}, which is {change:?}");
     }
 }
 

@@ -58,7 +58,12 @@ thread_local! {
 /// a model in which nothing races.
 fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    let is_deep = std::env::var_os("APPORTION_MODELS").is_some_and(|depth| depth == "deep");
+    let depth = std::env::var("APPORTION_MODELS").ok();
+    assert!(
+        matches!(depth.as_deref(), None | Some("deep")),
+        "APPORTION_MODELS is {depth:?}; it may be `deep`"
+    );
+    let is_deep = depth.is_some();
     builder.preemption_bound = match (is_deep, deepest) {
         (true, Bound::None) => None,
         (true, Bound::Four) => Some(4),

@@ -1,5 +1,6 @@
 //! What only the inside can see: batches that are dropped, limits of a pass, resharding.
 
+mod endings;
 mod faults;
 mod hand;
 mod ladder;

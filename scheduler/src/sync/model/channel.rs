@@ -29,7 +29,7 @@ struct Core<T> {
 struct Queue<T> {
     values: VecDeque<T>,
     senders: usize,
-    receives: bool,
+    receivers: usize,
 }
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(in crate::sync) fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 pub(in crate::sync) fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
-    let queue = Queue { values: VecDeque::new(), senders: 1, receives: true };
+    let queue = Queue { values: VecDeque::new(), senders: 1, receivers: 1 };
     let core = Arc::new(Core { queue: Mutex::new(queue), changed: Condvar::default(), capacity });
     (Sender(Arc::clone(&core)), Receiver(core))
 }
@@ -51,10 +51,10 @@ pub(in crate::sync) fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 impl<T> Sender<T> {
     pub(in crate::sync) fn send(&self, value: T) -> Result<(), SendError<T>> {
         let mut queue = self.0.queue.lock();
-        while queue.receives && queue.values.len() >= self.0.capacity {
+        while queue.receivers > 0 && queue.values.len() >= self.0.capacity {
             queue = self.0.changed.wait(queue);
         }
-        if !queue.receives {
+        if queue.receivers == 0 {
             drop(queue);
             return Err(SendError(value));
         }
@@ -66,7 +66,7 @@ impl<T> Sender<T> {
 
     pub(in crate::sync) fn try_send(&self, value: T) -> Result<(), T> {
         let mut queue = self.0.queue.lock();
-        if !queue.receives || queue.values.len() >= self.0.capacity {
+        if queue.receivers == 0 || queue.values.len() >= self.0.capacity {
             drop(queue);
             return Err(value);
         }
@@ -125,14 +125,17 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-/// Values that nobody will receive are dropped with the receiver, outside the lock.
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.0.queue.lock().receivers += 1;
+        Self(Arc::clone(&self.0))
+    }
+}
+
+/// Values that nobody will receive stay until the last sender is gone, as in crossbeam's bounded channels.
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        let mut queue = self.0.queue.lock();
-        queue.receives = false;
-        let left = std::mem::take(&mut queue.values);
-        drop(queue);
+        self.0.queue.lock().receivers -= 1;
         self.0.changed.notify_all();
-        drop(left);
     }
 }

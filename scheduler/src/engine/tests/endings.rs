@@ -1,0 +1,131 @@
+//! Engines that end in other ways than by a shutdown, and stay ended.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::hand::{Hand, busy};
+use super::{config, leaf, memory};
+use crate::change::{AskSpec, NodeSpec};
+use crate::clock::{Clock, ManualClock};
+use crate::config::QueueUpdate;
+use crate::engine::{Engine, Step, SubmitError};
+
+/// What waits for the committer goes with it, although others still hold the sending side.
+#[test]
+fn nobody_waits_for_an_answer_of_a_committer_that_is_gone() {
+    let (mut hand, _) = busy();
+    let handle = hand.engine.handle();
+    let queue = handle.queue("root.a").unwrap();
+    let ticket = handle.update_queue(queue, QueueUpdate::default()).unwrap();
+    let batch = hand.parts.proposers[0].propose().unwrap();
+    hand.parts.proposers[0].send(batch).unwrap();
+    let late = hand.parts.proposers[1].propose().unwrap();
+    drop(hand.parts.committer);
+    assert_eq!(ticket.wait(), None);
+    assert!(hand.parts.proposers[1].send(late).is_err(), "it comes back, and is dropped");
+    assert!(hand.engine.shared.leases.all_home());
+    assert!(hand.engine.shared_state().in_flight.is_zero());
+    hand.engine.run_until_quiet();
+}
+
+/// A batch on its way holds the engine, and the engine the channel that it is in.
+#[test]
+fn an_engine_with_a_batch_on_its_way_leaves_nothing_behind() {
+    let (mut hand, _) = busy();
+    let shared = Arc::downgrade(&hand.engine.shared);
+    let batch = hand.parts.proposers[0].propose().unwrap();
+    hand.parts.proposers[0].send(batch).unwrap();
+    drop(hand);
+    assert_eq!(shared.strong_count(), 0);
+}
+
+#[test]
+fn what_has_ended_by_steps_stays_ended() {
+    let (mut hand, _) = busy();
+    hand.engine.shutdown();
+    while hand.parts.committer.step() != Step::Ended {}
+    hand.engine.run_until_quiet();
+    assert_eq!(hand.events.try_next().map(|event| event.is_some()), Ok(true), "what was told stays");
+    while let Ok(Some(_)) = hand.events.wait_next() {}
+    assert!(hand.parts.proposers[0].propose().is_none());
+    assert_eq!(hand.parts.committer.step(), Step::Ended);
+    assert!(hand.engine.shared.leases.all_home());
+}
+
+/// Identifiers of one engine mean something else in another.
+#[test]
+fn a_batch_of_another_engine_comes_back() {
+    let ((mut one, containers), (mut other, _)) = (busy(), busy());
+    let batch = one.parts.proposers[0].propose().unwrap();
+    let batch = other.parts.proposers[0].send(batch).unwrap_err();
+    drop(batch);
+    one.expect_settled(containers);
+    other.expect_settled(containers);
+}
+
+#[test]
+fn what_a_closed_engine_refuses_leaves_no_trace() {
+    let (hand, _) = busy();
+    let handle = hand.engine.handle();
+    hand.engine.shutdown();
+    for _ in 0..2 {
+        let refused = handle.add_node(NodeSpec::new("late", memory(1)));
+        assert_eq!(refused, Err(SubmitError::Closed));
+    }
+    assert_eq!(handle.node("late"), None);
+}
+
+/// Reads the time until it is told not to.
+#[derive(Debug)]
+struct Failing(ManualClock);
+
+impl Clock for Failing {
+    fn now_ms(&self) -> u64 {
+        let now_ms = self.0.now_ms();
+        assert!(now_ms < 100, "the clock is gone");
+        now_ms
+    }
+}
+
+/// Half a group is no state to go on from, also if the embedder catches the panic.
+#[test]
+fn a_step_that_panics_is_the_last() {
+    let clock = ManualClock::new();
+    let config = config([leaf("a")]);
+    let (engine, mut parts) = Engine::assemble(config, 1, Arc::new(Failing(clock.clone())), None).unwrap();
+    let ticket =
+        engine.handle().update_queue(engine.handle().queue("root.a").unwrap(), QueueUpdate::default());
+    clock.set(100);
+    assert!(catch_unwind(AssertUnwindSafe(|| parts.committer.step())).is_err());
+    assert!(!engine.is_running());
+    assert_eq!(parts.committer.step(), Step::Ended);
+    assert_eq!(ticket.unwrap().wait(), None);
+    engine.run_until_quiet();
+}
+
+/// A partition with endless work does not keep another one from getting its turn.
+#[test]
+fn every_partition_gets_its_turn() {
+    for sets_out_max in [1, 64] {
+        let mut config = config([leaf("a")]);
+        config.partitions = vec!["gpu".to_owned()];
+        config.limits.batch_requests = 1;
+        let mut hand = Hand::new(config);
+        let handle = hand.engine.handle();
+        let gpu = handle.partition("gpu").unwrap();
+        hand.node("n", 1_000);
+        handle.add_node(NodeSpec::new("g", memory(1)).in_partition(gpu)).unwrap();
+        let application = hand.application();
+        hand.ask(application, AskSpec::new(memory(1), 500));
+        let small = hand.ask(application, AskSpec::new(memory(1), 1).in_partition(gpu));
+        hand.commit();
+        hand.engine.shared.leases.set_out_max(sets_out_max);
+        let is_pending = |hand: &Hand| hand.engine.read(|view| view.ask(small).is_some());
+        for _ in 0..4 {
+            let Some(batch) = hand.parts.proposers[0].propose() else { break };
+            hand.parts.proposers[0].send(batch).unwrap();
+            hand.commit();
+        }
+        assert!(!is_pending(&hand), "with {sets_out_max} sets out at most");
+    }
+}
