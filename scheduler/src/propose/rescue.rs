@@ -10,10 +10,6 @@ use crate::state::State;
 /// not count: this is decided before they are. Limits are left to the one who decides.
 pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
-    if ask.reservations.len() >= ask.outstanding() as usize {
-        // A node is kept for each of its units: no luck is needed.
-        return None;
-    }
     let shape = state.facts.shapes.at(ask.shape);
     let node = best_node(state, id, ask, shape)?;
     Some(ResourceAllocationCommitRequest::allocate(id, node))

@@ -69,7 +69,8 @@ mod asked {
         });
         if is_due {
             ask_for_next();
-            panic!("a panic that a test asked for");
+            // Without the hook: nobody needs to be told of it.
+            std::panic::resume_unwind(Box::new("a panic that a test asked for"));
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Panics at every step, stalls, lost batches: nothing is lost with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use super::hand::{Hand, busy};
 use super::{Bench, config, leaf, memory};
-use crate::change::AskSpec;
-use crate::engine::{Mode, Proposer};
+use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
+use crate::clock::ManualClock;
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::engine::{Engine, Mode, Proposer};
 use crate::ids::{PartitionId, SetId};
 use crate::place::{Leases, NodeOrderKind};
 use crate::sync::fault;
@@ -96,6 +99,33 @@ fn panics_are_counted_and_the_work_goes_on() {
     hand.expect_settled(containers);
 }
 
+/// Only panics in a row count: one that gets on with its work in between never gives up.
+#[test]
+fn a_proposer_that_panics_now_and_then_goes_on_for_ever() {
+    let mut config = config([leaf("a")]);
+    config.limits.batch_requests = 1;
+    let mut hand = Hand::new(config);
+    hand.node("n", 1_000);
+    let application = hand.application();
+    hand.ask(application, AskSpec::new(memory(1), 400));
+    hand.commit();
+    let proposer = hand.parts.proposers.pop().unwrap();
+    let proposing = std::thread::spawn(move || {
+        fault::ask_for_panics(7, 40);
+        proposer.run();
+    });
+    while hand.engine.health().has_work() {
+        hand.commit();
+        std::thread::yield_now();
+    }
+    hand.engine.shared.work.close();
+    proposing.join().unwrap();
+    let health = hand.engine.health();
+    assert!(health.proposer_panics > 100, "{health:?}");
+    assert_eq!(health.proposers_given_up, 0);
+    hand.expect_settled(400);
+}
+
 /// One that panics each time is not started for ever, and that can be seen.
 #[test]
 fn a_proposer_that_only_panics_gives_up() {
@@ -157,4 +187,27 @@ fn a_stalled_committer_holds_callers_back() {
     }
     caller.join().unwrap();
     hand.expect_settled(100);
+}
+
+/// A watchdog sees when the engine last got on with its work.
+#[test]
+fn health_says_when_something_last_happened() {
+    let (clock, config) = (ManualClock::new(), config([leaf("a")]));
+    let (engine, mut parts) = Engine::assemble(config, 1, Arc::new(clock.clone()), None).unwrap();
+    let handle = engine.handle();
+    let times = |engine: &Engine| (engine.health().last_group_ms, engine.health().last_commit_ms);
+    clock.set(5);
+    handle.tick().unwrap();
+    parts.committer.step();
+    assert_eq!(times(&engine), (5, 0), "a group, and nothing accepted");
+    let events = handle.event_stream(10);
+    let spec = ApplicationSpec::new("application", "root.a", "user");
+    let application = handle.submit_application(spec, &events).unwrap();
+    let ask = handle.submit_ask(application, AskSpec::new(memory(1), 1)).unwrap();
+    let node = handle.add_node(NodeSpec::new("n", memory(1))).unwrap();
+    clock.set(7);
+    let ticket = handle.commit(ResourceAllocationCommitRequest::allocate(ask, node)).unwrap();
+    parts.committer.step();
+    assert!(ticket.try_take().unwrap().is_accepted());
+    assert_eq!(times(&engine), (7, 7));
 }

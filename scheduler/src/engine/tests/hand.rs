@@ -40,7 +40,7 @@ impl Hand {
     }
 
     /// Until nothing is left to do.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         loop {
             self.commit();
             let Some(batch) = self.parts.proposers[0].propose() else { return };

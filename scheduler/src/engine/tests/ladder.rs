@@ -6,6 +6,7 @@ use crate::change::AskSpec;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
+use crate::propose::propose_rescue;
 
 /// Two asks want the room of one node; there are three sets.
 struct Rivals {
@@ -17,7 +18,7 @@ struct Rivals {
 }
 
 impl Rivals {
-    fn new() -> Self {
+    fn new(count: u32) -> Self {
         let mut config = config([leaf("a")]);
         config.limits.single_set_nodes = 2;
         config.limits.set_nodes = 2;
@@ -29,7 +30,7 @@ impl Rivals {
         let node = hand.node("wanted", 1);
         let application = hand.application();
         let pinned = |count| AskSpec::new(memory(1), count).on_hosts([node]).strictly_local();
-        let slow = hand.ask(application, pinned(1));
+        let slow = hand.ask(application, pinned(count));
         let quick = hand.ask(application, pinned(1000).with_priority(9));
         hand.commit();
         Self { hand, node, application, slow, quick }
@@ -46,8 +47,8 @@ impl Rivals {
     }
 
     /// The slow one's proposal is on its way when somebody else takes the room; the room comes back right after the
-    /// proposal was rejected.
-    fn lose(&mut self) {
+    /// proposal was rejected, in the same group or only in the next.
+    fn lose(&mut self, in_same_group: bool) {
         let batch = self.hand.parts.proposers[0].propose().expect("a set is wanted");
         let has_proposed = batch.requests().iter().any(|request| request.allocate[0].ask == self.slow);
         let handle = self.hand.engine.handle();
@@ -56,6 +57,9 @@ impl Rivals {
         assert!(rival.try_take().is_some_and(|outcome| outcome.is_accepted()));
         let container = self.last_container();
         self.hand.parts.proposers[0].send(batch).unwrap();
+        if !in_same_group {
+            self.hand.parts.committer.step();
+        }
         handle.complete_container(container).unwrap();
         self.hand.parts.committer.step();
         assert!(has_proposed, "the pass proposes what is first in order");
@@ -64,20 +68,69 @@ impl Rivals {
 
 #[test]
 fn an_ask_that_always_loses_is_placed_by_the_committer() {
-    let mut rivals = Rivals::new();
+    let mut rivals = Rivals::new(1);
     for _ in 0..3 {
-        rivals.lose();
+        rivals.lose(true);
         assert!(rivals.hand.engine.read(|view| view.ask(rivals.slow).is_some()), "it has lost");
     }
-    rivals.lose();
+    rivals.lose(true);
     assert_eq!(rivals.hand.engine.stats().rescued, 1);
     assert!(rivals.hand.engine.read(|view| view.ask(rivals.slow).is_none()), "it was placed");
     assert!(rivals.hand.engine.audit().is_clean());
 }
 
+/// An attempt in vain is not the last one.
+#[test]
+fn an_ask_that_was_rescued_in_vain_is_due_again() {
+    let mut rivals = Rivals::new(1);
+    for _ in 0..4 {
+        rivals.lose(false);
+    }
+    assert_eq!(rivals.hand.engine.stats().rescued, 0, "there was no room at the end of the group");
+    for _ in 0..4 {
+        rivals.lose(true);
+    }
+    assert_eq!(rivals.hand.engine.stats().rescued, 1);
+}
+
+/// Rejections count in a row.
+#[test]
+fn an_ask_that_wins_now_and_then_needs_no_rescue() {
+    let mut rivals = Rivals::new(10);
+    for round in 0..8 {
+        if round % 3 == 2 {
+            let batch = rivals.hand.parts.proposers[0].propose().expect("a set is wanted");
+            rivals.hand.parts.proposers[0].send(batch).unwrap();
+            rivals.hand.commit();
+            let container = rivals.last_container();
+            rivals.hand.engine.handle().complete_container(container).unwrap();
+            rivals.hand.commit();
+        } else {
+            rivals.lose(true);
+        }
+    }
+    assert_eq!(rivals.hand.engine.stats().rescued, 0);
+}
+
+/// As a pass would choose, over the whole partition.
+#[test]
+fn a_rescue_goes_to_the_best_node() {
+    let mut hand = Hand::new(config([leaf("a")]));
+    let nodes: Vec<NodeId> = (0..3).map(|number| hand.node(&format!("n{number}"), 4)).collect();
+    let application = hand.application();
+    for (node, count) in [(0, 3), (1, 1), (2, 2)] {
+        hand.ask(application, AskSpec::new(memory(1), count).on_hosts([nodes[node]]).strictly_local());
+    }
+    hand.settle();
+    let ask = hand.ask(application, AskSpec::new(memory(1), 1));
+    hand.commit();
+    let request = propose_rescue(&hand.engine.shared_state(), ask).expect("there is room");
+    assert_eq!(request.allocate[0].node, nodes[1], "the emptiest one, since the order is to spread");
+}
+
 #[test]
 fn proposers_are_held_back_while_proposals_collide() {
-    let mut rivals = Rivals::new();
+    let mut rivals = Rivals::new(1);
     for _ in 0..200 {
         if rivals.hand.engine.read(|view| view.ask(rivals.slow).is_none()) {
             let pinned = AskSpec::new(memory(1), 1).on_hosts([rivals.node]).strictly_local();
@@ -87,7 +140,7 @@ fn proposers_are_held_back_while_proposals_collide() {
             rivals.hand.engine.handle().complete_container(container).unwrap();
             rivals.hand.commit();
         }
-        rivals.lose();
+        rivals.lose(true);
     }
     assert_eq!(rivals.hand.engine.stats().sets_out_max, 1);
 }
