@@ -19,8 +19,8 @@ pub(crate) struct State {
     pub(crate) roster: Roster,
     pub(crate) backlog: Backlog,
     pub(crate) timers: Timers,
-    /// Moves with every group commit, and when a batch is taken back undecided. What a pass saw in vain counts only if nothing that could help has
-    /// moved since.
+    /// Moves with every group commit, and when a batch is taken back undecided. What a pass saw in vain counts only
+    /// if nothing that could help has moved since.
     pub(crate) version: u64,
     /// Guarantees and maxima have to be computed anew before they are next used.
     limits_stale: bool,
@@ -72,6 +72,13 @@ impl State {
         self.backlog.rekey_all(&self.facts);
     }
 
+    /// What is done once for all changes of a group.
+    pub(crate) fn settle_group(&mut self) {
+        self.settle_limits();
+        self.backlog.wake_for_gained(&self.facts, self.version);
+        self.seek_for_relieved();
+    }
+
     /// The digest of the facts. Limits must be settled.
     pub(crate) fn digest(&self) -> StateDigest {
         debug_assert!(!self.limits_stale, "the digest covers the limits");
@@ -97,7 +104,7 @@ impl State {
         roster.note_gain(id, node.partition, self.version);
         let (set, _) = roster.place_of(id, node.partition);
         backlog.reopen(set, |shape| node.can_take(facts.shapes.at(shape)));
-        backlog.wake_helped_by(facts, id, self.version);
+        backlog.node_gained(id, node);
     }
 
     /// Notes whether the claim on this node, if any, could be fulfilled now.

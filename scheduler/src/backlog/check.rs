@@ -59,6 +59,11 @@ impl Backlog {
             let waits = self.waiting.is_waiting(ask) && facts.asks.get(ask).is_some();
             findings.check(waits, "I12", || format!("{ask} is noted at a host or rack in vain"));
         }
+        for (node, first) in self.forgotten(facts) {
+            let ask = first.ask;
+            findings
+                .check(false, "I13", || format!("{node} has room, and nobody before {ask} is awake for it"));
+        }
     }
 
     fn check_claims(&self, rebuilt: &Self, facts: &Facts, findings: &mut Findings) {

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::order::OrderKey;
+use crate::facts::Ask;
 use crate::ids::{AskId, LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
 
 /// Why no ask of a lane can be placed anywhere at the moment.
@@ -72,6 +73,12 @@ pub(crate) struct PendingAsk {
     pub(crate) priority: u32,
     pub(crate) number: u64,
     pub(crate) ask: AskId,
+}
+
+impl PendingAsk {
+    pub(crate) fn of(id: AskId, ask: &Ask) -> Self {
+        Self { priority: ask.priority, number: ask.number, ask: id }
+    }
 }
 
 impl ApplicationLane {

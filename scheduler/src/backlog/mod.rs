@@ -8,10 +8,14 @@
 mod check;
 mod demand;
 mod lane;
+mod notes;
 mod order;
 mod parking;
 mod unlucky;
 mod waiting;
+mod wake;
+
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -76,7 +80,7 @@ struct QueueBacklog {
 struct ApplicationBacklog {
     lanes: SmallVec<[ApplicationLane; 1]>,
     /// Asks that wait for hosts or racks and are in no lane.
-    waiting: Vec<AskId>,
+    waiting: BTreeSet<AskId>,
     /// The key under which its lanes list it.
     key: Option<OrderKey>,
 }
@@ -182,7 +186,7 @@ impl Backlog {
         }
         let backlog = &mut self.applications[slot];
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Resources::ZERO));
-        let pending = PendingAsk { priority: ask.priority, number: ask.number, ask: id };
+        let pending = PendingAsk::of(id, ask);
         match backlog.lanes.iter_mut().find(|entry| entry.lane == lane_id) {
             Some(entry) => entry.add(pending),
             None => {
@@ -197,10 +201,10 @@ impl Backlog {
     pub(crate) fn remove_ask(&mut self, id: AskId, ask: &Ask) {
         let slot = ask.application.index();
         if self.waiting.forget(id, ask) {
-            self.applications[slot].waiting.retain(|waiting| *waiting != id);
+            self.applications[slot].waiting.remove(&id);
             return;
         }
-        let pending = PendingAsk { priority: ask.priority, number: ask.number, ask: id };
+        let pending = PendingAsk::of(id, ask);
         let backlog = &mut self.applications[slot];
         let place = backlog.lanes.iter_mut().position(|entry| entry.remove(pending));
         let place = place.expect("a pending ask is in one of its application's lanes");

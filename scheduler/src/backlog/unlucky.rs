@@ -9,6 +9,8 @@ use crate::ids::AskId;
 
 /// After so many rejections in a row an ask is due; each of its units in a batch counts.
 const REJECTIONS_MAX: u32 = 4;
+/// So many asks are placed this way in one group: the committer looks at every node for each.
+const RESCUES_MAX: usize = 8;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Unlucky {
@@ -34,10 +36,15 @@ impl Unlucky {
         }
     }
 
-    /// The asks that the committer has to place itself, in the order in which they became due. Each gets one
-    /// attempt, and counts from none again.
+    /// Whether any ask is due.
+    pub(crate) fn is_any_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// The asks that the committer has to place itself in this group, in the order in which they became due. Each
+    /// gets one attempt, and counts from none again.
     pub(crate) fn take_due(&mut self) -> Vec<AskId> {
-        let due = std::mem::take(&mut self.due);
+        let due: Vec<AskId> = self.due.drain(..self.due.len().min(RESCUES_MAX)).collect();
         due.iter().for_each(|ask| self.forget(*ask));
         due
     }

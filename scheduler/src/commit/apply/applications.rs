@@ -9,6 +9,7 @@ use crate::event::EventKind;
 use crate::facts::{Application, ApplicationEnd, Ask, EndCause, Shape, Wishes};
 use crate::ids::{ApplicationId, AskId, QueueId, ShapeId};
 use crate::resource::{Need, Resources};
+use crate::state::State;
 use crate::timers::Timer;
 
 impl Applier<'_> {
@@ -113,7 +114,9 @@ impl Applier<'_> {
     pub(super) fn cancel(&mut self, id: AskId, units: u32) {
         let ask = self.state.facts.asks.at(id);
         let (application, units) = (ask.application, units.min(ask.outstanding()));
-        self.state.facts.transition_cancel(id, units);
+        let State { facts, backlog, version, .. } = &mut *self.state;
+        facts.transition_cancel(id, units);
+        backlog.pass_turn_on(facts, facts.asks.at(id), units, *version);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.settle_ask(id);
     }
