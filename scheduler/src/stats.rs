@@ -17,7 +17,7 @@ pub struct EngineStats {
     pub rejected: BTreeMap<&'static str, u64>,
     /// Batches decided, empty ones included.
     pub batches: u64,
-    /// How many placement sets may be out at a time: fewer when proposals collide. 0 before enough was decided to tell.
+    /// How many placement sets may be out at a time: fewer when proposals collide.
     pub sets_out_max: u64,
     /// Group commits.
     pub groups: u64,

@@ -60,6 +60,7 @@ impl Committer<'_> {
     /// lease is left to be brought home, outside the guard. Returns how many were rejected.
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let proposals = std::mem::take(&mut batch.proposals);
+        self.state.resume(&proposals.requests);
         let mut rejected = 0;
         for request in proposals.requests {
             let units: SmallVec<[AskId; 1]> = request.units().collect();
@@ -96,9 +97,15 @@ impl Committer<'_> {
 }
 
 impl State {
+    /// What is decided now, others may have waited for.
+    fn resume(&mut self, requests: &[ResourceAllocationCommitRequest]) {
+        if !requests.is_empty() {
+            self.backlog.resume(self.version);
+        }
+    }
+
     /// Units are decided, one way or the other, and no longer in flight.
     fn take_back_units(&mut self, asks: &[AskId]) {
-        self.backlog.resume(self.version);
         for &ask in asks {
             if self.facts.asks.get(ask).is_some() {
                 self.in_flight.of_ask(ask).give_back(1);
@@ -154,6 +161,7 @@ impl State {
     pub(crate) fn undo(&mut self, batch: &mut ProposalBatch) {
         self.version += 1;
         let proposals = std::mem::take(&mut batch.proposals);
+        self.resume(&proposals.requests);
         for request in &proposals.requests {
             let units: SmallVec<[AskId; 1]> = request.units().collect();
             self.take_back_units(&units);

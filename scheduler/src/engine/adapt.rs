@@ -1,26 +1,30 @@
 //! How many sets may be out at a time: fewer when proposers are in each other's way, more when they are not.
 //!
 //! With one set out there is one batch on its way, and nothing that another proposer could have taken. Two things
-//! tell that it is too many: proposals that are rejected, and passes that came second, which found everything they
-//! could have used in flight already. So the number follows them as a sender's window follows lost packets: down by
-//! half, up by one. A pass that finds a full cluster tells nothing.
+//! tell that it is too many: proposals that are rejected, and work of passes that came second, which found everything
+//! they could have used in flight already. So the number follows them as a sender's window follows lost packets: down
+//! by half at once, up by a quarter when a while has passed in peace. A pass that finds a full cluster tells nothing.
 
 use crate::ids::SETS_MAX;
 
 /// So many batches are looked at together.
 const WINDOW: u64 = 32;
-/// Above this part of the requests of a window rejected, or of its passes second, fewer sets may be out.
+/// Above this part of the requests of a window rejected, or of its work done by passes that came second, fewer sets
+/// may be out.
 const REJECTED_PERCENT_HIGH: u64 = 10;
 const SECOND_PERCENT_HIGH: u64 = 40;
-/// Below both of these, more.
+/// After so many windows in a row below both of these, more.
 const REJECTED_PERCENT_LOW: u64 = 2;
 const SECOND_PERCENT_LOW: u64 = 20;
+const PEACEFUL_WINDOWS: u64 = 4;
 
 /// What became of one batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decided {
     pub(super) requests: usize,
     pub(super) rejected: usize,
+    /// How many nodes the pass looked at.
+    pub(super) visits: usize,
     /// The pass found everything it could have used in flight.
     pub(super) came_second: bool,
 }
@@ -29,7 +33,8 @@ pub(super) struct Decided {
 #[derive(Debug, Default)]
 struct Seen {
     batches: u64,
-    second: u64,
+    visits: u64,
+    visits_second: u64,
     requests: u64,
     rejected: u64,
 }
@@ -37,34 +42,53 @@ struct Seen {
 #[derive(Debug)]
 pub(super) struct Adaption {
     sets_out_max: u64,
+    /// Windows in a row without collisions.
+    peaceful: u64,
     seen: Seen,
 }
 
 impl Adaption {
     /// Begins with as many as there can be.
     pub(super) fn new(partitions: usize) -> Self {
-        Self { sets_out_max: (partitions * SETS_MAX) as u64, seen: Seen::default() }
+        Self { sets_out_max: (partitions * SETS_MAX) as u64, peaceful: 0, seen: Seen::default() }
     }
 
-    /// Counts a batch; at the end of a window returns how many sets may be out from now on, of `sets` there are.
-    pub(super) fn note(&mut self, decided: Decided, sets: usize) -> Option<u64> {
-        self.seen.batches += 1;
-        self.seen.second += u64::from(decided.came_second);
-        self.seen.requests += decided.requests as u64;
-        self.seen.rejected += decided.rejected as u64;
+    pub(super) fn sets_out_max(&self) -> u64 {
+        self.sets_out_max
+    }
+
+    /// Counts a batch; at the end of a window returns how many sets may be out from now on, of `sets()` there are.
+    pub(super) fn note(&mut self, decided: Decided, sets: impl FnOnce() -> u64) -> Option<u64> {
+        self.seen.add(&decided);
         if self.seen.batches < WINDOW {
             return None;
         }
-        let Seen { batches, second, requests, rejected } = std::mem::take(&mut self.seen);
-        let second = 100 * second / batches;
+        let Seen { visits, visits_second, requests, rejected, .. } = std::mem::take(&mut self.seen);
+        let second = 100 * visits_second / visits;
         let rejected = 100 * rejected / requests.max(1);
-        let sets = (sets as u64).max(1);
+        let sets = sets().max(1);
         if rejected > REJECTED_PERCENT_HIGH || second > SECOND_PERCENT_HIGH {
+            self.peaceful = 0;
             self.sets_out_max = (self.sets_out_max.min(sets) / 2).max(1);
         } else if rejected < REJECTED_PERCENT_LOW && second < SECOND_PERCENT_LOW {
-            self.sets_out_max = (self.sets_out_max + 1).min(sets);
+            self.peaceful += 1;
+            if self.peaceful.is_multiple_of(PEACEFUL_WINDOWS) {
+                self.sets_out_max = (self.sets_out_max + self.sets_out_max.div_ceil(4)).min(sets);
+            }
         }
         Some(self.sets_out_max)
+    }
+}
+
+impl Seen {
+    fn add(&mut self, decided: &Decided) {
+        // A pass that looked at no node was some work, too.
+        let visits = decided.visits as u64 + 1;
+        self.batches += 1;
+        self.visits += visits;
+        self.visits_second += if decided.came_second { visits } else { 0 };
+        self.requests += decided.requests as u64;
+        self.rejected += decided.rejected as u64;
     }
 }
 
@@ -72,18 +96,23 @@ impl Adaption {
 mod tests {
     use super::*;
 
-    const SETS: usize = 16;
+    const SETS: u64 = 16;
 
-    /// A window of batches of 100 requests, after `second` passes that came second.
+    /// A window of batches of 100 requests, after `second` passes that came second and looked at as many nodes.
     fn window(adaption: &mut Adaption, second: u64, rejected: usize) -> u64 {
         let mut last = None;
         for number in 0..WINDOW {
             assert_eq!(last, None, "nothing is said within a window");
-            let decided = Decided { requests: 100, rejected, came_second: false };
-            let nothing = Decided { requests: 0, rejected: 0, came_second: true };
-            last = adaption.note(if number < second { nothing } else { decided }, SETS);
+            let decided = Decided { requests: 100, rejected, visits: 99, came_second: false };
+            let nothing = Decided { requests: 0, rejected: 0, visits: 99, came_second: true };
+            last = adaption.note(if number < second { nothing } else { decided }, || SETS);
         }
         last.expect("a window's end")
+    }
+
+    /// As many windows without collisions as it takes for one step.
+    fn peace(adaption: &mut Adaption) -> u64 {
+        (0..PEACEFUL_WINDOWS).map(|_| window(adaption, 0, 0)).last().expect("some windows")
     }
 
     #[test]
@@ -92,14 +121,29 @@ mod tests {
         assert_eq!(window(&mut adaption, 0, 20), 8);
         assert_eq!(window(&mut adaption, 20, 0), 4, "passes that came second count as well");
         assert_eq!(window(&mut adaption, 8, 5), 4, "neither much nor little");
-        assert_eq!(window(&mut adaption, 0, 0), 5);
+        assert_eq!(window(&mut adaption, 0, 0), 4, "not yet");
+        window(&mut adaption, 0, 20);
+        assert_eq!((peace(&mut adaption), peace(&mut adaption)), (3, 4));
+        assert_eq!((peace(&mut adaption), peace(&mut adaption)), (5, 7));
         for _ in 0..5 {
             window(&mut adaption, 0, 100);
         }
         assert_eq!(window(&mut adaption, 32, 0), 1, "never none");
         for _ in 0..20 {
-            window(&mut adaption, 0, 0);
+            peace(&mut adaption);
         }
-        assert_eq!(window(&mut adaption, 0, 0), SETS as u64, "never more than there are");
+        assert_eq!(peace(&mut adaption), SETS, "never more than there are");
+    }
+
+    /// At the end of a backlog there are more sets than asks; to look at them in vain costs next to nothing.
+    #[test]
+    fn passes_that_come_second_count_by_their_work() {
+        let mut adaption = Adaption::new(1);
+        for _ in 0..4 * WINDOW {
+            for (requests, visits, came_second) in [(1, 100, false), (0, 0, true), (0, 0, true)] {
+                let said = adaption.note(Decided { requests, rejected: 0, visits, came_second }, || SETS);
+                assert!(said.is_none_or(|sets_out_max| sets_out_max >= SETS), "{said:?}");
+            }
+        }
     }
 }

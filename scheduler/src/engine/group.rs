@@ -61,7 +61,7 @@ impl GroupCommitter {
     ) -> Self {
         let publisher = Publisher::new(Arc::clone(&shared), sink);
         let adaption = Adaption::new(shared.config.partitions.len() + 1);
-        let stats = EngineStats::default();
+        let stats = EngineStats { sets_out_max: adaption.sets_out_max(), ..EngineStats::default() };
         Self {
             shared,
             clock,
@@ -114,12 +114,12 @@ impl GroupCommitter {
 
     /// Whether it was told to stop and has dealt with everything that was sent before, or a group ended by a panic.
     fn is_over(&self) -> bool {
-        (self.processed >= self.shared.last() && self.inbox.is_empty()) || self.shared.has_ended()
+        (self.processed >= self.shared.ends_after() && self.inbox.is_empty()) || self.shared.has_ended()
     }
 
     /// How long the inbox may stay empty until a timer is due; `None` if none is set, or only the driver can
-    /// move the clock. A clock that its driver moves may have moved since the group began, after its tick was dealt with; so
-    /// what is due is looked at first.
+    /// move the clock. Such a clock may have moved since the group began, after its tick was dealt with; so what is
+    /// due is looked at first.
     fn patience(&self) -> Option<Duration> {
         if self.is_due() { Some(Duration::ZERO) } else { self.clock.until(self.next_timer_ms?) }
     }
@@ -160,9 +160,12 @@ impl GroupCommitter {
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();
         self.now_ms = state.facts.now_ms;
-        state.settle_limits();
-        state.seek_for_relieved();
+        state.settle_group();
         shared.publish_wanted(&state);
+        if state.backlog.unlucky.is_any_due() {
+            // As many as a group takes were rescued; the next one goes on.
+            shared.outbox.offer(Message::LookAgain);
+        }
     }
 
     fn committer<'a>(&'a mut self, state: &'a mut State) -> Committer<'a> {
@@ -202,9 +205,9 @@ impl GroupCommitter {
             }
             Message::Batch(mut batch) => {
                 let weight = batch.proposals.requests.len();
-                let came_second = batch.proposals.came_second();
+                let (visits, came_second) = (batch.proposals.visits, batch.proposals.came_second);
                 let rejected = self.committer(state).commit_batch(&mut batch);
-                self.adapt(state, Decided { requests: weight, rejected, came_second });
+                self.adapt(state, Decided { requests: weight, rejected, visits, came_second });
                 self.publisher.decided.push(*batch);
                 return weight.max(1);
             }
@@ -217,7 +220,7 @@ impl GroupCommitter {
 
     /// Lets fewer sets out when proposals collide.
     fn adapt(&mut self, state: &State, decided: Decided) {
-        let sets = state.partitions().map(|partition| state.roster.sets(partition) as usize).sum();
+        let sets = || state.partitions().map(|partition| u64::from(state.roster.sets(partition))).sum();
         if let Some(sets_out_max) = self.adaption.note(decided, sets) {
             self.stats.sets_out_max = sets_out_max;
             self.shared.leases.set_out_max(sets_out_max);
@@ -289,7 +292,7 @@ impl GroupCommitter {
             *progress = Progress {
                 processed,
                 quiet,
-                ended: false,
+                ended: progress.ended,
                 stats,
                 log_error,
                 last_group_ms: now_ms,

@@ -5,8 +5,8 @@ use super::Engine;
 /// What a watchdog wants to know. Read without the state's lock, so it can be had while the committing thread hangs in
 /// the embedder's clock or log sink.
 ///
-/// An engine that runs, [has work](Self::has_work) and whose [`last_group_ms`](Self::last_group_ms) stands still while time
-/// goes on is stuck: its threads are gone, or somebody's code holds them up. One whose
+/// An engine that runs, [has work](Self::has_work) and whose [`last_group_ms`](Self::last_group_ms) stands still
+/// while time goes on is stuck: its threads are gone, or somebody's code holds them up. One whose
 /// [`proposers_given_up`](Self::proposers_given_up) are as many as there were places nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {

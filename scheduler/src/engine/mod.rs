@@ -50,10 +50,13 @@ pub enum Mode {
     /// One committing thread and this many proposing ones, started by [`Engine::start`] and ended by
     /// [`Engine::shutdown`].
     Parallel {
-        /// How many threads propose; at least 1.
+        /// How many threads propose, from 1 to [`PROPOSERS_MAX`].
         proposers: usize,
     },
 }
+
+/// No engine has more proposers: more than placement sets would have nothing to do.
+pub const PROPOSERS_MAX: usize = 1_024;
 
 /// Why an engine could not start.
 #[derive(Debug, Error)]
@@ -65,9 +68,12 @@ pub enum StartError {
     /// The system gave no thread.
     #[error("starting a thread: {0}")]
     Thread(#[from] io::Error),
-    /// Parallel mode without proposers.
-    #[error("parallel mode needs at least one proposer")]
-    NoProposers,
+    /// Parallel mode with no proposers, or absurdly many.
+    #[error("parallel mode needs 1 to {PROPOSERS_MAX} proposers, not {proposers}")]
+    Proposers {
+        /// How many were asked for.
+        proposers: usize,
+    },
 }
 
 /// A scheduler. Any number of them live in one process without knowing of each other.
@@ -138,15 +144,15 @@ impl Engine {
     /// waits for them; after [`shutdown`](Self::shutdown) they end by themselves.
     ///
     /// # Errors
-    /// When the configuration is not valid, or no proposer is asked for.
+    /// When the configuration is not valid, or no proposer is asked for, or too many.
     pub fn assemble(
         config: EngineConfig,
         proposers: usize,
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
     ) -> Result<(Self, Parts), StartError> {
-        if proposers == 0 {
-            return Err(StartError::NoProposers);
+        if !(1..=PROPOSERS_MAX).contains(&proposers) {
+            return Err(StartError::Proposers { proposers });
         }
         let limits = (Some(config.limits.inbox), config.limits.leaf_quantum);
         let (shared, parts) = Self::make(config, limits, proposers, clock, sink)?;
@@ -164,7 +170,7 @@ impl Engine {
         let config = Arc::new(config);
         let (outbox, inbox) = channel(inbox_capacity);
         let state = State::new(Arc::clone(&config));
-        let shared = Arc::new(Shared::new(config, state, outbox, leaf_quantum));
+        let shared = Arc::new(Shared::new(config, state, outbox, leaf_quantum, proposers));
         let mut committer = GroupCommitter::new(Arc::clone(&shared), clock, inbox, sink);
         committer.commit_group(None);
         let start = |number: usize| (number * SETS_MAX / proposers) as u32;
@@ -179,7 +185,8 @@ impl Engine {
     }
 
     /// In serial mode does all the work there is at the present time; in parallel mode waits until it is
-    /// done: nothing in flight, queued, or to wake.
+    /// done: nothing in flight, queued, or to wake. Does not wait for what nobody will do: once the engine is over, or
+    /// every proposer [has given up](Health::proposers_given_up).
     pub fn run_until_quiet(&self) {
         if let Driver::Serial(driver) = &mut *self.driver.lock() {
             driver.run_until_quiet();
@@ -254,19 +261,20 @@ impl Engine {
     }
 
     /// Takes nothing more, deals with everything that was taken, ends the threads and closes all streams. Asks that
-    /// are not placed by then stay pending.
-    /// The state can still be read. A second call does nothing. Of an [assembled](Self::assemble) engine it does
-    /// not wait: the committer ends, on its own thread, when everything is dealt with.
+    /// are not placed by then stay pending; the state can still be read. A second call does nothing.
+    ///
+    /// Of an [assembled](Self::assemble) engine it does not wait: the committer ends, on its own thread, when
+    /// everything is dealt with.
     pub fn shutdown(&self) {
-        let last = self.shared.close_gate();
-        match (&mut *self.driver.lock(), last) {
-            (Driver::Serial(driver), Some(last)) => driver.stop(last),
+        let sent = self.shared.close_gate();
+        match (&mut *self.driver.lock(), sent) {
+            (Driver::Serial(driver), Some(sent)) => driver.stop(sent),
             (Driver::Serial(_), None) => {}
             // Threads that have ended by themselves are waited for all the same.
-            (Driver::Parallel(threads), last) => threads.stop(&self.shared, last.unwrap_or(0)),
-            (Driver::Elsewhere, last) => {
+            (Driver::Parallel(threads), sent) => threads.stop(&self.shared, sent.unwrap_or(0)),
+            (Driver::Elsewhere, sent) => {
                 self.shared.work.close();
-                last.into_iter().for_each(|last| self.shared.stop_after(last));
+                sent.into_iter().for_each(|sent| self.shared.stop_after(sent));
             }
         }
     }

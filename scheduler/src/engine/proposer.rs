@@ -33,7 +33,13 @@ impl Proposer {
         let mut panics = 0;
         while panics < PANICS_MAX {
             let mut has_sent = false;
-            let work = || self.propose_until_closed(&mut has_sent);
+            let work = || {
+                if panics > 0 {
+                    // It may have panicked when it was about to say that it had looked in vain.
+                    self.shared.outbox.offer(Message::LookAgain);
+                }
+                self.propose_until_closed(&mut has_sent);
+            };
             if catch_unwind(AssertUnwindSafe(work)).is_ok() {
                 return;
             }
@@ -42,6 +48,10 @@ impl Proposer {
             self.shared.proposer_panics.count();
         }
         self.shared.proposers_given_up.count();
+        let tell = || catch_unwind(AssertUnwindSafe(|| self.shared.tell_if_stalled()));
+        while tell().is_err() && panics > 0 {
+            panics -= 1;
+        }
     }
 
     fn propose_until_closed(&mut self, has_sent: &mut bool) {
@@ -65,8 +75,8 @@ impl Proposer {
         }
     }
 
-    /// One pass over a set that is worth one, if there is one at home and the engine is not shut down. What it proposes is in flight until the
-    /// batch is decided or dropped.
+    /// One pass over a set that is worth one, if there is one at home and the engine is not shut down. What it
+    /// proposes is in flight until the batch is decided or dropped.
     pub fn propose(&mut self) -> Option<Box<ProposalBatch>> {
         self.shared.work.observe()?;
         self.propose_from(self.start)

@@ -54,11 +54,12 @@ pub(crate) struct Shared {
     pub(crate) outbox: Outbox<Message>,
     gate: AtomicU64,
     /// After how many messages the committer ends; so far none, if it is the greatest number there is.
-    last: AtomicU64,
+    ends_after: AtomicU64,
     /// How often a proposing thread panicked.
     pub(crate) proposer_panics: Counter,
-    /// Proposing threads that panicked too often to be started again.
+    /// Proposers that panicked too often to be started again, and how many there were.
     pub(crate) proposers_given_up: Counter,
+    proposers: u64,
     progress: Mutex<Progress>,
     progressed: Condvar,
     /// Every stream that somebody holds, to be closed in the end.
@@ -113,6 +114,7 @@ impl Shared {
         state: State,
         outbox: Outbox<Message>,
         leaf_quantum: u32,
+        proposers: usize,
     ) -> Self {
         let queues = NameMap::new();
         for (index, queue) in state.facts.queues.iter().enumerate() {
@@ -128,9 +130,10 @@ impl Shared {
             work: Signal::default(),
             outbox,
             gate: AtomicU64::new(0),
-            last: AtomicU64::new(u64::MAX),
+            ends_after: AtomicU64::new(u64::MAX),
             proposer_panics: Counter::default(),
             proposers_given_up: Counter::default(),
+            proposers: proposers as u64,
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
             streams: Mutex::new(Vec::new()),
@@ -170,15 +173,15 @@ impl Shared {
     }
 
     /// Lets the committer end when it has dealt with this many messages, and with every batch that is waiting.
-    pub(crate) fn stop_after(&self, last: u64) {
-        self.last.store(last, Ordering::Release);
+    pub(crate) fn stop_after(&self, messages: u64) {
+        self.ends_after.store(messages, Ordering::Release);
         // If its inbox is full it will look anyway.
         self.outbox.offer(Message::LookAgain);
     }
 
     /// After how many messages the committer ends.
-    pub(crate) fn last(&self) -> u64 {
-        self.last.load(Ordering::Acquire)
+    pub(crate) fn ends_after(&self) -> u64 {
+        self.ends_after.load(Ordering::Acquire)
     }
 
     /// Remembers a stream until nobody holds it.
@@ -233,12 +236,24 @@ impl Shared {
         self.progressed.notify_all();
     }
 
-    /// Waits until everything sent before this call is dealt with and nothing is left to do, or the engine
-    /// has ended.
+    /// Whether nobody proposes any more: each proposer panicked too often to be started again.
+    fn is_stalled(&self) -> bool {
+        self.proposers_given_up.get() >= self.proposers
+    }
+
+    /// Tells whoever waits for the engine to be quiet, if nobody will make it so.
+    pub(crate) fn tell_if_stalled(&self) {
+        if self.is_stalled() {
+            self.report_progress(|_| {});
+        }
+    }
+
+    /// Waits until everything sent before this call is dealt with and nothing is left to do, or nobody is left to
+    /// do it.
     pub(crate) fn wait_until_quiet(&self) {
         let sent = self.sent();
         let mut progress = self.progress.lock();
-        while !progress.ended && (progress.processed < sent || !progress.quiet) {
+        while !progress.ended && (progress.processed < sent || !(progress.quiet || self.is_stalled())) {
             progress = self.progressed.wait(progress);
         }
     }
@@ -263,7 +278,7 @@ impl BatchHome for Shared {
         let mut state = self.state.write();
         if !batch.proposals.requests.is_empty() {
             state.undo(batch);
-            state.seek_for_relieved();
+            state.settle_group();
         }
         // Taking the set took its bit. Before it is at home it has to be wanted again, or all would look quiet.
         self.publish_wanted(&state);

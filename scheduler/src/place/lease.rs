@@ -123,8 +123,9 @@ impl Leases {
         let (first, behind) =
             (start as usize / SETS_MAX % self.wanted.len(), u64::MAX << (start as usize % SETS_MAX));
         let others = (1..self.wanted.len()).map(|offset| ((first + offset) % self.wanted.len(), u64::MAX));
-        let looks = std::iter::once((first, behind)).chain(others).chain(std::iter::once((first, !behind)));
-        let taken = looks.into_iter().find_map(|(partition, mask)| {
+        let mut looks =
+            std::iter::once((first, behind)).chain(others).chain(std::iter::once((first, !behind)));
+        let taken = looks.find_map(|(partition, mask)| {
             let wanted = self.wanted[partition].load(Ordering::Acquire) & mask;
             SetId::from_bits(PartitionId(partition as u32), wanted)
                 .find_map(|set| self.take(set, &mut looked_in_vain))

@@ -51,6 +51,10 @@ pub(crate) struct Proposals {
     pub(crate) amounts: Amounts,
     /// The state version that the pass saw.
     pub(crate) version: u64,
+    /// How many nodes the pass looked at.
+    pub(crate) visits: usize,
+    /// The pass proposed nothing because others have in flight what it could have used.
+    pub(crate) came_second: bool,
 }
 
 /// The proposals and observations of one pass, on their way to the committer.
@@ -61,19 +65,6 @@ pub struct ProposalBatch {
     pub(crate) proposals: Proposals,
     pub(crate) set: Option<Box<PlacementSet>>,
     home: Arc<dyn BatchHome>,
-}
-
-impl Proposals {
-    /// Whether the pass proposed nothing because others have in flight what it could have used.
-    pub(crate) fn came_second(&self) -> bool {
-        let is_taken = |observation: &Observation| {
-            matches!(
-                observation,
-                Observation::InUse | Observation::Blocked { reason: ParkReason::AllInFlight, .. }
-            )
-        };
-        self.requests.is_empty() && self.observations.iter().any(is_taken)
-    }
 }
 
 impl ProposalBatch {

@@ -4,6 +4,7 @@ use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::queue_walk::QueueWalk;
 use super::scratch::Scratch;
+use crate::backlog::ParkReason;
 use crate::place::PlacementSet;
 use crate::state::State;
 
@@ -49,5 +50,12 @@ pub(crate) fn run_pass(
     if picker.in_use && proposals.requests.is_empty() {
         proposals.observations.push(Observation::InUse);
     }
+    proposals.visits = picker.visits;
+    proposals.came_second = proposals.requests.is_empty() && proposals.observations.iter().any(is_in_flight);
     walk.publish_amounts(proposals);
+}
+
+/// Whether what was seen is only that others have it in flight.
+fn is_in_flight(observation: &Observation) -> bool {
+    matches!(observation, Observation::InUse | Observation::Blocked { reason: ParkReason::AllInFlight, .. })
 }

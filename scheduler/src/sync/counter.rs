@@ -3,8 +3,8 @@
 
 use super::backend::atomic::{AtomicU64, Ordering};
 
-/// Counts what happened, for people to read. Nothing is decided by it, so it orders nothing, and counting is no
-/// [step](super::fault) at which anything could go wrong.
+/// Counts what happened, for people to read. It orders nothing, and counting is no [step](super::fault) at which
+/// anything could go wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 

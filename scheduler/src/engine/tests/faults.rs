@@ -143,6 +143,26 @@ fn a_proposer_that_only_panics_gives_up() {
     hand.expect_settled(containers);
 }
 
+/// Nobody waits for what nobody will do.
+#[test]
+fn an_engine_whose_proposers_have_all_given_up_keeps_nobody_waiting() {
+    let (mut hand, _) = busy();
+    let proposers = std::mem::take(&mut hand.parts.proposers);
+    let Hand { engine, .. } = &hand;
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| engine.run_until_quiet());
+        for proposer in proposers {
+            scope.spawn(|| {
+                fault::ask_for_panics(1, 4);
+                proposer.run();
+            });
+        }
+        waiting.join().unwrap();
+    });
+    engine.run_until_quiet();
+    assert!(engine.health().has_work(), "{:?}", engine.health());
+}
+
 /// Batches may come late, out of order, or not at all.
 #[test]
 fn batches_may_be_held_up_and_lost() {

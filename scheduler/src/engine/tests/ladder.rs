@@ -174,14 +174,14 @@ fn a_pass_knows_whether_it_came_second() {
     hand.commit();
     let first = hand.parts.proposers[0].propose().expect("two sets are wanted");
     let second = hand.parts.proposers[1].propose().expect("two sets are wanted");
-    assert!(!first.proposals.came_second() && second.proposals.came_second());
+    assert!(!first.proposals.came_second && second.proposals.came_second);
     for batch in [first, second] {
         hand.parts.proposers[0].send(batch).unwrap();
     }
     hand.ask(application, AskSpec::new(memory(2), 1));
     hand.commit();
     let vain = hand.parts.proposers[0].propose().expect("nobody has looked for the new shape");
-    assert!(vain.requests().is_empty() && !vain.proposals.came_second());
+    assert!(vain.requests().is_empty() && !vain.proposals.came_second);
     drop(vain);
     hand.expect_settled(1);
 }

@@ -5,6 +5,7 @@ mod faults;
 mod hand;
 mod ladder;
 mod late;
+mod wakes;
 
 use std::sync::Arc;
 
