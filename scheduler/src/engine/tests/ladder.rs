@@ -112,6 +112,35 @@ fn an_ask_that_wins_now_and_then_needs_no_rescue() {
     assert_eq!(rivals.hand.engine.stats().rescued, 0);
 }
 
+/// A group rescues no more than some; the rest is not left to chance.
+#[test]
+fn more_asks_than_one_group_rescues_are_rescued_by_the_next() {
+    let mut hand = Hand::new(config([leaf("a")]));
+    let (node, _) = (hand.node("wanted", 10), hand.node("elsewhere", 100));
+    let application = hand.application();
+    for _ in 0..10 {
+        hand.ask(application, AskSpec::new(memory(1), 1).on_hosts([node]).strictly_local());
+    }
+    let rival = AskSpec::new(memory(10), 10).on_hosts([node]).strictly_local().with_priority(9);
+    let rival = hand.ask(application, rival);
+    hand.commit();
+    for _ in 0..4 {
+        let batch = hand.parts.proposers[0].propose().expect("a set is wanted");
+        assert_eq!(batch.requests().len(), 10);
+        let handle = hand.engine.handle();
+        handle.commit(ResourceAllocationCommitRequest::allocate(rival, node)).unwrap();
+        hand.commit();
+        let containers = hand.engine.shared_state().facts.applications.at(application).containers.clone();
+        hand.parts.proposers[0].send(batch).unwrap();
+        handle.complete_container(containers[0]).unwrap();
+        hand.parts.committer.step();
+    }
+    let rescued_at_once = hand.engine.stats().rescued;
+    assert!((1..10).contains(&rescued_at_once), "{rescued_at_once}");
+    hand.commit();
+    assert_eq!(hand.engine.stats().rescued, 10);
+}
+
 /// As a pass would choose, over the whole partition.
 #[test]
 fn a_rescue_goes_to_the_best_node() {
