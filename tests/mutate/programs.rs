@@ -13,7 +13,7 @@ use crate::verdict::{Verdict, is_red};
 /// A test that takes this long does not end any more.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 /// The same where a patch says that its test will not end. The undamaged one takes a small part of it.
-const HANG_LIMIT: Duration = Duration::from_secs(15);
+const HANG_LIMIT: Duration = Duration::from_secs(8);
 
 /// The test programs of the copy.
 pub(crate) struct Programs {
