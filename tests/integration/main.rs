@@ -17,7 +17,8 @@ mod reservations;
 use apportion::ResourceTypes;
 use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig, ReservationPolicy};
 
-/// The configuration of an engine that counts memory and cores, with these queues below the root and without reservations.
+/// The configuration of an engine that counts memory and cores, with these queues below the root and without
+/// reservations.
 fn engine(queues: impl IntoIterator<Item = QueueConfig>) -> EngineConfig {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(queues));
     config.reservations = ReservationPolicy { delay_ms: None, ..ReservationPolicy::default() };

@@ -1,8 +1,8 @@
 //! A crowd on real threads, again and again, for ten minutes, with everything that can go wrong.
 //!
-//! `cargo soak` runs it; `APPORTION_SOAK_SECONDS` says for how long, `APPORTION_SOAK_SEED` where to begin. Every round
-//! is an engine of its own. While it works the audit runs without a pause and a watchdog looks at its health; at the end
-//! all of its log is followed on the sequential model. Ends with 1 and the seed if anything is wrong.
+//! `cargo soak` runs it; `APPORTION_SOAK_SECONDS` says for how long, `APPORTION_SOAK_SEED` where to begin. Every
+//! round is an engine of its own. While it works the audit runs without a pause and a watchdog looks at its health;
+//! at the end all of its log is followed on the sequential model. Ends with 1 and the seed if anything is wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 

@@ -1,7 +1,8 @@
 //! Mutants: one deliberate defect of the engine each, as a patch in `tests/mutants/`, with the test that notices it.
 //!
 //! Above its diff a patch says, a line each: which invariant the defect breaks, which tests of one program turn red,
-//! all of them, and what the defect is. `cargo mutate` applies them one after another, and the house rules read the headers.
+//! all of them, and what the defect is. `cargo mutate` applies them one after another, and the house rules read the
+//! headers.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -12,8 +12,8 @@ use crate::state::State;
 
 const NODES: [&str; 3] = ["n0", "n1", "n2"];
 
-/// Three nodes of 8 and a device; containers of 4, of 3 with half a device, and twice of 5; an ask of 6 that has
-/// a claim, and one of 9 that no node can hold.
+/// Three nodes of 8 and a device; containers of 4, of 3 with half a device, and twice of 5; an ask of 2 that
+/// waits for a host, one of 6 that has a claim, and one of 9 that no node can hold.
 fn state() -> State {
     let types = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
     let mut config = EngineConfig::new(types, QueueConfig::single_leaf());
@@ -22,9 +22,8 @@ fn state() -> State {
     let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
     let handle = engine.handle();
     let events = handle.event_stream(1 << 10);
-    for name in NODES {
-        handle.add_node(NodeSpec::new(name, Resources::new(&[8])).with_devices(1)).unwrap();
-    }
+    let add = |name| handle.add_node(NodeSpec::new(name, Resources::new(&[8])).with_devices(1)).unwrap();
+    let nodes = NODES.map(add);
     let application = ApplicationSpec::new("application", "root.default", "user");
     let application = handle.submit_application(application, &events).unwrap();
     let half = DeviceNeed { count: 1, milli: 500 };
@@ -32,6 +31,7 @@ fn state() -> State {
         AskSpec::new(Resources::new(&[4]), 1),
         AskSpec::new(Resources::new(&[3]), 1).with_devices(half),
         AskSpec::new(Resources::new(&[5]), 2),
+        AskSpec::new(Resources::new(&[2]), 1).on_hosts([nodes[0]]).strictly_local(),
         AskSpec::new(Resources::new(&[6]), 1),
         AskSpec::new(Resources::new(&[9]), 1),
     ] {
@@ -171,6 +171,14 @@ fn i12_the_backlog_equals_a_rebuilt_one() {
     expect("I12", |state| {
         let set = crate::ids::SetId::new(PartitionId::DEFAULT, 0);
         state.backlog.count_ready_claim(set, true);
+    });
+}
+
+#[test]
+fn i13_nobody_who_waits_is_overlooked() {
+    expect("I13", |state| {
+        let (id, _) = state.facts.nodes.iter().next().unwrap();
+        state.facts.nodes.at_mut(id).room.free = Resources::new(&[8]);
     });
 }
 

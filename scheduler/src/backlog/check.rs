@@ -20,7 +20,8 @@ impl Findings {
 }
 
 impl Backlog {
-    /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal what a rebuild gives.
+    /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal what a rebuild gives. I13: nobody
+    /// who waits for hosts or racks is overlooked.
     pub(crate) fn findings(&self, facts: &Facts, roster: &Roster) -> Vec<(&'static str, String)> {
         let mut findings = Findings::default();
         self.check_asks(facts, &mut findings);
@@ -59,10 +60,10 @@ impl Backlog {
             let waits = self.waiting.is_waiting(ask) && facts.asks.get(ask).is_some();
             findings.check(waits, "I12", || format!("{ask} is noted at a host or rack in vain"));
         }
-        for (node, first) in self.forgotten(facts) {
-            let ask = first.ask;
-            findings
-                .check(false, "I13", || format!("{node} has room, and nobody before {ask} is awake for it"));
+        for (node, group) in self.overlooked(facts) {
+            findings.check(false, "I13", || {
+                format!("{node} has room, and too few of {group:?} are awake for it")
+            });
         }
     }
 

@@ -236,7 +236,7 @@ impl Backlog {
         }
     }
 
-    /// Lists every application under its present key; what shares are measured by has changed.
+    /// Lists the applications of fair leaves under their present keys; what shares are measured by has changed.
     pub(crate) fn rekey_all(&mut self, facts: &Facts) {
         let fair = |leaf: QueueId| facts.queue(leaf).ordering == ApplicationOrdering::Fair;
         for (id, application) in facts.applications.iter() {

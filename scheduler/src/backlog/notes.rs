@@ -12,17 +12,17 @@ use crate::ids::{AskId, ShapeId, SlotId};
 
 /// One application's asks of one shape: a node that takes one of them takes any, and they are served in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Group {
+pub(super) struct AskClass {
     /// The application's.
     pub(super) slot: u32,
     pub(super) shape: ShapeId,
 }
 
-/// By host or rack, and there by group. No entry is empty.
+/// By host or rack, and there by class. No entry is empty.
 #[derive(Clone, Debug)]
-pub(super) struct Notes<K>(FxHashMap<K, BTreeMap<Group, BTreeSet<PendingAsk>>>);
+pub(super) struct Notes<K>(FxHashMap<K, BTreeMap<AskClass, BTreeSet<PendingAsk>>>);
 
-impl Group {
+impl AskClass {
     pub(super) fn of(ask: &Ask) -> Self {
         Self { slot: ask.application.index() as u32, shape: ask.shape }
     }
@@ -35,19 +35,19 @@ impl<K> Default for Notes<K> {
 }
 
 impl<K: Copy + Eq + Hash> Notes<K> {
-    pub(super) fn add(&mut self, at: K, group: Group, pending: PendingAsk) {
-        self.0.entry(at).or_default().entry(group).or_default().insert(pending);
+    pub(super) fn add(&mut self, at: K, class: AskClass, pending: PendingAsk) {
+        self.0.entry(at).or_default().entry(class).or_default().insert(pending);
     }
 
-    pub(super) fn remove(&mut self, at: K, group: Group, pending: PendingAsk) {
-        let Entry::Occupied(mut groups) = self.0.entry(at) else { return };
-        let Some(asks) = groups.get_mut().get_mut(&group) else { return };
+    pub(super) fn remove(&mut self, at: K, class: AskClass, pending: PendingAsk) {
+        let Entry::Occupied(mut classes) = self.0.entry(at) else { return };
+        let Some(asks) = classes.get_mut().get_mut(&class) else { return };
         asks.remove(&pending);
         if asks.is_empty() {
-            groups.get_mut().remove(&group);
+            classes.get_mut().remove(&class);
         }
-        if groups.get().is_empty() {
-            groups.remove();
+        if classes.get().is_empty() {
+            classes.remove();
         }
     }
 
@@ -56,14 +56,14 @@ impl<K: Copy + Eq + Hash> Notes<K> {
         self.0.contains_key(&at)
     }
 
-    /// The groups of which something is noted there.
-    pub(super) fn groups_at(&self, at: K) -> impl Iterator<Item = Group> {
-        self.0.get(&at).into_iter().flat_map(|groups| groups.keys().copied())
+    /// The classes of which something is noted there.
+    pub(super) fn classes_at(&self, at: K) -> impl Iterator<Item = AskClass> {
+        self.0.get(&at).into_iter().flat_map(|classes| classes.keys().copied())
     }
 
-    /// The group's asks that are noted there, in order.
-    pub(super) fn asks_at(&self, at: K, group: Group) -> impl Iterator<Item = PendingAsk> {
-        self.0.get(&at).and_then(|groups| groups.get(&group)).into_iter().flatten().copied()
+    /// The class's asks that are noted there, in order; never none.
+    pub(super) fn at(&self, at: K, class: AskClass) -> Option<&BTreeSet<PendingAsk>> {
+        self.0.get(&at)?.get(&class)
     }
 
     /// Every ask noted anywhere, some of them repeatedly.

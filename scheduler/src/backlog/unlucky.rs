@@ -31,8 +31,8 @@ impl Unlucky {
 
     /// The ask was placed, or is gone.
     pub(crate) fn forget(&mut self, ask: AskId) {
-        if !self.rejections.is_empty() {
-            self.rejections.remove(&ask);
+        if !self.rejections.is_empty() && self.rejections.remove(&ask).is_some() {
+            self.due.retain(|due| *due != ask);
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::notes::{Group, Notes};
+use super::notes::{AskClass, Notes};
 use super::{Backlog, PendingAsk};
 use crate::config::LocalityDelay;
 use crate::facts::{Ask, Facts, Locality};
@@ -19,7 +19,7 @@ pub(crate) struct Waiting {
     pub(super) by_node: Notes<NodeId>,
     pub(super) by_rack: Notes<RackId>,
     /// By partition: asks for which every further node with room counts.
-    pub(super) delayed: Vec<BTreeSet<AskId>>,
+    pub(super) counting: Vec<BTreeSet<AskId>>,
     /// Nodes that may have room for asks that wait; they are woken when the group ends.
     pub(super) gained: BTreeSet<NodeId>,
 }
@@ -38,7 +38,7 @@ impl Waiting {
             located: FxHashMap::default(),
             by_node: Notes::default(),
             by_rack: Notes::default(),
-            delayed: vec![BTreeSet::new(); partitions],
+            counting: vec![BTreeSet::new(); partitions],
             gained: BTreeSet::new(),
         }
     }
@@ -86,13 +86,13 @@ impl Waiting {
     }
 
     /// Whether the ask waits for hosts or racks.
-    pub(super) fn is_waiting(&self, id: AskId) -> bool {
+    pub(crate) fn is_waiting(&self, id: AskId) -> bool {
         self.located.get(&id).is_some_and(|located| located.waits)
     }
 
     /// Every ask noted somewhere, some of them repeatedly.
     pub(super) fn noted(&self) -> impl Iterator<Item = AskId> {
-        self.by_node.asks().chain(self.by_rack.asks()).chain(self.delayed.iter().flatten().copied())
+        self.by_node.asks().chain(self.by_rack.asks()).chain(self.counting.iter().flatten().copied())
     }
 
     /// The ask waits no more; what it was offered is still known.
@@ -105,26 +105,26 @@ impl Waiting {
 
     /// Takes the ask's notes off its hosts and racks.
     fn unlist(&mut self, id: AskId, ask: &Ask) {
-        let (group, pending) = (Group::of(ask), PendingAsk::of(id, ask));
-        ask.wishes.hosts.iter().for_each(|host| self.by_node.remove(*host, group, pending));
-        ask.wishes.racks.iter().for_each(|rack| self.by_rack.remove(*rack, group, pending));
-        for delayed in &mut self.delayed {
-            delayed.remove(&id);
+        let (class, pending) = (AskClass::of(ask), PendingAsk::of(id, ask));
+        ask.wishes.hosts.iter().for_each(|host| self.by_node.remove(*host, class, pending));
+        ask.wishes.racks.iter().for_each(|rack| self.by_rack.remove(*rack, class, pending));
+        for counting in &mut self.counting {
+            counting.remove(&id);
         }
     }
 
     fn note(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
         let allowed = self.allowed(facts, id, ask);
         self.located.entry(id).or_default().waits = true;
-        let (group, pending) = (Group::of(ask), PendingAsk::of(id, ask));
-        ask.wishes.hosts.iter().for_each(|host| self.by_node.add(*host, group, pending));
+        let (class, pending) = (AskClass::of(ask), PendingAsk::of(id, ask));
+        ask.wishes.hosts.iter().for_each(|host| self.by_node.add(*host, class, pending));
         if allowed >= Locality::RackLocal {
-            ask.wishes.racks.iter().for_each(|rack| self.by_rack.add(*rack, group, pending));
+            ask.wishes.racks.iter().for_each(|rack| self.by_rack.add(*rack, class, pending));
         }
         let counts_nodes = matches!(facts.config.locality_delay, LocalityDelay::Nodes { .. });
         if counts_nodes && allowed < ask.wishes.loosest() {
             let partition = facts.shapes.at(ask.shape).partition;
-            self.delayed[partition.index()].insert(id);
+            self.counting[partition.index()].insert(id);
         }
     }
 }

@@ -1,20 +1,28 @@
 //! Waking asks that wait for hosts or racks.
 //!
 //! Room for one container is no reason to look at a thousand asks. So a node that gains room wakes, of each
-//! application and shape, as many units as it has room for, in the order in which they are served; and whoever
-//! leaves without having used the room passes the turn on. No wake-up is lost (I13): before an ask that still
-//! waits there are awake ones of its group that can fill every node it waits for.
+//! application and shape, as many units as it has room for, in the order in which they are served. An awake ask
+//! stands for the hosts and racks that it names, and for nothing else; when a unit of it is placed, claimed or
+//! cancelled, it passes the turn on there. No wake-up is lost (I13): before an ask that waits for a node, as many
+//! units stand for it as the node has room for.
 
 use std::collections::BTreeSet;
 
-use super::notes::Group;
-use super::{Backlog, PendingAsk};
+use super::notes::AskClass;
+use super::{Backlog, PendingAsk, Waiting};
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, Facts, Node};
+use crate::facts::{Ask, Facts, Locality, Node};
 use crate::ids::{AskId, NodeId, PartitionId, RackId, SlotId};
 
-/// How many awake asks are looked at before more are woken. To wake too many costs a look at each, no more.
+/// Of so many awake asks at most the units are counted. To wake too many costs a look at each, no more.
 const AWAKE_LOOKED_AT: usize = 16;
+
+/// Where asks wait: they are woken for hosts and for racks apart.
+#[derive(Clone, Copy, Debug)]
+enum Spot {
+    Host(NodeId),
+    Rack(RackId),
+}
 
 impl Backlog {
     /// Puts a waiting ask back into its lane.
@@ -29,12 +37,12 @@ impl Backlog {
 
     /// With a node more or less, more or fewer can be offered to asks that count them: how far those may look has
     /// to be seen anew.
-    pub(crate) fn wake_counting(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
+    pub(crate) fn wake_all_counting(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
         if let LocalityDelay::Time { .. } = facts.config.locality_delay {
             return;
         }
-        let delayed = self.waiting.delayed[partition.index()].iter().copied();
-        let counting: BTreeSet<AskId> = delayed.chain(self.waiting.by_rack.asks()).collect();
+        let counting = self.waiting.counting[partition.index()].iter().copied();
+        let counting: BTreeSet<AskId> = counting.chain(self.waiting.by_rack.asks()).collect();
         for id in counting {
             self.wake(facts, id, version);
         }
@@ -45,13 +53,13 @@ impl Backlog {
         let waiting = &mut self.waiting;
         let may_help = waiting.by_node.is_noted(id)
             || waiting.by_rack.is_noted(node.rack)
-            || !waiting.delayed[node.partition.index()].is_empty();
+            || !waiting.counting[node.partition.index()].is_empty();
         if may_help {
             waiting.gained.insert(id);
         }
     }
 
-    /// Units of an ask were placed, claimed or cancelled: what it named may have room for the next of its group.
+    /// Units of an ask were placed, claimed or cancelled: what it named may have room for the next of its class.
     pub(crate) fn pass_turn_on(&mut self, facts: &Facts, ask: &Ask, units: u32, version: u64) {
         let backlog = self.applications.get(ask.application.index());
         if backlog.is_none_or(|backlog| backlog.waiting.is_empty()) {
@@ -60,7 +68,11 @@ impl Backlog {
         self.waiting.gained.extend(&ask.wishes.hosts);
         // To go through all nodes of a rack would cost more than to wake some in vain.
         for &rack in &ask.wishes.racks {
-            let next = enough(facts, units, self.waiting.by_rack.asks_at(rack, Group::of(ask)));
+            let next = first_with(
+                facts,
+                units,
+                self.waiting.by_rack.at(rack, AskClass::of(ask)).into_iter().flatten().copied(),
+            );
             next.into_iter().for_each(|next| self.wake(facts, next.ask, version));
         }
     }
@@ -68,87 +80,92 @@ impl Backlog {
     /// Puts those waiting asks back whom the nodes may help that gained room since the last call.
     pub(crate) fn wake_for_gained(&mut self, facts: &Facts, version: u64) {
         for id in std::mem::take(&mut self.waiting.gained) {
-            if let Some(node) = facts.nodes.get(id) {
-                self.wake_delayed(facts, node, version);
-                let on_host = self.waiting.by_node.groups_at(id);
-                let groups: Vec<Group> = on_host.chain(self.waiting.by_rack.groups_at(node.rack)).collect();
-                groups.into_iter().for_each(|group| self.fill(facts, group, id, version));
+            let Some(node) = facts.nodes.get(id) else { continue };
+            self.wake_counting(facts, node, version);
+            for spot in [Spot::Host(id), Spot::Rack(node.rack)] {
+                for class in self.waiting.classes_at(spot) {
+                    self.wake_class(facts, class, node, spot, version);
+                }
             }
         }
     }
 
     /// Every node with room counts for those that count what they are offered.
-    fn wake_delayed(&mut self, facts: &Facts, node: &Node, version: u64) {
-        let delayed = self.waiting.delayed[node.partition.index()].iter().copied();
+    fn wake_counting(&mut self, facts: &Facts, node: &Node, version: u64) {
+        let counting = self.waiting.counting[node.partition.index()].iter().copied();
         let fits =
             |id: &AskId| facts.asks.get(*id).is_some_and(|ask| node.can_take(facts.shapes.at(ask.shape)));
-        let counting: Vec<AskId> = delayed.filter(fits).collect();
+        let counting: Vec<AskId> = counting.filter(fits).collect();
         counting.into_iter().for_each(|id| self.wake(facts, id, version));
     }
 
-    /// Wakes as many units of the group as the node has room for, less those awake that come before them.
-    fn fill(&mut self, facts: &Facts, group: Group, node_id: NodeId, version: u64) {
-        let node = facts.nodes.at(node_id);
-        let places = node.places_for(facts.shapes.at(group.shape));
-        let Some(first) = self.first_noted(group, node_id, node.rack) else { return };
-        let awake = self.awake_before(facts, group, first, node_id).take(AWAKE_LOOKED_AT);
-        let short = places.saturating_sub(awake.fold(0, u32::saturating_add));
-        let mut noted = enough(facts, short, self.waiting.by_node.asks_at(node_id, group));
-        noted.extend(enough(facts, short, self.waiting.by_rack.asks_at(node.rack, group)));
-        noted.sort_unstable();
-        noted.dedup();
-        for next in enough(facts, short, noted.into_iter()) {
+    /// Wakes as many units of the class as the node has room for, of those noted at `spot`.
+    fn wake_class(&mut self, facts: &Facts, class: AskClass, node: &Node, spot: Spot, version: u64) {
+        let short = self.short_of(facts, class, node, spot, AWAKE_LOOKED_AT);
+        let noted = self.waiting.noted_at(spot, class).into_iter().flatten().copied();
+        for next in first_with(facts, short, noted) {
             self.wake(facts, next.ask, version);
         }
     }
 
-    fn first_noted(&self, group: Group, node: NodeId, rack: RackId) -> Option<PendingAsk> {
-        let on_host = self.waiting.by_node.asks_at(node, group).next();
-        let on_rack = self.waiting.by_rack.asks_at(rack, group).next();
-        on_host.into_iter().chain(on_rack).min()
-    }
-
-    /// Units of the group's asks that are awake, come before `first` and would do with the node.
-    fn awake_before<'a>(
-        &'a self,
-        facts: &'a Facts,
-        group: Group,
-        first: PendingAsk,
-        node_id: NodeId,
-    ) -> impl Iterator<Item = u32> + 'a {
-        let user = facts.applications.in_slot(group.slot).user;
-        let lane = self.lane_of.get(&(user, group.shape)).and_then(|lane| self.asks_in(group.slot, *lane));
-        let before = lane.into_iter().flat_map(|lane| &lane.asks).take_while(move |ask| **ask < first);
-        before.map(move |pending| {
+    /// How many units more would have to be awake to fill the node, before those that wait at `spot`. At most
+    /// `looked_at` awake asks are counted.
+    fn short_of(&self, facts: &Facts, class: AskClass, node: &Node, spot: Spot, looked_at: usize) -> u32 {
+        let Some(first) = self.waiting.noted_at(spot, class).and_then(BTreeSet::first) else { return 0 };
+        let user = facts.applications.in_slot(class.slot).user;
+        let lane = self.lane_of.get(&(user, class.shape)).and_then(|lane| self.asks_in(class.slot, *lane));
+        let before = lane.into_iter().flat_map(|lane| &lane.asks).take_while(|ask| *ask < first);
+        let awake = before.take(looked_at).map(|pending| {
             let ask = facts.asks.at(pending.ask);
-            let locality = ask.wishes.locality_of(node_id, facts.nodes.at(node_id).rack);
-            let will_do = locality <= self.waiting.allowed(facts, pending.ask, ask);
-            if will_do { ask.unclaimed() } else { 0 }
-        })
+            if self.waiting.stands_at(facts, spot, pending.ask, ask) { ask.unclaimed() } else { 0 }
+        });
+        let places = node.places_for(facts.shapes.at(class.shape));
+        places.saturating_sub(awake.fold(0, u32::saturating_add))
     }
 
-    /// Whether the ask waits for hosts or racks.
-    #[cfg(test)]
-    pub(crate) fn is_asleep(&self, id: AskId) -> bool {
-        self.waiting.is_waiting(id)
-    }
-
-    /// I13 for waiting asks: hosts with room whose waiters are not preceded by enough awake units to fill them.
-    pub(super) fn forgotten(&self, facts: &Facts) -> impl Iterator<Item = (NodeId, PendingAsk)> {
-        facts.nodes.iter().flat_map(move |(node_id, node)| {
-            let on_host = self.waiting.by_node.groups_at(node_id);
-            let groups = on_host.chain(self.waiting.by_rack.groups_at(node.rack));
-            groups.filter_map(move |group| {
-                let first = self.first_noted(group, node_id, node.rack)?;
-                let awake = self.awake_before(facts, group, first, node_id).fold(0, u32::saturating_add);
-                (awake < node.places_for(facts.shapes.at(group.shape))).then_some((node_id, first))
-            })
+    /// I13 for waiting asks: nodes with room for which not enough is awake before those that wait.
+    pub(super) fn overlooked(&self, facts: &Facts) -> impl Iterator<Item = (NodeId, AskClass)> {
+        facts.nodes.iter().flat_map(move |(id, node)| {
+            let spots = [Spot::Host(id), Spot::Rack(node.rack)].into_iter();
+            let classes = spots
+                .flat_map(|spot| self.waiting.classes_at(spot).into_iter().map(move |class| (spot, class)));
+            let is_short =
+                |(spot, class): &(Spot, AskClass)| self.short_of(facts, *class, node, *spot, usize::MAX) > 0;
+            classes.filter(is_short).map(move |(_, class)| (id, class)).collect::<Vec<_>>()
         })
     }
 }
 
+impl Waiting {
+    fn classes_at(&self, spot: Spot) -> Vec<AskClass> {
+        match spot {
+            Spot::Host(node) => self.by_node.classes_at(node).collect(),
+            Spot::Rack(rack) => self.by_rack.classes_at(rack).collect(),
+        }
+    }
+
+    /// The class's asks that wait there, in order.
+    fn noted_at(&self, spot: Spot, class: AskClass) -> Option<&BTreeSet<PendingAsk>> {
+        match spot {
+            Spot::Host(node) => self.by_node.at(node, class),
+            Spot::Rack(rack) => self.by_rack.at(rack, class),
+        }
+    }
+
+    /// Whether the ask, when awake, passes the turn on there. One that may go anywhere by now does so only where
+    /// it named something.
+    fn stands_at(&self, facts: &Facts, spot: Spot, id: AskId, ask: &Ask) -> bool {
+        match spot {
+            Spot::Host(node) => ask.wishes.hosts.contains(&node),
+            Spot::Rack(rack) => {
+                ask.wishes.racks.contains(&rack) && self.allowed(facts, id, ask) >= Locality::RackLocal
+            }
+        }
+    }
+}
+
 /// The first of these asks that together have so many units.
-fn enough(facts: &Facts, units: u32, asks: impl Iterator<Item = PendingAsk>) -> Vec<PendingAsk> {
+fn first_with(facts: &Facts, units: u32, asks: impl Iterator<Item = PendingAsk>) -> Vec<PendingAsk> {
     let mut short = units;
     let is_short = |next: &PendingAsk| {
         let was_short = short > 0;

@@ -1,9 +1,10 @@
 //! How many sets may be out at a time: fewer when proposers are in each other's way, more when they are not.
 //!
 //! With one set out there is one batch on its way, and nothing that another proposer could have taken. Two things
-//! tell that it is too many: proposals that are rejected, and work of passes that came second, which found everything
-//! they could have used in flight already. So the number follows them as a sender's window follows lost packets: down
-//! by half at once, up by a quarter when a while has passed in peace. A pass that finds a full cluster tells nothing.
+//! tell that too many are out: proposals that are rejected, and work of passes that came second, which proposed
+//! nothing although something they could have used was in flight. So the number follows them as a sender's window
+//! follows lost packets: down by half at once, up by a quarter when a while has passed in peace. A pass that finds a
+//! full cluster, and nothing in flight, tells nothing.
 
 use crate::ids::SETS_MAX;
 
@@ -25,7 +26,7 @@ pub(super) struct Decided {
     pub(super) rejected: usize,
     /// How many nodes the pass looked at.
     pub(super) visits: usize,
-    /// The pass found everything it could have used in flight.
+    /// The pass proposed nothing, and something that it could have used was in flight.
     pub(super) came_second: bool,
 }
 

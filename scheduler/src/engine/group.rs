@@ -60,6 +60,7 @@ impl GroupCommitter {
         sink: Option<Box<dyn LogSink>>,
     ) -> Self {
         let publisher = Publisher::new(Arc::clone(&shared), sink);
+        // The default partition is not among those configured.
         let adaption = Adaption::new(shared.config.partitions.len() + 1);
         let stats = EngineStats { sets_out_max: adaption.sets_out_max(), ..EngineStats::default() };
         Self {
@@ -145,6 +146,7 @@ impl GroupCommitter {
         state.version += 1;
         self.stats.groups += 1;
         if state.facts.changes == 0 {
+            // The log begins with the configuration.
             let config = Arc::clone(&state.facts.config);
             self.committer(&mut state).apply(&Change::Configured { config });
         }
@@ -163,7 +165,7 @@ impl GroupCommitter {
         state.settle_group();
         shared.publish_wanted(&state);
         if state.backlog.unlucky.is_any_due() {
-            // As many as a group takes were rescued; the next one goes on.
+            // As many as a group takes were rescued; the next one goes on. A full inbox means another one anyway.
             shared.outbox.offer(Message::LookAgain);
         }
     }
@@ -218,7 +220,7 @@ impl GroupCommitter {
         1
     }
 
-    /// Lets fewer sets out when proposals collide.
+    /// Lets as many sets out as proposers are not in each other's way.
     fn adapt(&mut self, state: &State, decided: Decided) {
         let sets = || state.partitions().map(|partition| u64::from(state.roster.sets(partition))).sum();
         if let Some(sets_out_max) = self.adaption.note(decided, sets) {

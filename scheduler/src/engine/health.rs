@@ -7,7 +7,7 @@ use super::Engine;
 ///
 /// An engine that runs, [has work](Self::has_work) and whose [`last_group_ms`](Self::last_group_ms) stands still
 /// while time goes on is stuck: its threads are gone, or somebody's code holds them up. One whose
-/// [`proposers_given_up`](Self::proposers_given_up) are as many as there were places nothing any more.
+/// [`proposers_given_up`](Self::proposers_given_up) are as many as there were proposes nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
     /// As [`Engine::is_running`].

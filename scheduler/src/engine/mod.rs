@@ -139,8 +139,8 @@ impl Engine {
         }
     }
 
-    /// Makes an engine whose threads the caller brings: one for the committer, one for each proposer, or one for
-    /// all of them, step by step. The engine is as in parallel mode otherwise. [`run_until_quiet`](Self::run_until_quiet)
+    /// Makes an engine whose threads the caller brings: one for the committer, one for each proposer, or one for all
+    /// of them, step by step. The engine is as in parallel mode otherwise. [`run_until_quiet`](Self::run_until_quiet)
     /// waits for them; after [`shutdown`](Self::shutdown) they end by themselves.
     ///
     /// # Errors

@@ -38,8 +38,8 @@ pub(crate) enum Message {
     Batch(Box<ProposalBatch>),
     /// The clock was moved.
     Tick,
-    /// Something came back that was in flight, somebody looked for a set in vain, or the end was announced. Not
-    /// counted by the gate.
+    /// Something in flight came back, somebody looked for a set in vain or panicked, asks are left to rescue, or the
+    /// end was announced. Not counted by the gate.
     LookAgain,
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct Proposals {
     pub(crate) version: u64,
     /// How many nodes the pass looked at.
     pub(crate) visits: usize,
-    /// The pass proposed nothing because others have in flight what it could have used.
+    /// The pass proposed nothing, and something that it could have used was in flight.
     pub(crate) came_second: bool,
 }
 

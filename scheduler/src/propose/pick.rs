@@ -22,7 +22,7 @@ pub(super) enum Pick {
     NoRoom,
 }
 
-/// Chooses nodes, first from the pass's own set.
+/// Chooses nodes: what an ask names, wherever that is, then the own set.
 pub(super) struct Picker<'a> {
     pub(super) state: &'a State,
     pub(super) set: &'a mut PlacementSet,

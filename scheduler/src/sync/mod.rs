@@ -13,10 +13,10 @@
 //!
 //! # One model of two programs
 //!
-//! An embedder who writes code around an engine (a cache that events keep up to date, a second queue in front of
-//! the handle) can have it checked together with the engine: name primitives through this module, take the
-//! engine's working parts from [`Engine::assemble`](crate::Engine::assemble), give each to a thread or step them by
-//! hand, and put all of it into [`check`](fn@check). `scheduler/examples/model.rs` is one such program, and says how it is run.
+//! An embedder who writes code around an engine (a cache that events keep up to date, a second queue in front of the
+//! handle) can have it checked together with the engine: name primitives through this module, take the engine's
+//! working parts from [`Engine::assemble`](crate::Engine::assemble), give each to a thread or step them by hand, and
+//! put all of it into [`check`](fn@check). `scheduler/examples/model.rs` is one such program, and says how it is run.
 //!
 //! What must not happen in a model: a raw lock of another crate that is held across a step of the engine (all model
 //! threads run on one thread of the system, which would wait for itself), and anything that differs from run to

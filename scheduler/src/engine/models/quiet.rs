@@ -47,8 +47,8 @@ fn a_wait_for_quiet_against_a_submission() {
     });
 }
 
-/// I13. A batch that held the only unit is dropped while the committer reports; before, the other set's pass had
-/// said that all was in flight, so no set was worth a pass. The bug: a report that looks for sets worth a pass before it
+/// I13. A batch that held the only unit is dropped while the committer reports; before, the other set's pass had said
+/// that all was in flight, so no set was worth a pass. The bug: a report that looks for sets worth a pass before it
 /// looks whether all leases are at home, and so misses what the dropped batch gave back.
 #[test]
 fn a_batch_that_is_dropped_is_no_quiet() {
@@ -71,8 +71,9 @@ fn a_batch_that_is_dropped_is_no_quiet() {
     });
 }
 
-/// I13. A batch without requests is lost, as when a proposer panics before its pass, while the committer reports. Taking
-/// its set took the set's bit. The bug: a set that comes home without being wanted again, so that all looks quiet.
+/// I13. A batch without requests is lost, as when a proposer panics before its pass, while the committer reports.
+/// Taking its set took the set's bit. The bug: a set that comes home without being wanted again, so that all looks
+/// quiet.
 #[test]
 fn an_empty_batch_that_is_dropped_is_no_quiet() {
     model(Bound::None, || {

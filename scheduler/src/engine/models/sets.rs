@@ -104,8 +104,8 @@ fn two_proposers_and_one_claim() {
     });
 }
 
-/// I6, I13. One node gets room and a pass settles the claim there, while the other node gets room. The bug: a claim that
-/// is settled twice, or waits on although a node is free.
+/// I6, I13. One node gets room and a pass settles the claim there, while the other node gets room. The bug: a claim
+/// that is settled twice, or waits on although a node is free.
 #[test]
 fn a_claim_is_settled_while_another_node_gets_room() {
     model(Bound::None, || {

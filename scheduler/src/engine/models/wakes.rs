@@ -234,15 +234,9 @@ fn a_sleeping_proposer_against_a_batch_that_is_dropped() {
         work_off(&mut workers.committer);
         let batch = workers.pass();
         let mut proposer = workers.proposers.remove(1);
-        let shared = Arc::clone(&cluster.engine.shared);
         let other = thread::spawn(move || {
-            loop {
-                let seen = shared.work.observe().expect("the engine runs");
-                if let Some(batch) = proposer.propose() {
-                    break proposer.send(batch).unwrap();
-                }
-                shared.work.wait(seen);
-            }
+            let batch = proposer.next_batch().expect("the engine runs");
+            proposer.send(batch).unwrap();
         });
         drop(batch);
         other.join().unwrap();

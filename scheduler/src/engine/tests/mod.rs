@@ -1,5 +1,7 @@
 //! What only the inside can see: batches that are dropped, limits of a pass, resharding.
 
+#![allow(clippy::disallowed_methods, reason = "tests bring threads of their own")]
+
 mod endings;
 mod faults;
 mod hand;

@@ -3,6 +3,7 @@
 use super::hand::Hand;
 use super::{config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec};
+use crate::config::{EngineConfig, LocalityDelay};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 
 /// Two hosts full of containers of 1, and an application whose asks for them wait.
@@ -14,7 +15,11 @@ struct Crowded {
 }
 
 fn crowded(asks: usize, hosts_of: impl Fn(usize) -> Vec<usize>) -> Crowded {
-    let mut hand = Hand::new(config([leaf("a")]));
+    crowded_in(config([leaf("a")]), asks, hosts_of)
+}
+
+fn crowded_in(config: EngineConfig, asks: usize, hosts_of: impl Fn(usize) -> Vec<usize>) -> Crowded {
+    let mut hand = Hand::new(config);
     let hosts: Vec<NodeId> = (0..2).map(|number| hand.node(&format!("n{number}"), 3)).collect();
     elsewhere(&hand);
     let application = hand.application();
@@ -24,7 +29,7 @@ fn crowded(asks: usize, hosts_of: impl Fn(usize) -> Vec<usize>) -> Crowded {
     hand.settle();
     let ask = |number| {
         let named = hosts_of(number).into_iter().map(|place| hosts[place]);
-        hand.ask(application, AskSpec::new(memory(1), 1).on_hosts(named).strictly_local())
+        hand.ask(application, AskSpec::new(memory(1), 1).on_hosts(named).strictly_local().with_priority(9))
     };
     let asks = (0..asks).map(ask).collect();
     hand.settle();
@@ -53,7 +58,8 @@ impl Crowded {
     /// The asks that are awake, by number.
     fn awake(&self) -> Vec<usize> {
         let state = self.hand.engine.shared_state();
-        let is_awake = |id: &AskId| !state.backlog.is_asleep(*id);
+        let is_awake =
+            |id: &AskId| state.facts.asks.get(*id).is_some() && !state.backlog.waiting.is_waiting(*id);
         (0..self.asks.len()).filter(|number| is_awake(&self.asks[*number])).collect()
     }
 
@@ -81,7 +87,7 @@ fn room_for_one_wakes_the_first() {
     crowded.expect_sound();
     crowded.hand.settle();
     assert_eq!(crowded.placed(), [0, 1]);
-    assert_eq!(crowded.awake(), [0, 1], "which are gone");
+    assert_eq!(crowded.awake(), []);
 }
 
 /// One ask is awake for either host. When it has got one, the other host is the next one's.
@@ -125,6 +131,39 @@ fn who_comes_later_does_not_stand_for_who_came_first() {
     assert_eq!(crowded.placed(), [0, 1]);
 }
 
+/// An ask that may go anywhere is no substitute for one that may not: it goes elsewhere, and says so only to those
+/// that wait for what it named.
+#[test]
+fn who_may_go_anywhere_stands_for_nobody() {
+    let mut config = config([leaf("a")]);
+    config.locality_delay = LocalityDelay::Time { rack_ms: 0, any_ms: 0 };
+    let mut crowded = crowded_in(config, 1, |_| vec![1]);
+    let another = crowded.hand.engine.handle().rack("another");
+    let anywhere = AskSpec::new(memory(1), 1).on_hosts([crowded.hosts[0]]).on_racks([another]);
+    crowded.hand.ask(crowded.application, anywhere);
+    crowded.free_one(1);
+    crowded.hand.commit();
+    assert_eq!(crowded.awake(), [0]);
+    crowded.hand.settle();
+    assert_eq!(crowded.placed(), [0]);
+}
+
+/// An ask for a rack may take any of its nodes; those that wait for one of them do not wait for it.
+#[test]
+fn who_names_the_rack_does_not_stand_for_who_names_the_host() {
+    let mut crowded = crowded(1, |_| vec![1]);
+    let rack = crowded.hand.engine.shared_state().facts.nodes.at(crowded.hosts[0]).rack;
+    let on_rack = AskSpec::new(memory(1), 1).on_racks([rack]).strictly_local().with_priority(0);
+    crowded.hand.ask(crowded.application, on_rack);
+    crowded.free_one(0);
+    crowded.free_one(1);
+    crowded.hand.commit();
+    assert_eq!(crowded.awake(), [0]);
+    crowded.expect_sound();
+    crowded.hand.settle();
+    assert_eq!(crowded.placed(), [0]);
+}
+
 /// What a rack's node has is for those that name the rack as well.
 #[test]
 fn a_rack_wakes_as_its_hosts_do() {
@@ -144,7 +183,9 @@ fn a_rack_wakes_as_its_hosts_do() {
     hand.engine.handle().complete_container(container).unwrap();
     hand.commit();
     let state = hand.engine.shared_state();
-    let awake: Vec<bool> = asks.iter().map(|id| !state.backlog.is_asleep(*id)).collect();
+    let awake: Vec<bool> = asks.iter().map(|id| !state.backlog.waiting.is_waiting(*id)).collect();
     assert_eq!(awake.iter().filter(|is_awake| **is_awake).count(), 1, "{awake:?}");
-    assert!(awake[0]);
+    assert!(awake[0] && hand.engine.audit().is_clean());
+    hand.settle();
+    assert!(hand.engine.shared_state().facts.asks.get(asks[0]).is_none() && hand.engine.audit().is_clean());
 }
