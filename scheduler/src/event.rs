@@ -69,7 +69,7 @@ pub enum EventKind {
         /// On which node.
         node: NodeId,
     },
-    /// The application is over; no further events follow.
+    /// The application is over; no further events follow, but for refusals of asks that were sent too late.
     ApplicationEnded {
         /// How it ended.
         end: ApplicationEnd,

@@ -72,13 +72,6 @@ impl State {
         self.backlog.rekey_all(&self.facts);
     }
 
-    /// What is done once for all changes of a group.
-    pub(crate) fn settle_group(&mut self) {
-        self.settle_limits();
-        self.backlog.wake_for_gained(&self.facts, self.version);
-        self.seek_for_relieved();
-    }
-
     /// The digest of the facts. Limits must be settled.
     pub(crate) fn digest(&self) -> StateDigest {
         debug_assert!(!self.limits_stale, "the digest covers the limits");
@@ -104,7 +97,7 @@ impl State {
         roster.note_gain(id, node.partition, self.version);
         let (set, _) = roster.place_of(id, node.partition);
         backlog.reopen(set, |shape| node.can_take(facts.shapes.at(shape)));
-        backlog.node_gained(id, node);
+        backlog.wake_helped_by(facts, id, self.version);
     }
 
     /// Notes whether the claim on this node, if any, could be fulfilled now.

@@ -39,7 +39,8 @@ pub(crate) fn run(scheduler: impl Scheduler + 'static, body: impl Fn() + Send + 
 /// How many schedules each test takes.
 fn schedules() -> usize {
     let Ok(number) = std::env::var("APPORTION_SCHEDULES") else { return 1_000 };
-    number
-        .parse()
-        .unwrap_or_else(|_| panic!("APPORTION_SCHEDULES is `{number}`; a whole number was expected"))
+    match number.parse() {
+        Ok(schedules @ 1..) => schedules,
+        _ => panic!("APPORTION_SCHEDULES is `{number}`; a whole number from 1 on was expected"),
+    }
 }

@@ -23,6 +23,10 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     match (number("APPORTION_SOAK_SECONDS", 600), number("APPORTION_SOAK_SEED", 1)) {
+        (Ok(0), Ok(_)) => {
+            eprintln!("error: APPORTION_SOAK_SECONDS is `0`; nothing would be tried");
+            ExitCode::from(2)
+        }
         (Ok(seconds), Ok(seed)) => soak(Duration::from_secs(seconds), seed),
         (Err(problem), _) | (_, Err(problem)) => {
             eprintln!("error: {problem}");
@@ -51,9 +55,12 @@ struct Total {
 fn soak(duration: Duration, first_seed: u64) -> ExitCode {
     let (start, mut said, mut total) = (Instant::now(), Instant::now(), Total::default());
     while start.elapsed() < duration {
-        let seed = first_seed + total.rounds;
+        let seed = first_seed.wrapping_add(total.rounds);
         let Some((outcome, audits)) = round(seed) else {
-            eprintln!("round {} failed: APPORTION_SOAK_SEED={seed} begins with it", total.rounds + 1);
+            eprintln!(
+                "round {} failed: APPORTION_SOAK_SEED={seed} begins with its plan, but threads may take other turns",
+                total.rounds + 1
+            );
             return ExitCode::FAILURE;
         };
         total.add(&outcome, audits);

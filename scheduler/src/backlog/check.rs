@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Backlog, LaneState, ParkReason};
 use crate::facts::Facts;
-use crate::ids::{AskId, PartitionId, ReservationId, SetId, ShapeId};
+use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::place::Roster;
 
 /// Invariants that do not hold: which, and what was found.
@@ -28,7 +28,7 @@ impl Backlog {
         let rebuilt = Self::rebuild(facts, |partition| roster.sets(partition));
         self.check_lanes(&rebuilt, &mut findings);
         self.check_claims(&rebuilt, facts, &mut findings);
-        self.check_notes(facts, &mut findings);
+        self.check_notes(facts, roster, &mut findings);
         self.check_wanted(facts, roster, &mut findings);
         findings.0
     }
@@ -46,7 +46,7 @@ impl Backlog {
     }
 
     /// What is noted at limits, hosts and racks is there: notes that outlive what they are about would pile up.
-    fn check_notes(&self, facts: &Facts, findings: &mut Findings) {
+    fn check_notes(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
         for (reason, lane) in self.blocked() {
             let is_parked = self.lane(lane).state == LaneState::Parked(reason);
             findings.check(is_parked, "I12", || format!("{lane} is noted at {reason:?} in vain"));
@@ -60,10 +60,18 @@ impl Backlog {
             let waits = self.waiting.is_waiting(ask) && facts.asks.get(ask).is_some();
             findings.check(waits, "I12", || format!("{ask} is noted at a host or rack in vain"));
         }
-        for (node, group) in self.overlooked(facts) {
-            findings.check(false, "I13", || {
-                format!("{node} has room, and too few of {group:?} are awake for it")
-            });
+        self.check_nobody_is_overlooked(facts, roster, findings);
+    }
+
+    /// Nobody waits for a host or rack that has room.
+    fn check_nobody_is_overlooked(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
+        for id in self.waiting.waiting() {
+            let Some(ask) = facts.asks.get(id) else { continue };
+            let shape = facts.shapes.at(ask.shape);
+            let has_room = |node: &NodeId| facts.nodes.get(*node).is_some_and(|node| node.can_take(shape));
+            let allowed = self.waiting.allowed(facts, id, ask);
+            let found = roster.wished_for(&ask.wishes, allowed).find(has_room);
+            findings.check(found.is_none(), "I13", || format!("{id} waits, and {found:?} has room"));
         }
     }
 

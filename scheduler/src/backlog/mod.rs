@@ -8,12 +8,10 @@
 mod check;
 mod demand;
 mod lane;
-mod notes;
 mod order;
 mod parking;
 mod unlucky;
 mod waiting;
-mod wake;
 
 use std::collections::BTreeSet;
 

@@ -1,27 +1,25 @@
 //! Asks that wait for the hosts or racks they name.
 //!
 //! Such an ask is blocked by itself, not with its lane: it leaves the lane and is noted at the hosts and
-//! racks that will do. Who wakes it, and when, is in `wake.rs`.
+//! racks that will do. It returns when one of them gains room, or when it may look further.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use super::notes::{AskClass, Notes};
-use super::{Backlog, PendingAsk};
+use super::Backlog;
 use crate::config::LocalityDelay;
 use crate::facts::{Ask, Facts, Locality};
-use crate::ids::{AskId, NodeId, RackId, SlotId};
+use crate::ids::{AskId, NodeId, PartitionId, RackId, SlotId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     located: FxHashMap<AskId, Located>,
-    pub(super) by_node: Notes<NodeId>,
-    pub(super) by_rack: Notes<RackId>,
+    by_node: FxHashMap<NodeId, BTreeSet<AskId>>,
+    by_rack: FxHashMap<RackId, BTreeSet<AskId>>,
     /// By partition: asks for which every further node with room counts.
-    pub(super) counting: Vec<BTreeSet<AskId>>,
-    /// Nodes that may have room for asks that wait; they are woken when the group ends.
-    pub(super) gained: BTreeSet<NodeId>,
+    delayed: Vec<BTreeSet<AskId>>,
 }
 
 /// What is remembered about an ask that names hosts or racks.
@@ -36,10 +34,9 @@ impl Waiting {
     pub(super) fn new(partitions: usize) -> Self {
         Self {
             located: FxHashMap::default(),
-            by_node: Notes::default(),
-            by_rack: Notes::default(),
-            counting: vec![BTreeSet::new(); partitions],
-            gained: BTreeSet::new(),
+            by_node: FxHashMap::default(),
+            by_rack: FxHashMap::default(),
+            delayed: vec![BTreeSet::new(); partitions],
         }
     }
 
@@ -92,40 +89,65 @@ impl Waiting {
 
     /// Every ask noted somewhere, some of them repeatedly.
     pub(super) fn noted(&self) -> impl Iterator<Item = AskId> {
-        self.by_node.asks().chain(self.by_rack.asks()).chain(self.counting.iter().flatten().copied())
+        self.by_node.values().chain(self.by_rack.values()).chain(&self.delayed).flatten().copied()
     }
 
-    /// The ask waits no more; what it was offered is still known.
-    pub(super) fn stop(&mut self, id: AskId, ask: &Ask) {
-        self.unlist(id, ask);
-        if let Some(located) = self.located.get_mut(&id) {
-            located.waits = false;
-        }
+    /// Every ask that waits.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = AskId> {
+        self.located.iter().filter(|(_, located)| located.waits).map(|(id, _)| *id)
     }
 
     /// Takes the ask's notes off its hosts and racks.
     fn unlist(&mut self, id: AskId, ask: &Ask) {
-        let (class, pending) = (AskClass::of(ask), PendingAsk::of(id, ask));
-        ask.wishes.hosts.iter().for_each(|host| self.by_node.remove(*host, class, pending));
-        ask.wishes.racks.iter().for_each(|rack| self.by_rack.remove(*rack, class, pending));
-        for counting in &mut self.counting {
-            counting.remove(&id);
+        for host in &ask.wishes.hosts {
+            if let Entry::Occupied(mut noted) = self.by_node.entry(*host) {
+                noted.get_mut().remove(&id);
+                if noted.get().is_empty() {
+                    noted.remove();
+                }
+            }
+        }
+        for rack in &ask.wishes.racks {
+            if let Entry::Occupied(mut noted) = self.by_rack.entry(*rack) {
+                noted.get_mut().remove(&id);
+                if noted.get().is_empty() {
+                    noted.remove();
+                }
+            }
+        }
+        for delayed in &mut self.delayed {
+            delayed.remove(&id);
         }
     }
 
     fn note(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
         let allowed = self.allowed(facts, id, ask);
         self.located.entry(id).or_default().waits = true;
-        let (class, pending) = (AskClass::of(ask), PendingAsk::of(id, ask));
-        ask.wishes.hosts.iter().for_each(|host| self.by_node.add(*host, class, pending));
+        for host in &ask.wishes.hosts {
+            self.by_node.entry(*host).or_default().insert(id);
+        }
         if allowed >= Locality::RackLocal {
-            ask.wishes.racks.iter().for_each(|rack| self.by_rack.add(*rack, class, pending));
+            for rack in &ask.wishes.racks {
+                self.by_rack.entry(*rack).or_default().insert(id);
+            }
         }
         let counts_nodes = matches!(facts.config.locality_delay, LocalityDelay::Nodes { .. });
         if counts_nodes && allowed < ask.wishes.loosest() {
             let partition = facts.shapes.at(ask.shape).partition;
-            self.counting[partition.index()].insert(id);
+            self.delayed[partition.index()].insert(id);
         }
+    }
+
+    /// The asks that a node's new room may help: those that fit on it.
+    fn helped(
+        &self,
+        node: NodeId,
+        rack: RackId,
+        partition: PartitionId,
+        fits: impl Fn(AskId) -> bool,
+    ) -> BTreeSet<AskId> {
+        let noted = [self.by_node.get(&node), self.by_rack.get(&rack), self.delayed.get(partition.index())];
+        noted.into_iter().flatten().flatten().copied().filter(|id| fits(*id)).collect()
     }
 }
 
@@ -140,6 +162,39 @@ impl Backlog {
         self.waiting.located.insert(id, remembered);
         self.waiting.note(facts, id, ask);
         self.applications[ask.application.index()].waiting.insert(id);
+    }
+
+    /// Puts a waiting ask back into its lane.
+    pub(crate) fn wake(&mut self, facts: &Facts, id: AskId, version: u64) {
+        let Some(ask) = facts.asks.get(id) else { return };
+        let Some(backlog) = self.applications.get_mut(ask.application.index()) else { return };
+        if !backlog.waiting.remove(&id) {
+            return;
+        }
+        self.waiting.unlist(id, ask);
+        if let Some(located) = self.waiting.located.get_mut(&id) {
+            located.waits = false;
+        }
+        self.add_ask(facts, id, ask, version);
+    }
+
+    /// Puts the partition's waiting asks back that may look further by now: with a node less, fewer can be
+    /// offered.
+    pub(crate) fn wake_freed(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
+        let delayed: Vec<AskId> = self.waiting.delayed[partition.index()].iter().copied().collect();
+        for id in delayed {
+            self.wake(facts, id, version);
+        }
+    }
+
+    /// Puts those waiting asks back that a node's new room may help.
+    pub(crate) fn wake_helped_by(&mut self, facts: &Facts, node_id: NodeId, version: u64) {
+        let node = facts.nodes.at(node_id);
+        let fits =
+            |id: AskId| facts.asks.get(id).is_some_and(|ask| node.can_take(facts.shapes.at(ask.shape)));
+        for id in self.waiting.helped(node_id, node.rack, node.partition, fits) {
+            self.wake(facts, id, version);
+        }
     }
 }
 

@@ -43,6 +43,8 @@ struct Seen {
 #[derive(Debug)]
 pub(super) struct Adaption {
     sets_out_max: u64,
+    /// As many as there can be.
+    sets_max: u64,
     /// Windows in a row without collisions.
     peaceful: u64,
     seen: Seen,
@@ -51,7 +53,8 @@ pub(super) struct Adaption {
 impl Adaption {
     /// Begins with as many as there can be.
     pub(super) fn new(partitions: usize) -> Self {
-        Self { sets_out_max: (partitions * SETS_MAX) as u64, peaceful: 0, seen: Seen::default() }
+        let sets_max = (partitions * SETS_MAX) as u64;
+        Self { sets_out_max: sets_max, sets_max, peaceful: 0, seen: Seen::default() }
     }
 
     pub(super) fn sets_out_max(&self) -> u64 {
@@ -67,14 +70,13 @@ impl Adaption {
         let Seen { visits, visits_second, requests, rejected, .. } = std::mem::take(&mut self.seen);
         let second = 100 * visits_second / visits;
         let rejected = 100 * rejected / requests.max(1);
-        let sets = sets().max(1);
         if rejected > REJECTED_PERCENT_HIGH || second > SECOND_PERCENT_HIGH {
             self.peaceful = 0;
-            self.sets_out_max = (self.sets_out_max.min(sets) / 2).max(1);
+            self.sets_out_max = (self.sets_out_max.min(sets()) / 2).max(1);
         } else if rejected < REJECTED_PERCENT_LOW && second < SECOND_PERCENT_LOW {
             self.peaceful += 1;
             if self.peaceful.is_multiple_of(PEACEFUL_WINDOWS) {
-                self.sets_out_max = (self.sets_out_max + self.sets_out_max.div_ceil(4)).min(sets);
+                self.sets_out_max = (self.sets_out_max + self.sets_out_max.div_ceil(4)).min(self.sets_max);
             }
         }
         Some(self.sets_out_max)
@@ -130,10 +132,44 @@ mod tests {
             window(&mut adaption, 0, 100);
         }
         assert_eq!(window(&mut adaption, 32, 0), 1, "never none");
-        for _ in 0..20 {
+        for _ in 0..30 {
             peace(&mut adaption);
         }
-        assert_eq!(peace(&mut adaption), SETS, "never more than there are");
+        assert_eq!(peace(&mut adaption), SETS_MAX as u64, "never more than there can be");
+    }
+
+    /// How many sets there are is no measure of how much proposers are in each other's way.
+    #[test]
+    fn a_cluster_that_was_small_and_peaceful_is_not_held_back_when_it_grows() {
+        let mut adaption = Adaption::new(1);
+        for _ in 0..4 * WINDOW {
+            adaption.note(Decided { requests: 100, rejected: 0, visits: 99, came_second: false }, || 1);
+        }
+        assert!(peace(&mut adaption) >= SETS);
+    }
+
+    #[test]
+    fn peace_is_counted_from_the_last_collision_on() {
+        let mut adaption = Adaption::new(1);
+        window(&mut adaption, 0, 20);
+        for _ in 1..PEACEFUL_WINDOWS {
+            assert_eq!(window(&mut adaption, 0, 0), 8);
+        }
+        assert_eq!(window(&mut adaption, 0, 20), 4);
+        for _ in 1..PEACEFUL_WINDOWS {
+            assert_eq!(window(&mut adaption, 0, 0), 4);
+        }
+        assert_eq!(window(&mut adaption, 0, 0), 5);
+    }
+
+    #[test]
+    fn a_window_in_which_nobody_looked_at_a_node_tells_nothing() {
+        let mut adaption = Adaption::new(1);
+        let before = adaption.sets_out_max();
+        for _ in 0..WINDOW {
+            adaption.note(Decided { requests: 0, rejected: 0, visits: 0, came_second: false }, || SETS);
+        }
+        assert_eq!(adaption.sets_out_max(), before);
     }
 
     /// At the end of a backlog there are more sets than asks; to look at them in vain costs next to nothing.

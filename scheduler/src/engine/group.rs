@@ -162,7 +162,8 @@ impl GroupCommitter {
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();
         self.now_ms = state.facts.now_ms;
-        state.settle_group();
+        state.settle_limits();
+        state.seek_for_relieved();
         shared.publish_wanted(&state);
         if state.backlog.unlucky.is_any_due() {
             // As many as a group takes were rescued; the next one goes on. A full inbox means another one anyway.

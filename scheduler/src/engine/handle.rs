@@ -65,6 +65,9 @@ pub enum SubmitError {
     /// An ask for no containers.
     #[error("an ask is for at least one container")]
     NothingAsked,
+    /// An ask that is strictly local to nothing.
+    #[error("an ask that is strictly local names at least one host or rack")]
+    NothingNamed,
 }
 
 impl From<Closed> for SubmitError {
@@ -359,6 +362,9 @@ impl Handle {
         let types = &self.shared.config.resources;
         if spec.count == 0 {
             return Err(SubmitError::NothingAsked);
+        }
+        if spec.wishes.is_empty() && !spec.wishes.relax_locality {
+            return Err(SubmitError::NothingNamed);
         }
         if let Some(need) = spec.devices.filter(|need| !need.is_valid()) {
             return Err(SubmitError::Devices { count: need.count, milli: need.milli });

@@ -140,7 +140,8 @@ impl Engine {
     }
 
     /// Makes an engine whose threads the caller brings: one for the committer, one for each proposer, or one for all
-    /// of them, step by step. The engine is as in parallel mode otherwise. [`run_until_quiet`](Self::run_until_quiet)
+    /// of them, step by step. The engine is as in parallel mode otherwise. One thread that does everything has to step
+    /// before it waits, or it waits for itself: for quiet, for an event, or for room in the inbox. [`run_until_quiet`](Self::run_until_quiet)
     /// waits for them; after [`shutdown`](Self::shutdown) they end by themselves.
     ///
     /// # Errors
@@ -170,7 +171,7 @@ impl Engine {
         let config = Arc::new(config);
         let (outbox, inbox) = channel(inbox_capacity);
         let state = State::new(Arc::clone(&config));
-        let shared = Arc::new(Shared::new(config, state, outbox, leaf_quantum, proposers));
+        let shared = Arc::new(Shared::new(config, state, outbox, leaf_quantum));
         let mut committer = GroupCommitter::new(Arc::clone(&shared), clock, inbox, sink);
         committer.commit_group(None);
         let start = |number: usize| (number * SETS_MAX / proposers) as u32;
@@ -186,7 +187,7 @@ impl Engine {
 
     /// In serial mode does all the work there is at the present time; in parallel mode waits until it is
     /// done: nothing in flight, queued, or to wake. Does not wait for what nobody will do: once the engine is over, or
-    /// every proposer [has given up](Health::proposers_given_up).
+    /// every proposer is gone ([has given up](Health::proposers_given_up), or was dropped).
     pub fn run_until_quiet(&self) {
         if let Driver::Serial(driver) = &mut *self.driver.lock() {
             driver.run_until_quiet();

@@ -24,6 +24,7 @@ pub struct Proposer {
 
 impl Proposer {
     pub(super) fn new(shared: &Arc<Shared>, start: u32) -> Self {
+        shared.proposers_made.count();
         Self { shared: Arc::clone(shared), scratch: Scratch::default(), start }
     }
 
@@ -48,9 +49,6 @@ impl Proposer {
             self.shared.proposer_panics.count();
         }
         self.shared.proposers_given_up.count();
-        // What has panicked each time so far may panic once more.
-        let tell = |_| catch_unwind(AssertUnwindSafe(|| self.shared.tell_if_stalled())).is_ok();
-        let _ = (0..PANICS_MAX).any(tell);
     }
 
     fn propose_until_closed(&mut self, has_sent: &mut bool) {
@@ -125,6 +123,16 @@ pub(super) fn propose(
     }
     drop(state);
     batch
+}
+
+/// Nobody waits for what a proposer will not do that is gone.
+impl Drop for Proposer {
+    fn drop(&mut self) {
+        self.shared.proposers_gone.count();
+        // What has panicked each time so far may panic once more.
+        let tell = |_| catch_unwind(AssertUnwindSafe(|| self.shared.tell_if_stalled())).is_ok();
+        let _ = (0..PANICS_MAX).any(tell);
+    }
 }
 
 impl fmt::Debug for Proposer {

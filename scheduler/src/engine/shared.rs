@@ -57,9 +57,11 @@ pub(crate) struct Shared {
     ends_after: AtomicU64,
     /// How often a proposing thread panicked.
     pub(crate) proposer_panics: Counter,
-    /// Proposers that panicked too often to be started again, and how many there were.
+    /// Proposers that panicked too often to be started again.
     pub(crate) proposers_given_up: Counter,
-    proposers: u64,
+    /// Proposers that ended for whatever reason, and how many there were.
+    pub(crate) proposers_gone: Counter,
+    pub(crate) proposers_made: Counter,
     progress: Mutex<Progress>,
     progressed: Condvar,
     /// Every stream that somebody holds, to be closed in the end.
@@ -114,7 +116,6 @@ impl Shared {
         state: State,
         outbox: Outbox<Message>,
         leaf_quantum: u32,
-        proposers: usize,
     ) -> Self {
         let queues = NameMap::new();
         for (index, queue) in state.facts.queues.iter().enumerate() {
@@ -133,7 +134,8 @@ impl Shared {
             ends_after: AtomicU64::new(u64::MAX),
             proposer_panics: Counter::default(),
             proposers_given_up: Counter::default(),
-            proposers: proposers as u64,
+            proposers_gone: Counter::default(),
+            proposers_made: Counter::default(),
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
             streams: Mutex::new(Vec::new()),
@@ -236,9 +238,9 @@ impl Shared {
         self.progressed.notify_all();
     }
 
-    /// Whether nobody proposes any more: each proposer panicked too often to be started again.
-    fn is_stalled(&self) -> bool {
-        self.proposers_given_up.get() >= self.proposers
+    /// Whether nobody proposes any more.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.proposers_gone.get() >= self.proposers_made.get()
     }
 
     /// Tells whoever waits for the engine to be quiet, if nobody will make it so.
@@ -253,7 +255,8 @@ impl Shared {
     pub(crate) fn wait_until_quiet(&self) {
         let sent = self.sent();
         let mut progress = self.progress.lock();
-        while !progress.ended && (progress.processed < sent || !(progress.quiet || self.is_stalled())) {
+        let is_stalled = || self.is_stalled() && self.leases.count_out() == 0;
+        while !progress.ended && (progress.processed < sent || !(progress.quiet || is_stalled())) {
             progress = self.progressed.wait(progress);
         }
     }
@@ -278,7 +281,7 @@ impl BatchHome for Shared {
         let mut state = self.state.write();
         if !batch.proposals.requests.is_empty() {
             state.undo(batch);
-            state.settle_group();
+            state.seek_for_relieved();
         }
         // Taking the set took its bit. Before it is at home it has to be wanted again, or all would look quiet.
         self.publish_wanted(&state);

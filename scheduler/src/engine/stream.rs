@@ -52,7 +52,8 @@ impl EventStream {
         &self.0
     }
 
-    /// The next event if there is one.
+    /// The next event if there is one. That none is there does not say whether more will come: see
+    /// [`Engine::is_running`](crate::Engine::is_running).
     ///
     /// # Errors
     /// When events were left out after those already read.
@@ -64,7 +65,8 @@ impl EventStream {
         }
     }
 
-    /// Waits for the next event; `None` once the engine is shut down.
+    /// Waits for the next event; `None` once the engine is shut down. The thread that does a serial engine's work, or
+    /// steps its parts, waits for itself: it has to work first and then take what is there.
     ///
     /// # Errors
     /// When events were left out after those already read.

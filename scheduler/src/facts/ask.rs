@@ -79,11 +79,6 @@ impl Ask {
     pub(crate) fn outstanding(&self) -> u32 {
         self.asked - self.allocated - self.cancelled
     }
-
-    /// Outstanding units for which no node is claimed.
-    pub(crate) fn unclaimed(&self) -> u32 {
-        self.outstanding().saturating_sub(self.reservations.len() as u32)
-    }
 }
 
 #[derive(Clone, Debug, Serialize)]

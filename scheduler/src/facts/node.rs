@@ -47,11 +47,6 @@ impl Node {
         self.is_open() && self.partition == shape.partition && shape.fits_on(&self.room, &self.attributes)
     }
 
-    /// How many containers of this shape it has room for, devices apart; none if it cannot take one.
-    pub(crate) fn places_for(&self, shape: &Shape) -> u32 {
-        if self.can_take(shape) { self.room.free.whole_times(&shape.need.resources) } else { 0 }
-    }
-
     /// Whether asks without a claim on the node may be placed here at all.
     pub(crate) fn is_open(&self) -> bool {
         self.is_candidate() && self.reservation.is_none()

@@ -94,13 +94,6 @@ impl Resources {
         Self(self.0.map(|amount| amount * factor))
     }
 
-    /// How often `part` fits in, by every type that it needs.
-    #[must_use]
-    pub(crate) fn whole_times(&self, part: &Self) -> u32 {
-        let times = (0..RESOURCE_TYPES_MAX).filter(|i| part.0[*i] > 0).map(|i| self.0[i].max(0) / part.0[i]);
-        times.min().map_or(u32::MAX, |times| u32::try_from(times).unwrap_or(u32::MAX))
-    }
-
     /// Each type times `numerator / denominator`, rounded down.
     #[must_use]
     pub(crate) fn scaled(&self, numerator: u64, denominator: u64) -> Self {

@@ -9,7 +9,6 @@ use crate::event::EventKind;
 use crate::facts::{Application, ApplicationEnd, Ask, EndCause, Shape, Wishes};
 use crate::ids::{ApplicationId, AskId, QueueId, ShapeId};
 use crate::resource::{Need, Resources};
-use crate::state::State;
 use crate::timers::Timer;
 
 impl Applier<'_> {
@@ -114,9 +113,7 @@ impl Applier<'_> {
     pub(super) fn cancel(&mut self, id: AskId, units: u32) {
         let ask = self.state.facts.asks.at(id);
         let (application, units) = (ask.application, units.min(ask.outstanding()));
-        let State { facts, backlog, version, .. } = &mut *self.state;
-        facts.transition_cancel(id, units);
-        backlog.pass_turn_on(facts, facts.asks.at(id), units, *version);
+        self.state.facts.transition_cancel(id, units);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.settle_ask(id);
     }

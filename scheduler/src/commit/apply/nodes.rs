@@ -29,8 +29,6 @@ impl Applier<'_> {
         facts.transition_add_node(id, node);
         self.state.in_flight.reset_node(id);
         self.state.roster.add(id, self.state.facts.nodes.at(id));
-        let State { facts, backlog, version, .. } = &mut *self.state;
-        backlog.wake_all_counting(facts, spec.partition, *version);
         self.state.mark_limits_stale();
         self.state.node_gained(id);
         self.watch_silence(id);
@@ -83,7 +81,7 @@ impl Applier<'_> {
         let node = self.state.facts.transition_remove_node(id);
         self.state.roster.remove(id, &node);
         let State { facts, backlog, version, .. } = &mut *self.state;
-        backlog.wake_all_counting(facts, node.partition, *version);
+        backlog.wake_freed(facts, node.partition, *version);
         self.state.in_flight.reset_node(id);
         self.state.mark_limits_stale();
         self.effects.vacated_nodes.push((id, node.name));

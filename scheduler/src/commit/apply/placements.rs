@@ -32,13 +32,12 @@ impl Applier<'_> {
         if let Some(claim) = proposal.from_reservation {
             self.end_claim(claim);
         }
-        let State { facts, roster, backlog, version, .. } = &mut *self.state;
+        let State { facts, roster, backlog, .. } = &mut *self.state;
         let node = facts.nodes.at(proposal.node);
         let locality = facts.asks.at(proposal.ask).wishes.locality_of(proposal.node, node.rack);
         roster.note_change(proposal.node, node.partition);
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         backlog.rekey(facts, charged.application);
-        backlog.pass_turn_on(facts, facts.asks.at(proposal.ask), 1, *version);
         let AllocationProposal { ask, node, .. } = *proposal;
         self.tell(charged.application, EventKind::Allocated { ask, container, node, locality });
     }
@@ -56,7 +55,6 @@ impl Applier<'_> {
         state.roster.note_change(node, charged.partition);
         state.backlog.add_claim(claim, state.facts.asks.at(ask));
         state.backlog.rekey(&state.facts, charged.application);
-        state.backlog.pass_turn_on(&state.facts, state.facts.asks.at(ask), 1, state.version);
         let age_limit_ms = state.facts.config.reservations.age_limit_ms;
         state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(claim));
         state.review_claim(node);

@@ -143,6 +143,37 @@ fn a_proposer_that_only_panics_gives_up() {
     hand.expect_settled(containers);
 }
 
+/// What waits in the inbox will still be decided, whoever sent it.
+#[test]
+fn what_was_proposed_is_waited_for_when_its_proposer_is_gone() {
+    let (mut hand, _) = busy();
+    let batch = hand.parts.proposers[0].propose().expect("a set is wanted");
+    assert!(!batch.requests().is_empty());
+    hand.parts.proposers[0].send(batch).unwrap();
+    assert!(!hand.engine.shared.is_stalled());
+    hand.parts.proposers.pop();
+    assert!(!hand.engine.shared.is_stalled(), "one is left");
+    hand.parts.proposers.clear();
+    assert!(hand.engine.shared.is_stalled());
+    let committer = std::thread::spawn(move || {
+        hand.commit();
+        hand
+    });
+    let hand = committer.join().unwrap();
+    hand.engine.run_until_quiet();
+    assert!(hand.engine.read(|view| view.container_count()) > 1, "besides the one that was there");
+}
+
+/// As when an embedder's own loop ends early.
+#[test]
+fn an_engine_whose_proposers_are_dropped_keeps_nobody_waiting() {
+    let (mut hand, _) = busy();
+    hand.parts.proposers.pop();
+    hand.parts.proposers.clear();
+    hand.engine.run_until_quiet();
+    assert!(hand.engine.health().has_work(), "{:?}", hand.engine.health());
+}
+
 /// Nobody waits for what nobody will do.
 #[test]
 fn an_engine_whose_proposers_have_all_given_up_keeps_nobody_waiting() {
