@@ -7,5 +7,7 @@ pub mod output;
 pub mod report;
 pub mod sim;
 pub mod synthetic;
+pub mod throughput;
 pub mod trace;
 pub mod workload;
+pub mod yardstick;

@@ -209,6 +209,35 @@ fn completions_and_help_are_there() {
 }
 
 #[test]
+fn throughput_places_everything_and_compares_itself_with_the_yardstick() {
+    let case = Case::new();
+    let fill = "throughput --nodes 100 --apps 5 --leaves 3 --asks 1000 --repeat 2";
+    let output = case.run(&format!("{fill} --with-limit --json -"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures = json(&output.stdout);
+    assert_eq!((&figures["placed"], &figures["audit_violations"]), (&1000.into(), &0.into()));
+    for key in ["allocations_per_second", "limit_allocations_per_second", "ratio_to_limit", "batch_mean"] {
+        assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
+    }
+    let text = String::from_utf8(case.run(fill).stdout).unwrap();
+    contains_all(&text, &["all 1,000 placed", "audit: 0 violations"]);
+    for wrong in ["--nodes 0", "--asks 0", "--proposers 0", "--workload nonsense", "--repeat 0"] {
+        assert_eq!(case.run(&format!("throughput {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn the_yardstick_is_measured_alone() {
+    let case = Case::new();
+    let output = case.run("limit --nodes 100 --leaves 8 --seconds 0.01 --repeat 3 --json -");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(json(&output.stdout)["limit_allocations_per_second"].as_f64().unwrap() > 0.0);
+    for wrong in ["--seconds 0", "--seconds many", "--nodes 0", "--leaves 0"] {
+        assert_eq!(case.run(&format!("limit {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
 fn a_sweep_runs_each_load_as_a_replay_would() {
     let case = Case::new();
     let output = case.run(&format!("sweep {OPENB} --compress 1,60 --report sweep.html --json -"));

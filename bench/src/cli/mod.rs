@@ -2,11 +2,13 @@
 
 mod demo;
 mod failure;
+mod limit;
 mod progress;
 mod queues;
 mod replay;
 mod run;
 mod sweep;
+mod throughput;
 mod trace;
 mod verify;
 
@@ -43,6 +45,10 @@ enum Command {
     Replay(Box<replay::ReplayArgs>),
     /// Replays a trace at several loads, one run beside the other, and compares them.
     Sweep(Box<sweep::SweepArgs>),
+    /// Measures how fast plain arrays on one thread make the same decisions: the yardstick for the engine's rates.
+    Limit(limit::LimitArgs),
+    /// Measures allocations per second on the machine's own clock.
+    Throughput(Box<throughput::ThroughputArgs>),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
     Verify(verify::VerifyArgs),
     /// Prints shell completions.
@@ -86,6 +92,8 @@ impl Cli {
             Command::Demo(args) => demo::run(&args),
             Command::Replay(args) => replay::run(&args),
             Command::Sweep(args) => sweep::run(&args),
+            Command::Limit(args) => limit::run(&args),
+            Command::Throughput(args) => throughput::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Completions { shell } => {
                 clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut io::stdout());

@@ -1,0 +1,85 @@
+//! `apportion-bench limit`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::Failure;
+use crate::output::OutputFile;
+use crate::report::count_text;
+use crate::yardstick::Yardstick;
+
+/// The yardstick.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Example: what is this machine good for?\n  apportion-bench limit --seconds 5")]
+pub(super) struct LimitArgs {
+    /// How many nodes.
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    nodes: u32,
+    /// How many leaf queues, below four levels of others.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    leaves: u32,
+    /// How long one of the slices takes, of which the median counts.
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
+    seconds: f64,
+    /// How many slices.
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    repeat: u32,
+    /// Seed of everything that is drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the figures as JSON to this file; `-` prints them instead of the line of text.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+}
+
+/// The keys of `--json`, documented in `docs/json.md`.
+#[derive(Debug, Serialize)]
+struct LimitReport {
+    nodes: u32,
+    leaves: u32,
+    seed: u64,
+    allocations: u64,
+    elapsed_s: f64,
+    limit_allocations_per_second: f64,
+}
+
+/// A time above zero, and not so long that it must be a slip.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(seconds),
+        _ => Err("a number of seconds above 0, at most 86400, was expected".to_owned()),
+    }
+}
+
+pub(super) fn run(args: &LimitArgs) -> Result<(), Failure> {
+    let json = args.json.as_deref().map(OutputFile::create).transpose().map_err(Failure::input)?;
+    let mut yardstick = Yardstick::new(args.nodes as usize, args.leaves as usize, args.seed);
+    let slice = Duration::from_secs_f64(args.seconds);
+    yardstick.run(slice.min(Duration::from_millis(200)));
+    let mut rates: Vec<_> = (0..args.repeat).map(|_| yardstick.run(slice)).collect();
+    rates.sort_by(|a, b| a.per_second().total_cmp(&b.per_second()));
+    let report = LimitReport {
+        nodes: args.nodes,
+        leaves: args.leaves,
+        seed: args.seed,
+        allocations: rates.iter().map(|rate| rate.allocations).sum(),
+        elapsed_s: rates.iter().map(|rate| rate.elapsed.as_secs_f64()).sum(),
+        limit_allocations_per_second: rates[rates.len() / 2].per_second(),
+    };
+    if let Some(file) = json {
+        file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        let rate = count_text(report.limit_allocations_per_second as u64);
+        let (nodes, leaves) = (count_text(u64::from(args.nodes)), count_text(u64::from(args.leaves)));
+        let line = format!(
+            "{rate} allocations per second, one thread, plain arrays, {nodes} nodes, {leaves} leaves"
+        );
+        writeln!(std::io::stdout(), "{line}").map_err(Failure::run)?;
+    }
+    Ok(())
+}
