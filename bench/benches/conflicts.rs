@@ -32,7 +32,8 @@ const CONTAINERS: u32 = APPLICATIONS * ASKS_EACH * CONTAINERS_EACH;
 enum Room {
     /// For all of it, so that nothing but the others stands in the way.
     Ample,
-    /// Each for a two-hundredth of it, all ten together for a twentieth: whoever completes makes room for one more, and everybody wants it.
+    /// Each for a two-hundredth of it, all ten together for a twentieth: whoever completes makes room for one more, and
+    /// everybody wants it.
     Tight,
 }
 

@@ -38,6 +38,9 @@ pub struct FillRecord {
 /// # Errors
 /// When the engine does not start or ends early, or not everything is placed.
 pub fn fill(shape: &ClusterShape, asks: usize, proposers: usize, seed: u64) -> anyhow::Result<FillRecord> {
+    if [shape.nodes, shape.leaves, shape.applications].contains(&0) {
+        bail!("a cluster has at least one node, leaf and application, not {shape:?}");
+    }
     let engine =
         Engine::start(shape.config(), Mode::Parallel { proposers }, Arc::new(ManualClock::new()), None)?;
     let handle = engine.handle();

@@ -57,6 +57,7 @@ impl Adaption {
         Self { sets_out_max: sets_max, sets_max, peaceful: 0, seen: Seen::default() }
     }
 
+    /// How many sets may be out at present.
     pub(super) fn sets_out_max(&self) -> u64 {
         self.sets_out_max
     }

@@ -141,8 +141,9 @@ impl Engine {
 
     /// Makes an engine whose threads the caller brings: one for the committer, one for each proposer, or one for all
     /// of them, step by step. The engine is as in parallel mode otherwise. One thread that does everything has to step
-    /// before it waits, or it waits for itself: for quiet, for an event, or for room in the inbox. [`run_until_quiet`](Self::run_until_quiet)
-    /// waits for them; after [`shutdown`](Self::shutdown) they end by themselves.
+    /// before it waits, or it waits for itself: for quiet, for an event, or for room in the inbox.
+    /// [`run_until_quiet`](Self::run_until_quiet) waits for the threads; after [`shutdown`](Self::shutdown) they end by
+    /// themselves.
     ///
     /// # Errors
     /// When the configuration is not valid, or no proposer is asked for, or too many.

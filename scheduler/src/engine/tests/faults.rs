@@ -88,12 +88,7 @@ fn panics_are_counted_and_the_work_goes_on() {
         fault::ask_for_panic(10);
         proposer.run();
     });
-    while hand.engine.health().has_work() {
-        hand.commit();
-        std::thread::yield_now();
-    }
-    hand.engine.shared.work.close();
-    proposing.join().unwrap();
+    hand.commit_beside(proposing);
     assert!(hand.engine.stats().proposer_panics > 0);
     assert_eq!(hand.engine.health().proposers_given_up, 0);
     hand.expect_settled(containers);
@@ -114,12 +109,7 @@ fn a_proposer_that_panics_now_and_then_goes_on_for_ever() {
         fault::ask_for_panics(7, 40);
         proposer.run();
     });
-    while hand.engine.health().has_work() {
-        hand.commit();
-        std::thread::yield_now();
-    }
-    hand.engine.shared.work.close();
-    proposing.join().unwrap();
+    hand.commit_beside(proposing);
     let health = hand.engine.health();
     assert!(health.proposer_panics > 100, "{health:?}");
     assert_eq!(health.proposers_given_up, 0);

@@ -1,6 +1,7 @@
 //! An engine in parts, driven by hand.
 
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use super::{config, leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
@@ -37,6 +38,16 @@ impl Hand {
 
     pub(super) fn commit(&mut self) {
         while self.parts.committer.step() == Step::Worked {}
+    }
+
+    /// Commits what a thread proposes until nothing is left to do, and ends it.
+    pub(super) fn commit_beside(&mut self, proposing: JoinHandle<()>) {
+        while self.engine.health().has_work() {
+            self.commit();
+            std::thread::yield_now();
+        }
+        self.engine.shared.work.close();
+        proposing.join().unwrap();
     }
 
     /// Until nothing is left to do.
