@@ -293,9 +293,10 @@ impl GroupCommitter {
             let has_committed = stats.committed > progress.stats.committed;
             let last_commit_ms = if has_committed { now_ms } else { progress.last_commit_ms };
             *progress = Progress {
+                proposers: progress.proposers,
+                ended: progress.ended,
                 processed,
                 quiet,
-                ended: progress.ended,
                 stats,
                 log_error,
                 last_group_ms: now_ms,

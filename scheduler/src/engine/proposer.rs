@@ -24,7 +24,7 @@ pub struct Proposer {
 
 impl Proposer {
     pub(super) fn new(shared: &Arc<Shared>, start: u32) -> Self {
-        shared.proposers_made.count();
+        shared.report_progress(|progress| progress.proposers += 1);
         Self { shared: Arc::clone(shared), scratch: Scratch::default(), start }
     }
 
@@ -128,10 +128,15 @@ pub(super) fn propose(
 /// Nobody waits for what a proposer will not do that is gone.
 impl Drop for Proposer {
     fn drop(&mut self) {
-        self.shared.proposers_gone.count();
+        let mut is_gone = false;
+        let mut leave = || {
+            self.shared.report_progress(|progress| {
+                // Once, however often this has to be tried.
+                progress.proposers -= u32::from(!std::mem::replace(&mut is_gone, true));
+            });
+        };
         // What has panicked each time so far may panic once more.
-        let tell = |_| catch_unwind(AssertUnwindSafe(|| self.shared.tell_if_stalled())).is_ok();
-        let _ = (0..PANICS_MAX).any(tell);
+        let _ = (0..PANICS_MAX).any(|_| catch_unwind(AssertUnwindSafe(&mut leave)).is_ok());
     }
 }
 

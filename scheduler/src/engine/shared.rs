@@ -59,9 +59,6 @@ pub(crate) struct Shared {
     pub(crate) proposer_panics: Counter,
     /// Proposers that panicked too often to be started again.
     pub(crate) proposers_given_up: Counter,
-    /// Proposers that ended for whatever reason, and how many there were.
-    pub(crate) proposers_gone: Counter,
-    pub(crate) proposers_made: Counter,
     progress: Mutex<Progress>,
     progressed: Condvar,
     /// Every stream that somebody holds, to be closed in the end.
@@ -87,9 +84,12 @@ pub(crate) struct Ids {
     pub(crate) asks: Mutex<IdPool<AskId>>,
 }
 
-/// What the committer has reached, published after each group.
+/// What whoever waits for the engine looks at: what the committer has reached, published after each group, and who
+/// else is at work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
+    /// Proposers that there are, whether they run or not.
+    pub(crate) proposers: u32,
     /// Messages dealt with, of those that the gate counts.
     pub(crate) processed: u64,
     /// Nothing is in flight, queued, or to wake.
@@ -134,8 +134,6 @@ impl Shared {
             ends_after: AtomicU64::new(u64::MAX),
             proposer_panics: Counter::default(),
             proposers_given_up: Counter::default(),
-            proposers_gone: Counter::default(),
-            proposers_made: Counter::default(),
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
             streams: Mutex::new(Vec::new()),
@@ -232,22 +230,10 @@ impl Shared {
         self.progress.lock().clone()
     }
 
-    /// Changes what the committer has reached and tells whoever waits for it.
+    /// Changes what was reached and tells whoever waits for it.
     pub(crate) fn report_progress(&self, change: impl FnOnce(&mut Progress)) {
         change(&mut self.progress.lock());
         self.progressed.notify_all();
-    }
-
-    /// Whether nobody proposes any more.
-    pub(crate) fn is_stalled(&self) -> bool {
-        self.proposers_gone.get() >= self.proposers_made.get()
-    }
-
-    /// Tells whoever waits for the engine to be quiet, if nobody will make it so.
-    pub(crate) fn tell_if_stalled(&self) {
-        if self.is_stalled() {
-            self.report_progress(|_| {});
-        }
     }
 
     /// Waits until everything sent before this call is dealt with and nothing is left to do, or nobody is left to
@@ -255,10 +241,15 @@ impl Shared {
     pub(crate) fn wait_until_quiet(&self) {
         let sent = self.sent();
         let mut progress = self.progress.lock();
-        let is_stalled = || self.is_stalled() && self.leases.count_out() == 0;
-        while !progress.ended && (progress.processed < sent || !(progress.quiet || is_stalled())) {
+        let is_quiet = |progress: &Progress| progress.quiet || self.is_stalled(progress);
+        while !(progress.ended || progress.processed >= sent && is_quiet(&progress)) {
             progress = self.progressed.wait(progress);
         }
+    }
+
+    /// Whether nobody proposes any more, and all that was proposed is decided.
+    pub(crate) fn is_stalled(&self, progress: &Progress) -> bool {
+        progress.proposers == 0 && self.leases.count_out() == 0
     }
 
     /// Says which sets are worth a pass. Called under the write guard, so that the state it is read from is

@@ -1,10 +1,10 @@
 //! Counts for statistics.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
-use super::backend::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts what happened, for people to read. It orders nothing, and counting is no [step](super::fault) at which
-/// anything could go wrong.
+/// Counts what happened, for people to read: nothing is decided by it. So it is the real type in all builds, which spares
+/// a model the orders of what nobody looks at, and counting is no [step](super::fault) at which anything could go wrong.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 

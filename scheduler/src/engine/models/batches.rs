@@ -94,7 +94,10 @@ fn a_batch_that_no_committer_receives_gives_everything_back() {
         let batch = workers.pass();
         let Workers { committer, mut proposers } = workers;
         let proposer = proposers.remove(0);
-        let other = thread::spawn(move || drop(proposer.send(batch)));
+        let other = thread::spawn(move || {
+            drop(proposer.send(batch));
+            proposer
+        });
         drop(committer);
         other.join().unwrap();
         assert_eq!(cluster.containers(), 0);
@@ -148,14 +151,15 @@ fn an_amount_in_flight_against_the_removal_of_its_node() {
 /// I4. Two proposers over two sets, and an ask for one container. The bug: a unit that both take.
 #[test]
 fn two_proposers_and_one_unit() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers) = Cluster::assembled(several_sets(), 2, 2);
         cluster.ask(1);
         work_off(&mut workers.committer);
         let mut theirs = workers.proposer();
-        let other = thread::spawn(move || theirs.propose());
+        let other = thread::spawn(move || (theirs.propose(), theirs));
         let own = workers.proposers[0].propose();
-        let batches = [own, other.join().unwrap()];
+        let (batch, _proposer) = other.join().unwrap();
+        let batches = [own, batch];
         let proposed: usize = batches.iter().flatten().map(|batch| batch.requests().len()).sum();
         assert_eq!(proposed, 1);
         for batch in batches.into_iter().flatten() {
@@ -173,7 +177,7 @@ fn two_proposers_and_one_unit() {
 /// at the node and keeps it from being used.
 #[test]
 fn two_proposers_and_one_host_beyond_their_sets() {
-    model(Bound::Four, || {
+    model(Bound::Three, || {
         let (cluster, mut workers) = Cluster::assembled(several_sets(), 2, 4);
         let host = cluster.nodes[3];
         cluster.ask_on(host, 2);
@@ -183,6 +187,7 @@ fn two_proposers_and_one_host_beyond_their_sets() {
             let batch = theirs.propose().expect("a set is worth a pass");
             assert_ne!(batch.set.as_ref().map(|set| set.id().number()), Some(3));
             theirs.send(batch).unwrap();
+            theirs
         });
         let batch = workers.pass();
         assert_ne!(batch.set.as_ref().map(|set| set.id().number()), Some(3));

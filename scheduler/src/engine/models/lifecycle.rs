@@ -51,7 +51,7 @@ fn a_serial_engine_ends_after_everything_that_was_taken() {
 /// that ends one message too early, or that is not woken to end.
 #[test]
 fn a_committer_answers_a_queue_update_before_it_ends() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, Workers { committer, .. }) = Cluster::assembled(plain(), 1, 1);
         let committing = thread::spawn(move || committer.run());
         let queue = cluster.handle.queue("root.default").unwrap();
@@ -68,7 +68,7 @@ fn a_committer_answers_a_queue_update_before_it_ends() {
 /// that tells it found no room.
 #[test]
 fn a_committer_with_a_full_inbox_ends() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let mut config = plain();
         config.limits.inbox = 4;
         let (cluster, Workers { committer, .. }) = Cluster::assembled(config, 1, 1);
@@ -84,15 +84,15 @@ fn a_committer_with_a_full_inbox_ends() {
 /// I9, I14. A batch is on its way when the engine is shut down. The bug: a lease or units that stay away for good.
 #[test]
 fn a_batch_on_its_way_at_the_shutdown_is_decided_or_given_back() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
         cluster.ask(1);
         work_off(&mut workers.committer);
         let batch = workers.pass();
-        let Workers { committer, mut proposers } = workers;
+        let Workers { committer, proposers } = workers;
         let committing = thread::spawn(move || committer.run());
         cluster.engine.shutdown();
-        let is_sent = proposers.remove(0).send(batch).is_ok();
+        let is_sent = proposers[0].send(batch).is_ok();
         committing.join().unwrap();
         assert!(is_sent || cluster.containers() == 0);
         cluster.expect_nothing_in_flight();

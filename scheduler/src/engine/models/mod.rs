@@ -270,6 +270,15 @@ impl Workers {
     }
 }
 
+/// A pass that is sent, if a set is worth one. The proposer is returned, as its end has steps of its own, which are
+/// for the models of `lifecycle`.
+fn propose_once(mut proposer: Proposer) -> Proposer {
+    if let Some(batch) = proposer.propose() {
+        proposer.send(batch).unwrap();
+    }
+    proposer
+}
+
 /// Commits what has arrived.
 fn work_off(committer: &mut GroupCommitter) {
     while committer.step() == Step::Worked {}

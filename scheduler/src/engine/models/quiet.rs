@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::{Bound, Cluster, Workers, model, one, plain, several_sets};
+use super::{Bound, Cluster, Workers, model, one, plain, propose_once, several_sets};
 use crate::change::NodeSpec;
 use crate::ids::PartitionId;
 use crate::place::{Leases, NodeOrderKind};
@@ -135,13 +135,9 @@ fn a_set_that_changes_sides_is_not_overlooked() {
 fn a_look_in_vain_leaves_nobody_waiting() {
     model(Bound::None, || {
         let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
-        let mut proposer = workers.proposer();
+        let proposer = workers.proposer();
         cluster.engine.shared.leases.publish_wanted(PartitionId::DEFAULT, 1);
-        let looking = thread::spawn(move || {
-            if let Some(batch) = proposer.propose() {
-                proposer.send(batch).unwrap();
-            }
-        });
+        let looking = thread::spawn(move || propose_once(proposer));
         workers.committer.commit_group(None);
         looking.join().unwrap();
         super::work_off(&mut workers.committer);

@@ -2,7 +2,7 @@
 
 use loom::thread;
 
-use super::{Bound, Cluster, Workers, model, one, plain, several_sets, work_off};
+use super::{Bound, Cluster, Workers, model, one, plain, propose_once, several_sets, work_off};
 use crate::change::{AskSpec, NodeSpec};
 use crate::config::EngineConfig;
 use crate::engine::Handle;
@@ -12,12 +12,8 @@ use crate::resource::Resources;
 /// A proposer makes one pass and sends what it found while `happens` is sent and committed.
 fn pass_while(workers: &mut Workers, handle: &Handle, happens: impl FnOnce(&Handle)) {
     work_off(&mut workers.committer);
-    let mut proposer = workers.proposer();
-    let other = thread::spawn(move || {
-        if let Some(batch) = proposer.propose() {
-            proposer.send(batch).unwrap();
-        }
-    });
+    let proposer = workers.proposer();
+    let other = thread::spawn(move || propose_once(proposer));
     happens(handle);
     work_off(&mut workers.committer);
     other.join().unwrap();
@@ -32,7 +28,7 @@ fn sets(cluster: &Cluster) -> u32 {
 /// bug: a cut that waits for the lease, and that nobody looks at again when the lease comes home.
 #[test]
 fn a_partition_is_cut_while_a_proposer_takes_a_lease() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers) = Cluster::assembled(several_sets(), 2, 1);
         cluster.ask(2);
         pass_while(&mut workers, &cluster.handle, |handle| {
@@ -48,7 +44,7 @@ fn a_partition_is_cut_while_a_proposer_takes_a_lease() {
 /// more. The bug: the same, with a lease of a set that is to be no more.
 #[test]
 fn a_partition_is_joined_while_a_proposer_takes_a_lease() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers) = Cluster::assembled(several_sets(), 2, 4);
         cluster.ask(1);
         let nodes = cluster.nodes.clone();
@@ -91,8 +87,8 @@ fn two_proposers_and_one_claim() {
         assert_eq!(reserved(&cluster), 1);
         running.iter().for_each(|container| cluster.handle.complete_container(*container).unwrap());
         work_off(&mut workers.committer);
-        let mut theirs = workers.proposer();
-        let other = thread::spawn(move || theirs.propose().map(|batch| theirs.send(batch).unwrap()));
+        let theirs = workers.proposer();
+        let other = thread::spawn(move || propose_once(theirs));
         if let Some(batch) = workers.proposers[0].propose() {
             workers.proposers[0].send(batch).unwrap();
         }
@@ -108,7 +104,7 @@ fn two_proposers_and_one_claim() {
 /// that is settled twice, or waits on although a node is free.
 #[test]
 fn a_claim_is_settled_while_another_node_gets_room() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers, [first, second]) = half_full(several_sets());
         workers.settle();
         assert_eq!(reserved(&cluster), 1);

@@ -203,7 +203,7 @@ fn claim_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
 /// is paused. The bug: a set that is paused after what it waits for was decided.
 #[test]
 fn a_pause_against_a_batch_that_is_dropped() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers, batch) = claim_in_use();
         pass_against(&mut workers, &cluster.handle, |_| drop(batch));
         expect_placed(&cluster, 1);
@@ -214,7 +214,7 @@ fn a_pause_against_a_batch_that_is_dropped() {
 /// the sets before the pause is recorded, and not after.
 #[test]
 fn a_pause_against_a_rejection() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers, batch) = claim_in_use();
         let shared = Arc::clone(&cluster.engine.shared);
         pass_against(&mut workers, &cluster.handle, move |_| {
