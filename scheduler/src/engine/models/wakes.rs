@@ -151,7 +151,7 @@ fn a_wait_for_a_host_against_its_release() {
 /// flight after its units came back.
 #[test]
 fn all_in_flight_against_a_batch_that_is_dropped() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers) = Cluster::assembled(several_sets(), 1, 2);
         cluster.ask(1);
         work_off(&mut workers.committer);
@@ -165,7 +165,7 @@ fn all_in_flight_against_a_batch_that_is_dropped() {
 /// rejected unit that does not make its lane worth a look.
 #[test]
 fn all_in_flight_against_a_rejection() {
-    model(Bound::None, || {
+    model(Bound::Four, || {
         let (cluster, mut workers) = Cluster::assembled(several_sets(), 1, 2);
         cluster.ask(1);
         work_off(&mut workers.committer);
