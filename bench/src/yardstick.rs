@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::synthetic::draw_size;
+use crate::synthetic::{CONTAINER_SIZES, node_vcores};
 
 const TYPES: usize = 8;
 const LEVELS: usize = 5;
 const SAMPLED_LEAVES: usize = 8;
 const USERS_PER_LEAF: usize = 10;
 /// Steps of what is free, of the type that is scarcest.
-const STEPS: usize = 128;
+const STEPS: usize = u128::BITS as usize;
 /// Nodes that are looked at in one step before the next is tried.
 const LOOKED_AT: usize = 8;
 /// The part of the cluster that is in use before anything is timed, in percent.
@@ -26,29 +26,39 @@ const LOAD_PERCENT: i64 = 85;
 const ALLOCATIONS_PER_LOOK: u64 = 1_024;
 
 type Amounts = [i64; TYPES];
+/// What one unit of each type is worth; nothing, if there is none of that type.
+type Worth = [f64; TYPES];
 
 #[derive(Debug)]
 struct Queue {
     used: Amounts,
     maximum: Amounts,
-    guaranteed: Amounts,
+}
+
+#[derive(Debug)]
+struct Leaf {
+    /// The queues from it to the root.
+    chain: [usize; LEVELS],
+    shares_per_unit: Worth,
 }
 
 #[derive(Debug)]
 struct Node {
     free: Amounts,
-    capacity: Amounts,
+    /// Of each type that it has, the steps that one unit is worth.
+    steps_per_unit: Worth,
     /// Where the index lists it.
-    step: usize,
-    place: usize,
+    step: u32,
+    place: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Container {
-    leaf: usize,
-    user: usize,
-    node: usize,
-    size: Amounts,
+    leaf: u32,
+    user: u32,
+    node: u32,
+    /// Which of the sizes.
+    size: u32,
 }
 
 /// A cluster in plain arrays that allocates and releases.
@@ -56,12 +66,17 @@ struct Container {
 pub struct Yardstick {
     nodes: Vec<Node>,
     queues: Vec<Queue>,
-    /// By leaf: the queues from it to the root.
-    chains: Vec<[usize; LEVELS]>,
+    leaves: Vec<Leaf>,
+    /// By leaf: how much of what it is guaranteed it uses, of the type it uses most of.
+    shares: Vec<f64>,
     /// By leaf and user.
     users: Vec<(Amounts, Amounts)>,
     /// By step: nodes with so much free.
-    index: Vec<Vec<usize>>,
+    index: Vec<Vec<u32>>,
+    /// Which steps have any.
+    listed: u128,
+    /// Each as often as it occurs in a hundred.
+    sizes: Vec<Amounts>,
     containers: Vec<Container>,
     random: Pcg64Mcg,
 }
@@ -87,20 +102,19 @@ impl Yardstick {
     /// A cluster of `nodes` nodes in three sizes and `leaves` leaves, in use to 85 %. Both are at least 1.
     #[must_use]
     pub fn new(nodes: usize, leaves: usize, seed: u64) -> Self {
-        let nodes: Vec<Node> = (0..nodes.max(1)).map(node).collect();
-        let total = nodes.iter().fold([0; TYPES], |sum, node| plus(&sum, &node.capacity));
-        let (queues, chains) = tree(leaves.max(1), &total);
-        let user = |leaf: usize| {
-            let limit = queues[chains[leaf / USERS_PER_LEAF][0]].maximum;
-            ([0; TYPES], limit)
-        };
-        let users = (0..chains.len() * USERS_PER_LEAF).map(user).collect();
+        let capacities: Vec<Amounts> = (0..nodes.max(1)).map(capacity).collect();
+        let total = capacities.iter().fold([0; TYPES], plus);
+        let (queues, leaves) = tree(leaves.max(1), &total);
+        let user = |user: usize| ([0; TYPES], queues[leaves[user / USERS_PER_LEAF].chain[0]].maximum);
         let mut yardstick = Self {
-            nodes,
+            users: (0..leaves.len() * USERS_PER_LEAF).map(user).collect(),
+            nodes: capacities.iter().map(node).collect(),
             queues,
-            chains,
-            users,
+            shares: vec![0.0; leaves.len()],
+            leaves,
             index: vec![Vec::new(); STEPS],
+            listed: 0,
+            sizes: sizes(),
             containers: Vec::new(),
             random: Pcg64Mcg::seed_from_u64(seed),
         };
@@ -128,20 +142,20 @@ impl Yardstick {
     fn allocate(&mut self) -> bool {
         let leaf = self.most_deserving_leaf();
         let user = leaf * USERS_PER_LEAF + self.random.random_range(0..USERS_PER_LEAF);
-        let mut size = [0; TYPES];
-        let drawn = draw_size(&mut self.random);
-        (size[0], size[1]) = (drawn[0], drawn[1]);
-        let is_within_limits = self.chains[leaf].iter().all(|queue| {
+        let drawn = self.random.random_range(0..self.sizes.len());
+        let size = &self.sizes[drawn];
+        let is_within_limits = self.leaves[leaf].chain.iter().all(|queue| {
             let queue = &self.queues[*queue];
-            fits(&plus(&queue.used, &size), &queue.maximum)
+            fits(&plus(queue.used, size), &queue.maximum)
         });
         let (used, limit) = &self.users[user];
-        if !is_within_limits || !fits(&plus(used, &size), limit) {
+        if !is_within_limits || !fits(&plus(*used, size), limit) {
             return false;
         }
-        let Some(node) = self.find_node(&size) else { return false };
-        self.charge(&Container { leaf, user, node, size }, 1);
-        self.containers.push(Container { leaf, user, node, size });
+        let Some(node) = self.find_node(size) else { return false };
+        let container = Container { leaf: leaf as u32, user: user as u32, node, size: drawn as u32 };
+        self.charge(container, 1);
+        self.containers.push(container);
         true
     }
 
@@ -151,113 +165,134 @@ impl Yardstick {
         }
         let place = self.random.random_range(0..self.containers.len());
         let container = self.containers.swap_remove(place);
-        self.charge(&container, -1);
+        self.charge(container, -1);
     }
 
     fn most_deserving_leaf(&mut self) -> usize {
-        let leaves = self.chains.len();
-        let mut best = (f64::INFINITY, 0);
-        for _ in 0..SAMPLED_LEAVES {
-            let leaf = self.random.random_range(0..leaves);
-            let share = share(&self.queues[self.chains[leaf][0]]);
-            if share < best.0 {
-                best = (share, leaf);
+        let mut best = self.random.random_range(0..self.shares.len());
+        for _ in 1..SAMPLED_LEAVES {
+            let leaf = self.random.random_range(0..self.shares.len());
+            if self.shares[leaf] < self.shares[best] {
+                best = leaf;
             }
         }
-        best.1
+        best
     }
 
     /// A node that has room, from the emptiest step on.
-    fn find_node(&self, size: &Amounts) -> Option<usize> {
-        let nodes = self.index.iter().rev().flat_map(|nodes| nodes.iter().rev().take(LOOKED_AT));
-        nodes.copied().find(|node| fits(size, &self.nodes[*node].free))
+    fn find_node(&self, size: &Amounts) -> Option<u32> {
+        let mut steps = self.listed;
+        while steps != 0 {
+            let step = steps.ilog2();
+            let nodes = self.index[step as usize].iter().rev().take(LOOKED_AT);
+            if let Some(node) = nodes.copied().find(|node| fits(size, &self.nodes[*node as usize].free)) {
+                return Some(node);
+            }
+            steps &= !(1 << step);
+        }
+        None
     }
 
     /// Adds the container to everything that it counts against, or with -1 takes it away.
-    fn charge(&mut self, container: &Container, sign: i64) {
+    fn charge(&mut self, container: Container, sign: i64) {
         let Container { leaf, user, node, size } = container;
-        let change = size.map(|amount| amount * sign);
-        for queue in self.chains[*leaf] {
-            self.queues[queue].used = plus(&self.queues[queue].used, &change);
+        let change = self.sizes[size as usize].map(|amount| amount * sign);
+        let leaf = &self.leaves[leaf as usize];
+        for queue in leaf.chain {
+            self.queues[queue].used = plus(self.queues[queue].used, &change);
         }
-        self.users[*user].0 = plus(&self.users[*user].0, &change);
-        self.nodes[*node].free = plus(&self.nodes[*node].free, &change.map(|amount| -amount));
-        self.move_in_index(*node);
+        let used = self.queues[leaf.chain[0]].used;
+        self.shares[container.leaf as usize] = worth_most(&used, &leaf.shares_per_unit);
+        let (used_by_user, _) = &mut self.users[user as usize];
+        *used_by_user = plus(*used_by_user, &change);
+        let node = node as usize;
+        self.nodes[node].free = plus(self.nodes[node].free, &change.map(|amount| -amount));
+        self.move_in_index(node);
     }
 
     fn move_in_index(&mut self, node: usize) {
         let Node { step, place, .. } = self.nodes[node];
-        if step_of(&self.nodes[node]) == step {
+        if self.nodes[node].step_now() == step {
             return;
         }
-        self.index[step].swap_remove(place);
-        if let Some(&moved) = self.index[step].get(place) {
-            self.nodes[moved].place = place;
+        let listed = &mut self.index[step as usize];
+        listed.swap_remove(place as usize);
+        if let Some(&moved) = listed.get(place as usize) {
+            self.nodes[moved as usize].place = place;
+        } else if listed.is_empty() {
+            self.listed &= !(1 << step);
         }
         self.list(node);
     }
 
     fn list(&mut self, node: usize) {
-        let step = step_of(&self.nodes[node]);
-        (self.nodes[node].step, self.nodes[node].place) = (step, self.index[step].len());
-        self.index[step].push(node);
+        let step = self.nodes[node].step_now();
+        let listed = &mut self.index[step as usize];
+        (self.nodes[node].step, self.nodes[node].place) = (step, listed.len() as u32);
+        listed.push(node as u32);
+        self.listed |= 1 << step;
     }
 }
 
-/// As in W1 of `workloads.md`: six of ten nodes have 32 vcores, three have 64 and one has 96, with 4 GiB a vcore.
-fn node(number: usize) -> Node {
-    let vcores = match number % 10 {
-        0..6 => 32,
-        6..9 => 64,
-        _ => 96,
-    };
-    let mut capacity = [0; TYPES];
-    (capacity[0], capacity[1]) = (vcores * 4 * 1024, vcores * 1000);
-    Node { free: capacity, capacity, step: 0, place: 0 }
+impl Node {
+    /// The step of the type that is scarcest.
+    fn step_now(&self) -> u32 {
+        let steps = self.free.iter().zip(&self.steps_per_unit).filter(|(_, worth)| **worth > 0.0);
+        steps.map(|(free, worth)| (*free as f64 * worth) as u32).fold(STEPS as u32 - 1, u32::min)
+    }
+}
+
+fn capacity(number: usize) -> Amounts {
+    amounts(node_vcores(number) * 4, node_vcores(number))
+}
+
+fn amounts(gib: i64, vcores: i64) -> Amounts {
+    [gib * 1024, vcores * 1000, 0, 0, 0, 0, 0, 0]
+}
+
+fn node(capacity: &Amounts) -> Node {
+    Node { free: *capacity, steps_per_unit: worth(capacity, STEPS as f64 - 1.0), step: 0, place: 0 }
+}
+
+fn sizes() -> Vec<Amounts> {
+    let repeated = |(vcores, gib, percent)| std::iter::repeat_n(amounts(gib, vcores), percent as usize);
+    CONTAINER_SIZES.into_iter().flat_map(repeated).collect()
 }
 
 /// Five levels: each queue above the leaves stands for a fifth of what is below it at least.
-fn tree(leaves: usize, total: &Amounts) -> (Vec<Queue>, Vec<[usize; LEVELS]>) {
+fn tree(leaves: usize, total: &Amounts) -> (Vec<Queue>, Vec<Leaf>) {
     const CHILDREN: usize = 5;
-    let mut queues = vec![queue(total, 1)];
-    let widths: [usize; LEVELS] =
-        std::array::from_fn(|level| leaves.div_ceil(CHILDREN.pow((LEVELS - 1 - level) as u32)).max(1));
-    let mut first_of_level = [0; LEVELS];
-    for level in 1..LEVELS {
-        first_of_level[level] = queues.len();
-        queues.extend((0..widths[level]).map(|_| queue(total, widths[level])));
-    }
-    let chain = |leaf: usize| {
-        std::array::from_fn(|up| {
+    let width = |level: usize| leaves.div_ceil(CHILDREN.pow((LEVELS - 1 - level) as u32)).max(1);
+    let widths: [usize; LEVELS] = std::array::from_fn(|level| if level == 0 { 1 } else { width(level) });
+    let first_of_level: [usize; LEVELS] = std::array::from_fn(|level| widths[..level].iter().sum());
+    let queues = || Queue { used: [0; TYPES], maximum: *total };
+    let leaf = |leaf: usize| Leaf {
+        chain: std::array::from_fn(|up| {
             let level = LEVELS - 1 - up;
-            if level == 0 { 0 } else { first_of_level[level] + leaf / CHILDREN.pow(up as u32) }
-        })
+            first_of_level[level] + (leaf / CHILDREN.pow(up as u32)).min(widths[level] - 1)
+        }),
+        shares_per_unit: worth(total, leaves as f64),
     };
-    (queues, (0..leaves).map(chain).collect())
+    let queues = std::iter::repeat_with(queues).take(widths.iter().sum()).collect();
+    (queues, (0..leaves).map(leaf).collect())
 }
 
-fn queue(total: &Amounts, siblings: usize) -> Queue {
-    let guaranteed = total.map(|amount| amount / siblings as i64);
-    Queue { used: [0; TYPES], maximum: *total, guaranteed }
+/// What one unit is worth if all of it is worth so much.
+fn worth(all: &Amounts, value: f64) -> Worth {
+    all.map(|amount| if amount > 0 { value / amount as f64 } else { 0.0 })
 }
 
-fn plus(a: &Amounts, b: &Amounts) -> Amounts {
+fn worth_most(amounts: &Amounts, worth: &Worth) -> f64 {
+    amounts.iter().zip(worth).map(|(amount, worth)| *amount as f64 * worth).fold(0.0, f64::max)
+}
+
+fn plus(a: Amounts, b: &Amounts) -> Amounts {
     std::array::from_fn(|i| a[i] + b[i])
 }
 
+/// Without a branch for each type: no difference is negative.
 fn fits(need: &Amounts, room: &Amounts) -> bool {
-    need.iter().zip(room).all(|(need, room)| need <= room)
-}
-
-fn share(queue: &Queue) -> f64 {
-    let shares = queue.used.iter().zip(&queue.guaranteed).filter(|(_, guaranteed)| **guaranteed > 0);
-    shares.map(|(used, guaranteed)| *used as f64 / *guaranteed as f64).fold(0.0, f64::max)
-}
-
-fn step_of(node: &Node) -> usize {
-    let parts = node.free.iter().zip(&node.capacity).filter(|(_, capacity)| **capacity > 0);
-    let least = parts.map(|(free, capacity)| free * (STEPS as i64 - 1) / capacity).min();
-    least.unwrap_or(0).clamp(0, STEPS as i64 - 1) as usize
+    need.iter().zip(room).fold(0, |signs, (need, room)| signs | (room - need)) >= 0
 }
 
 #[cfg(test)]
@@ -270,16 +305,17 @@ mod tests {
         let mut yardstick = Yardstick::new(50, 20, 1);
         let rate = yardstick.run(Duration::ZERO);
         assert!(rate.allocations > 0);
-        let held = yardstick.containers.iter().fold([0; TYPES], |sum, container| plus(&sum, &container.size));
+        let sizes = yardstick.containers.iter().map(|container| &yardstick.sizes[container.size as usize]);
+        let held = sizes.fold([0; TYPES], plus);
         assert_eq!(yardstick.queues[0].used, held);
-        let free = yardstick.nodes.iter().fold([0; TYPES], |sum, node| plus(&sum, &node.free));
-        let capacity = yardstick.nodes.iter().fold([0; TYPES], |sum, node| plus(&sum, &node.capacity));
-        assert_eq!(plus(&free, &held), capacity);
-        let by_users = yardstick.users.iter().fold([0; TYPES], |sum, user| plus(&sum, &user.0));
+        let free = yardstick.nodes.iter().fold([0; TYPES], |sum, node| plus(sum, &node.free));
+        let capacity = (0..50).map(capacity).fold([0; TYPES], |sum, capacity| plus(sum, &capacity));
+        assert_eq!(plus(free, &held), capacity);
+        let by_users = yardstick.users.iter().fold([0; TYPES], |sum, user| plus(sum, &user.0));
         assert_eq!(by_users, held);
         for (number, node) in yardstick.nodes.iter().enumerate() {
             assert!(node.free.iter().all(|free| *free >= 0));
-            assert_eq!(yardstick.index[step_of(node)][node.place], number);
+            assert_eq!(yardstick.index[node.step_now() as usize][node.place as usize] as usize, number);
         }
         assert!(held[1] * 100 >= (LOAD_PERCENT - 5) * capacity[1], "it works at its load");
     }
@@ -288,8 +324,8 @@ mod tests {
     fn every_leaf_has_five_levels_up_to_the_root() {
         for leaves in [1, 4, 20, 1_000] {
             let yardstick = Yardstick::new(10, leaves, 1);
-            assert_eq!(yardstick.chains.len(), leaves);
-            for chain in &yardstick.chains {
+            assert_eq!(yardstick.leaves.len(), leaves);
+            for Leaf { chain, .. } in &yardstick.leaves {
                 assert_eq!(chain[LEVELS - 1], 0);
                 assert!(chain.windows(2).all(|pair| pair[0] > pair[1]), "{chain:?}");
             }
