@@ -96,6 +96,16 @@ pub fn draw_size(random: &mut impl RngExt) -> Resources {
     unreachable!("the weights sum to 100")
 }
 
+/// The vcores of a node, with 4 GiB for each, as in W1 of `workloads.md`: six of ten have 32, three have 64, one has 96.
+#[must_use]
+pub fn node_vcores(number: usize) -> i64 {
+    match number % 10 {
+        0..6 => 32,
+        6..9 => 64,
+        _ => 96,
+    }
+}
+
 fn draw_leaf(random: &mut Pcg64Mcg) -> (&'static str, usize) {
     let mut point = random.random_range(0..100);
     for (name, weight) in ORGANISATIONS {

@@ -211,19 +211,35 @@ fn completions_and_help_are_there() {
 #[test]
 fn throughput_places_everything_and_compares_itself_with_the_yardstick() {
     let case = Case::new();
-    let fill = "throughput --nodes 100 --apps 5 --leaves 3 --asks 1000 --repeat 2";
+    let fill = "throughput --workload fill --nodes 100 --apps 5 --leaves 3 --asks 1000 --repeat 2";
     let output = case.run(&format!("{fill} --with-limit --json -"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let figures = json(&output.stdout);
-    assert_eq!((&figures["placed"], &figures["audit_violations"]), (&1000.into(), &0.into()));
+    assert_eq!((&figures["placed"], &figures["committed"]), (&1000.into(), &1000.into()));
     for key in ["allocations_per_second", "limit_allocations_per_second", "ratio_to_limit", "batch_mean"] {
         assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
     }
     let text = String::from_utf8(case.run(fill).stdout).unwrap();
-    contains_all(&text, &["all 1,000 placed", "audit: 0 violations"]);
-    for wrong in ["--nodes 0", "--asks 0", "--proposers 0", "--workload nonsense", "--repeat 0"] {
+    contains_all(&text, &["allocations per second (median of 2)", "write lock:", "audit: nothing found"]);
+    for wrong in ["--nodes 0", "--asks 0", "--proposers 0", "--workload nonsense", "--repeat 0", "--batch 0"]
+    {
         assert_eq!(case.run(&format!("throughput {wrong}")).status.code(), Some(2), "{wrong}");
     }
+}
+
+#[test]
+fn a_busy_cluster_is_kept_busy() {
+    let case = Case::new();
+    let churn = "throughput --nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 2 --batch 64 --json -";
+    let output = case.run(churn);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures = json(&output.stdout);
+    assert_eq!(figures["workload"], "churn");
+    for key in ["allocations_per_second", "commit_lock_share", "commit_lock_ns_per_allocation_median"] {
+        assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
+    }
+    let age = &figures["proposal_age_us"];
+    assert!(0.0 < age["p50"].as_f64().unwrap() && age["p50"].as_f64() <= age["p99"].as_f64(), "{age}");
 }
 
 #[test]

@@ -56,8 +56,8 @@ pub use commit::{
     ResourceAllocationCommitRequest, ResourceAllocationCommitter,
 };
 pub use engine::{
-    Engine, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, PROPOSERS_MAX, Parts, Proposer,
-    StartError, Step, SubmitError,
+    Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, PROPOSERS_MAX, Parts,
+    Proposer, StartError, Step, SubmitError,
 };
 pub use event::{Event, EventKind, Refusal};
 pub use facts::{

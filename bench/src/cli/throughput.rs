@@ -10,43 +10,60 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Failure;
+use super::limit::seconds;
 use crate::output::OutputFile;
 use crate::report::count_text;
-use crate::throughput::{ClusterShape, FillRecord, fill};
+use crate::throughput::{Churn, ClusterShape, Record, Setup, fill};
 use crate::yardstick::Yardstick;
 
+/// How long the yardstick runs between two runs of the engine.
+const LIMIT_SLICE: Duration = Duration::from_secs(1);
+/// How long a cluster churns before anything is measured.
+const WARM_UP: Duration = Duration::from_secs(1);
+
 /// What the engine has to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
 enum WorkloadName {
     /// So many asks for one container each, by so many calls, into an empty cluster.
     Fill,
+    /// A cluster in use to 85 %, where each container that completes is asked for again.
+    Churn,
 }
 
 /// Throughput on the machine's own clock.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Example: the shape at which YuniKorn's core was measured to be fastest, beside the yardstick\n  \
-apportion-bench throughput --workload fill --nodes 5000 --asks 20000 --leaves 2 --apps 20 --with-limit"
+    after_help = "Examples: the shape at which YuniKorn's core was measured to be fastest, and a busy cluster, each beside \
+                  the yardstick\n  \
+apportion-bench throughput --workload fill --nodes 5000 --asks 20000 --leaves 2 --apps 20 --with-limit\n  \
+apportion-bench throughput --workload churn --nodes 10000 --with-limit"
 )]
 pub(super) struct ThroughputArgs {
     /// What the engine has to do.
-    #[arg(long, value_enum, default_value_t = WorkloadName::Fill)]
+    #[arg(long, value_enum, default_value_t = WorkloadName::Churn)]
     workload: WorkloadName,
-    /// How many nodes.
-    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    nodes: u32,
-    /// How many applications.
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    apps: u32,
-    /// How many leaf queues.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    leaves: u32,
-    /// How many asks.
+    /// How many nodes [default: 5000 for fill, 10000 for churn].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    nodes: Option<u32>,
+    /// How many applications [default: 20 for fill, 200 for churn].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    apps: Option<u32>,
+    /// How many leaf queues [default: 2 for fill, 20 for churn].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    leaves: Option<u32>,
+    /// How many asks (fill).
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     asks: u32,
+    /// How long a run takes (churn).
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
+    seconds: f64,
     /// How many threads propose.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::PROPOSERS_MAX as i64))]
     proposers: u32,
+    /// How many requests a batch may hold [default: the engine's].
+    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    batch: Option<u32>,
     /// How many runs, of which the median counts.
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     repeat: u32,
@@ -61,97 +78,139 @@ pub(super) struct ThroughputArgs {
     json: Option<PathBuf>,
 }
 
+impl ThroughputArgs {
+    fn setup(&self) -> Setup {
+        let [nodes, applications, leaves] = match self.workload {
+            WorkloadName::Fill => [5_000, 20, 2],
+            WorkloadName::Churn => [10_000, 200, 20],
+        };
+        Setup {
+            shape: ClusterShape {
+                nodes: self.nodes.map_or(nodes, |nodes| nodes as usize),
+                leaves: self.leaves.map_or(leaves, |leaves| leaves as usize),
+                applications: self.apps.map_or(applications, |applications| applications as usize),
+            },
+            proposers: self.proposers as usize,
+            batch_requests: self.batch.map(|batch| batch as usize),
+            seed: self.seed,
+        }
+    }
+}
+
 /// The keys of `--json`, documented in `docs/json.md`.
 #[derive(Debug, Serialize)]
 struct ThroughputReport {
-    workload: &'static str,
-    nodes: u32,
-    apps: u32,
-    leaves: u32,
-    asks: u32,
-    proposers: u32,
+    workload: WorkloadName,
+    nodes: usize,
+    apps: usize,
+    leaves: usize,
+    /// Of `fill`.
+    asks: Option<u32>,
+    proposers: usize,
     seed: u64,
     repeat: u32,
     placed: u64,
     elapsed_s: f64,
     allocations_per_second: f64,
     cpu_ns_per_allocation: Option<f64>,
+    commit_lock_ns_per_allocation: f64,
+    commit_lock_ns_per_allocation_median: u64,
+    commit_lock_share: f64,
+    propose_ns_per_allocation: f64,
+    proposal_age_us: Quantiles,
     committed: u64,
     rejected: u64,
     rejected_fraction: f64,
     rejected_by_reason: BTreeMap<&'static str, u64>,
     batch_mean: f64,
-    audit_violations: usize,
     limit_allocations_per_second: Option<f64>,
     ratio_to_limit: Option<f64>,
 }
 
+#[derive(Debug, Serialize)]
+struct Quantiles {
+    p50: f64,
+    p99: f64,
+}
+
 pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
     let json = args.json.as_deref().map(OutputFile::create).transpose().map_err(Failure::input)?;
-    let (records, limits) = measure(args)?;
-    let report = report(args, &records, &limits);
+    let setup = args.setup();
+    let (records, limits) = measure(args, &setup)?;
+    let report = report(args, &setup, &records, &limits);
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
         writeln!(std::io::stdout(), "{}", to_text(&report)).map_err(Failure::run)?;
     }
-    match report.audit_violations {
-        0 => Ok(()),
-        violations => Err(Failure::run(format!("the audit found {violations} violations"))),
-    }
+    Ok(())
 }
 
-/// One run more than are counted, since the first one warms up; with the yardstick's rate after each.
-fn measure(args: &ThroughputArgs) -> Result<(Vec<FillRecord>, Vec<f64>), Failure> {
-    let shape = ClusterShape {
-        nodes: args.nodes as usize,
-        leaves: args.leaves as usize,
-        applications: args.apps as usize,
-    };
-    let mut yardstick =
-        args.with_limit.then(|| Yardstick::new(args.nodes as usize, args.leaves as usize, args.seed));
+/// A first run that warms up, then those that count, each with a slice of the yardstick behind it.
+fn measure(args: &ThroughputArgs, setup: &Setup) -> Result<(Vec<Record>, Vec<f64>), Failure> {
+    let shape = setup.shape;
+    let mut yardstick = args.with_limit.then(|| Yardstick::new(shape.nodes, shape.leaves, args.seed));
+    let mut limit = || yardstick.as_mut().map(|yardstick| yardstick.run(LIMIT_SLICE).per_second());
     let bar = ProgressBar::new(u64::from(args.repeat) + 1);
     let (mut records, mut limits) = (Vec::new(), Vec::new());
-    for number in 0..=args.repeat {
-        let record = fill(&shape, args.asks as usize, args.proposers as usize, args.seed)?;
-        let limit = yardstick.as_mut().map(|yardstick| yardstick.run(Duration::from_secs(1)).per_second());
-        if number > 0 {
-            records.push(record);
-            limits.extend(limit);
-        }
+    let mut pair = |record: Record| {
+        records.push(record);
+        limits.extend(limit());
         bar.inc(1);
+    };
+    match args.workload {
+        WorkloadName::Fill => {
+            fill(setup, args.asks as usize)?;
+            for _ in 0..args.repeat {
+                pair(fill(setup, args.asks as usize)?);
+            }
+        }
+        WorkloadName::Churn => {
+            let mut churn = Churn::new(setup)?;
+            churn.run(WARM_UP)?;
+            for _ in 0..args.repeat {
+                pair(churn.run(Duration::from_secs_f64(args.seconds))?);
+            }
+            churn.expect_sound()?;
+        }
     }
     bar.finish_and_clear();
     Ok((records, limits))
 }
 
-fn report(args: &ThroughputArgs, records: &[FillRecord], limits: &[f64]) -> ThroughputReport {
-    let rate = |record: &FillRecord| record.placed as f64 / record.elapsed.as_secs_f64();
-    let ratios: Vec<f64> = records.iter().zip(limits).map(|(record, limit)| rate(record) / limit).collect();
-    let mut sorted: Vec<&FillRecord> = records.iter().collect();
-    sorted.sort_by_key(|record| record.elapsed);
+fn report(args: &ThroughputArgs, setup: &Setup, records: &[Record], limits: &[f64]) -> ThroughputReport {
+    let ratios = records.iter().zip(limits).map(|(record, limit)| record.per_second() / limit).collect();
+    let mut sorted: Vec<&Record> = records.iter().collect();
+    sorted.sort_by(|a, b| a.per_second().total_cmp(&b.per_second()));
     let middle = sorted[sorted.len() / 2];
+    let timing = &middle.timing;
+    let per_allocation = |duration: Duration| duration.as_nanos() as f64 / middle.placed.max(1) as f64;
+    let age_us = |quantile| timing.proposal_age_ns.value_at_quantile(quantile) as f64 / 1e3;
+    let decided = middle.committed + middle.rejected;
     ThroughputReport {
-        workload: "fill",
-        nodes: args.nodes,
-        apps: args.apps,
-        leaves: args.leaves,
-        asks: args.asks,
-        proposers: args.proposers,
+        workload: args.workload,
+        nodes: setup.shape.nodes,
+        apps: setup.shape.applications,
+        leaves: setup.shape.leaves,
+        asks: (args.workload == WorkloadName::Fill).then_some(args.asks),
+        proposers: setup.proposers,
         seed: args.seed,
         repeat: args.repeat,
         placed: middle.placed,
         elapsed_s: middle.elapsed.as_secs_f64(),
-        allocations_per_second: rate(middle),
-        cpu_ns_per_allocation: middle.cpu_ns.map(|ns| ns as f64 / middle.placed as f64),
-        committed: middle.stats.committed,
-        rejected: middle.stats.rejected_total(),
-        rejected_fraction: middle.stats.rejected_fraction(),
+        allocations_per_second: middle.per_second(),
+        cpu_ns_per_allocation: middle.cpu_ns.map(|ns| ns as f64 / middle.placed.max(1) as f64),
+        commit_lock_ns_per_allocation: per_allocation(timing.lock_held),
+        commit_lock_ns_per_allocation_median: timing.lock_held_ns_per_allocation.value_at_quantile(0.5),
+        commit_lock_share: timing.lock_held.as_secs_f64() / middle.elapsed.as_secs_f64(),
+        propose_ns_per_allocation: per_allocation(timing.proposing),
+        proposal_age_us: Quantiles { p50: age_us(0.5), p99: age_us(0.99) },
+        committed: middle.committed,
+        rejected: middle.rejected,
+        rejected_fraction: middle.rejected as f64 / decided.max(1) as f64,
         rejected_by_reason: middle.stats.rejected.clone(),
-        batch_mean: (middle.stats.committed + middle.stats.rejected_total()) as f64
-            / middle.stats.batches.max(1) as f64,
-        audit_violations: records.iter().map(|record| record.audit_violations).sum(),
+        batch_mean: decided as f64 / middle.batches.max(1) as f64,
         limit_allocations_per_second: median(limits.to_vec()),
         ratio_to_limit: median(ratios),
     }
@@ -164,16 +223,24 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 fn to_text(report: &ThroughputReport) -> String {
     let mut text = format!(
-        "{} allocations per second (median of {}), all {} placed, {:.3} % rejected, audit: {} violations",
+        "{} allocations per second (median of {}), {:.3} % of requests rejected, audit: nothing found",
         count_text(report.allocations_per_second as u64),
         report.repeat,
-        count_text(report.placed),
         100.0 * report.rejected_fraction,
-        report.audit_violations
     );
     if let Some(ns) = report.cpu_ns_per_allocation {
         text += &format!("\n{} ns of processor time per allocation", count_text(ns as u64));
     }
+    text += &format!(
+        "\nwrite lock: {} ns per allocation, {:.0} % of the time; proposing: {} ns per allocation, {:.0} in a batch, \
+         decided {:.0} us after it began (99 %: {:.0} us)",
+        count_text(report.commit_lock_ns_per_allocation as u64),
+        100.0 * report.commit_lock_share,
+        count_text(report.propose_ns_per_allocation as u64),
+        report.batch_mean,
+        report.proposal_age_us.p50,
+        report.proposal_age_us.p99,
+    );
     if let (Some(limit), Some(ratio)) = (report.limit_allocations_per_second, report.ratio_to_limit) {
         text +=
             &format!("\n{ratio:.3} of the yardstick, which makes {} per second", count_text(limit as u64));

@@ -1,18 +1,22 @@
 //! The cluster that throughput is measured on, with every kind of limit in force.
 
+use std::io;
+use std::sync::Arc;
+
 use apportion::config::{Capacity, EngineConfig, Factor, Maximum, Percent, QueueConfig};
 use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, EventStream, Handle, NodeSpec, PartitionId, ResourceTypes,
-    Resources, SubmitError,
+    ApplicationId, ApplicationSpec, AskSpec, Engine, EventStream, Handle, LogSink, LoggedGroup, ManualClock,
+    Mode, NodeSpec, PartitionId, ResourceTypes, Resources,
 };
-use rand::RngExt;
+use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use crate::synthetic::draw_size;
 
 /// A tenth of the nodes and of the asks belong to a partition of its own.
 const PARTITION: &str = "other";
-const PARTITION_EVERY: usize = 10;
+pub(super) const PARTITION_EVERY: usize = 10;
+const NODES_PER_RACK: usize = 40;
 const USERS_PER_LEAF: usize = 10;
 const PRIORITIES: u32 = 3;
 const ORGANISATIONS: usize = 4;
@@ -30,9 +34,84 @@ pub struct ClusterShape {
     pub applications: usize,
 }
 
+/// A cluster and how an engine for it is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// The cluster.
+    pub shape: ClusterShape,
+    /// How many threads propose.
+    pub proposers: usize,
+    /// How many requests a batch may hold; the engine's default if nothing is said.
+    pub batch_requests: Option<usize>,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+}
+
+/// An engine with nodes and applications, and nothing placed.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    pub(super) engine: Engine,
+    pub(super) handle: Handle,
+    pub(super) events: EventStream,
+    pub(super) applications: Vec<ApplicationId>,
+    pub(super) random: Pcg64Mcg,
+    /// The partition that a tenth of everything belongs to.
+    other: PartitionId,
+}
+
+impl Setup {
+    /// Starts an engine; nodes have the capacity that `capacity` says by number. Its event stream holds `events`.
+    pub(super) fn start(
+        &self,
+        capacity: impl Fn(usize) -> Resources,
+        events: usize,
+    ) -> anyhow::Result<Cluster> {
+        let Self { shape, proposers, .. } = *self;
+        if [shape.nodes, shape.leaves, shape.applications].contains(&0) {
+            anyhow::bail!("a cluster has at least one node, leaf and application, not {shape:?}");
+        }
+        let mut config = shape.config();
+        config.limits.batch_requests = self.batch_requests.unwrap_or(config.limits.batch_requests);
+        let mode = Mode::Parallel { proposers };
+        let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), Some(Box::new(Encoded)))?;
+        let handle = engine.handle();
+        let other = handle.partition(PARTITION)?;
+        for number in 0..shape.nodes {
+            let spec = NodeSpec::new(format!("node-{number}"), capacity(number))
+                .on_rack(format!("rack-{}", number / NODES_PER_RACK));
+            let is_other = number % PARTITION_EVERY == PARTITION_EVERY - 1;
+            handle.add_node(if is_other { spec.in_partition(other) } else { spec })?;
+        }
+        let events = handle.event_stream(events);
+        let submit = |number| handle.submit_application(shape.application(number), &events);
+        let applications = (0..shape.applications).map(submit).collect::<Result<_, _>>()?;
+        engine.run_until_quiet();
+        let random = Pcg64Mcg::seed_from_u64(self.seed);
+        Ok(Cluster { engine, handle, events, applications, random, other })
+    }
+}
+
+impl Cluster {
+    /// The audit.
+    pub(super) fn expect_sound(&self) -> anyhow::Result<()> {
+        let violations = self.engine.audit().violations;
+        if let Some(first) = violations.first() {
+            anyhow::bail!("the audit found {} violations, the first: {first:?}", violations.len());
+        }
+        Ok(())
+    }
+
+    /// An ask for one container, drawn.
+    pub(super) fn draw_ask(&mut self) -> AskSpec {
+        let spec = AskSpec::new(draw_size(&mut self.random), 1);
+        let spec = spec.with_priority(self.random.random_range(0..PRIORITIES));
+        if self.random.random_ratio(1, PARTITION_EVERY as u32) { spec.in_partition(self.other) } else { spec }
+    }
+}
+
 impl ClusterShape {
     /// Queues of equal weight with maxima and user limits.
-    pub(super) fn config(&self) -> EngineConfig {
+    fn config(&self) -> EngineConfig {
         let organisations = ORGANISATIONS.min(self.leaves);
         let leaves_of = |organisation: usize| {
             (organisation..self.leaves).step_by(organisations).map(|leaf| {
@@ -51,57 +130,25 @@ impl ClusterShape {
         config
     }
 
-    /// The leaf of an application.
-    fn leaf_path(&self, application: usize) -> String {
-        let leaf = application % self.leaves;
-        format!("root.organisation-{}.leaf-{leaf}", leaf % ORGANISATIONS.min(self.leaves))
+    fn application(&self, number: usize) -> ApplicationSpec {
+        let leaf = number % self.leaves;
+        let path = format!("root.organisation-{}.leaf-{leaf}", leaf % ORGANISATIONS.min(self.leaves));
+        let user = format!("user-{}", number / self.leaves % USERS_PER_LEAF);
+        ApplicationSpec::new(format!("application-{number}"), path, user)
+            .with_priority(number as u32 % PRIORITIES)
     }
+}
 
-    /// Registers the nodes, each with this capacity, forty to a rack.
-    pub(super) fn add_nodes(&self, handle: &Handle, capacity: Resources) -> Result<(), SubmitError> {
-        let partition = handle.partition(PARTITION)?;
-        for number in 0..self.nodes {
-            let spec =
-                NodeSpec::new(format!("node-{number}"), capacity).on_rack(format!("rack-{}", number / 40));
-            let is_other = number % PARTITION_EVERY == PARTITION_EVERY - 1;
-            handle.add_node(if is_other { spec.in_partition(partition) } else { spec })?;
-        }
+/// Takes the log as it is encoded, and keeps nothing of it.
+struct Encoded;
+
+impl LogSink for Encoded {
+    fn start(&mut self, _: &[u8]) -> io::Result<()> {
         Ok(())
     }
 
-    /// Submits the applications.
-    pub(super) fn submit_applications(
-        &self,
-        handle: &Handle,
-        events: &EventStream,
-    ) -> Result<Vec<ApplicationId>, SubmitError> {
-        let submit = |number: usize| {
-            let user = format!("user-{}", number / self.leaves % USERS_PER_LEAF);
-            let spec = ApplicationSpec::new(format!("application-{number}"), self.leaf_path(number), user);
-            handle.submit_application(spec.with_priority(number as u32 % PRIORITIES), events)
-        };
-        (0..self.applications).map(submit).collect()
-    }
-}
-
-/// Draws asks for one container each.
-pub(super) struct Asks {
-    random: Pcg64Mcg,
-    partition: PartitionId,
-}
-
-impl Asks {
-    pub(super) fn new(handle: &Handle, random: Pcg64Mcg) -> Result<Self, SubmitError> {
-        Ok(Self { random, partition: handle.partition(PARTITION)? })
-    }
-
-    pub(super) fn next(&mut self) -> AskSpec {
-        let spec = AskSpec::new(draw_size(&mut self.random), 1);
-        let spec = spec.with_priority(self.random.random_range(0..PRIORITIES));
-        if self.random.random_ratio(1, PARTITION_EVERY as u32) {
-            spec.in_partition(self.partition)
-        } else {
-            spec
-        }
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        std::hint::black_box(group.frame());
+        Ok(())
     }
 }

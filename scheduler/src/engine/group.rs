@@ -19,7 +19,7 @@ use crate::ids::NodeId;
 use crate::log::LogSink;
 use crate::state::State;
 use crate::stats::EngineStats;
-use crate::sync::{Inbox, Nothing};
+use crate::sync::{Inbox, Nothing, Stopwatch};
 use crate::timers::Timer;
 
 /// What a step of the committer was.
@@ -143,6 +143,7 @@ impl GroupCommitter {
     fn decide(&mut self, first: Option<Message>) {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state.write();
+        let (locked, allocated_before) = (Stopwatch::start(), self.stats.allocated);
         state.version += 1;
         self.stats.groups += 1;
         if state.facts.changes == 0 {
@@ -169,6 +170,9 @@ impl GroupCommitter {
             // As many as a group takes were rescued; the next one goes on. A full inbox means another one anyway.
             shared.outbox.offer(Message::LookAgain);
         }
+        drop(state);
+        let allocated = self.stats.allocated - allocated_before;
+        shared.timing.note(|timing| timing.note_group(locked.elapsed(), allocated));
     }
 
     fn committer<'a>(&'a mut self, state: &'a mut State) -> Committer<'a> {
@@ -210,6 +214,7 @@ impl GroupCommitter {
                 let weight = batch.proposals.requests.len();
                 let (visits, came_second) = (batch.proposals.visits, batch.proposals.came_second);
                 let rejected = self.committer(state).commit_batch(&mut batch);
+                self.shared.timing.note(|timing| timing.note_batch(batch.proposing, batch.begun.elapsed()));
                 self.adapt(state, Decided { requests: weight, rejected, visits, came_second });
                 self.publisher.decided.push(*batch);
                 return weight.max(1);

@@ -15,6 +15,7 @@ mod shared;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod timing;
 
 use std::io;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use handle::{Handle, SubmitError};
 pub use health::Health;
 pub use proposer::Proposer;
 pub use stream::{EventStream, Lagging};
+pub use timing::EngineTiming;
 
 use crate::audit::AuditReport;
 use crate::clock::Clock;
@@ -242,6 +244,12 @@ impl Engine {
     pub fn stats(&self) -> EngineStats {
         let proposer_panics = self.shared.proposer_panics.get();
         EngineStats { proposer_panics, ..self.shared.progress().stats }
+    }
+
+    /// What was timed since the last call. Two callers take it from each other.
+    #[must_use]
+    pub fn take_timing(&self) -> EngineTiming {
+        self.shared.timing.take()
     }
 
     /// False after [`shutdown`](Self::shutdown), and after the committing thread panicked in the embedder's clock

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use super::stream::StreamCore;
+use super::timing::EngineTiming;
 use crate::change::Change;
 use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::config::{ConfigError, EngineConfig, QueueUpdate};
@@ -12,7 +13,9 @@ use crate::place::Leases;
 use crate::propose::{BatchHome, PassLimits, ProposalBatch};
 use crate::state::State;
 use crate::stats::EngineStats;
-use crate::sync::{AtomicU64, Condvar, Counter, Mutex, NameMap, Ordering, Outbox, Promise, RwLock, Signal};
+use crate::sync::{
+    AtomicU64, Condvar, Counter, Figures, Mutex, NameMap, Ordering, Outbox, Promise, RwLock, Signal,
+};
 
 /// Whether a queue's new limits were valid, and with which change they hold.
 pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
@@ -59,6 +62,7 @@ pub(crate) struct Shared {
     pub(crate) proposer_panics: Counter,
     /// Proposers that panicked too often to be started again.
     pub(crate) proposers_given_up: Counter,
+    pub(crate) timing: Figures<EngineTiming>,
     progress: Mutex<Progress>,
     progressed: Condvar,
     /// Every stream that somebody holds, to be closed in the end.
@@ -134,6 +138,7 @@ impl Shared {
             ends_after: AtomicU64::new(u64::MAX),
             proposer_panics: Counter::default(),
             proposers_given_up: Counter::default(),
+            timing: Figures::default(),
             progress: Mutex::new(Progress::default()),
             progressed: Condvar::default(),
             streams: Mutex::new(Vec::new()),

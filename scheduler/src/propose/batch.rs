@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::backlog::ParkReason;
 use crate::commit::ResourceAllocationCommitRequest;
@@ -9,6 +10,7 @@ use crate::facts::Locality;
 use crate::ids::{AskId, LaneId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::place::PlacementSet;
 use crate::resource::Resources;
+use crate::sync::Stopwatch;
 
 /// Something a pass saw without placing anything. Proposers only report it; the committer records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,12 +66,21 @@ pub(crate) struct Proposals {
 pub struct ProposalBatch {
     pub(crate) proposals: Proposals,
     pub(crate) set: Option<Box<PlacementSet>>,
+    /// When its proposer looked at the state, and for how long.
+    pub(crate) begun: Stopwatch,
+    pub(crate) proposing: Duration,
     home: Arc<dyn BatchHome>,
 }
 
 impl ProposalBatch {
     pub(crate) fn new(set: Box<PlacementSet>, home: Arc<dyn BatchHome>) -> Self {
-        Self { proposals: Proposals::default(), set: Some(set), home }
+        Self {
+            proposals: Proposals::default(),
+            set: Some(set),
+            begun: Stopwatch::start(),
+            proposing: Duration::ZERO,
+            home,
+        }
     }
 
     /// What it asks the committer to do.

@@ -1,10 +1,12 @@
-//! Counts for statistics.
+//! What is counted and measured for people to read: nothing is decided by it. So these are the real types in all builds,
+//! which spares a model the orders of what nobody looks at, and using them is no [step](super::fault) at which
+//! anything could go wrong.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-/// Counts what happened, for people to read: nothing is decided by it. So it is the real type in all builds, which spares
-/// a model the orders of what nobody looks at, and counting is no [step](super::fault) at which anything could go wrong.
+/// Counts what happened. It orders nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -15,5 +17,34 @@ impl Counter {
 
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Figures that one thread notes and another takes.
+#[derive(Debug, Default)]
+pub(crate) struct Figures<T>(parking_lot::Mutex<T>);
+
+impl<T: Default> Figures<T> {
+    pub(crate) fn note(&self, note: impl FnOnce(&mut T)) {
+        note(&mut self.0.lock());
+    }
+
+    /// What was noted since the last call.
+    pub(crate) fn take(&self) -> T {
+        std::mem::take(&mut self.0.lock())
+    }
+}
+
+/// Measures real time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.0.elapsed()
     }
 }

@@ -24,8 +24,8 @@
 
 mod channel;
 mod check;
-mod counter;
 pub mod fault;
+mod figures;
 mod in_flight;
 #[cfg_attr(any(apportion_loom, apportion_shuttle), path = "model/map.rs")]
 mod map;
@@ -43,7 +43,7 @@ use real as backend;
 
 pub use channel::{Inbox, Nothing, Outbox, Promise, Ticket, channel};
 pub use check::check;
-pub(crate) use counter::Counter;
+pub(crate) use figures::{Counter, Figures, Stopwatch};
 pub(crate) use in_flight::{InFlightResources, InFlightUnits};
 pub use map::NameMap;
 pub use primitive::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ReadGuard, RwLock, Thread, WriteGuard};
