@@ -18,6 +18,12 @@ pub trait Clock: Send + Sync + fmt::Debug {
         let _ = at_ms;
         None
     }
+
+    /// Nanoseconds of real time since any moment, for [`Engine::take_timing`](crate::Engine::take_timing) and nothing
+    /// else: nothing is decided by it. A clock that does not say measures nothing.
+    fn measured_ns(&self) -> u64 {
+        0
+    }
 }
 
 /// A clock that stands still until it is set: virtual time. Clones are the same clock.

@@ -18,7 +18,7 @@ use crate::synthetic::node_vcores;
 const LOAD_PERCENT: i64 = 85;
 /// Asks that may be unanswered before no more containers complete: a part of those that run, and so many at most.
 const WINDOW_PART: usize = 10;
-const WINDOW_MAX: usize = 8_192;
+const WINDOW_MAX: usize = 2_048;
 /// How long the resource manager lets events gather when it has enough unanswered asks.
 const PAUSE: Duration = Duration::from_micros(100);
 /// Looks without any event after which containers complete although too much is unanswered: what is left may wait
@@ -80,7 +80,7 @@ impl Churn {
             asked += spec.size[1];
             let application = self.cluster.applications[number % self.cluster.applications.len()];
             let kind = self.kind(spec);
-            self.ask(Task { application, kind })?;
+            self.ask(&[Task { application, kind }])?;
             number += 1;
         }
         self.settle()?;
@@ -123,12 +123,15 @@ impl Churn {
         self.idle_looks = if is_idle { self.idle_looks + 1 } else { 0 };
         let is_stuck = self.idle_looks >= PATIENCE_LOOKS;
         let room = self.window.saturating_sub(self.asked.len()) + usize::from(is_stuck);
+        let (mut completed, mut tasks) = (Vec::new(), Vec::new());
         for _ in 0..room.min(self.running.len()) {
             let place = self.cluster.random.random_range(0..self.running.len());
             let (container, task) = self.running.swap_remove(place);
-            self.cluster.handle.complete_container(container)?;
-            self.ask(task)?;
+            completed.push(container);
+            tasks.push(task);
         }
+        self.cluster.handle.complete_containers(completed)?;
+        self.ask(&tasks)?;
         if is_idle {
             thread::sleep(PAUSE);
         }
@@ -161,10 +164,10 @@ impl Churn {
         Ok(count)
     }
 
-    fn ask(&mut self, task: Task) -> anyhow::Result<()> {
-        let spec = self.kinds[task.kind as usize].clone();
-        let ask = self.cluster.handle.submit_ask(task.application, spec)?;
-        self.asked.insert(ask, task);
+    fn ask(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
+        let specs = tasks.iter().map(|task| (task.application, self.kinds[task.kind as usize].clone()));
+        let asks = self.cluster.handle.submit_asks(specs)?;
+        self.asked.extend(asks.into_iter().zip(tasks.iter().copied()));
         Ok(())
     }
 

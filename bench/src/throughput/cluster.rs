@@ -2,11 +2,12 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use apportion::config::{Capacity, EngineConfig, Factor, Maximum, Percent, QueueConfig};
 use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, Engine, EventStream, Handle, LogSink, LoggedGroup, ManualClock,
-    Mode, NodeSpec, PartitionId, ResourceTypes, Resources,
+    ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventStream, Handle, LogSink, LoggedGroup, Mode,
+    NodeSpec, PartitionId, ResourceTypes, Resources,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -73,7 +74,8 @@ impl Setup {
         let mut config = shape.config();
         config.limits.batch_requests = self.batch_requests.unwrap_or(config.limits.batch_requests);
         let mode = Mode::Parallel { proposers };
-        let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), Some(Box::new(Encoded)))?;
+        let engine =
+            Engine::start(config, mode, Arc::new(Stopwatch(Instant::now())), Some(Box::new(Encoded)))?;
         let handle = engine.handle();
         let other = handle.partition(PARTITION)?;
         for number in 0..shape.nodes {
@@ -136,6 +138,20 @@ impl ClusterShape {
         let user = format!("user-{}", number / self.leaves % USERS_PER_LEAF);
         ApplicationSpec::new(format!("application-{number}"), path, user)
             .with_priority(number as u32 % PRIORITIES)
+    }
+}
+
+/// Virtual time stands still; real time is measured.
+#[derive(Debug)]
+struct Stopwatch(Instant);
+
+impl Clock for Stopwatch {
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
+    fn measured_ns(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
     }
 }
 

@@ -12,14 +12,13 @@ use super::publish::Publisher;
 use super::reshard::reshard;
 use super::shared::{Message, Progress, Shared};
 use crate::change::Change;
-use crate::clock::Clock;
 use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter};
 use crate::event::{Event, EventKind, Refusal};
 use crate::ids::NodeId;
 use crate::log::LogSink;
 use crate::state::State;
 use crate::stats::EngineStats;
-use crate::sync::{Inbox, Nothing, Stopwatch};
+use crate::sync::{Inbox, Nothing};
 use crate::timers::Timer;
 
 /// What a step of the committer was.
@@ -39,7 +38,6 @@ pub enum Step {
 /// for it is told.
 pub struct GroupCommitter {
     shared: Arc<Shared>,
-    clock: Arc<dyn Clock>,
     inbox: Inbox<Message>,
     /// What waits for the guard to be dropped.
     publisher: Publisher,
@@ -53,27 +51,12 @@ pub struct GroupCommitter {
 }
 
 impl GroupCommitter {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        clock: Arc<dyn Clock>,
-        inbox: Inbox<Message>,
-        sink: Option<Box<dyn LogSink>>,
-    ) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, inbox: Inbox<Message>, sink: Option<Box<dyn LogSink>>) -> Self {
         let publisher = Publisher::new(Arc::clone(&shared), sink);
         // The default partition is not among those configured.
         let adaption = Adaption::new(shared.config.partitions.len() + 1);
         let stats = EngineStats { sets_out_max: adaption.sets_out_max(), ..EngineStats::default() };
-        Self {
-            shared,
-            clock,
-            inbox,
-            publisher,
-            stats,
-            processed: 0,
-            adaption,
-            now_ms: 0,
-            next_timer_ms: None,
-        }
+        Self { shared, inbox, publisher, stats, processed: 0, adaption, now_ms: 0, next_timer_ms: None }
     }
 
     /// Commits until the engine is shut down and everything sent before is dealt with.
@@ -122,12 +105,12 @@ impl GroupCommitter {
     /// move the clock. Such a clock may have moved since the group began, after its tick was dealt with; so what is
     /// due is looked at first.
     fn patience(&self) -> Option<Duration> {
-        if self.is_due() { Some(Duration::ZERO) } else { self.clock.until(self.next_timer_ms?) }
+        if self.is_due() { Some(Duration::ZERO) } else { self.shared.clock.until(self.next_timer_ms?) }
     }
 
     /// Whether a timer is due that no message will bring up.
     fn is_due(&self) -> bool {
-        self.next_timer_ms.is_some_and(|next_ms| next_ms <= self.clock.now_ms())
+        self.next_timer_ms.is_some_and(|next_ms| next_ms <= self.shared.clock.now_ms())
     }
 
     /// Commits one group: `first`, if any, and what else is waiting.
@@ -143,7 +126,7 @@ impl GroupCommitter {
     fn decide(&mut self, first: Option<Message>) {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state.write();
-        let (locked, allocated_before) = (Stopwatch::start(), self.stats.allocated);
+        let (locked_ns, allocated_before) = (shared.clock.measured_ns(), self.stats.allocated);
         state.version += 1;
         self.stats.groups += 1;
         if state.facts.changes == 0 {
@@ -171,8 +154,9 @@ impl GroupCommitter {
             shared.outbox.offer(Message::LookAgain);
         }
         drop(state);
+        let held_ns = shared.clock.measured_ns().saturating_sub(locked_ns);
         let allocated = self.stats.allocated - allocated_before;
-        shared.timing.note(|timing| timing.note_group(locked.elapsed(), allocated));
+        shared.timing.note(|timing| timing.note_group(held_ns, allocated));
     }
 
     fn committer<'a>(&'a mut self, state: &'a mut State) -> Committer<'a> {
@@ -181,7 +165,7 @@ impl GroupCommitter {
     }
 
     fn advance_time(&mut self, state: &mut State) {
-        let now_ms = self.clock.now_ms();
+        let now_ms = self.shared.clock.now_ms();
         if now_ms > state.facts.now_ms {
             self.committer(state).apply(&Change::TimeAdvanced { now_ms });
         }
@@ -194,6 +178,10 @@ impl GroupCommitter {
         }
         match message {
             Message::Change(change) => self.change(state, &change),
+            Message::Changes(changes) => {
+                changes.iter().for_each(|change| self.change(state, change));
+                return changes.len();
+            }
             Message::Application { change, stream } => {
                 if let Change::ApplicationSubmitted { application, .. } = &change {
                     self.publisher.connect(*application, stream);
@@ -214,7 +202,8 @@ impl GroupCommitter {
                 let weight = batch.proposals.requests.len();
                 let (visits, came_second) = (batch.proposals.visits, batch.proposals.came_second);
                 let rejected = self.committer(state).commit_batch(&mut batch);
-                self.shared.timing.note(|timing| timing.note_batch(batch.proposing, batch.begun.elapsed()));
+                let age_ns = self.shared.clock.measured_ns().saturating_sub(batch.begun_ns);
+                self.shared.timing.note(|timing| timing.note_batch(batch.proposing_ns, age_ns));
                 self.adapt(state, Decided { requests: weight, rejected, visits, came_second });
                 self.publisher.decided.push(*batch);
                 return weight.max(1);

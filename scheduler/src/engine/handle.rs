@@ -82,7 +82,7 @@ impl From<Closed> for SubmitError {
 /// application's [`EventStream`]. In parallel mode a call waits when the engine cannot keep up.
 #[derive(Clone, Debug)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 impl Handle {
@@ -174,7 +174,7 @@ impl Handle {
             return Err(SubmitError::DuplicateNode { name: spec.name });
         }
         let name = spec.name.clone();
-        self.send(Change::NodeAdded { node, rack, spec }).inspect_err(|_| {
+        self.send(Change::NodeAdded { node, rack, spec: Box::new(spec) }).inspect_err(|_| {
             names.remove(&name, node);
             self.shared.ids.nodes.lock().give_back(node);
         })?;
@@ -241,7 +241,7 @@ impl Handle {
             return Err(SubmitError::NotALeaf { path: spec.queue });
         }
         let application = self.shared.ids.applications.lock().take();
-        let change = Change::ApplicationSubmitted { application, leaf, spec };
+        let change = Change::ApplicationSubmitted { application, leaf, spec: Box::new(spec) };
         let message = Message::Application { change, stream: Arc::clone(events.core()) };
         self.shared
             .send(message)
@@ -307,7 +307,7 @@ impl Handle {
         update: QueueUpdate,
     ) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
         let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::QueueUpdate { queue, update, answer })?;
+        self.shared.send(Message::QueueUpdate { queue, update: Box::new(update), answer })?;
         Ok(ticket)
     }
 
@@ -358,7 +358,7 @@ impl Handle {
         (known, running)
     }
 
-    fn check_ask(&self, spec: &mut AskSpec) -> Result<(), SubmitError> {
+    pub(super) fn check_ask(&self, spec: &mut AskSpec) -> Result<(), SubmitError> {
         let types = &self.shared.config.resources;
         if spec.count == 0 {
             return Err(SubmitError::NothingAsked);

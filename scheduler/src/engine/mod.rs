@@ -1,6 +1,7 @@
 //! The engine: one public value that owns the state and, in parallel mode, the threads.
 
 mod adapt;
+mod bulk;
 mod group;
 mod handle;
 mod health;
@@ -174,8 +175,8 @@ impl Engine {
         let config = Arc::new(config);
         let (outbox, inbox) = channel(inbox_capacity);
         let state = State::new(Arc::clone(&config));
-        let shared = Arc::new(Shared::new(config, state, outbox, leaf_quantum));
-        let mut committer = GroupCommitter::new(Arc::clone(&shared), clock, inbox, sink);
+        let shared = Arc::new(Shared::new(config, clock, state, outbox, leaf_quantum));
+        let mut committer = GroupCommitter::new(Arc::clone(&shared), inbox, sink);
         committer.commit_group(None);
         let start = |number: usize| (number * SETS_MAX / proposers) as u32;
         let proposers = (0..proposers).map(|number| Proposer::new(&shared, start(number))).collect();

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::shared::{Message, Shared};
 use crate::place::{Look, PlacementSet};
 use crate::propose::{BatchHome, ProposalBatch, Scratch, run_pass};
-use crate::sync::Stopwatch;
 
 /// A proposer that panics this often without having sent a batch between is not started again.
 const PANICS_MAX: u32 = 100;
@@ -118,13 +117,13 @@ pub(super) fn propose(
     let home: Arc<dyn BatchHome> = Arc::clone(shared) as Arc<dyn BatchHome>;
     let mut batch = Box::new(ProposalBatch::new(set, home));
     let state = shared.state.read();
-    batch.begun = Stopwatch::start();
+    batch.begun_ns = shared.clock.measured_ns();
     let ProposalBatch { proposals, set, .. } = &mut *batch;
     if let Some(set) = set {
         run_pass(&state, set, scratch, &shared.pass_limits, proposals);
     }
     drop(state);
-    batch.proposing = batch.begun.elapsed();
+    batch.proposing_ns = shared.clock.measured_ns().saturating_sub(batch.begun_ns);
     batch
 }
 

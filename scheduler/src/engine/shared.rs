@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
 use crate::change::Change;
+use crate::clock::Clock;
 use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::config::{ConfigError, EngineConfig, QueueUpdate};
 use crate::facts::{IdPool, Queue};
@@ -23,6 +24,8 @@ pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
 /// What the committer is sent.
 pub(crate) enum Message {
     Change(Change),
+    /// As many single ones, together.
+    Changes(Vec<Change>),
     /// An application and where its events go.
     Application {
         change: Change,
@@ -34,7 +37,7 @@ pub(crate) enum Message {
     },
     QueueUpdate {
         queue: QueueId,
-        update: QueueUpdate,
+        update: Box<QueueUpdate>,
         answer: Promise<UpdateResult>,
     },
     /// Proposals of a pass. Not counted as sent by the gate: its lease says that it is on its way.
@@ -49,6 +52,7 @@ pub(crate) enum Message {
 /// State, homes and wake-ups. Locks are taken in this order: state, then one of the others, which are leaves.
 pub(crate) struct Shared {
     pub(crate) config: Arc<EngineConfig>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pass_limits: PassLimits,
     pub(crate) state: RwLock<State>,
     pub(crate) leases: Leases,
@@ -117,6 +121,7 @@ const CLOSED: u64 = 1 << 63;
 impl Shared {
     pub(crate) fn new(
         config: Arc<EngineConfig>,
+        clock: Arc<dyn Clock>,
         state: State,
         outbox: Outbox<Message>,
         leaf_quantum: u32,
@@ -155,6 +160,7 @@ impl Shared {
                 asks: Mutex::new(IdPool::new()),
             },
             state: RwLock::new(state),
+            clock,
             config,
         }
     }

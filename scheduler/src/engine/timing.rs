@@ -1,4 +1,4 @@
-//! How long the engine's parts take, in real time. Nothing is decided by it.
+//! How long the engine's parts take, by the driver's [measuring clock](crate::Clock::measured_ns).
 
 use std::time::Duration;
 
@@ -34,20 +34,16 @@ impl Default for EngineTiming {
 
 impl EngineTiming {
     /// A group that placed so many containers.
-    pub(super) fn note_group(&mut self, lock_held: Duration, allocated: u64) {
-        self.lock_held += lock_held;
-        if let Some(ns) = nanoseconds(lock_held).checked_div(allocated) {
+    pub(super) fn note_group(&mut self, held_ns: u64, allocated: u64) {
+        self.lock_held += Duration::from_nanos(held_ns);
+        if let Some(ns) = held_ns.checked_div(allocated) {
             self.lock_held_ns_per_allocation.saturating_record(ns);
         }
     }
 
     /// A batch that a proposer took so long for, and that was decided so long after the proposer had begun.
-    pub(super) fn note_batch(&mut self, proposing: Duration, age: Duration) {
-        self.proposing += proposing;
-        self.proposal_age_ns.saturating_record(nanoseconds(age));
+    pub(super) fn note_batch(&mut self, proposing_ns: u64, age_ns: u64) {
+        self.proposing += Duration::from_nanos(proposing_ns);
+        self.proposal_age_ns.saturating_record(age_ns);
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    duration.as_nanos().try_into().unwrap_or(u64::MAX)
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::backlog::ParkReason;
 use crate::commit::ResourceAllocationCommitRequest;
@@ -10,7 +9,6 @@ use crate::facts::Locality;
 use crate::ids::{AskId, LaneId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::place::PlacementSet;
 use crate::resource::Resources;
-use crate::sync::Stopwatch;
 
 /// Something a pass saw without placing anything. Proposers only report it; the committer records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,20 +65,14 @@ pub struct ProposalBatch {
     pub(crate) proposals: Proposals,
     pub(crate) set: Option<Box<PlacementSet>>,
     /// When its proposer looked at the state, and for how long.
-    pub(crate) begun: Stopwatch,
-    pub(crate) proposing: Duration,
+    pub(crate) begun_ns: u64,
+    pub(crate) proposing_ns: u64,
     home: Arc<dyn BatchHome>,
 }
 
 impl ProposalBatch {
     pub(crate) fn new(set: Box<PlacementSet>, home: Arc<dyn BatchHome>) -> Self {
-        Self {
-            proposals: Proposals::default(),
-            set: Some(set),
-            begun: Stopwatch::start(),
-            proposing: Duration::ZERO,
-            home,
-        }
+        Self { proposals: Proposals::default(), set: Some(set), begun_ns: 0, proposing_ns: 0, home }
     }
 
     /// What it asks the committer to do.

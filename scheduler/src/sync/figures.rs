@@ -4,7 +4,6 @@
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 /// Counts what happened. It orders nothing.
 #[derive(Debug, Default)]
@@ -32,19 +31,5 @@ impl<T: Default> Figures<T> {
     /// What was noted since the last call.
     pub(crate) fn take(&self) -> T {
         std::mem::take(&mut self.0.lock())
-    }
-}
-
-/// Measures real time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stopwatch(Instant);
-
-impl Stopwatch {
-    pub(crate) fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.0.elapsed()
     }
 }

@@ -21,7 +21,7 @@ fn fulfil(ask: AskId, node: NodeId, claim: ReservationId) -> ResourceAllocationC
 }
 
 fn swap(ask: AskId, node: NodeId, claim: ReservationId) -> ResourceAllocationCommitRequest {
-    ResourceAllocationCommitRequest { unreserve: vec![claim], ..allocate(ask, node) }
+    ResourceAllocationCommitRequest { unreserve: [claim].into(), ..allocate(ask, node) }
 }
 
 fn reserved(cluster: &Cluster) -> usize {

@@ -21,7 +21,7 @@ fn a_release_never_ends_the_successor_of_a_container() {
         let (ask, node) = (cluster.ask(2), cluster.nodes[0]);
         assert!(cluster.decide(allocate(ask, node)).is_accepted());
         let old = cluster.container_on(node);
-        let release = ResourceAllocationCommitRequest { release: vec![old], ..Default::default() };
+        let release = ResourceAllocationCommitRequest { release: [old].into(), ..Default::default() };
         let (outcome, next) = cluster.against(release, move |handle| {
             handle.complete_container(old).unwrap();
             handle.commit(allocate(ask, node)).unwrap()
@@ -116,7 +116,7 @@ fn a_victim_ends_once() {
         while cluster.events.try_next().unwrap().is_some() {}
         let victim = cluster.container_on(node);
         let request =
-            ResourceAllocationCommitRequest { release: vec![victim], ..allocate(beneficiary, node) };
+            ResourceAllocationCommitRequest { release: [victim].into(), ..allocate(beneficiary, node) };
         let (outcome, ()) =
             cluster.against(request, move |handle| handle.complete_container(victim).unwrap());
         assert_eq!(cluster.containers(), accepted(&[outcome]), "all or nothing: {outcome:?}");
@@ -139,7 +139,7 @@ fn one_victim_makes_room_for_one() {
         assert!(cluster.decide(allocate(ask, node)).is_accepted());
         let victim = cluster.container_on(node);
         let request = |cluster: &Cluster| ResourceAllocationCommitRequest {
-            release: vec![victim],
+            release: [victim].into(),
             ..allocate(cluster.ask(1), node)
         };
         let outcomes = cluster.both(request(&cluster), request(&cluster));

@@ -1,0 +1,65 @@
+//! Many changes in one call.
+
+use super::hand::Hand;
+use super::{config, leaf, memory};
+use crate::change::AskSpec;
+use crate::engine::SubmitError;
+use crate::event::EventKind;
+use crate::ids::{ApplicationId, ContainerId};
+
+/// More than go to the committer together.
+const MANY: i64 = 300;
+
+fn started(hand: &Hand) -> Vec<ContainerId> {
+    let events = std::iter::from_fn(|| hand.events.try_next().unwrap());
+    events
+        .filter_map(|event| match event.kind {
+            EventKind::Allocated { container, .. } => Some(container),
+            _ => None,
+        })
+        .collect()
+}
+
+fn with_node() -> (Hand, ApplicationId) {
+    let hand = Hand::new(config([leaf("a").with_maximum(crate::config::Maximum::absolute(&[MANY]))]));
+    hand.node("n1", MANY);
+    let application = hand.application();
+    (hand, application)
+}
+
+#[test]
+fn everything_that_is_asked_for_and_completed_together_is_dealt_with() {
+    let (mut hand, application) = with_node();
+    let handle = hand.engine.handle();
+    let asks = handle.submit_asks((0..MANY).map(|_| (application, AskSpec::new(memory(1), 1)))).unwrap();
+    hand.settle();
+    let containers = started(&hand);
+    assert_eq!((asks.len(), containers.len()), (MANY as usize, MANY as usize));
+    handle.complete_containers(containers).unwrap();
+    hand.settle();
+    assert_eq!(hand.engine.read(|view| view.container_count()), 0);
+    assert!(hand.engine.audit().violations.is_empty());
+}
+
+/// The first of them is possible, and yet nothing is left of the call.
+#[test]
+fn an_impossible_ask_among_many_takes_none_of_them_in() {
+    let (mut hand, application) = with_node();
+    let asks = [1, 0].map(|count| (application, AskSpec::new(memory(1), count)));
+    assert_eq!(hand.engine.handle().submit_asks(asks), Err(SubmitError::NothingAsked));
+    hand.settle();
+    assert_eq!(hand.engine.read(|view| view.container_count()), 0);
+    assert!(!hand.engine.health().has_work());
+}
+
+/// Whoever is named by one of them may be gone; the others are served.
+#[test]
+fn one_of_many_is_refused_by_itself() {
+    let (mut hand, application) = with_node();
+    let gone = hand.application();
+    let handle = hand.engine.handle();
+    handle.end_application(gone, crate::facts::ApplicationEnd::Finished).unwrap();
+    handle.submit_asks([gone, application].map(|one| (one, AskSpec::new(memory(1), 1)))).unwrap();
+    hand.settle();
+    assert_eq!((started(&hand).len(), hand.engine.stats().refused), (1, 1));
+}
