@@ -34,7 +34,7 @@ pub enum Change {
         /// The number of the rack that `spec` names.
         rack: RackId,
         /// What it is.
-        spec: NodeSpec,
+        spec: Box<NodeSpec>,
     },
     /// A node reported another capacity or other attributes.
     NodeUpdated {
@@ -76,7 +76,7 @@ pub enum Change {
         /// The leaf that `spec` names.
         leaf: QueueId,
         /// What it is.
-        spec: ApplicationSpec,
+        spec: Box<ApplicationSpec>,
     },
     /// An application ended: its asks are cancelled and its containers end.
     ApplicationEnded {
@@ -113,7 +113,7 @@ pub enum Change {
         /// Which.
         queue: QueueId,
         /// What changes.
-        update: QueueUpdate,
+        update: Box<QueueUpdate>,
     },
     /// A claim on a node was dropped because it was too old.
     ReservationExpired {
@@ -236,7 +236,7 @@ pub struct AskSpec {
     /// Hosts and racks it would like.
     pub wishes: Wishes,
     /// A hard condition on the node's attributes.
-    pub rule: Option<AttributeRule>,
+    pub rule: Option<Box<AttributeRule>>,
 }
 
 impl AskSpec {
@@ -304,7 +304,7 @@ impl AskSpec {
     /// The same ask with a hard condition on the node's attributes.
     #[must_use]
     pub fn with_rule(mut self, rule: AttributeRule) -> Self {
-        self.rule = Some(rule);
+        self.rule = Some(Box::new(rule));
         self
     }
 }

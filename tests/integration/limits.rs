@@ -84,7 +84,7 @@ fn what_a_request_releases_counts_before_what_it_takes() {
     cluster.run();
     let beneficiary = cluster.application("root.a", "user");
     let ask = cluster.ask(beneficiary, &[60], 1);
-    let release = cluster.running(victim);
+    let release = cluster.running(victim).into();
     let request = ResourceAllocationCommitRequest::allocate(ask, node);
     cluster.commit(ResourceAllocationCommitRequest { release, ..request });
     cluster.run();

@@ -126,7 +126,7 @@ fn a_claim_that_becomes_superfluous_makes_room_at_the_limit() {
 #[test]
 fn a_claim_cannot_be_ended_twice_in_one_request() {
     let (mut cluster, _, claim) = with_claim(100);
-    let unreserve = vec![claim, claim];
+    let unreserve = [claim, claim].into();
     cluster.commit(ResourceAllocationCommitRequest { unreserve, ..Default::default() });
     cluster.run();
     assert_eq!(cluster.outcomes(), [CommitOutcome::Rejected(RejectReason::UnknownReservation)]);

@@ -192,9 +192,11 @@ impl Player {
             .on_hosts(hosts)
             .on_racks(racks);
         spec.devices = devices;
-        spec.rule = plan.rule.as_ref().map(|(name, values)| AttributeRule {
-            attribute: ATTRIBUTES[usize::from(*name)].to_owned(),
-            one_of: values.iter().map(|value| VALUES[usize::from(*value)].to_owned()).collect(),
+        spec.rule = plan.rule.as_ref().map(|(name, values)| {
+            Box::new(AttributeRule {
+                attribute: ATTRIBUTES[usize::from(*name)].to_owned(),
+                one_of: values.iter().map(|value| VALUES[usize::from(*value)].to_owned()).collect(),
+            })
         });
         let names_something = !spec.wishes.hosts.is_empty() || !spec.wishes.racks.is_empty();
         if plan.is_strict && names_something { spec.strictly_local() } else { spec }
@@ -208,7 +210,7 @@ impl Player {
             allocate: allocate.iter().filter_map(pair).map(allocation).collect(),
             reserve: reserve.iter().filter_map(pair).map(claim).collect(),
             release: release.iter().filter_map(|number| pick(&self.containers, *number)).collect(),
-            unreserve: Vec::new(),
+            unreserve: Default::default(),
         };
         if !request.reserve.is_empty() {
             self.cluster.checker.certainty = self.cluster.checker.certainty.min(Certainty::Serial);

@@ -148,7 +148,7 @@ impl Cluster {
             spec.capacity = self.with_devices(spec.capacity, i64::from(spec.devices) * 1000);
         }
         let rack = self.handle.rack(&spec.rack);
-        self.note(Change::NodeAdded { node, rack, spec });
+        self.note(Change::NodeAdded { node, rack, spec: Box::new(spec) });
         Ok(node)
     }
 
@@ -211,7 +211,7 @@ impl Cluster {
     pub fn submit(&mut self, spec: ApplicationSpec) -> ApplicationId {
         let application = self.handle.submit_application(spec.clone(), &self.events).unwrap();
         let leaf = self.handle.queue(&spec.queue).unwrap();
-        self.note(Change::ApplicationSubmitted { application, leaf, spec });
+        self.note(Change::ApplicationSubmitted { application, leaf, spec: Box::new(spec) });
         application
     }
 
@@ -262,7 +262,7 @@ impl Cluster {
     pub fn update_queue(&mut self, path: &str, update: &QueueUpdate) {
         let queue = self.handle.queue(path).unwrap();
         let ticket = self.handle.update_queue(queue, update.clone()).unwrap();
-        let change = Change::QueueUpdated { queue, update: update.clone() };
+        let change = Change::QueueUpdated { queue, update: Box::new(update.clone()) };
         self.sent.push(Waiting::Queue(change, ticket));
     }
 

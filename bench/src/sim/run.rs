@@ -314,7 +314,7 @@ impl<'a> Simulation<'a> {
         let hosts = tasks.hosts.iter().filter_map(|host| self.handle.node(host));
         let mut spec = AskSpec::new(tasks.size, count).with_priority(tasks.priority).on_hosts(hosts);
         spec.devices = tasks.devices;
-        spec.rule.clone_from(&tasks.rule);
+        spec.rule = tasks.rule.clone().map(Box::new);
         spec
     }
 

@@ -204,8 +204,10 @@ impl Backlog {
         }
         let pending = PendingAsk::of(id, ask);
         let backlog = &mut self.applications[slot];
-        let place = backlog.lanes.iter_mut().position(|entry| entry.remove(pending));
-        let place = place.expect("a pending ask is in one of its application's lanes");
+        let is_its_lane = |entry: &ApplicationLane| self.lanes[entry.lane.index()].shape == ask.shape;
+        let place = backlog.lanes.iter().position(is_its_lane).expect("a pending ask has a lane");
+        let was_listed = backlog.lanes[place].remove(pending);
+        debug_assert!(was_listed, "{id} is listed in its lane");
         if !backlog.lanes[place].asks.is_empty() {
             return;
         }
@@ -222,7 +224,12 @@ impl Backlog {
     pub(crate) fn rekey(&mut self, facts: &Facts, application: ApplicationId) {
         let slot = application.index();
         let Some(backlog) = self.applications.get_mut(slot) else { return };
-        let new = OrderKey::of(facts, facts.applications.at(application), &Resources::ZERO);
+        let application = facts.applications.at(application);
+        if facts.queue(application.leaf).ordering == ApplicationOrdering::Fifo {
+            // Such a key never changes.
+            return;
+        }
+        let new = OrderKey::of(facts, application, &Resources::ZERO);
         let Some(old) = backlog.key.replace(new) else { return };
         if old == new {
             return;

@@ -16,6 +16,64 @@ pub(super) fn accept(facts: &Facts, request: &ResourceAllocationCommitRequest) -
     if request.is_empty() {
         return Err(RejectReason::Empty);
     }
+    let has_claims = |id| facts.asks.get(id).is_some_and(|ask| !ask.reservations.is_empty());
+    match request.as_single() {
+        Some(proposal) if !has_claims(proposal.ask) => {
+            let verdict = accept_single(facts, proposal);
+            debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is no special case");
+            verdict
+        }
+        _ => accept_sums(facts, request),
+    }
+}
+
+/// Nearly every request: one container for an ask without claims. What [`accept_sums`] would say, without the sums.
+fn accept_single(facts: &Facts, proposal: &AllocationProposal) -> Result<(), RejectReason> {
+    let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
+    check_unclaimed(node, &[])?;
+    if !fits(&shape.need, &node.room) {
+        return Err(RejectReason::NodeFull);
+    }
+    debug_assert!(ask.outstanding() > 0, "an ask that wants nothing more is gone");
+    let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));
+    for queue in &facts.queue(application.leaf).chain {
+        check_queue_limit(facts, *queue, shape.partition, size)?;
+    }
+    check_user_limit(facts, application.user, shape.partition, size)
+}
+
+/// Whether the queue's use may change by so much.
+fn check_queue_limit(
+    facts: &Facts,
+    queue: QueueId,
+    partition: PartitionId,
+    change: &Resources,
+) -> Result<(), RejectReason> {
+    let quota = facts.queue(queue).quota(partition);
+    if quota.used.can_grow(change, &quota.maximum) { Ok(()) } else { Err(RejectReason::QueueLimit) }
+}
+
+/// Whether the user's use may change by so much.
+fn check_user_limit(
+    facts: &Facts,
+    user: LeafUserId,
+    partition: PartitionId,
+    change: &Resources,
+) -> Result<(), RejectReason> {
+    let user = facts.user(user);
+    let limit = &facts.queue(user.leaf).quota(partition).user_limit;
+    if user.used[partition.index()].can_grow(change, limit) { Ok(()) } else { Err(RejectReason::UserLimit) }
+}
+
+/// A claimed node is only for whoever ends the claim in the same request.
+fn check_unclaimed(node: &Node, ended: &[ReservationId]) -> Result<(), RejectReason> {
+    match node.reservation {
+        Some(claim) if !ended.contains(&claim) => Err(RejectReason::NodeReserved),
+        _ => Ok(()),
+    }
+}
+
+fn accept_sums(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Result<(), RejectReason> {
     let mut sums = Sums::default();
     sums.release_containers(facts, request)?;
     sums.end_reservations(facts, request)?;
@@ -94,7 +152,7 @@ impl Sums {
 
     fn allocate(&mut self, facts: &Facts, proposal: &AllocationProposal) -> Result<(), RejectReason> {
         let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
-        self.check_unclaimed(node)?;
+        check_unclaimed(node, &self.ended)?;
         let room = self.room(facts, proposal.node);
         if !fits(&shape.need, room) {
             return Err(RejectReason::NodeFull);
@@ -129,7 +187,7 @@ impl Sums {
 
     fn reserve(&mut self, facts: &Facts, proposal: &ReservationProposal) -> Result<(), RejectReason> {
         let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
-        self.check_unclaimed(node)?;
+        check_unclaimed(node, &self.ended)?;
         if self.reserved.contains(&proposal.node) {
             return Err(RejectReason::NodeReserved);
         }
@@ -152,27 +210,12 @@ impl Sums {
 
     fn check_limits(&self, facts: &Facts) -> Result<(), RejectReason> {
         for (queue, partition, change) in &self.queues {
-            let quota = facts.queue(*queue).quota(*partition);
-            if !quota.used.can_grow(change, &quota.maximum) {
-                return Err(RejectReason::QueueLimit);
-            }
+            check_queue_limit(facts, *queue, *partition, change)?;
         }
-        for (user_id, partition, change) in &self.users {
-            let user = facts.user(*user_id);
-            let limit = &facts.queue(user.leaf).quota(*partition).user_limit;
-            if !user.used[partition.index()].can_grow(change, limit) {
-                return Err(RejectReason::UserLimit);
-            }
+        for (user, partition, change) in &self.users {
+            check_user_limit(facts, *user, *partition, change)?;
         }
         Ok(())
-    }
-
-    /// A claimed node is only for whoever ends the claim in the same request.
-    fn check_unclaimed(&self, node: &Node) -> Result<(), RejectReason> {
-        match node.reservation {
-            Some(claim) if !self.ended.contains(&claim) => Err(RejectReason::NodeReserved),
-            _ => Ok(()),
-        }
     }
 
     /// How many nodes of the partition would be claimed.

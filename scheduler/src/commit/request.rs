@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use thin_vec::{ThinVec, thin_vec};
 
 use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
 
@@ -14,11 +15,11 @@ pub struct ResourceAllocationCommitRequest {
     /// Containers to start.
     pub allocate: SmallVec<[AllocationProposal; 1]>,
     /// Nodes to claim.
-    pub reserve: Vec<ReservationProposal>,
+    pub reserve: ThinVec<ReservationProposal>,
     /// Containers to end, counted as preempted; their room can be used by `allocate`.
-    pub release: Vec<ContainerId>,
+    pub release: ThinVec<ContainerId>,
     /// Claims to drop.
-    pub unreserve: Vec<ReservationId>,
+    pub unreserve: ThinVec<ReservationId>,
 }
 
 /// One container to start.
@@ -52,7 +53,7 @@ impl ResourceAllocationCommitRequest {
     /// A request to claim one node.
     #[must_use]
     pub fn reserve(ask: AskId, node: NodeId) -> Self {
-        Self { reserve: vec![ReservationProposal { ask, node }], ..Self::default() }
+        Self { reserve: thin_vec![ReservationProposal { ask, node }], ..Self::default() }
     }
 
     /// Whether it asks for nothing at all.
@@ -62,6 +63,15 @@ impl ResourceAllocationCommitRequest {
             && self.reserve.is_empty()
             && self.release.is_empty()
             && self.unreserve.is_empty()
+    }
+
+    /// Its only content, if that is one container and no claim.
+    pub(crate) fn as_single(&self) -> Option<&AllocationProposal> {
+        let is_rest_empty = self.reserve.is_empty() && self.release.is_empty() && self.unreserve.is_empty();
+        match &self.allocate[..] {
+            [proposal] if is_rest_empty && proposal.from_reservation.is_none() => Some(proposal),
+            _ => None,
+        }
     }
 
     /// The asks of which it takes units in flight, one entry for each unit.

@@ -1,7 +1,7 @@
 //! Asks, containers and reservations: the three stages of one wish.
 
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
+use thin_vec::ThinVec;
 
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, RackId, ReservationId, ShapeId};
 use crate::resource::DeviceMask;
@@ -21,9 +21,9 @@ pub enum Locality {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wishes {
     /// Hosts; a container on one of them is node-local.
-    pub hosts: SmallVec<[NodeId; 3]>,
+    pub hosts: ThinVec<NodeId>,
     /// Racks; a container on one of them is rack-local.
-    pub racks: SmallVec<[RackId; 2]>,
+    pub racks: ThinVec<RackId>,
     /// Whether, after a delay, anything else will do as well.
     pub relax_locality: bool,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Ask {
     pub(crate) allocated: u32,
     pub(crate) cancelled: u32,
     /// Claims held for units that are still outstanding.
-    pub(crate) reservations: SmallVec<[ReservationId; 1]>,
+    pub(crate) reservations: ThinVec<ReservationId>,
     pub(crate) pending_since_ms: u64,
 }
 

@@ -28,7 +28,7 @@ impl AttributeRule {
 pub(crate) struct Shape {
     pub(crate) need: Need,
     pub(crate) partition: PartitionId,
-    pub(crate) rule: Option<AttributeRule>,
+    pub(crate) rule: Option<Box<AttributeRule>>,
     /// Asks of this shape name hosts or racks.
     pub(crate) located: bool,
 }

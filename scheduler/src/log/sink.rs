@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use postcard::ser_flavors::Flavor;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::FRAME_HEADER_BYTES;
@@ -53,6 +54,34 @@ impl<'a> LoggedGroup<'a> {
     }
 }
 
+/// Encoded bytes. Nearly all of them are numbers of one to five bytes, for which a copy by call costs more than the rest.
+struct Frame(Vec<u8>);
+
+impl Flavor for Frame {
+    type Output = Vec<u8>;
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        if bytes.len() <= SHORT_BYTES {
+            bytes.iter().for_each(|byte| self.0.push(*byte));
+        } else {
+            self.0.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<Vec<u8>> {
+        Ok(self.0)
+    }
+}
+
+/// As long as the longest number.
+const SHORT_BYTES: usize = 10;
+
 /// Collects the changes of one group.
 #[derive(Debug, Default)]
 pub(crate) struct LogBuffer {
@@ -75,8 +104,9 @@ impl LogBuffer {
             self.frame.resize(FRAME_HEADER_BYTES, 0);
         }
         self.last = seq;
-        let frame = std::mem::take(&mut self.frame);
-        self.frame = postcard::to_extend(change, frame).expect("changes have no unsizable sequences");
+        let frame = Frame(std::mem::take(&mut self.frame));
+        self.frame =
+            postcard::serialize_with_flavor(change, frame).expect("changes have no unsizable sequences");
     }
 
     /// Hands what has collected to the sink and starts over.

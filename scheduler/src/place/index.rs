@@ -10,6 +10,8 @@ pub(super) struct BucketIndex {
     members: Vec<u64>,
     words: usize,
     counts: [u32; BUCKETS],
+    /// The steps that have any, one bit each.
+    occupied: u128,
     /// Componentwise upper bound on the free amounts in each step. Exact after a full scan, raised by
     /// insertions, never lowered by removals: it may send a search in vain, never past a node that fits.
     most_free: Vec<Resources>,
@@ -26,6 +28,7 @@ impl BucketIndex {
             members: vec![0; words * BUCKETS],
             words,
             counts: [0; BUCKETS],
+            occupied: 0,
             most_free: vec![Resources::ZERO; BUCKETS],
             steps: vec![ABSENT; positions],
         }
@@ -48,6 +51,7 @@ impl BucketIndex {
             self.remove(position);
             self.members[step * self.words + position / 64] |= 1 << (position % 64);
             self.counts[step] += 1;
+            self.occupied |= 1 << step;
             self.steps[position] = step as u8;
         }
         self.most_free[step] = self.most_free[step].max(free);
@@ -59,6 +63,7 @@ impl BucketIndex {
         self.members[step * self.words + position / 64] &= !(1 << (position % 64));
         self.counts[step] -= 1;
         if self.counts[step] == 0 {
+            self.occupied &= !(1 << step);
             self.most_free[step] = Resources::ZERO;
         }
         self.steps[position] = ABSENT;
@@ -73,8 +78,11 @@ impl BucketIndex {
         free_of: impl Fn(usize) -> Resources,
         visits: &mut usize,
     ) -> Option<usize> {
-        for step in 0..BUCKETS {
-            if self.counts[step] == 0 || !Resources::ZERO.can_grow(need, &self.most_free[step]) {
+        let mut steps = self.occupied;
+        while steps != 0 {
+            let step = steps.trailing_zeros() as usize;
+            steps &= steps - 1;
+            if !Resources::ZERO.can_grow(need, &self.most_free[step]) {
                 continue;
             }
             let mut most = Resources::ZERO;

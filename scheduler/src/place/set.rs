@@ -25,7 +25,7 @@ pub struct PlacementSet {
     debited: Vec<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Candidate {
     node: Option<NodeId>,
     capacity: Resources,
@@ -109,8 +109,12 @@ impl PlacementSet {
                 },
             })
         });
-        self.nodes[position] = candidate.unwrap_or(Candidate::ABSENT);
-        self.list(position);
+        let candidate = candidate.unwrap_or(Candidate::ABSENT);
+        // Most often what this view debited was accepted, and nothing has to be listed anew.
+        if self.nodes[position] != candidate {
+            self.nodes[position] = candidate;
+            self.list(position);
+        }
     }
 
     fn list(&mut self, position: usize) {

@@ -1,6 +1,7 @@
 //! The walk within one leaf: its lanes, merged in application order.
 
 use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
 use std::ops::Bound;
 
 use super::batch::Proposals;
@@ -67,20 +68,18 @@ impl QueueWalk<'_> {
 
     /// Leaves the ask on top for the rest of the pass.
     pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
-        let Some(Reverse(head)) = self.scratch.queues[leaf.index()].leaf.heads.pop() else { return };
+        self.advance(leaf);
+        let cursor = &self.scratch.queues[leaf.index()].leaf;
+        let Some(&Reverse(head)) = cursor.heads.peek() else { return };
         let place = head.lane as usize;
-        if head.is_last {
-            self.push_next_application(leaf, place);
-        }
+        let next = self.next_available(head.slot, cursor.lanes[place].lane, head.at as usize + 1);
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-        let lane = cursor.lanes[place].lane;
-        match self.next_available(head.slot, lane, head.at as usize + 1) {
-            Some((at, pending)) => {
-                let next = Head { at, pending, is_last: false, ..head };
-                self.scratch.queues[leaf.index()].leaf.heads.push(Reverse(next));
-            }
+        let Some(mut top) = cursor.heads.peek_mut() else { return };
+        match next {
+            Some((at, pending)) => (top.0.at, top.0.pending) = (at, pending),
             None => {
-                self.scratch.queues[leaf.index()].leaf.lanes[place].heads -= 1;
+                PeekMut::pop(top);
+                cursor.lanes[place].heads -= 1;
                 self.report_if_done(leaf, place, proposals);
             }
         }

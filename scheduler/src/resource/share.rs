@@ -13,9 +13,11 @@ pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
 }
 
 fn share(used: i64, total: i64) -> u64 {
-    let Ok(used) = u64::try_from(used) else { return 0 };
+    if used <= 0 {
+        return 0;
+    }
+    let used = used.unsigned_abs();
     match u64::try_from(total) {
-        _ if used == 0 => 0,
         Ok(0) | Err(_) => u64::MAX,
         // Below 2^43 the shift cannot overflow; the wide division is several times slower.
         Ok(total) if used < 1 << 43 => (used << 20) / total,

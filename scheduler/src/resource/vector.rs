@@ -2,7 +2,9 @@
 
 use std::ops::{Add, AddAssign, Index, Sub, SubAssign};
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smallvec::SmallVec;
 
 /// How many resource types one engine can count.
 pub const RESOURCE_TYPES_MAX: usize = 8;
@@ -18,10 +20,9 @@ const UNLIMITED: i64 = 1 << 62;
 
 /// An amount of each resource type, in the order of the engine's [`ResourceTypes`](super::ResourceTypes).
 ///
-/// Fixed width, one cache line, integers only. Amounts that describe something owned are never negative;
+/// Fixed width, integers only. Amounts that describe something owned are never negative;
 /// a difference (free space after a node shrank, for instance) may be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[repr(align(64))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Resources([i64; RESOURCE_TYPES_MAX]);
 
 impl Resources {
@@ -59,7 +60,9 @@ impl Resources {
     /// Whether each type is at most what `bound` has of it.
     #[must_use]
     pub fn within(&self, bound: &Self) -> bool {
-        self.0.iter().zip(&bound.0).all(|(amount, limit)| amount <= limit)
+        // The sign of what would be left, of all types at once: no branch for each.
+        let signs = self.0.iter().zip(&bound.0).fold(0, |signs, (amount, limit)| signs | (limit - amount));
+        signs >= 0
     }
 
     /// Whether adding `more` to `self` stays within `bound` for every type that `more` really adds to.
@@ -67,7 +70,10 @@ impl Resources {
     /// A type that `more` does not touch may already be above a bound that was lowered meanwhile.
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
-        (0..RESOURCE_TYPES_MAX).all(|i| more.0[i] <= 0 || self.0[i] + more.0[i] <= bound.0[i])
+        // As in `within`, of those types of which `-more` has a sign.
+        let signs = (0..RESOURCE_TYPES_MAX)
+            .fold(0, |signs, i| signs | (-more.0[i] & (bound.0[i] - (self.0[i] + more.0[i]))));
+        signs >= 0
     }
 
     /// The smaller amount of each type.
@@ -149,6 +155,24 @@ impl SubAssign for Resources {
         for (a, b) in self.0.iter_mut().zip(&other.0) {
             *a -= b;
         }
+    }
+}
+
+/// As the amounts up to the last that is not zero: most engines count two or three types.
+impl Serialize for Resources {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let length = self.0.iter().rposition(|amount| *amount != 0).map_or(0, |last| last + 1);
+        self.0[..length].serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Resources {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let amounts = SmallVec::<[i64; RESOURCE_TYPES_MAX]>::deserialize(deserializer)?;
+        if amounts.len() > RESOURCE_TYPES_MAX {
+            return Err(D::Error::invalid_length(amounts.len(), &"at most eight amounts"));
+        }
+        Ok(Self::new(&amounts))
     }
 }
 

@@ -183,7 +183,7 @@ impl Caller {
             0 => request.allocate.extend([self.node(), self.node()].map(on)),
             1 => {
                 request.allocate.push(on(self.node()));
-                request.release.extend(self.running.last());
+                request.release.extend(self.running.last().copied());
             }
             _ => request.reserve.push(ReservationProposal { ask, node: self.node() }),
         }

@@ -1,6 +1,7 @@
 //! Changes of applications, asks and queues.
 
 use smallvec::SmallVec;
+use thin_vec::ThinVec;
 
 use super::Applier;
 use crate::change::{ApplicationSpec, AskSpec};
@@ -71,7 +72,7 @@ impl Applier<'_> {
             asked: spec.count,
             allocated: 0,
             cancelled: 0,
-            reservations: SmallVec::new(),
+            reservations: ThinVec::new(),
             pending_since_ms: state.facts.now_ms,
         };
         state.facts.transition_submit_ask(id, ask);
