@@ -94,7 +94,7 @@ impl Backlog {
     fn check_lanes(&self, rebuilt: &Self, findings: &mut Findings) {
         for (&(user, shape), &id) in &self.lane_of {
             let lane = self.lane(id);
-            for &(key, slot) in &lane.order {
+            for (key, slot) in lane.order.iter() {
                 let asks = self.asks_in(slot, id).map(|entry| &entry.asks);
                 let twin = rebuilt.lane_of.get(&(user, shape)).map(|twin| (rebuilt.lane(*twin), *twin));
                 let Some((twin, twin_id)) = twin else {
@@ -107,7 +107,7 @@ impl Backlog {
                     asks.zip(expected).is_some_and(|(asks, all)| asks.iter().all(|a| all.contains(a)));
                 findings
                     .check(is_part, "I12", || format!("{id} lists asks of slot {slot} that it should not"));
-                findings.check(twin.order.contains(&(key, slot)), "I12", || {
+                findings.check(twin.order.contains((key, slot)), "I12", || {
                     format!("{id} lists slot {slot} under a stale key")
                 });
             }

@@ -3,9 +3,9 @@
 //! What blocks one ask of a lane blocks all of them: no room for the shape, the user's limit, a queue's
 //! maximum. So a lane is what gets parked, and a leaf with a million pending asks has a handful of lanes.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
-use super::order::OrderKey;
+use super::applications::LaneApplications;
 use crate::facts::Ask;
 use crate::ids::{AskId, LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
 
@@ -35,8 +35,8 @@ pub(crate) struct Lane {
     pub(crate) user: LeafUserId,
     pub(crate) shape: ShapeId,
     pub(crate) partition: PartitionId,
-    /// Applications (by slot) with asks in this lane.
-    pub(crate) order: BTreeSet<(OrderKey, u32)>,
+    /// Applications with asks in this lane.
+    pub(crate) order: LaneApplications,
     pub(crate) state: LaneState,
     /// The state version in which units last came back to this lane or new ones arrived. A pass that saw
     /// an older version cannot park it.
@@ -52,7 +52,7 @@ impl Lane {
             user,
             shape,
             partition,
-            order: BTreeSet::new(),
+            order: LaneApplications::default(),
             state: LaneState::Empty,
             relieved_at: 0,
             listed_at: 0,

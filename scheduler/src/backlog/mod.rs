@@ -5,6 +5,7 @@
 //! ([`Observation`](crate::propose::Observation)) and the committer parks accordingly; whatever could help
 //! a parked lane unparks it in the same critical section, so no wake-up is lost (I13).
 
+mod applications;
 mod check;
 mod demand;
 mod lane;
@@ -214,7 +215,7 @@ impl Backlog {
         let lane_id = backlog.lanes.swap_remove(place).lane;
         let key = backlog.key.expect("an application in a lane has a key");
         let lane = &mut self.lanes[lane_id.index()];
-        lane.order.remove(&(key, slot as u32));
+        lane.order.remove((key, slot as u32));
         if lane.order.is_empty() {
             self.set_state(lane_id, LaneState::Empty);
         }
@@ -236,7 +237,7 @@ impl Backlog {
         }
         for entry in &backlog.lanes {
             let order = &mut self.lanes[entry.lane.index()].order;
-            order.remove(&(old, slot as u32));
+            order.remove((old, slot as u32));
             order.insert((new, slot as u32));
         }
     }

@@ -12,6 +12,11 @@ use crate::resource::{Resources, dominant_share};
 pub(crate) struct OrderKey([u64; 3]);
 
 impl OrderKey {
+    #[cfg(test)]
+    pub(super) fn for_test(number: u64) -> Self {
+        Self([number, 0, 0])
+    }
+
     /// The key of `application` in its leaf, with `more` on top of what it uses already.
     pub(crate) fn of(facts: &Facts, application: &Application, more: &Resources) -> Self {
         let rank = u64::from(u32::MAX - application.priority);

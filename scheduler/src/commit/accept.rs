@@ -34,7 +34,9 @@ fn accept_single(facts: &Facts, proposal: &AllocationProposal) -> Result<(), Rej
     if !fits(&shape.need, &node.room) {
         return Err(RejectReason::NodeFull);
     }
-    debug_assert!(ask.outstanding() > 0, "an ask that wants nothing more is gone");
+    if ask.outstanding() == 0 {
+        return Err(RejectReason::NothingOutstanding);
+    }
     let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));
     for queue in &facts.queue(application.leaf).chain {
         check_queue_limit(facts, *queue, shape.partition, size)?;

@@ -16,7 +16,7 @@ const RACKS_AHEAD_MAX: usize = 1 << 20;
 
 /// Whether the change makes sense in the present state. Commit requests are judged by
 /// [`accept`](super::accept::accept) instead.
-pub(super) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
+pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     let facts = &state.facts;
     let ok = |condition: bool, refusal: Refusal| if condition { Ok(()) } else { Err(refusal) };
     match change {
@@ -75,7 +75,10 @@ fn pending_stays_countable(facts: &Facts, application: ApplicationId, spec: &Ask
         return true;
     };
     let pending = facts.queue(application.leaf).quota(spec.partition).pending;
-    pending.amounts().iter().zip(spec.size.amounts()).all(|(pending, size)| {
-        i128::from(*size) * i128::from(spec.count) + i128::from(*pending) <= i128::from(PENDING_MAX)
-    })
+    let count = i64::from(spec.count);
+    pending
+        .amounts()
+        .iter()
+        .zip(spec.size.amounts())
+        .all(|(pending, size)| size.checked_mul(count).is_some_and(|more| more <= PENDING_MAX - pending))
 }

@@ -3,12 +3,10 @@
 use smallvec::SmallVec;
 
 use super::accept::accept;
-use super::admit::admit;
 use super::apply::{Applier, Effects};
 use super::outcome::{CommitOutcome, CommitSeq};
 use super::request::ResourceAllocationCommitRequest;
 use crate::change::Change;
-use crate::event::Refusal;
 use crate::ids::AskId;
 use crate::log::LogBuffer;
 use crate::propose::{Amounts, ProposalBatch, propose_rescue};
@@ -38,20 +36,14 @@ impl ResourceAllocationCommitter for Committer<'_> {
             return CommitOutcome::Rejected(reason);
         }
         self.stats.count_committed(&request);
-        CommitOutcome::Accepted(self.apply(&Change::Committed { request }))
+        CommitOutcome::Accepted(self.apply(Change::Committed { request }))
     }
 }
 
 impl Committer<'_> {
-    /// Applies a change that somebody sent, if it still makes sense.
-    pub(crate) fn change(&mut self, change: &Change) -> Result<CommitSeq, Refusal> {
-        admit(self.state, change)?;
-        Ok(self.apply(change))
-    }
-
     /// Applies and logs a change that is known to make sense.
-    pub(crate) fn apply(&mut self, change: &Change) -> CommitSeq {
-        let seq = self.applier().apply(change);
+    pub(crate) fn apply(&mut self, change: Change) -> CommitSeq {
+        let seq = self.applier().apply(&change);
         self.log.append(seq, change);
         seq
     }
@@ -59,10 +51,10 @@ impl Committer<'_> {
     /// Decides a batch's requests and records what it saw. Afterwards nothing of it is in flight; only the
     /// lease is left to be brought home, outside the guard. Returns how many were rejected.
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
-        let proposals = std::mem::take(&mut batch.proposals);
+        let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);
         let mut rejected = 0;
-        for request in proposals.requests {
+        for request in proposals.requests.drain(..) {
             let units: SmallVec<[AskId; 1]> = request.units().collect();
             self.state.take_back_units(&units);
             let is_accepted = self.commit(request).is_accepted();
@@ -73,7 +65,11 @@ impl Committer<'_> {
             }
         }
         self.state.take_back_amounts(&proposals.amounts, rejected > 0);
-        if let Some(set) = &batch.set {
+        proposals.amounts.clear();
+        if let Some(set) = set {
+            if rejected == 0 {
+                set.trust_debits();
+            }
             self.record(&proposals.observations, set, proposals.version, rejected > 0);
         }
         self.stats.batches += 1;

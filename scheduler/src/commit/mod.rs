@@ -8,6 +8,7 @@ mod observe;
 mod outcome;
 mod request;
 
+pub(crate) use admit::admit;
 pub(crate) use apply::Effects;
 pub(crate) use committer::Committer;
 pub use committer::ResourceAllocationCommitter;

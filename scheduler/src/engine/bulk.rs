@@ -22,6 +22,9 @@ impl Handle {
     ) -> Result<Vec<AskId>, SubmitError> {
         let mut asks: Vec<_> = asks.into_iter().collect();
         asks.iter_mut().try_for_each(|(_, spec)| self.check_ask(spec))?;
+        if self.shared.is_closed() {
+            return Err(SubmitError::Closed);
+        }
         let ids: Vec<AskId> = {
             let mut pool = self.shared.ids.asks.lock();
             asks.iter().map(|_| pool.take()).collect()

@@ -12,7 +12,7 @@ use super::publish::Publisher;
 use super::reshard::reshard;
 use super::shared::{Message, Progress, Shared};
 use crate::change::Change;
-use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter};
+use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter, admit};
 use crate::event::{Event, EventKind, Refusal};
 use crate::ids::NodeId;
 use crate::log::LogSink;
@@ -39,6 +39,8 @@ pub enum Step {
 pub struct GroupCommitter {
     shared: Arc<Shared>,
     inbox: Inbox<Message>,
+    /// Empty between groups.
+    messages: Vec<Message>,
     /// What waits for the guard to be dropped.
     publisher: Publisher,
     stats: EngineStats,
@@ -56,7 +58,17 @@ impl GroupCommitter {
         // The default partition is not among those configured.
         let adaption = Adaption::new(shared.config.partitions.len() + 1);
         let stats = EngineStats { sets_out_max: adaption.sets_out_max(), ..EngineStats::default() };
-        Self { shared, inbox, publisher, stats, processed: 0, adaption, now_ms: 0, next_timer_ms: None }
+        Self {
+            shared,
+            inbox,
+            messages: Vec::new(),
+            publisher,
+            stats,
+            processed: 0,
+            adaption,
+            now_ms: 0,
+            next_timer_ms: None,
+        }
     }
 
     /// Commits until the engine is shut down and everything sent before is dealt with.
@@ -116,14 +128,29 @@ impl GroupCommitter {
     /// Commits one group: `first`, if any, and what else is waiting.
     pub(crate) fn commit_group(&mut self, first: Option<Message>) {
         let _end = EndIfPanicking(Arc::clone(&self.shared));
-        self.decide(first);
+        let messages = self.gather(first);
+        self.messages = self.decide(messages);
         self.publisher.publish();
         reshard(&self.shared);
         self.report();
     }
 
-    /// Everything under the write guard.
-    fn decide(&mut self, first: Option<Message>) {
+    /// What the group is about, up to G requests: received before the guard is taken.
+    fn gather(&mut self, first: Option<Message>) -> Vec<Message> {
+        let mut messages = std::mem::take(&mut self.messages);
+        let (mut weight, mut next) = (0, first);
+        while let Some(message) = next {
+            weight += message.weight();
+            messages.push(message);
+            let is_full = weight >= self.shared.config.limits.group_requests;
+            next = if is_full { None } else { self.inbox.try_receive() };
+        }
+        messages
+    }
+
+    /// Everything under the write guard. Returns the list, empty, to be used again.
+    fn decide(&mut self, mut messages: Vec<Message>) -> Vec<Message> {
+        // A panic drops the guard before the messages: a batch that is dropped takes the guard itself.
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state.write();
         let (locked_ns, allocated_before) = (shared.clock.measured_ns(), self.stats.allocated);
@@ -132,16 +159,10 @@ impl GroupCommitter {
         if state.facts.changes == 0 {
             // The log begins with the configuration.
             let config = Arc::clone(&state.facts.config);
-            self.committer(&mut state).apply(&Change::Configured { config });
+            self.committer(&mut state).apply(Change::Configured { config });
         }
         self.advance_time(&mut state);
-        let mut weight = 0;
-        let mut next = first;
-        while let Some(message) = next {
-            weight += self.deal_with(&mut state, message);
-            let is_full = weight >= shared.config.limits.group_requests;
-            next = if is_full { None } else { self.inbox.try_receive() };
-        }
+        messages.drain(..).for_each(|message| self.deal_with(&mut state, message));
         self.committer(&mut state).rescue();
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();
@@ -154,9 +175,22 @@ impl GroupCommitter {
             shared.outbox.offer(Message::LookAgain);
         }
         drop(state);
-        let held_ns = shared.clock.measured_ns().saturating_sub(locked_ns);
-        let allocated = self.stats.allocated - allocated_before;
-        shared.timing.note(|timing| timing.note_group(held_ns, allocated));
+        self.note_timing(locked_ns, self.stats.allocated - allocated_before);
+        messages
+    }
+
+    /// How long the guard was held since `locked_ns`, and how old the batches of the group have become.
+    fn note_timing(&self, locked_ns: u64, allocated: u64) {
+        let now_ns = self.shared.clock.measured_ns();
+        if now_ns == 0 {
+            return;
+        }
+        self.shared.timing.note(|timing| {
+            timing.note_group(now_ns.saturating_sub(locked_ns), allocated);
+            for batch in &self.publisher.decided {
+                timing.note_batch(batch.proposing_ns, now_ns.saturating_sub(batch.begun_ns));
+            }
+        });
     }
 
     fn committer<'a>(&'a mut self, state: &'a mut State) -> Committer<'a> {
@@ -167,26 +201,22 @@ impl GroupCommitter {
     fn advance_time(&mut self, state: &mut State) {
         let now_ms = self.shared.clock.now_ms();
         if now_ms > state.facts.now_ms {
-            self.committer(state).apply(&Change::TimeAdvanced { now_ms });
+            self.committer(state).apply(Change::TimeAdvanced { now_ms });
         }
     }
 
-    /// Deals with one message; returns how much it counts towards G.
-    fn deal_with(&mut self, state: &mut State, message: Message) -> usize {
+    fn deal_with(&mut self, state: &mut State, message: Message) {
         if !matches!(message, Message::Batch(_) | Message::LookAgain) {
             self.processed += 1;
         }
         match message {
-            Message::Change(change) => self.change(state, &change),
-            Message::Changes(changes) => {
-                changes.iter().for_each(|change| self.change(state, change));
-                return changes.len();
-            }
+            Message::Change(change) => self.change(state, change),
+            Message::Changes(changes) => changes.into_iter().for_each(|change| self.change(state, change)),
             Message::Application { change, stream } => {
                 if let Change::ApplicationSubmitted { application, .. } = &change {
                     self.publisher.connect(*application, stream);
                 }
-                self.change(state, &change);
+                self.change(state, change);
             }
             Message::Request { request, answer } => {
                 let outcome = self.committer(state).commit(request);
@@ -195,24 +225,20 @@ impl GroupCommitter {
             Message::QueueUpdate { queue, update, answer } => {
                 let result = state
                     .check_queue_update(queue, &update)
-                    .map(|()| self.committer(state).apply(&Change::QueueUpdated { queue, update }));
+                    .map(|()| self.committer(state).apply(Change::QueueUpdated { queue, update }));
                 self.publisher.updates.push((answer, result));
             }
             Message::Batch(mut batch) => {
-                let weight = batch.proposals.requests.len();
+                let requests = batch.proposals.requests.len();
                 let (visits, came_second) = (batch.proposals.visits, batch.proposals.came_second);
                 let rejected = self.committer(state).commit_batch(&mut batch);
-                let age_ns = self.shared.clock.measured_ns().saturating_sub(batch.begun_ns);
-                self.shared.timing.note(|timing| timing.note_batch(batch.proposing_ns, age_ns));
-                self.adapt(state, Decided { requests: weight, rejected, visits, came_second });
-                self.publisher.decided.push(*batch);
-                return weight.max(1);
+                self.adapt(state, Decided { requests, rejected, visits, came_second });
+                self.publisher.decided.push(batch);
             }
             // The clock may have been moved after this group began.
             Message::Tick => self.advance_time(state),
             Message::LookAgain => {}
         }
-        1
     }
 
     /// Lets as many sets out as proposers are not in each other's way.
@@ -224,10 +250,17 @@ impl GroupCommitter {
         }
     }
 
-    fn change(&mut self, state: &mut State, change: &Change) {
-        let Err(refusal) = self.committer(state).change(change) else { return };
-        self.stats.refused += 1;
-        self.refuse(state, change, refusal);
+    /// Carries out a change that somebody sent, if it still makes sense.
+    fn change(&mut self, state: &mut State, change: Change) {
+        match admit(state, &change) {
+            Ok(()) => {
+                self.committer(state).apply(change);
+            }
+            Err(refusal) => {
+                self.stats.refused += 1;
+                self.refuse(state, &change, refusal);
+            }
+        }
     }
 
     /// Says no to whoever waits for an answer, and takes back what the change was given.
@@ -252,7 +285,7 @@ impl GroupCommitter {
                 Timer::Silence(node) => self.check_silence(state, node),
                 Timer::ReservationAge(reservation) => {
                     if state.facts.reservations.get(reservation).is_some() {
-                        self.committer(state).apply(&Change::ReservationExpired { reservation });
+                        self.committer(state).apply(Change::ReservationExpired { reservation });
                     }
                 }
                 Timer::Reserve(_) | Timer::Locality(_) => state.ring(&timer),
@@ -269,7 +302,7 @@ impl GroupCommitter {
             return;
         }
         if silent_from_ms <= state.facts.now_ms {
-            self.committer(state).apply(&Change::NodeSilenceSet { node, stale: true });
+            self.committer(state).apply(Change::NodeSilenceSet { node, stale: true });
         } else {
             state.timers.add(silent_from_ms, Timer::Silence(node));
         }

@@ -23,7 +23,8 @@ pub(super) struct Publisher {
     pub(super) outcomes: Vec<(Promise<CommitOutcome>, CommitOutcome)>,
     pub(super) updates: Vec<(Promise<UpdateResult>, UpdateResult)>,
     /// Decided batches, whose leases are to be brought home.
-    pub(super) decided: Vec<ProposalBatch>,
+    #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
+    pub(super) decided: Vec<Box<ProposalBatch>>,
 }
 
 impl Publisher {

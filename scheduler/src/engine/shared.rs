@@ -49,6 +49,17 @@ pub(crate) enum Message {
     LookAgain,
 }
 
+impl Message {
+    /// How much it counts towards G.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Batch(batch) => batch.requests().len().max(1),
+            Self::Changes(changes) => changes.len(),
+            _ => 1,
+        }
+    }
+}
+
 /// State, homes and wake-ups. Locks are taken in this order: state, then one of the others, which are leaves.
 pub(crate) struct Shared {
     pub(crate) config: Arc<EngineConfig>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{LogError, LogReader};
 use crate::audit::AuditReport;
 use crate::change::Change;
-use crate::commit::{CommitOutcome, CommitSeq, Committer, Effects, ResourceAllocationCommitter};
+use crate::commit::{CommitOutcome, CommitSeq, Committer, Effects, ResourceAllocationCommitter, admit};
 use crate::facts::StateDigest;
 use crate::log::LogBuffer;
 use crate::state::State;
@@ -51,7 +51,7 @@ impl Replay {
         };
         config.validate().map_err(|error| problem(error.to_string()))?;
         let mut replay = Self { state: State::new(Arc::clone(&config)) };
-        replay.committing(|committer| committer.apply(&Change::Configured { config }));
+        replay.committing(|committer| committer.apply(Change::Configured { config }));
         Ok(replay)
     }
 
@@ -68,7 +68,10 @@ impl Replay {
                 CommitOutcome::Accepted(seq) => Ok(seq),
                 CommitOutcome::Rejected(reason) => Err(reason.to_string()),
             },
-            change => committer.change(&change).map_err(|refusal| refusal.to_string()),
+            change => match admit(committer.state, &change) {
+                Ok(()) => Ok(committer.apply(change)),
+                Err(refusal) => Err(refusal.to_string()),
+            },
         })
         .map_err(problem)
     }

@@ -82,11 +82,12 @@ impl Flavor for Frame {
 /// As long as the longest number.
 const SHORT_BYTES: usize = 10;
 
-/// Collects the changes of one group.
+/// Collects the changes of one group. They are encoded when nobody waits for it any more.
 #[derive(Debug, Default)]
 pub(crate) struct LogBuffer {
-    frame: Vec<u8>,
+    changes: Vec<Change>,
     last: CommitSeq,
+    frame: Vec<u8>,
     is_off: bool,
 }
 
@@ -96,31 +97,35 @@ impl LogBuffer {
         Self { is_off: true, ..Self::default() }
     }
 
-    pub(crate) fn append(&mut self, seq: CommitSeq, change: &Change) {
-        if self.is_off {
-            return;
+    pub(crate) fn append(&mut self, seq: CommitSeq, change: Change) {
+        if !self.is_off {
+            self.last = seq;
+            self.changes.push(change);
         }
-        if self.frame.is_empty() {
-            self.frame.resize(FRAME_HEADER_BYTES, 0);
-        }
-        self.last = seq;
-        let frame = Frame(std::mem::take(&mut self.frame));
-        self.frame =
-            postcard::serialize_with_flavor(change, frame).expect("changes have no unsizable sequences");
     }
 
     /// Hands what has collected to the sink and starts over.
     pub(crate) fn flush(&mut self, sink: &mut dyn LogSink) -> io::Result<()> {
-        if self.frame.is_empty() {
+        if self.changes.is_empty() {
             return Ok(());
         }
+        self.encode();
         let (head, payload) = self.frame.split_at_mut(FRAME_HEADER_BYTES);
         let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
         head[..4].copy_from_slice(&length.to_le_bytes());
         head[4..].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
-        let result = sink.append(&LoggedGroup { frame: &self.frame, last: self.last });
-        self.frame.clear();
-        result
+        sink.append(&LoggedGroup { frame: &self.frame, last: self.last })
+    }
+
+    fn encode(&mut self) {
+        let mut bytes = std::mem::take(&mut self.frame);
+        bytes.clear();
+        bytes.resize(FRAME_HEADER_BYTES, 0);
+        for change in self.changes.drain(..) {
+            bytes = postcard::serialize_with_flavor(&change, Frame(bytes))
+                .expect("changes have no unsizable sequences");
+        }
+        self.frame = bytes;
     }
 }
 

@@ -188,6 +188,11 @@ impl PlacementSet {
         self.list(position);
     }
 
+    /// Everything that this view debited was accepted, so the nodes are among those that changed.
+    pub(crate) fn trust_debits(&mut self) {
+        self.debited.clear();
+    }
+
     /// Takes a node out of the view because this pass claims it.
     pub(crate) fn withdraw(&mut self, position: usize) {
         self.nodes[position].node = None;

@@ -93,6 +93,13 @@ impl ProposalBatch {
 }
 
 impl Amounts {
+    /// They were taken back.
+    pub(crate) fn clear(&mut self) {
+        self.leaves.clear();
+        self.users.clear();
+        self.nodes.clear();
+    }
+
     fn is_empty(&self) -> bool {
         self.leaves.is_empty() && self.users.is_empty() && self.nodes.is_empty()
     }

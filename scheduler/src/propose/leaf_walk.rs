@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
-use std::ops::Bound;
 
 use super::batch::Proposals;
 use super::queue_walk::{Candidate, QueueWalk};
@@ -68,9 +67,13 @@ impl QueueWalk<'_> {
 
     /// Leaves the ask on top for the rest of the pass.
     pub(super) fn skip_ask(&mut self, leaf: QueueId, proposals: &mut Proposals) {
+        let Some(&Reverse(head)) = self.scratch.queues[leaf.index()].leaf.heads.peek() else { return };
         self.advance(leaf);
         let cursor = &self.scratch.queues[leaf.index()].leaf;
-        let Some(&Reverse(head)) = cursor.heads.peek() else { return };
+        debug_assert!(
+            cursor.heads.peek().is_some_and(|top| (top.0.slot, top.0.pending) == (head.slot, head.pending)),
+            "the application behind is served later"
+        );
         let place = head.lane as usize;
         let next = self.next_available(head.slot, cursor.lanes[place].lane, head.at as usize + 1);
         let cursor = &mut self.scratch.queues[leaf.index()].leaf;
@@ -87,12 +90,16 @@ impl QueueWalk<'_> {
 
     /// Lets the application behind the top one of the same lane into the heap: the top one may fall behind it.
     pub(super) fn advance(&mut self, leaf: QueueId) {
-        let Some(mut top) = self.scratch.queues[leaf.index()].leaf.heads.peek_mut() else { return };
-        if std::mem::take(&mut top.0.is_last) {
-            let place = top.0.lane as usize;
-            drop(top);
-            self.push_next_application(leaf, place);
+        let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
+        // Touched only if it changes: whoever touches the top pays for its order.
+        if heads.peek().is_none_or(|top| !top.0.is_last) {
+            return;
         }
+        let Some(mut top) = heads.peek_mut() else { return };
+        top.0.is_last = false;
+        let place = top.0.lane as usize;
+        drop(top);
+        self.push_next_application(leaf, place);
     }
 
     /// A lane of which nothing is left, although its shape may fit, is all in flight.
@@ -113,12 +120,7 @@ impl QueueWalk<'_> {
         let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[place];
         let (lane, mut last) = (cursor.lane, cursor.last);
         let found = loop {
-            let after = last.map_or(Bound::Unbounded, Bound::Excluded);
-            let Some(&(key, slot)) =
-                self.state.backlog.lane(lane).order.range((after, Bound::Unbounded)).next()
-            else {
-                break None;
-            };
+            let Some((key, slot)) = self.state.backlog.lane(lane).order.after(last) else { break None };
             last = Some((key, slot));
             if let Some((at, pending)) = self.next_available(slot, lane, 0) {
                 let key = self.key_of(slot, leaf, key);

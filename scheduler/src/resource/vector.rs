@@ -60,9 +60,8 @@ impl Resources {
     /// Whether each type is at most what `bound` has of it.
     #[must_use]
     pub fn within(&self, bound: &Self) -> bool {
-        // The sign of what would be left, of all types at once: no branch for each.
-        let signs = self.0.iter().zip(&bound.0).fold(0, |signs, (amount, limit)| signs | (limit - amount));
-        signs >= 0
+        // Of all types at once: no branch for each.
+        !self.0.iter().zip(&bound.0).fold(false, |is_above, (amount, limit)| is_above | (amount > limit))
     }
 
     /// Whether adding `more` to `self` stays within `bound` for every type that `more` really adds to.
@@ -70,10 +69,10 @@ impl Resources {
     /// A type that `more` does not touch may already be above a bound that was lowered meanwhile.
     #[must_use]
     pub fn can_grow(&self, more: &Self, bound: &Self) -> bool {
-        // As in `within`, of those types of which `-more` has a sign.
-        let signs = (0..RESOURCE_TYPES_MAX)
-            .fold(0, |signs, i| signs | (-more.0[i] & (bound.0[i] - (self.0[i] + more.0[i]))));
-        signs >= 0
+        // Of all types at once: no branch for each.
+        !(0..RESOURCE_TYPES_MAX).fold(false, |is_above, i| {
+            is_above | ((more.0[i] > 0) & (self.0[i].wrapping_add(more.0[i]) > bound.0[i]))
+        })
     }
 
     /// The smaller amount of each type.
@@ -193,6 +192,21 @@ mod tests {
         assert!(used.can_grow(&Resources::new(&[0, 3]), &limit), "over in a type that does not grow");
         assert!(!used.can_grow(&Resources::new(&[0, 4]), &limit));
         assert!(!used.can_grow(&Resources::new(&[1, 0]), &limit));
+    }
+
+    /// As by a look at each type, also for differences and what stands for no limit.
+    #[test]
+    fn comparisons_of_all_types_at_once_equal_those_of_each() {
+        let amounts = [0, 1, 2, -1, -2, AMOUNT_MAX, UNLIMITED - AMOUNT_MAX, -AMOUNT_MAX];
+        let vector = |amount: i64| Resources::new(&[0, amount]);
+        for (a, b) in amounts.iter().flat_map(|a| amounts.map(|b| (*a, b))) {
+            assert_eq!(vector(a).within(&vector(b)), a <= b, "{a} within {b}");
+            for c in amounts {
+                let can_grow = b <= 0 || a + b <= c;
+                assert_eq!(vector(a).can_grow(&vector(b), &vector(c)), can_grow, "{a} by {b} up to {c}");
+            }
+        }
+        assert!(vector(-2).within(&vector(i64::MAX)) && vector(0).can_grow(&vector(i64::MIN), &vector(0)));
     }
 
     #[test]

@@ -30,6 +30,7 @@ impl<T: Default> Figures<T> {
 
     /// What was noted since the last call.
     pub(crate) fn take(&self) -> T {
-        std::mem::take(&mut self.0.lock())
+        let fresh = T::default();
+        std::mem::replace(&mut *self.0.lock(), fresh)
     }
 }

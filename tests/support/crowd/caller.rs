@@ -126,7 +126,12 @@ impl Caller {
             1 => ask = ask.on_hosts([self.node(), self.node()]).strictly_local(),
             _ => {}
         }
-        self.asks.push(self.handle.submit_ask(application, ask).unwrap());
+        if self.random.random_range(0..2u32) == 0 {
+            self.asks.push(self.handle.submit_ask(application, ask).unwrap());
+        } else {
+            let both = [ask.clone(), ask].map(|ask| (application, ask));
+            self.asks.extend(self.handle.submit_asks(both).unwrap());
+        }
     }
 
     fn listen(&mut self) {
@@ -161,8 +166,10 @@ impl Caller {
             }
             // Not forgotten: it may be named again before anybody says that it has ended.
             let container = self.running[self.random.random_range(0..self.running.len())];
-            match self.random.random_range(0..2u32) {
+            match self.random.random_range(0..3u32) {
                 0 => self.handle.complete_container(container).unwrap(),
+                // One of them twice, sometimes.
+                1 => self.handle.complete_containers([container, self.running[0]]).unwrap(),
                 _ => self.handle.release_container(container).unwrap(),
             }
         }

@@ -177,7 +177,7 @@ fn two_proposers_and_one_unit() {
 /// at the node and keeps it from being used.
 #[test]
 fn two_proposers_and_one_host_beyond_their_sets() {
-    model(Bound::Three, || {
+    model(Bound::Four, || {
         let (cluster, mut workers) = Cluster::assembled(several_sets(), 2, 4);
         let host = cluster.nodes[3];
         cluster.ask_on(host, 2);

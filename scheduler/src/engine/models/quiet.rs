@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loom::thread;
 
-use super::{Bound, Cluster, Workers, model, one, plain, propose_once, several_sets};
+use super::{Bound, Cluster, Workers, model, one, plain, propose_once, several_sets, work_off};
 use crate::change::NodeSpec;
 use crate::ids::PartitionId;
 use crate::place::{Leases, NodeOrderKind};
@@ -55,13 +55,13 @@ fn a_batch_that_is_dropped_is_no_quiet() {
     model(Bound::None, || {
         let (cluster, mut workers) = Cluster::assembled(several_sets(), 1, 2);
         let ask = cluster.ask(1);
-        super::work_off(&mut workers.committer);
+        work_off(&mut workers.committer);
         let batch = workers.pass();
         let in_vain = workers.pass();
         assert_eq!((batch.requests().len(), in_vain.requests().len()), (1, 0));
         workers.proposers[0].send(in_vain).unwrap();
         let other = thread::spawn(move || drop(batch));
-        super::work_off(&mut workers.committer);
+        work_off(&mut workers.committer);
         let progress = cluster.engine.shared.progress();
         assert!(!progress.quiet || !cluster.is_pending(ask), "quiet, and an ask pending that fits");
         other.join().unwrap();
@@ -79,7 +79,7 @@ fn an_empty_batch_that_is_dropped_is_no_quiet() {
     model(Bound::None, || {
         let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
         let ask = cluster.ask(1);
-        super::work_off(&mut workers.committer);
+        work_off(&mut workers.committer);
         let home = Arc::clone(&cluster.engine.shared);
         let losing = thread::spawn(move || {
             let set = home.leases.take_wanted(0).taken().expect("it is wanted and at home");
@@ -91,6 +91,22 @@ fn an_empty_batch_that_is_dropped_is_no_quiet() {
         losing.join().unwrap();
         workers.settle();
         assert_eq!(cluster.containers(), 1);
+    });
+}
+
+/// I13. The last proposer goes while somebody waits for what it would have done. The bug: a wait that nobody ends,
+/// because the proposer goes between the look and the sleep, or goes without a word.
+#[test]
+fn a_wait_for_quiet_against_the_end_of_the_last_proposer() {
+    model(Bound::None, || {
+        let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
+        cluster.ask(1);
+        work_off(&mut workers.committer);
+        let engine = Arc::clone(&cluster.engine);
+        let waiting = thread::spawn(move || engine.run_until_quiet());
+        drop(workers.proposer());
+        waiting.join().unwrap();
+        assert_eq!(cluster.containers(), 0);
     });
 }
 
@@ -140,7 +156,7 @@ fn a_look_in_vain_leaves_nobody_waiting() {
         let looking = thread::spawn(move || propose_once(proposer));
         workers.committer.commit_group(None);
         looking.join().unwrap();
-        super::work_off(&mut workers.committer);
+        work_off(&mut workers.committer);
         assert!(cluster.engine.shared.progress().quiet);
     });
 }

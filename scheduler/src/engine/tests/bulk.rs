@@ -33,6 +33,8 @@ fn everything_that_is_asked_for_and_completed_together_is_dealt_with() {
     let handle = hand.engine.handle();
     let asks = handle.submit_asks((0..MANY).map(|_| (application, AskSpec::new(memory(1), 1)))).unwrap();
     hand.settle();
+    let shared = &hand.engine.shared;
+    assert_eq!(shared.progress().processed, shared.sent(), "messages count, not what is in them");
     let containers = started(&hand);
     assert_eq!((asks.len(), containers.len()), (MANY as usize, MANY as usize));
     handle.complete_containers(containers).unwrap();

@@ -102,7 +102,7 @@ fn a_proposer_that_panics_now_and_then_goes_on_for_ever() {
     let mut hand = Hand::new(config);
     hand.node("n", 1_000);
     let application = hand.application();
-    hand.ask(application, AskSpec::new(memory(1), 400));
+    hand.ask(application, AskSpec::new(memory(1), 1_000));
     hand.commit();
     let proposer = hand.parts.proposers.pop().unwrap();
     let proposing = std::thread::spawn(move || {
@@ -113,7 +113,7 @@ fn a_proposer_that_panics_now_and_then_goes_on_for_ever() {
     let health = hand.engine.health();
     assert!(health.proposer_panics > 100, "{health:?}");
     assert_eq!(health.proposers_given_up, 0);
-    hand.expect_settled(400);
+    hand.expect_settled(1_000);
 }
 
 /// One that panics each time is not started for ever, and that can be seen.

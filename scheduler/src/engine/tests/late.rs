@@ -79,6 +79,21 @@ fn a_set_looks_again_at_what_a_dropped_batch_took() {
     bench.expect_running(1);
 }
 
+/// The ask is gone when its container is decided, and the node has not changed by that.
+#[test]
+fn a_set_looks_again_at_what_was_rejected() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    let ask = bench.ask(application, 8, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    bench.engine.handle().cancel_ask(ask, 1).unwrap();
+    bench.decide(batch);
+    bench.ask(application, 8, 1);
+    bench.expect_running(1);
+}
+
 /// A queue at its maximum of 3, and a pass that sees it there.
 fn at_the_maximum() -> (Bench, Box<ProposalBatch>) {
     let bench = Bench::serial(config([leaf("a").with_maximum(Maximum::absolute(&[3]))]));

@@ -19,7 +19,7 @@ use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig};
 use crate::engine::EventStream;
-use crate::ids::{ApplicationId, NodeId, PartitionId, SetId};
+use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
 use crate::resource::{ResourceTypes, Resources};
 
@@ -64,8 +64,8 @@ impl Bench {
         self.engine.handle().submit_application(spec, &self.events).unwrap()
     }
 
-    fn ask(&self, application: ApplicationId, amount: i64, count: u32) {
-        self.engine.handle().submit_ask(application, AskSpec::new(memory(amount), count)).unwrap();
+    fn ask(&self, application: ApplicationId, amount: i64, count: u32) -> AskId {
+        self.engine.handle().submit_ask(application, AskSpec::new(memory(amount), count)).unwrap()
     }
 
     /// Commits what was sent, without proposing anything.

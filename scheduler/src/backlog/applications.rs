@@ -1,0 +1,97 @@
+//! The applications with asks in one lane, in the order in which they are served.
+
+use std::collections::BTreeSet;
+
+use super::order::OrderKey;
+
+/// An application by its key and its slot.
+pub(crate) type Place = (OrderKey, u32);
+
+/// The first application stands by itself: mostly it is the only one, and a pass that needs no other never leaves the lane.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LaneApplications {
+    first: Option<Place>,
+    rest: BTreeSet<Place>,
+}
+
+impl LaneApplications {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    pub(super) fn insert(&mut self, place: Place) {
+        let later = match self.first {
+            Some(first) if first <= place => place,
+            Some(first) => {
+                self.first = Some(place);
+                first
+            }
+            None => {
+                self.first = Some(place);
+                return;
+            }
+        };
+        self.rest.insert(later);
+    }
+
+    pub(super) fn remove(&mut self, place: Place) {
+        if self.first == Some(place) {
+            self.first = self.rest.pop_first();
+        } else {
+            self.rest.remove(&place);
+        }
+    }
+
+    /// The first application, or the next one behind `last`.
+    pub(crate) fn after(&self, last: Option<Place>) -> Option<Place> {
+        let Some(last) = last else { return self.first };
+        if self.rest.is_empty() {
+            return self.first.filter(|first| *first > last);
+        }
+        self.iter_from(last).next()
+    }
+
+    fn iter_from(&self, last: Place) -> impl Iterator<Item = Place> {
+        let first = self.first.filter(|first| *first > last);
+        let behind = (std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded);
+        first.into_iter().chain(self.rest.range(behind).copied())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Place> {
+        self.first.into_iter().chain(self.rest.iter().copied())
+    }
+
+    pub(super) fn contains(&self, place: Place) -> bool {
+        self.first == Some(place) || self.rest.contains(&place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// As a plain ordered set, whatever comes and goes.
+        #[test]
+        fn equals_an_ordered_set(steps in proptest::collection::vec((any::<bool>(), 0..6u64), 0..60)) {
+            let (mut applications, mut model) = (LaneApplications::default(), BTreeSet::new());
+            for (is_new, number) in steps {
+                let place = (OrderKey::for_test(number), number as u32);
+                if is_new && model.insert(place) {
+                    applications.insert(place);
+                } else if !is_new {
+                    applications.remove(place);
+                    model.remove(&place);
+                }
+                prop_assert!(applications.iter().eq(model.iter().copied()));
+                prop_assert_eq!(applications.is_empty(), model.is_empty());
+                let walk = std::iter::successors(applications.after(None), |last| applications.after(Some(*last)));
+                prop_assert!(walk.eq(model.iter().copied()));
+                // Also behind a place that is gone.
+                prop_assert_eq!(applications.after(Some(place)), model.range(place..).copied().find(|other| *other > place));
+            }
+        }
+    }
+}
