@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use apportion::Mode;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -18,6 +19,8 @@ use crate::yardstick::Yardstick;
 
 /// How long the yardstick runs between two runs of the engine.
 const LIMIT_SLICE: Duration = Duration::from_secs(1);
+/// Of a hundred asks, as in W4a of `workloads.md`.
+const LOCATED_PERCENT: u32 = 60;
 /// How long a cluster churns before anything is measured.
 const WARM_UP: Duration = Duration::from_secs(1);
 
@@ -29,6 +32,8 @@ enum WorkloadName {
     Fill,
     /// A cluster in use to 85 %, where each container that completes is asked for again.
     Churn,
+    /// The same, where six of ten asks name three hosts.
+    Constrained,
 }
 
 /// Throughput on the machine's own clock.
@@ -43,19 +48,19 @@ pub(super) struct ThroughputArgs {
     /// What the engine has to do.
     #[arg(long, value_enum, default_value_t = WorkloadName::Churn)]
     workload: WorkloadName,
-    /// How many nodes [default: 5000 for fill, 10000 for churn].
+    /// How many nodes [default: 5000 for fill, 10000 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     nodes: Option<u32>,
-    /// How many applications [default: 20 for fill, 200 for churn].
+    /// How many applications [default: 20 for fill, 200 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     apps: Option<u32>,
-    /// How many leaf queues [default: 2 for fill, 20 for churn].
+    /// How many leaf queues [default: 2 for fill, 20 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     leaves: Option<u32>,
     /// How many asks (fill).
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     asks: u32,
-    /// How long a run takes (churn).
+    /// How long a run takes (not fill).
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
     seconds: f64,
     /// How many threads propose.
@@ -82,7 +87,7 @@ impl ThroughputArgs {
     fn setup(&self) -> Setup {
         let [nodes, applications, leaves] = match self.workload {
             WorkloadName::Fill => [5_000, 20, 2],
-            WorkloadName::Churn => [10_000, 200, 20],
+            WorkloadName::Churn | WorkloadName::Constrained => [10_000, 200, 20],
         };
         Setup {
             shape: ClusterShape {
@@ -90,7 +95,8 @@ impl ThroughputArgs {
                 leaves: self.leaves.map_or(leaves, |leaves| leaves as usize),
                 applications: self.apps.map_or(applications, |applications| applications as usize),
             },
-            proposers: self.proposers as usize,
+            mode: Mode::Parallel { proposers: self.proposers as usize },
+            located_percent: if self.workload == WorkloadName::Constrained { LOCATED_PERCENT } else { 0 },
             batch_requests: self.batch.map(|batch| batch as usize),
             seed: self.seed,
         }
@@ -106,7 +112,7 @@ struct ThroughputReport {
     leaves: usize,
     /// Of `fill`.
     asks: Option<u32>,
-    proposers: usize,
+    proposers: u32,
     seed: u64,
     repeat: u32,
     placed: u64,
@@ -166,7 +172,7 @@ fn measure(args: &ThroughputArgs, setup: &Setup) -> Result<(Vec<Record>, Vec<f64
                 pair(fill(setup, args.asks as usize)?);
             }
         }
-        WorkloadName::Churn => {
+        WorkloadName::Churn | WorkloadName::Constrained => {
             let mut churn = Churn::new(setup)?;
             churn.run(WARM_UP)?;
             for _ in 0..args.repeat {
@@ -194,7 +200,7 @@ fn report(args: &ThroughputArgs, setup: &Setup, records: &[Record], limits: &[f6
         apps: setup.shape.applications,
         leaves: setup.shape.leaves,
         asks: (args.workload == WorkloadName::Fill).then_some(args.asks),
-        proposers: setup.proposers,
+        proposers: args.proposers,
         seed: args.seed,
         repeat: args.repeat,
         placed: middle.placed,

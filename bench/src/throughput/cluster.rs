@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use apportion::config::{Capacity, EngineConfig, Factor, Maximum, Percent, QueueConfig};
+use apportion::config::{Capacity, EngineConfig, Factor, LocalityDelay, Maximum, Percent, QueueConfig};
 use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventStream, Handle, LogSink, LoggedGroup, Mode,
-    NodeSpec, PartitionId, ResourceTypes, Resources,
+    NodeId, NodeSpec, PartitionId, ResourceTypes, Resources,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -40,10 +40,12 @@ pub struct ClusterShape {
 pub struct Setup {
     /// The cluster.
     pub shape: ClusterShape,
-    /// How many threads propose.
-    pub proposers: usize,
+    /// Who does the engine's work.
+    pub mode: Mode,
     /// How many requests a batch may hold; the engine's default if nothing is said.
     pub batch_requests: Option<usize>,
+    /// How many of a hundred asks name three hosts, one of them and two on another rack.
+    pub located_percent: u32,
     /// Seed of everything that is drawn.
     pub seed: u64,
 }
@@ -58,38 +60,51 @@ pub(super) struct Cluster {
     pub(super) random: Pcg64Mcg,
     /// The partition that a tenth of everything belongs to.
     other: PartitionId,
+    /// Of the default partition, and of the other.
+    nodes: [Vec<NodeId>; 2],
+    located_percent: u32,
 }
 
 impl Setup {
+    /// The engine's own batches, no asks that name hosts, seed 1.
+    #[must_use]
+    pub fn new(shape: ClusterShape, mode: Mode) -> Self {
+        Self { shape, mode, batch_requests: None, located_percent: 0, seed: 1 }
+    }
+
     /// Starts an engine; nodes have the capacity that `capacity` says by number. Its event stream holds `events`.
     pub(super) fn start(
         &self,
         capacity: impl Fn(usize) -> Resources,
         events: usize,
     ) -> anyhow::Result<Cluster> {
-        let Self { shape, proposers, .. } = *self;
+        let Self { shape, mode, .. } = *self;
         if [shape.nodes, shape.leaves, shape.applications].contains(&0) {
             anyhow::bail!("a cluster has at least one node, leaf and application, not {shape:?}");
         }
         let mut config = shape.config();
         config.limits.batch_requests = self.batch_requests.unwrap_or(config.limits.batch_requests);
-        let mode = Mode::Parallel { proposers };
+        // Time stands still, so what an ask waits for its hosts is counted in others that it was offered.
+        config.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
         let engine =
             Engine::start(config, mode, Arc::new(Stopwatch(Instant::now())), Some(Box::new(Encoded)))?;
         let handle = engine.handle();
         let other = handle.partition(PARTITION)?;
+        let mut nodes = [Vec::new(), Vec::new()];
         for number in 0..shape.nodes {
             let spec = NodeSpec::new(format!("node-{number}"), capacity(number))
                 .on_rack(format!("rack-{}", number / NODES_PER_RACK));
             let is_other = number % PARTITION_EVERY == PARTITION_EVERY - 1;
-            handle.add_node(if is_other { spec.in_partition(other) } else { spec })?;
+            let node = handle.add_node(if is_other { spec.in_partition(other) } else { spec })?;
+            nodes[usize::from(is_other)].push(node);
         }
         let events = handle.event_stream(events);
         let submit = |number| handle.submit_application(shape.application(number), &events);
         let applications = (0..shape.applications).map(submit).collect::<Result<_, _>>()?;
         engine.run_until_quiet();
         let random = Pcg64Mcg::seed_from_u64(self.seed);
-        Ok(Cluster { engine, handle, events, applications, random, other })
+        let located_percent = self.located_percent;
+        Ok(Cluster { engine, handle, events, applications, random, other, nodes, located_percent })
     }
 }
 
@@ -107,7 +122,21 @@ impl Cluster {
     pub(super) fn draw_ask(&mut self) -> AskSpec {
         let spec = AskSpec::new(draw_size(&mut self.random), 1);
         let spec = spec.with_priority(self.random.random_range(0..PRIORITIES));
-        if self.random.random_ratio(1, PARTITION_EVERY as u32) { spec.in_partition(self.other) } else { spec }
+        let is_other = self.random.random_ratio(1, PARTITION_EVERY as u32);
+        let spec = if is_other { spec.in_partition(self.other) } else { spec };
+        if self.located_percent > 0 && self.random.random_ratio(self.located_percent, 100) {
+            spec.on_hosts(self.draw_hosts(is_other))
+        } else {
+            spec
+        }
+    }
+
+    /// As the replicas of a block in HDFS: one somewhere, two beside each other on another rack.
+    fn draw_hosts(&mut self, is_other: bool) -> [NodeId; 3] {
+        let nodes = &self.nodes[usize::from(is_other)];
+        let mut draw = || self.random.random_range(0..nodes.len());
+        let (one, two) = (draw(), draw());
+        [nodes[one], nodes[two], nodes[(two + 1) % nodes.len()]]
     }
 }
 

@@ -59,13 +59,15 @@ fn node_capacity(nodes: usize, asks: usize) -> Resources {
 
 #[cfg(test)]
 mod tests {
+    use apportion::Mode;
+
     use super::super::cluster::ClusterShape;
     use super::*;
 
     #[test]
     fn everything_is_placed() {
         let shape = ClusterShape { nodes: 50, leaves: 3, applications: 7 };
-        let record = fill(&Setup { shape, proposers: 2, batch_requests: None, seed: 1 }, 500).unwrap();
+        let record = fill(&Setup::new(shape, Mode::Parallel { proposers: 2 }), 500).unwrap();
         assert_eq!((record.placed, record.committed, record.stats.allocated), (500, 500, 500));
     }
 }
