@@ -104,7 +104,7 @@ impl Backlog {
                 let expected = rebuilt.asks_in(slot, twin_id).map(|entry| &entry.asks);
                 // Asks that wait for hosts are in a rebuilt lane, not in the kept one.
                 let is_part =
-                    asks.zip(expected).is_some_and(|(asks, all)| asks.iter().all(|a| all.contains(a)));
+                    asks.zip(expected).is_some_and(|(asks, all)| asks.iter().all(|ask| all.contains(ask)));
                 findings
                     .check(is_part, "I12", || format!("{id} lists asks of slot {slot} that it should not"));
                 findings.check(twin.order.contains((key, slot)), "I12", || {

@@ -3,11 +3,9 @@
 //! What blocks one ask of a lane blocks all of them: no room for the shape, the user's limit, a queue's
 //! maximum. So a lane is what gets parked, and a leaf with a million pending asks has a handful of lanes.
 
-use std::collections::VecDeque;
-
 use super::applications::LaneApplications;
-use crate::facts::Ask;
-use crate::ids::{AskId, LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
+use super::pending::PendingAsks;
+use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
 
 /// Why no ask of a lane can be placed anywhere at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,41 +58,9 @@ impl Lane {
     }
 }
 
-/// One application's asks in one lane, in the order in which they are served.
+/// One application's asks in one lane.
 #[derive(Clone, Debug)]
 pub(crate) struct ApplicationLane {
     pub(crate) lane: LaneId,
-    pub(crate) asks: VecDeque<PendingAsk>,
-}
-
-/// Ordered by priority number, then by submission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PendingAsk {
-    pub(crate) priority: u32,
-    pub(crate) number: u64,
-    pub(crate) ask: AskId,
-}
-
-impl PendingAsk {
-    pub(crate) fn of(id: AskId, ask: &Ask) -> Self {
-        Self { priority: ask.priority, number: ask.number, ask: id }
-    }
-}
-
-impl ApplicationLane {
-    pub(super) fn add(&mut self, pending: PendingAsk) {
-        if self.asks.back().is_none_or(|last| *last < pending) {
-            self.asks.push_back(pending);
-        } else {
-            let place = self.asks.partition_point(|other| *other < pending);
-            self.asks.insert(place, pending);
-        }
-    }
-
-    pub(super) fn remove(&mut self, pending: PendingAsk) -> bool {
-        match self.asks.binary_search(&pending) {
-            Ok(place) => self.asks.remove(place).is_some(),
-            Err(_) => false,
-        }
-    }
+    pub(crate) asks: PendingAsks,
 }

@@ -11,6 +11,7 @@ mod demand;
 mod lane;
 mod order;
 mod parking;
+mod pending;
 mod unlucky;
 mod waiting;
 
@@ -20,8 +21,9 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub(crate) use demand::Demand;
-pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason, PendingAsk};
+pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason};
 pub(crate) use order::OrderKey;
+pub(crate) use pending::{PendingAsk, PendingAsks};
 pub(crate) use unlucky::Unlucky;
 pub(crate) use waiting::Waiting;
 
@@ -187,9 +189,11 @@ impl Backlog {
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Resources::ZERO));
         let pending = PendingAsk::of(id, ask);
         match backlog.lanes.iter_mut().find(|entry| entry.lane == lane_id) {
-            Some(entry) => entry.add(pending),
+            Some(entry) => entry.asks.add(pending),
             None => {
-                backlog.lanes.push(ApplicationLane { lane: lane_id, asks: [pending].into() });
+                let mut asks = PendingAsks::default();
+                asks.add(pending);
+                backlog.lanes.push(ApplicationLane { lane: lane_id, asks });
                 self.lanes[lane_id.index()].order.insert((key, slot as u32));
             }
         }
@@ -207,7 +211,7 @@ impl Backlog {
         let backlog = &mut self.applications[slot];
         let is_its_lane = |entry: &ApplicationLane| self.lanes[entry.lane.index()].shape == ask.shape;
         let place = backlog.lanes.iter().position(is_its_lane).expect("a pending ask has a lane");
-        let was_listed = backlog.lanes[place].remove(pending);
+        let was_listed = backlog.lanes[place].asks.remove(pending);
         debug_assert!(was_listed, "{id} is listed in its lane");
         if !backlog.lanes[place].asks.is_empty() {
             return;

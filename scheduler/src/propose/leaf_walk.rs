@@ -145,7 +145,14 @@ impl QueueWalk<'_> {
     /// The application's first ask in the lane, from the `from`-th on, with something available.
     fn next_available(&self, slot: u32, lane: LaneId, from: usize) -> Option<(u32, PendingAsk)> {
         let asks = &self.state.backlog.asks_in(slot, lane)?.asks;
-        (from..asks.len()).map(|at| (at as u32, asks[at])).find(|(_, pending)| self.is_available(pending.ask))
+        let mut at = from;
+        while let Some(pending) = asks.get(at) {
+            if self.is_available(pending.ask) {
+                return Some((at as u32, pending));
+            }
+            at += 1;
+        }
+        None
     }
 
     /// An application was given something after its head was listed: lists the head where it belongs now.

@@ -1,0 +1,115 @@
+//! One application's asks in one lane, in the order in which they are served.
+
+use std::collections::VecDeque;
+
+use smallvec::SmallVec;
+
+use crate::facts::Ask;
+use crate::ids::AskId;
+
+/// Ordered by priority number, then by submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PendingAsk {
+    pub(crate) priority: u32,
+    pub(crate) number: u64,
+    pub(crate) ask: AskId,
+}
+
+impl PendingAsk {
+    pub(crate) fn of(id: AskId, ask: &Ask) -> Self {
+        Self { priority: ask.priority, number: ask.number, ask: id }
+    }
+}
+
+/// A list for each priority: a new ask is the last of its priority, whatever else is pending, and most often it is the
+/// first that goes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PendingAsks(SmallVec<[VecDeque<PendingAsk>; 1]>);
+
+impl PendingAsks {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = PendingAsk> {
+        self.0.iter().flatten().copied()
+    }
+
+    pub(super) fn contains(&self, pending: PendingAsk) -> bool {
+        self.place_of(pending).is_ok_and(|list| self.0[list].binary_search(&pending).is_ok())
+    }
+
+    /// The `at`-th ask.
+    pub(crate) fn get(&self, mut at: usize) -> Option<PendingAsk> {
+        for asks in &self.0 {
+            match asks.get(at) {
+                Some(pending) => return Some(*pending),
+                None => at -= asks.len(),
+            }
+        }
+        None
+    }
+
+    pub(super) fn add(&mut self, pending: PendingAsk) {
+        match self.place_of(pending) {
+            Err(list) => self.0.insert(list, [pending].into()),
+            Ok(list) => {
+                let asks = &mut self.0[list];
+                if asks.back().is_none_or(|last| *last < pending) {
+                    asks.push_back(pending);
+                } else {
+                    let place = asks.partition_point(|other| *other < pending);
+                    asks.insert(place, pending);
+                }
+            }
+        }
+    }
+
+    /// False if it was not there.
+    pub(super) fn remove(&mut self, pending: PendingAsk) -> bool {
+        let Ok(list) = self.place_of(pending) else { return false };
+        let asks = &mut self.0[list];
+        let Ok(place) = asks.binary_search(&pending) else { return false };
+        asks.remove(place);
+        if asks.is_empty() {
+            self.0.remove(list);
+        }
+        true
+    }
+
+    /// The list of the ask's priority, or where it would be.
+    fn place_of(&self, pending: PendingAsk) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&Some(pending.priority), |asks| asks.front().map(|first| first.priority))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ids::SlotId;
+
+    proptest! {
+        /// As a plain ordered set, whatever comes and goes.
+        #[test]
+        fn equal_an_ordered_set(steps in proptest::collection::vec((any::<bool>(), 0..3u32, 0..8u64), 0..60)) {
+            let (mut asks, mut model) = (PendingAsks::default(), BTreeSet::new());
+            for (is_new, priority, number) in steps {
+                let pending = PendingAsk { priority, number, ask: AskId::new(number as u32, priority) };
+                if is_new && model.insert(pending) {
+                    asks.add(pending);
+                } else if !is_new {
+                    prop_assert_eq!(asks.remove(pending), model.remove(&pending));
+                }
+                prop_assert!(asks.iter().eq(model.iter().copied()));
+                prop_assert_eq!(asks.is_empty(), model.is_empty());
+                for at in 0..=model.len() {
+                    prop_assert_eq!(asks.get(at), model.iter().nth(at).copied());
+                }
+            }
+        }
+    }
+}
