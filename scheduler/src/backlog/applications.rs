@@ -19,6 +19,10 @@ impl LaneApplications {
         self.first.is_none()
     }
 
+    pub(super) fn first(&self) -> Option<Place> {
+        self.first
+    }
+
     pub(super) fn insert(&mut self, place: Place) {
         let later = match self.first {
             Some(first) if first <= place => place,

@@ -1,6 +1,6 @@
 //! The backlog's part of the audit: what is kept equals what the facts imply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Backlog, LaneState, ParkReason};
 use crate::facts::Facts;
@@ -119,16 +119,22 @@ impl Backlog {
 
     fn check_wanted(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
         let mut runnable: BTreeMap<ShapeId, u32> = BTreeMap::new();
+        let mut listed = 0;
         let mut below = vec![vec![0u32; facts.partitions.len()]; facts.queues.len()];
         for id in self.lane_of.values() {
             let lane = self.lane(*id);
+            let first = lane.order.first().filter(|_| lane.state == LaneState::Runnable);
+            findings.check(lane.listed == first, "I12", || format!("{id} is listed under {:?}", lane.listed));
             if lane.state == LaneState::Runnable {
+                listed += 1;
                 *runnable.entry(lane.shape).or_default() += 1;
                 for queue in &facts.queue(lane.leaf).chain {
                     below[queue.index()][lane.partition.index()] += 1;
                 }
             }
         }
+        let kept: usize = self.queues.iter().flat_map(|queue| &queue.runnable).map(BTreeSet::len).sum();
+        findings.check(kept == listed, "I12", || format!("{kept} lanes are listed, {listed} runnable"));
         for (index, counts) in below.iter().enumerate() {
             let kept = &self.queues[index].runnable_below;
             findings

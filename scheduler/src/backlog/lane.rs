@@ -3,7 +3,7 @@
 //! What blocks one ask of a lane blocks all of them: no room for the shape, the user's limit, a queue's
 //! maximum. So a lane is what gets parked, and a leaf with a million pending asks has a handful of lanes.
 
-use super::applications::LaneApplications;
+use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;
 use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
 
@@ -39,8 +39,8 @@ pub(crate) struct Lane {
     /// The state version in which units last came back to this lane or new ones arrived. A pass that saw
     /// an older version cannot park it.
     pub(crate) relieved_at: u64,
-    /// Where the leaf lists it while it is runnable.
-    pub(super) listed_at: u32,
+    /// Under which application its leaf lists it: the first, while it is runnable.
+    pub(super) listed: Option<Place>,
 }
 
 impl Lane {
@@ -53,7 +53,7 @@ impl Lane {
             order: LaneApplications::default(),
             state: LaneState::Empty,
             relieved_at: 0,
-            listed_at: 0,
+            listed: None,
         }
     }
 }

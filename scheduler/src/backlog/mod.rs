@@ -16,10 +16,12 @@ mod unlucky;
 mod waiting;
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+pub(crate) use applications::Place;
 pub(crate) use demand::Demand;
 pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason};
 pub(crate) use order::OrderKey;
@@ -69,8 +71,8 @@ pub(crate) struct Backlog {
 #[derive(Clone, Debug, Default)]
 struct QueueBacklog {
     parent: Option<QueueId>,
-    /// Runnable lanes by partition; leaves only.
-    runnable: Vec<Vec<LaneId>>,
+    /// Runnable lanes by partition, in the order of their first applications; leaves only.
+    runnable: Vec<BTreeSet<(Place, LaneId)>>,
     /// Runnable lanes in the subtree, by partition.
     runnable_below: Vec<u32>,
     /// Lanes parked at this queue's maximum.
@@ -91,7 +93,7 @@ impl Backlog {
         let partitions = facts.partitions.len();
         let queue = |parent| QueueBacklog {
             parent,
-            runnable: vec![Vec::new(); partitions],
+            runnable: vec![BTreeSet::new(); partitions],
             runnable_below: vec![0; partitions],
             blocked: Blocked::default(),
         };
@@ -136,9 +138,18 @@ impl Backlog {
         &self.lanes[id.index()]
     }
 
-    /// The leaf's runnable lanes in a partition, in no particular order.
-    pub(crate) fn runnable_lanes(&self, leaf: QueueId, partition: PartitionId) -> &[LaneId] {
-        &self.queues[leaf.index()].runnable[partition.index()]
+    /// The first of the leaf's runnable lanes in a partition, or the next one behind `last`, with its first application.
+    pub(crate) fn runnable_after(
+        &self,
+        leaf: QueueId,
+        partition: PartitionId,
+        last: Option<(Place, LaneId)>,
+    ) -> Option<(Place, LaneId)> {
+        let lanes = &self.queues[leaf.index()].runnable[partition.index()];
+        match last {
+            None => lanes.first().copied(),
+            Some(last) => lanes.range((Bound::Excluded(last), Bound::Unbounded)).next().copied(),
+        }
     }
 
     /// Whether any leaf at or below `queue` has a runnable lane in the partition.
@@ -195,6 +206,7 @@ impl Backlog {
                 asks.add(pending);
                 backlog.lanes.push(ApplicationLane { lane: lane_id, asks });
                 self.lanes[lane_id.index()].order.insert((key, slot as u32));
+                self.relist(lane_id);
             }
         }
         self.units_arrived(lane_id, version);
@@ -222,6 +234,8 @@ impl Backlog {
         lane.order.remove((key, slot as u32));
         if lane.order.is_empty() {
             self.set_state(lane_id, LaneState::Empty);
+        } else {
+            self.relist(lane_id);
         }
     }
 
@@ -239,10 +253,12 @@ impl Backlog {
         if old == new {
             return;
         }
-        for entry in &backlog.lanes {
-            let order = &mut self.lanes[entry.lane.index()].order;
+        for place in 0..self.applications[slot].lanes.len() {
+            let lane_id = self.applications[slot].lanes[place].lane;
+            let order = &mut self.lanes[lane_id.index()].order;
             order.remove((old, slot as u32));
             order.insert((new, slot as u32));
+            self.relist(lane_id);
         }
     }
 

@@ -127,6 +127,19 @@ impl Backlog {
         &mut self.users[user.index()]
     }
 
+    /// Lists a lane under its first application while it is runnable.
+    pub(super) fn relist(&mut self, lane_id: LaneId) {
+        let lane = &mut self.lanes[lane_id.index()];
+        let now = lane.order.first().filter(|_| lane.state == LaneState::Runnable);
+        if now == lane.listed {
+            return;
+        }
+        let before = std::mem::replace(&mut lane.listed, now);
+        let runnable = &mut self.queues[lane.leaf.index()].runnable[lane.partition.index()];
+        before.map(|place| runnable.remove(&(place, lane_id)));
+        now.map(|place| runnable.insert((place, lane_id)));
+    }
+
     /// The one place where a lane's state changes, and with it every count of runnable lanes.
     pub(super) fn set_state(&mut self, lane_id: LaneId, state: LaneState) {
         if let LaneState::Parked(reason) = self.lanes[lane_id.index()].state {
@@ -139,17 +152,7 @@ impl Backlog {
             return;
         }
         let (leaf, partition, shape) = (lane.leaf, lane.partition, lane.shape);
-        let listed = &mut self.queues[leaf.index()].runnable[partition.index()];
-        if is {
-            lane.listed_at = listed.len() as u32;
-            listed.push(lane_id);
-        } else {
-            let place = lane.listed_at as usize;
-            listed.swap_remove(place);
-            if let Some(&moved) = listed.get(place) {
-                self.lanes[moved.index()].listed_at = place as u32;
-            }
-        }
+        self.relist(lane_id);
         let mut queue = Some(leaf);
         while let Some(id) = queue {
             let backlog = &mut self.queues[id.index()];

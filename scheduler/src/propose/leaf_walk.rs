@@ -12,14 +12,26 @@ use crate::ids::{AskId, LaneId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 impl QueueWalk<'_> {
-    /// Puts the first application of every lane whose shape may fit into the heap.
-    pub(super) fn open_leaf(&mut self, leaf: QueueId, proposals: &mut Proposals) {
+    /// Begins with the leaf's first lane.
+    pub(super) fn open_leaf(&mut self, leaf: QueueId) {
+        self.scratch.queues[leaf.index()].leaf.upcoming =
+            self.state.backlog.runnable_after(leaf, self.partition, None);
+    }
+
+    /// Puts the first application of every lane whose shape may fit into the heap, as far as it may be served before
+    /// what is there. A lane's key bounds those of its applications from below: what they are given only raises them.
+    fn open_lanes(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let backlog = &self.state.backlog;
-        for &lane in backlog.runnable_lanes(leaf, self.partition) {
+        loop {
+            let cursor = &mut self.scratch.queues[leaf.index()].leaf;
+            let Some(((key, slot), lane)) = cursor.upcoming else { return };
+            if cursor.heads.peek().is_some_and(|top| top.0.key < key) {
+                return;
+            }
+            cursor.upcoming = backlog.runnable_after(leaf, self.partition, Some(((key, slot), lane)));
             if backlog.is_open(backlog.lane(lane).shape, self.set) {
-                let lanes = &mut self.scratch.queues[leaf.index()].leaf.lanes;
-                lanes.push(LaneCursor { lane, last: None, heads: 0, dropped: false });
-                let place = lanes.len() - 1;
+                cursor.lanes.push(LaneCursor { lane, last: None, heads: 0, dropped: false });
+                let place = cursor.lanes.len() - 1;
                 self.push_next_application(leaf, place);
                 self.report_if_done(leaf, place, proposals);
             }
@@ -29,6 +41,7 @@ impl QueueWalk<'_> {
     /// The next ask of the leaf that is within all limits.
     pub(super) fn next_in_leaf(&mut self, leaf: QueueId, proposals: &mut Proposals) -> Option<Candidate> {
         loop {
+            self.open_lanes(leaf, proposals);
             let cursor = &self.scratch.queues[leaf.index()].leaf;
             let head = cursor.heads.peek()?.0;
             let lane_cursor = &cursor.lanes[head.lane as usize];

@@ -44,7 +44,7 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn next(&mut self, proposals: &mut Proposals) -> Option<Candidate> {
         let mut queue = ROOT;
         loop {
-            self.visit(queue, proposals);
+            self.visit(queue);
             let next = if self.state.facts.queue(queue).is_leaf() {
                 let is_served = self.scratch.queues[queue.index()].leaf.taken >= self.leaf_quantum;
                 match if is_served { None } else { self.next_in_leaf(queue, proposals) } {
@@ -67,7 +67,7 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Takes stock of a queue when the pass first comes to it.
-    fn visit(&mut self, id: QueueId, proposals: &mut Proposals) {
+    fn visit(&mut self, id: QueueId) {
         let stamp = self.scratch.stamp;
         if self.scratch.queues[id.index()].stamp == stamp {
             return;
@@ -75,7 +75,7 @@ impl<'a> QueueWalk<'a> {
         self.take_stock(id);
         let queue = self.state.facts.queue(id);
         if queue.is_leaf() {
-            self.open_leaf(id, proposals);
+            self.open_leaf(id);
             return;
         }
         let mut children = std::mem::take(&mut self.scratch.queues[id.index()].children);

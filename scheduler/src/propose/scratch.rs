@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use crate::backlog::{OrderKey, PendingAsk};
+use crate::backlog::{OrderKey, PendingAsk, Place};
 use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -62,6 +62,8 @@ pub(super) struct QueueKey {
 pub(super) struct LeafCursor {
     pub(super) heads: BinaryHeap<Reverse<Head>>,
     pub(super) lanes: Vec<LaneCursor>,
+    /// The next lane to open, with its first application.
+    pub(super) upcoming: Option<(Place, LaneId)>,
     /// Containers given to the leaf in this pass.
     pub(super) taken: u32,
 }
@@ -135,6 +137,7 @@ impl LeafCursor {
     pub(super) fn clear(&mut self) {
         self.heads.clear();
         self.lanes.clear();
+        self.upcoming = None;
         self.taken = 0;
     }
 }
