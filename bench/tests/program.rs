@@ -243,6 +243,22 @@ fn a_busy_cluster_is_kept_busy() {
 }
 
 #[test]
+fn asks_at_a_rate_say_how_long_they_took() {
+    let case = Case::new();
+    let paced = "throughput --workload constrained --nodes 200 --apps 8 --leaves 4 --rate 2000 --seconds 0.2 --repeat 1";
+    let output = case.run(&format!("{paced} --json -"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures = json(&output.stdout);
+    let placed = figures["placed"].as_u64().unwrap();
+    assert!((1..=420).contains(&placed), "not faster than asked for: {placed}");
+    let latency = &figures["latency_us"];
+    assert!(0.0 < latency["p50"].as_f64().unwrap() && latency["p50"].as_f64() <= latency["p99"].as_f64());
+    for wrong in ["--rate 0", "--rate 5 --with-limit"] {
+        assert_eq!(case.run(&format!("throughput {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
 fn the_yardstick_is_measured_alone() {
     let case = Case::new();
     let output = case.run("limit --nodes 100 --leaves 8 --seconds 0.01 --repeat 3 --json -");

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use apportion::Mode;
 use clap::{Args, ValueEnum};
+use hdrhistogram::Histogram;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
@@ -42,7 +43,8 @@ enum WorkloadName {
     after_help = "Examples: the shape at which YuniKorn's core was measured to be fastest, and a busy cluster, each beside \
                   the yardstick\n  \
 apportion-bench throughput --workload fill --nodes 5000 --asks 20000 --leaves 2 --apps 20 --with-limit\n  \
-apportion-bench throughput --workload churn --nodes 10000 --with-limit"
+apportion-bench throughput --workload churn --nodes 10000 --with-limit\n\nHow long 100,000 asks a second wait for their containers:\n  \
+apportion-bench throughput --workload churn --rate 100000 --seconds 2"
 )]
 pub(super) struct ThroughputArgs {
     /// What the engine has to do.
@@ -63,6 +65,9 @@ pub(super) struct ThroughputArgs {
     /// How long a run takes (not fill).
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
     seconds: f64,
+    /// So many asks per second, however long the answers take; says how long they took (not fill).
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100_000_000), conflicts_with = "with_limit")]
+    rate: Option<u32>,
     /// How many threads propose.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::PROPOSERS_MAX as i64))]
     proposers: u32,
@@ -112,6 +117,7 @@ struct ThroughputReport {
     leaves: usize,
     /// Of `fill`.
     asks: Option<u32>,
+    rate: Option<u32>,
     proposers: u32,
     seed: u64,
     repeat: u32,
@@ -124,6 +130,7 @@ struct ThroughputReport {
     commit_lock_share: f64,
     propose_ns_per_allocation: f64,
     proposal_age_us: Quantiles,
+    latency_us: Option<Quantiles>,
     committed: u64,
     rejected: u64,
     rejected_fraction: f64,
@@ -137,6 +144,13 @@ struct ThroughputReport {
 struct Quantiles {
     p50: f64,
     p99: f64,
+}
+
+impl Quantiles {
+    fn of(ns: &Histogram<u64>) -> Self {
+        let us = |quantile| ns.value_at_quantile(quantile) as f64 / 1e3;
+        Self { p50: us(0.5), p99: us(0.99) }
+    }
 }
 
 pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
@@ -175,8 +189,12 @@ fn measure(args: &ThroughputArgs, setup: &Setup) -> Result<(Vec<Record>, Vec<f64
         WorkloadName::Churn | WorkloadName::Constrained => {
             let mut churn = Churn::new(setup)?;
             churn.run(WARM_UP)?;
+            let duration = Duration::from_secs_f64(args.seconds);
             for _ in 0..args.repeat {
-                pair(churn.run(Duration::from_secs_f64(args.seconds))?);
+                pair(match args.rate {
+                    Some(rate) => churn.run_at(f64::from(rate), duration)?,
+                    None => churn.run(duration)?,
+                });
             }
             churn.expect_sound()?;
         }
@@ -188,11 +206,12 @@ fn measure(args: &ThroughputArgs, setup: &Setup) -> Result<(Vec<Record>, Vec<f64
 fn report(args: &ThroughputArgs, setup: &Setup, records: &[Record], limits: &[f64]) -> ThroughputReport {
     let ratios = records.iter().zip(limits).map(|(record, limit)| record.per_second() / limit).collect();
     let mut sorted: Vec<&Record> = records.iter().collect();
-    sorted.sort_by(|a, b| a.per_second().total_cmp(&b.per_second()));
+    // At a given rate the runs differ in how long the answers took.
+    let p99 = |record: &Record| record.latency_ns.as_ref().map_or(0, |ns| ns.value_at_quantile(0.99));
+    sorted.sort_by(|a, b| p99(a).cmp(&p99(b)).then(a.per_second().total_cmp(&b.per_second())));
     let middle = sorted[sorted.len() / 2];
     let timing = &middle.timing;
     let per_allocation = |duration: Duration| duration.as_nanos() as f64 / middle.placed.max(1) as f64;
-    let age_us = |quantile| timing.proposal_age_ns.value_at_quantile(quantile) as f64 / 1e3;
     let decided = middle.committed + middle.rejected;
     ThroughputReport {
         workload: args.workload,
@@ -200,6 +219,7 @@ fn report(args: &ThroughputArgs, setup: &Setup, records: &[Record], limits: &[f6
         apps: setup.shape.applications,
         leaves: setup.shape.leaves,
         asks: (args.workload == WorkloadName::Fill).then_some(args.asks),
+        rate: args.rate,
         proposers: args.proposers,
         seed: args.seed,
         repeat: args.repeat,
@@ -211,7 +231,8 @@ fn report(args: &ThroughputArgs, setup: &Setup, records: &[Record], limits: &[f6
         commit_lock_ns_per_allocation_median: timing.lock_held_ns_per_allocation.value_at_quantile(0.5),
         commit_lock_share: timing.lock_held.as_secs_f64() / middle.elapsed.as_secs_f64(),
         propose_ns_per_allocation: per_allocation(timing.proposing),
-        proposal_age_us: Quantiles { p50: age_us(0.5), p99: age_us(0.99) },
+        proposal_age_us: Quantiles::of(&timing.proposal_age_ns),
+        latency_us: middle.latency_ns.as_ref().map(Quantiles::of),
         committed: middle.committed,
         rejected: middle.rejected,
         rejected_fraction: middle.rejected as f64 / decided.max(1) as f64,
@@ -247,6 +268,9 @@ fn to_text(report: &ThroughputReport) -> String {
         report.proposal_age_us.p50,
         report.proposal_age_us.p99,
     );
+    if let Some(latency) = &report.latency_us {
+        text += &format!("\nfrom ask to commit: {:.0} us, 99 %: {:.0} us", latency.p50, latency.p99);
+    }
     if let (Some(limit), Some(ratio)) = (report.limit_allocations_per_second, report.ratio_to_limit) {
         text +=
             &format!("\n{ratio:.3} of the yardstick, which makes {} per second", count_text(limit as u64));

@@ -12,7 +12,7 @@ mod series;
 mod tally;
 
 pub use cluster::{ClusterError, queues_for};
-pub use latency::LatencySink;
+pub use latency::{LatencySink, Notes};
 pub use record::{NodeUse, QueueUse, RunRecord, Utilisation};
 pub use run::{Progress, SimError, SimOptions, simulate};
 pub use series::{Sample, Series};

@@ -3,11 +3,13 @@
 //! One thread stands for the resource manager around the engine: it reads events, reports completions and asks, all
 //! through the public handle. That work is part of what is measured.
 
+use std::collections::VecDeque;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use apportion::{ApplicationId, AskId, AskSpec, ContainerId, Event, EventKind, Resources};
+use apportion::{ApplicationId, AskId, AskSpec, CommitSeq, ContainerId, Event, EventKind, Resources};
+use hdrhistogram::Histogram;
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
@@ -23,6 +25,10 @@ const WINDOW_MAX: usize = 2_048;
 const PAUSE: Duration = Duration::from_micros(100);
 /// So many asks may wait when nothing happens, in percent of what runs.
 const WAITING_MAX_PERCENT: usize = 2;
+/// Between two looks at what is due, where asks come at a rate.
+const PACE: Duration = Duration::from_micros(20);
+/// Longer times from ask to commit count as this one.
+const LONGEST_NS: u64 = 60_000_000_000;
 /// Looks without any event after which containers complete although too much is unanswered: what is left may wait
 /// for just that.
 const PATIENCE_LOOKS: u32 = 100;
@@ -33,12 +39,20 @@ pub struct Churn {
     cluster: Cluster,
     /// Asks that recur, and which of them each is: few, as sizes, priorities and partitions are few.
     kinds: Vec<AskSpec>,
-    asked: FxHashMap<AskId, Task>,
+    asked: FxHashMap<AskId, (Task, Instant)>,
     running: Vec<(ContainerId, Task)>,
     events: Vec<Event>,
     placed: u64,
+    latency: Latency,
     idle_looks: u32,
     window: usize,
+}
+
+/// How long asks take to be committed, and when groups were committed whose events have not been read.
+#[derive(Debug)]
+struct Latency {
+    groups: VecDeque<(CommitSeq, Instant)>,
+    ns: Histogram<u64>,
 }
 
 /// Who asked for a container, and for what.
@@ -68,6 +82,7 @@ impl Churn {
             running: Vec::new(),
             events: Vec::new(),
             placed: 0,
+            latency: Latency { groups: VecDeque::new(), ns: Histogram::new_with_max(LONGEST_NS, 3)? },
             idle_looks: 0,
             window: 0,
         };
@@ -103,6 +118,29 @@ impl Churn {
         let record = meter.stop(&self.cluster.engine, self.placed);
         self.settle()?;
         Ok(record)
+    }
+
+    /// Lets so many containers complete per second and asks for them again, for so long, however long the answers take:
+    /// the record says how long that was.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    pub fn run_at(&mut self, per_second: f64, duration: Duration) -> anyhow::Result<Record> {
+        self.placed = 0;
+        self.latency.ns.reset();
+        let (begun, meter) = (Instant::now(), Meter::start(&self.cluster.engine));
+        let mut asked = 0;
+        while begun.elapsed() < duration {
+            self.take_events()?;
+            let due = (begun.elapsed().as_secs_f64() * per_second) as usize;
+            self.replace(due.saturating_sub(asked))?;
+            asked = asked.max(due);
+            thread::sleep(PACE);
+        }
+        let placed = self.placed;
+        let record = meter.stop(&self.cluster.engine, placed);
+        self.settle()?;
+        Ok(Record { latency_ns: Some(self.latency.ns.clone()), ..record })
     }
 
     /// Lets so many containers complete, asks for them again, and waits for an answer to everything. In serial mode that
@@ -168,10 +206,14 @@ impl Churn {
 
     fn take_events(&mut self) -> anyhow::Result<usize> {
         let count = self.cluster.events.drain_into(&mut self.events).context("an event was left out")?;
+        // Events come after the group's note.
+        self.latency.groups.extend(self.cluster.notes.take_groups());
         for event in self.events.drain(..) {
             match event.kind {
                 EventKind::Allocated { ask, container, .. } => {
-                    let task = self.asked.remove(&ask).context("a container that nobody asked for")?;
+                    let (task, asked_at) =
+                        self.asked.remove(&ask).context("a container that nobody asked for")?;
+                    self.latency.note(event.seq, asked_at);
                     self.running.push((container, task));
                     self.placed += 1;
                 }
@@ -184,8 +226,9 @@ impl Churn {
 
     fn ask(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
         let specs = tasks.iter().map(|task| (task.application, self.kinds[task.kind as usize].clone()));
+        let asked_at = Instant::now();
         let asks = self.cluster.handle.submit_asks(specs)?;
-        self.asked.extend(asks.into_iter().zip(tasks.iter().copied()));
+        self.asked.extend(asks.into_iter().zip(tasks.iter().map(|task| (*task, asked_at))));
         Ok(())
     }
 
@@ -197,6 +240,19 @@ impl Churn {
             self.kinds.push(spec);
             self.kinds.len() - 1
         }) as u32
+    }
+}
+
+impl Latency {
+    /// An ask was placed by this change.
+    fn note(&mut self, seq: CommitSeq, asked_at: Instant) {
+        while self.groups.front().is_some_and(|(last, _)| *last < seq) {
+            self.groups.pop_front();
+        }
+        if let Some((_, committed_at)) = self.groups.front() {
+            let ns = committed_at.saturating_duration_since(asked_at).as_nanos();
+            self.ns.saturating_record(ns.try_into().unwrap_or(u64::MAX));
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use apportion::{
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use crate::sim::{LatencySink, Notes};
 use crate::synthetic::draw_size;
 
 /// A tenth of the nodes and of the asks belong to a partition of its own.
@@ -58,6 +59,8 @@ pub(super) struct Cluster {
     pub(super) events: EventStream,
     pub(super) applications: Vec<ApplicationId>,
     pub(super) random: Pcg64Mcg,
+    /// When groups were committed.
+    pub(super) notes: Notes,
     /// The partition that a tenth of everything belongs to.
     other: PartitionId,
     /// Of the default partition, and of the other.
@@ -86,8 +89,8 @@ impl Setup {
         config.limits.batch_requests = self.batch_requests.unwrap_or(config.limits.batch_requests);
         // Time stands still, so what an ask waits for its hosts is counted in others that it was offered.
         config.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
-        let engine =
-            Engine::start(config, mode, Arc::new(Stopwatch(Instant::now())), Some(Box::new(Encoded)))?;
+        let (sink, notes) = LatencySink::new(Some(Box::new(Encoded)));
+        let engine = Engine::start(config, mode, Arc::new(Stopwatch(Instant::now())), Some(Box::new(sink)))?;
         let handle = engine.handle();
         let other = handle.partition(PARTITION)?;
         let mut nodes = [Vec::new(), Vec::new()];
@@ -104,7 +107,7 @@ impl Setup {
         engine.run_until_quiet();
         let random = Pcg64Mcg::seed_from_u64(self.seed);
         let located_percent = self.located_percent;
-        Ok(Cluster { engine, handle, events, applications, random, other, nodes, located_percent })
+        Ok(Cluster { engine, handle, events, applications, random, notes, other, nodes, located_percent })
     }
 }
 

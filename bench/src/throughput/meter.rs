@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use apportion::{Engine, EngineStats, EngineTiming};
+use hdrhistogram::Histogram;
 
 use super::cpu::process_cpu_ns;
 
@@ -23,6 +24,8 @@ pub struct Record {
     pub batches: u64,
     /// How long the engine's parts took.
     pub timing: EngineTiming,
+    /// From ask to commit, in nanoseconds, where asks come at a rate.
+    pub latency_ns: Option<Histogram<u64>>,
     /// Everything that the engine has counted since it was started.
     pub stats: EngineStats,
 }
@@ -53,6 +56,7 @@ impl Meter {
             rejected: stats.rejected_total() - self.stats.rejected_total(),
             batches: stats.batches - self.stats.batches,
             timing: engine.take_timing(),
+            latency_ns: None,
             stats,
         }
     }
