@@ -1,6 +1,7 @@
 //! The applications with asks in one lane, in the order in which they are served.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use super::order::OrderKey;
 
@@ -49,16 +50,8 @@ impl LaneApplications {
     /// The first application, or the next one behind `last`.
     pub(crate) fn after(&self, last: Option<Place>) -> Option<Place> {
         let Some(last) = last else { return self.first };
-        if self.rest.is_empty() {
-            return self.first.filter(|first| *first > last);
-        }
-        self.iter_from(last).next()
-    }
-
-    fn iter_from(&self, last: Place) -> impl Iterator<Item = Place> {
-        let first = self.first.filter(|first| *first > last);
-        let behind = (std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded);
-        first.into_iter().chain(self.rest.range(behind).copied())
+        let behind = || self.rest.range((Bound::Excluded(last), Bound::Unbounded)).next().copied();
+        self.first.filter(|first| *first > last).or_else(behind)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Place> {

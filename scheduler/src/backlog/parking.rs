@@ -136,8 +136,12 @@ impl Backlog {
         }
         let before = std::mem::replace(&mut lane.listed, now);
         let runnable = &mut self.queues[lane.leaf.index()].runnable[lane.partition.index()];
-        before.map(|place| runnable.remove(&(place, lane_id)));
-        now.map(|place| runnable.insert((place, lane_id)));
+        if let Some(place) = before {
+            runnable.remove(&(place, lane_id));
+        }
+        if let Some(place) = now {
+            runnable.insert((place, lane_id));
+        }
     }
 
     /// The one place where a lane's state changes, and with it every count of runnable lanes.

@@ -3,6 +3,7 @@
 //! One group takes the write guard once, for what is waiting in the inbox up to G requests. What does not need
 //! the guard is done after it is dropped, see `publish.rs`.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +41,7 @@ pub struct GroupCommitter {
     shared: Arc<Shared>,
     inbox: Inbox<Message>,
     /// Empty between groups.
-    messages: Vec<Message>,
+    messages: VecDeque<Message>,
     /// What waits for the guard to be dropped.
     publisher: Publisher,
     stats: EngineStats,
@@ -61,7 +62,7 @@ impl GroupCommitter {
         Self {
             shared,
             inbox,
-            messages: Vec::new(),
+            messages: VecDeque::new(),
             publisher,
             stats,
             processed: 0,
@@ -136,12 +137,12 @@ impl GroupCommitter {
     }
 
     /// What the group is about, up to G requests: received before the guard is taken.
-    fn gather(&mut self, first: Option<Message>) -> Vec<Message> {
+    fn gather(&mut self, first: Option<Message>) -> VecDeque<Message> {
         let mut messages = std::mem::take(&mut self.messages);
         let (mut weight, mut next) = (0, first);
         while let Some(message) = next {
             weight += message.weight();
-            messages.push(message);
+            messages.push_back(message);
             let is_full = weight >= self.shared.config.limits.group_requests;
             next = if is_full { None } else { self.inbox.try_receive() };
         }
@@ -149,8 +150,7 @@ impl GroupCommitter {
     }
 
     /// Everything under the write guard. Returns the list, empty, to be used again.
-    fn decide(&mut self, mut messages: Vec<Message>) -> Vec<Message> {
-        // A panic drops the guard before the messages: a batch that is dropped takes the guard itself.
+    fn decide(&mut self, mut messages: VecDeque<Message>) -> VecDeque<Message> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state.write();
         let (locked_ns, allocated_before) = (shared.clock.measured_ns(), self.stats.allocated);
@@ -162,7 +162,10 @@ impl GroupCommitter {
             self.committer(&mut state).apply(Change::Configured { config });
         }
         self.advance_time(&mut state);
-        messages.drain(..).for_each(|message| self.deal_with(&mut state, message));
+        // One by one, for a batch that is dropped takes the guard: after a panic what is left has to outlive ours.
+        while let Some(message) = messages.pop_front() {
+            self.deal_with(&mut state, message);
+        }
         self.committer(&mut state).rescue();
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();

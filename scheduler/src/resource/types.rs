@@ -145,11 +145,6 @@ impl ResourceTypes {
 
     /// Whether every amount is one the engine can add up.
     pub(crate) fn check(&self, resources: &Resources) -> Result<(), ResourceError> {
-        let in_range = |amount: &i64| (0..=AMOUNT_MAX).contains(amount);
-        let (known, unknown) = resources.amounts().split_at(self.len());
-        if known.iter().all(in_range) && unknown.iter().all(|amount| *amount == 0) {
-            return Ok(());
-        }
         for (index, &amount) in resources.amounts().iter().enumerate() {
             if !(0..=AMOUNT_MAX).contains(&amount) || (index >= self.len() && amount != 0) {
                 let name = self.names.get(index).cloned().unwrap_or_else(|| format!("type {index}"));

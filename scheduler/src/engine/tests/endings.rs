@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::hand::{Hand, busy};
 use super::{config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec};
-use crate::clock::{Clock, ManualClock};
+use crate::clock::Clock;
 use crate::config::QueueUpdate;
 use crate::engine::{Engine, Step, SubmitError};
+use crate::sync::{AtomicU64, Ordering};
 
 /// What waits for the committer goes with it, although others still hold the sending side.
 #[test]
@@ -75,32 +76,52 @@ fn what_a_closed_engine_refuses_leaves_no_trace() {
     assert_eq!(handle.node("late"), None);
 }
 
-/// Reads the time until it is told not to.
+/// Can be read so many times more.
 #[derive(Debug)]
-struct Failing(ManualClock);
+struct Failing(AtomicU64);
 
 impl Clock for Failing {
     fn now_ms(&self) -> u64 {
-        let now_ms = self.0.now_ms();
-        assert!(now_ms < 100, "the clock is gone");
-        now_ms
+        assert!(self.0.load(Ordering::Relaxed) > 0, "the clock is gone");
+        self.0.fetch_sub(1, Ordering::Relaxed);
+        0
     }
 }
 
 /// Half a group is no state to go on from, also if the embedder catches the panic.
 #[test]
 fn a_step_that_panics_is_the_last() {
-    let clock = ManualClock::new();
-    let config = config([leaf("a")]);
-    let (engine, mut parts) = Engine::assemble(config, 1, Arc::new(Failing(clock.clone())), None).unwrap();
+    let clock = Arc::new(Failing(AtomicU64::new(1_000)));
+    let (engine, mut parts) = Engine::assemble(config([leaf("a")]), 1, clock.clone(), None).unwrap();
     let ticket =
         engine.handle().update_queue(engine.handle().queue("root.a").unwrap(), QueueUpdate::default());
-    clock.set(100);
+    clock.0.store(0, Ordering::Relaxed);
     assert!(catch_unwind(AssertUnwindSafe(|| parts.committer.step())).is_err());
     assert!(!engine.is_running());
     assert_eq!(parts.committer.step(), Step::Ended);
     assert_eq!(ticket.unwrap().wait(), None);
     engine.run_until_quiet();
+}
+
+/// A batch behind what panics takes the guard when it is dropped, so the guard has to be dropped before it.
+#[test]
+fn a_group_that_ends_in_the_middle_gives_back_what_it_has_not_come_to() {
+    let clock = Arc::new(Failing(AtomicU64::new(1_000)));
+    let (engine, parts) = Engine::assemble(config([leaf("a")]), 1, clock.clone(), None).unwrap();
+    let mut hand = Hand { events: engine.handle().event_stream(16), engine, parts };
+    hand.node("n", 1);
+    let application = hand.application();
+    hand.ask(application, AskSpec::new(memory(1), 1));
+    hand.commit();
+    let batch = hand.parts.proposers[0].propose().expect("a set is worth a pass");
+    assert_eq!(batch.requests().len(), 1);
+    hand.engine.handle().tick().unwrap();
+    hand.parts.proposers[0].send(batch).unwrap();
+    // For the time at which the group begins; the tick asks once more.
+    clock.0.store(1, Ordering::Relaxed);
+    assert!(catch_unwind(AssertUnwindSafe(|| hand.parts.committer.step())).is_err());
+    assert!(!hand.engine.is_running());
+    assert!(hand.engine.shared_state().in_flight.is_zero() && hand.engine.shared.leases.all_home());
 }
 
 /// A partition with endless work does not keep another one from getting its turn.
