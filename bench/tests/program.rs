@@ -221,8 +221,17 @@ fn throughput_places_everything_and_compares_itself_with_the_yardstick() {
     }
     let text = String::from_utf8(case.run(fill).stdout).unwrap();
     contains_all(&text, &["allocations per second (median of 2)", "write lock:", "audit: nothing found"]);
-    for wrong in ["--nodes 0", "--asks 0", "--proposers 0", "--workload nonsense", "--repeat 0", "--batch 0"]
-    {
+    for wrong in [
+        "--nodes 9",
+        "--asks 0",
+        "--proposers 0",
+        "--workload nonsense",
+        "--repeat 0",
+        "--batch 0",
+        "--asks 5",
+        "--workload fill --rate 5",
+        "--workload fill --seconds 5",
+    ] {
         assert_eq!(case.run(&format!("throughput {wrong}")).status.code(), Some(2), "{wrong}");
     }
 }

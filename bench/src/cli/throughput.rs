@@ -50,8 +50,8 @@ pub(super) struct ThroughputArgs {
     /// What the engine has to do.
     #[arg(long, value_enum, default_value_t = WorkloadName::Churn)]
     workload: WorkloadName,
-    /// How many nodes [default: 5000 for fill, 10000 otherwise].
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    /// How many nodes, a tenth of them in a partition of their own [default: 5000 for fill, 10000 otherwise].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
     nodes: Option<u32>,
     /// How many applications [default: 20 for fill, 200 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -59,13 +59,13 @@ pub(super) struct ThroughputArgs {
     /// How many leaf queues [default: 2 for fill, 20 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     leaves: Option<u32>,
-    /// How many asks (fill).
-    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
-    asks: u32,
-    /// How long a run takes (not fill).
-    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
-    seconds: f64,
-    /// So many asks per second, however long the answers take; says how long they took (not fill).
+    /// How many asks, of fill [default: 20000].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    asks: Option<u32>,
+    /// How long a run takes, of all but fill [default: 1].
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    seconds: Option<f64>,
+    /// So many asks per second, however long the answers take; says how long they took. Of all but fill.
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100_000_000), conflicts_with = "with_limit")]
     rate: Option<u32>,
     /// How many threads propose.
@@ -89,6 +89,28 @@ pub(super) struct ThroughputArgs {
 }
 
 impl ThroughputArgs {
+    fn asks(&self) -> u32 {
+        self.asks.unwrap_or(20_000)
+    }
+
+    /// Nothing that was asked for is left aside.
+    fn check(&self) -> Result<(), Failure> {
+        let name =
+            self.workload.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        let is_fill = self.workload == WorkloadName::Fill;
+        let in_vain = [
+            ("--asks", self.asks.is_some() && !is_fill),
+            ("--seconds", self.seconds.is_some() && is_fill),
+            ("--rate", self.rate.is_some() && is_fill),
+        ];
+        match in_vain.iter().find(|(_, is_in_vain)| *is_in_vain) {
+            Some((option, _)) => {
+                Err(Failure::input(format!("{option} means nothing to the workload {name}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn setup(&self) -> Setup {
         let [nodes, applications, leaves] = match self.workload {
             WorkloadName::Fill => [5_000, 20, 2],
@@ -154,6 +176,7 @@ impl Quantiles {
 }
 
 pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
+    args.check()?;
     let json = args.json.as_deref().map(OutputFile::create).transpose().map_err(Failure::input)?;
     let setup = args.setup();
     let (records, limits) = measure(args, &setup)?;
@@ -181,15 +204,15 @@ fn measure(args: &ThroughputArgs, setup: &Setup) -> Result<(Vec<Record>, Vec<f64
     };
     match args.workload {
         WorkloadName::Fill => {
-            fill(setup, args.asks as usize)?;
+            fill(setup, args.asks() as usize)?;
             for _ in 0..args.repeat {
-                pair(fill(setup, args.asks as usize)?);
+                pair(fill(setup, args.asks() as usize)?);
             }
         }
         WorkloadName::Churn | WorkloadName::Constrained => {
             let mut churn = Churn::new(setup)?;
             churn.run(WARM_UP)?;
-            let duration = Duration::from_secs_f64(args.seconds);
+            let duration = Duration::from_secs_f64(args.seconds.unwrap_or(1.0));
             for _ in 0..args.repeat {
                 pair(match args.rate {
                     Some(rate) => churn.run_at(f64::from(rate), duration)?,
@@ -212,13 +235,14 @@ fn report(args: &ThroughputArgs, setup: &Setup, records: &[Record], limits: &[f6
     let middle = sorted[sorted.len() / 2];
     let timing = &middle.timing;
     let per_allocation = |duration: Duration| duration.as_nanos() as f64 / middle.placed.max(1) as f64;
-    let decided = middle.committed + middle.rejected;
+    let rejected = middle.rejected.values().sum();
+    let decided = middle.committed + rejected;
     ThroughputReport {
         workload: args.workload,
         nodes: setup.shape.nodes,
         apps: setup.shape.applications,
         leaves: setup.shape.leaves,
-        asks: (args.workload == WorkloadName::Fill).then_some(args.asks),
+        asks: (args.workload == WorkloadName::Fill).then_some(args.asks()),
         rate: args.rate,
         proposers: args.proposers,
         seed: args.seed,
@@ -234,9 +258,9 @@ fn report(args: &ThroughputArgs, setup: &Setup, records: &[Record], limits: &[f6
         proposal_age_us: Quantiles::of(&timing.proposal_age_ns),
         latency_us: middle.latency_ns.as_ref().map(Quantiles::of),
         committed: middle.committed,
-        rejected: middle.rejected,
-        rejected_fraction: middle.rejected as f64 / decided.max(1) as f64,
-        rejected_by_reason: middle.stats.rejected.clone(),
+        rejected,
+        rejected_fraction: rejected as f64 / decided.max(1) as f64,
+        rejected_by_reason: middle.rejected.clone(),
         batch_mean: decided as f64 / middle.batches.max(1) as f64,
         limit_allocations_per_second: median(limits.to_vec()),
         ratio_to_limit: median(ratios),

@@ -82,8 +82,10 @@ impl Setup {
         events: usize,
     ) -> anyhow::Result<Cluster> {
         let Self { shape, mode, .. } = *self;
-        if [shape.nodes, shape.leaves, shape.applications].contains(&0) {
-            anyhow::bail!("a cluster has at least one node, leaf and application, not {shape:?}");
+        if shape.nodes < PARTITION_EVERY || shape.leaves == 0 || shape.applications == 0 {
+            anyhow::bail!(
+                "a cluster has {PARTITION_EVERY} nodes, a leaf and an application at least, not {shape:?}"
+            );
         }
         let mut config = shape.config();
         config.limits.batch_requests = self.batch_requests.unwrap_or(config.limits.batch_requests);

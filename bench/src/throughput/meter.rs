@@ -1,5 +1,6 @@
 //! What is measured around a stretch of work.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use apportion::{Engine, EngineStats, EngineTiming};
@@ -16,18 +17,16 @@ pub struct Record {
     pub elapsed: Duration,
     /// Processor time of all threads meanwhile, if the system says.
     pub cpu_ns: Option<u64>,
-    /// Commit requests accepted and rejected meanwhile, and the batches that they came in.
+    /// Commit requests accepted meanwhile.
     pub committed: u64,
-    /// See `committed`.
-    pub rejected: u64,
-    /// See `committed`.
+    /// Those rejected, by reason.
+    pub rejected: BTreeMap<&'static str, u64>,
+    /// The batches that they came in.
     pub batches: u64,
     /// How long the engine's parts took.
     pub timing: EngineTiming,
     /// From ask to commit, in nanoseconds, where asks come at a rate.
     pub latency_ns: Option<Histogram<u64>>,
-    /// Everything that the engine has counted since it was started.
-    pub stats: EngineStats,
 }
 
 /// Begun before the work.
@@ -48,16 +47,20 @@ impl Meter {
         let elapsed = self.begun.elapsed();
         let cpu_ns = process_cpu_ns().zip(self.cpu_ns).map(|(after, before)| after.saturating_sub(before));
         let stats = engine.stats();
+        let before = |reason: &str| self.stats.rejected.get(reason).copied().unwrap_or(0);
         Record {
             placed,
             elapsed,
             cpu_ns,
             committed: stats.committed - self.stats.committed,
-            rejected: stats.rejected_total() - self.stats.rejected_total(),
+            rejected: stats
+                .rejected
+                .iter()
+                .map(|(reason, count)| (*reason, count - before(reason)))
+                .collect(),
             batches: stats.batches - self.stats.batches,
             timing: engine.take_timing(),
             latency_ns: None,
-            stats,
         }
     }
 }
