@@ -9,7 +9,8 @@ pub const SHARE_ONE: u64 = 1 << 20;
 /// down. Using something of a type of which `total` has nothing is an endless share.
 #[must_use]
 pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
-    (0..RESOURCE_TYPES_MAX).map(|i| share(used[i], total[i])).max().unwrap_or(0)
+    (0..RESOURCE_TYPES_MAX)
+        .fold(0, |most, i| if used[i] > 0 { most.max(share(used[i], total[i])) } else { most })
 }
 
 fn share(used: i64, total: i64) -> u64 {

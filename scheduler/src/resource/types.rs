@@ -145,6 +145,22 @@ impl ResourceTypes {
 
     /// Whether every amount is one the engine can add up.
     pub(crate) fn check(&self, resources: &Resources) -> Result<(), ResourceError> {
+        if Resources::ZERO.within(resources) && resources.within(&self.most()) {
+            return Ok(());
+        }
+        self.check_each(resources)
+    }
+
+    /// The most of each type that the engine can add up.
+    fn most(&self) -> Resources {
+        let mut most = Resources::ZERO;
+        (0..self.len()).for_each(|index| most.set(index, AMOUNT_MAX));
+        most
+    }
+
+    /// Says which amount is none that the engine can add up.
+    #[cold]
+    fn check_each(&self, resources: &Resources) -> Result<(), ResourceError> {
         for (index, &amount) in resources.amounts().iter().enumerate() {
             if !(0..=AMOUNT_MAX).contains(&amount) || (index >= self.len() && amount != 0) {
                 let name = self.names.get(index).cloned().unwrap_or_else(|| format!("type {index}"));
