@@ -9,17 +9,44 @@ use super::outcome::RejectReason;
 use super::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
 use crate::facts::{Ask, Facts, Node, Shape};
 use crate::ids::{AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
+use crate::propose::Amounts;
 use crate::resource::{Resources, Room, fits};
 
+/// What is known about the limits of queues and users before a request is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limits {
+    Unchecked,
+    /// All that a batch adds stays within them, and so does any part of it.
+    Kept,
+}
+
+/// Whether everything together that a batch adds stays within the limits. Its requests need not be compared one by one
+/// then. The amounts are those that the pass put in flight: all that its requests add.
+pub(super) fn within_limits(facts: &Facts, amounts: &Amounts) -> Limits {
+    let queues = amounts
+        .queues
+        .iter()
+        .all(|(queue, partition, change)| check_queue_limit(facts, *queue, *partition, change).is_ok());
+    let users = amounts
+        .users
+        .iter()
+        .all(|(user, partition, change)| check_user_limit(facts, *user, *partition, change).is_ok());
+    if queues && users { Limits::Kept } else { Limits::Unchecked }
+}
+
 /// Whether all of `request` may be applied.
-pub(super) fn accept(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Result<(), RejectReason> {
+pub(super) fn accept(
+    facts: &Facts,
+    request: &ResourceAllocationCommitRequest,
+    limits: Limits,
+) -> Result<(), RejectReason> {
     if request.is_empty() {
         return Err(RejectReason::Empty);
     }
     let has_claims = |id| facts.asks.get(id).is_some_and(|ask| !ask.reservations.is_empty());
     match request.as_single() {
         Some(proposal) if !has_claims(proposal.ask) => {
-            let verdict = accept_single(facts, proposal);
+            let verdict = accept_single(facts, proposal, limits);
             debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is no special case");
             verdict
         }
@@ -28,7 +55,7 @@ pub(super) fn accept(facts: &Facts, request: &ResourceAllocationCommitRequest) -
 }
 
 /// Nearly every request: one container for an ask without claims. What [`accept_sums`] would say, without the sums.
-fn accept_single(facts: &Facts, proposal: &AllocationProposal) -> Result<(), RejectReason> {
+fn accept_single(facts: &Facts, proposal: &AllocationProposal, limits: Limits) -> Result<(), RejectReason> {
     let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
     check_unclaimed(node, &[])?;
     if !fits(&shape.need, &node.room) {
@@ -36,6 +63,9 @@ fn accept_single(facts: &Facts, proposal: &AllocationProposal) -> Result<(), Rej
     }
     if ask.outstanding() == 0 {
         return Err(RejectReason::NothingOutstanding);
+    }
+    if limits == Limits::Kept {
+        return Ok(());
     }
     let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));
     for queue in &facts.queue(application.leaf).chain {

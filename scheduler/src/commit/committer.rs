@@ -1,14 +1,12 @@
 //! The committer: the only writer of the facts.
 
-use smallvec::SmallVec;
-
-use super::accept::accept;
+use super::accept::{Limits, accept, within_limits};
 use super::apply::{Applier, Effects};
 use super::outcome::{CommitOutcome, CommitSeq};
 use super::request::ResourceAllocationCommitRequest;
 use crate::change::Change;
 use crate::ids::AskId;
-use crate::log::LogBuffer;
+use crate::log::{LogBuffer, Logged};
 use crate::propose::{Amounts, ProposalBatch, propose_rescue};
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -31,12 +29,11 @@ pub(crate) struct Committer<'a> {
 impl ResourceAllocationCommitter for Committer<'_> {
     fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome {
         self.state.settle_limits();
-        if let Err(reason) = accept(&self.state.facts, &request) {
-            self.stats.count_rejected(reason);
-            return CommitOutcome::Rejected(reason);
+        let outcome = self.decide(&request, Limits::Unchecked);
+        if let CommitOutcome::Accepted(seq) = outcome {
+            self.log.append(seq, Logged::Change(Change::Committed { request }));
         }
-        self.stats.count_committed(&request);
-        CommitOutcome::Accepted(self.apply(Change::Committed { request }))
+        outcome
     }
 }
 
@@ -44,8 +41,35 @@ impl Committer<'_> {
     /// Applies and logs a change that is known to make sense.
     pub(crate) fn apply(&mut self, change: Change) -> CommitSeq {
         let seq = self.applier().apply(&change);
-        self.log.append(seq, change);
+        self.log.append(seq, Logged::Change(change));
         seq
+    }
+
+    /// Applies and logs of many changes those for which `judge` says yes; where they are, they stay until they are
+    /// encoded.
+    pub(crate) fn apply_all(
+        &mut self,
+        mut changes: Vec<Change>,
+        mut judge: impl FnMut(&mut Self, &Change) -> bool,
+    ) {
+        changes.retain(|change| {
+            let is_fine = judge(self, change);
+            if is_fine {
+                self.applier().apply(change);
+            }
+            is_fine
+        });
+        self.log.append(CommitSeq(self.state.facts.changes), Logged::Changes(changes));
+    }
+
+    /// Applies a request, without logging it, if it may be.
+    fn decide(&mut self, request: &ResourceAllocationCommitRequest, limits: Limits) -> CommitOutcome {
+        if let Err(reason) = accept(&self.state.facts, request, limits) {
+            self.stats.count_rejected(reason);
+            return CommitOutcome::Rejected(reason);
+        }
+        self.stats.count_committed(request);
+        CommitOutcome::Accepted(self.applier().apply_request(request))
     }
 
     /// Decides a batch's requests and records what it saw. Afterwards nothing of it is in flight; only the
@@ -53,17 +77,13 @@ impl Committer<'_> {
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);
-        let mut rejected = 0;
-        for request in proposals.requests.drain(..) {
-            let units: SmallVec<[AskId; 1]> = request.units().collect();
-            self.state.take_back_units(&units);
-            let is_accepted = self.commit(request).is_accepted();
-            self.state.note_luck(&units, is_accepted);
-            if !is_accepted {
-                rejected += 1;
-                self.state.return_units(&units);
-            }
-        }
+        self.state.settle_limits();
+        let limits = within_limits(&self.state.facts, &proposals.amounts);
+        let mut requests = std::mem::take(&mut proposals.requests);
+        let proposed = requests.len();
+        requests.retain(|request| self.commit_proposed(request, limits));
+        let rejected = proposed - requests.len();
+        self.log.append(CommitSeq(self.state.facts.changes), Logged::Requests(requests));
         self.state.take_back_amounts(&proposals.amounts, rejected > 0);
         proposals.amounts.clear();
         if let Some(set) = set {
@@ -74,6 +94,20 @@ impl Committer<'_> {
         }
         self.stats.batches += 1;
         rejected
+    }
+
+    /// Decides a request whose units are in flight; afterwards they are not.
+    fn commit_proposed(&mut self, request: &ResourceAllocationCommitRequest, limits: Limits) -> bool {
+        request.units().for_each(|ask| self.state.take_back_unit(ask));
+        let is_accepted = self.decide(request, limits).is_accepted();
+        for ask in request.units() {
+            if is_accepted {
+                self.state.backlog.unlucky.forget(ask);
+            } else {
+                self.state.return_unlucky(ask);
+            }
+        }
+        is_accepted
     }
 
     /// Places asks that were unlucky too often: the last step of the ladder, on which nobody can be quicker.
@@ -100,42 +134,33 @@ impl State {
         }
     }
 
-    /// Units are decided, one way or the other, and no longer in flight.
-    fn take_back_units(&mut self, asks: &[AskId]) {
-        for &ask in asks {
-            if self.facts.asks.get(ask).is_some() {
-                self.in_flight.of_ask(ask).give_back(1);
-            }
+    /// A unit is decided, one way or the other, and no longer in flight.
+    fn take_back_unit(&mut self, ask: AskId) {
+        if self.facts.asks.get(ask).is_some() {
+            self.in_flight.of_ask(ask).give_back(1);
         }
     }
 
-    /// Rejections in a row count; an ask that is gone has none.
-    fn note_luck(&mut self, asks: &[AskId], is_accepted: bool) {
-        for &ask in asks {
-            if is_accepted {
-                self.backlog.unlucky.forget(ask);
-            } else if self.facts.asks.get(ask).is_some() {
-                self.backlog.unlucky.note_rejected(ask);
-            }
+    /// A unit was rejected; rejections in a row count. An ask that is gone has none.
+    fn return_unlucky(&mut self, ask: AskId) {
+        if self.facts.asks.get(ask).is_some() {
+            self.backlog.unlucky.note_rejected(ask);
         }
+        self.return_unit(ask);
     }
 
-    /// Units that were in flight are pending again: their lanes are worth a look.
-    fn return_units(&mut self, asks: &[AskId]) {
-        for &id in asks {
-            if let Some(ask) = self.facts.asks.get(id) {
-                let user = self.facts.applications.at(ask.application).user;
-                self.backlog.units_returned(user, ask.shape, self.version);
-            }
+    /// A unit that was in flight is pending again: its lane is worth a look.
+    fn return_unit(&mut self, id: AskId) {
+        if let Some(ask) = self.facts.asks.get(id) {
+            let user = self.facts.applications.at(ask.application).user;
+            self.backlog.units_returned(user, ask.shape, self.version);
         }
     }
 
     /// Resources are no longer in flight. If not all of them became use, somebody may be relieved.
     fn take_back_amounts(&mut self, amounts: &Amounts, is_relief: bool) {
-        for (leaf, partition, resources) in &amounts.leaves {
-            for &queue in &self.facts.queue(*leaf).chain {
-                self.in_flight.of_queue(queue, *partition).give_back(resources);
-            }
+        for (queue, partition, resources) in &amounts.queues {
+            self.in_flight.of_queue(*queue, *partition).give_back(resources);
         }
         for (user, partition, resources) in &amounts.users {
             self.in_flight.of_user(*user, *partition).give_back(resources);
@@ -158,10 +183,9 @@ impl State {
         self.version += 1;
         let proposals = std::mem::take(&mut batch.proposals);
         self.resume(&proposals.requests);
-        for request in &proposals.requests {
-            let units: SmallVec<[AskId; 1]> = request.units().collect();
-            self.take_back_units(&units);
-            self.return_units(&units);
+        for ask in proposals.requests.iter().flat_map(ResourceAllocationCommitRequest::units) {
+            self.take_back_unit(ask);
+            self.return_unit(ask);
         }
         self.take_back_amounts(&proposals.amounts, true);
     }

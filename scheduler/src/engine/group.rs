@@ -214,7 +214,7 @@ impl GroupCommitter {
         }
         match message {
             Message::Change(change) => self.change(state, change),
-            Message::Changes(changes) => changes.into_iter().for_each(|change| self.change(state, change)),
+            Message::Changes(changes) => self.changes(state, changes),
             Message::Application { change, stream } => {
                 if let Change::ApplicationSubmitted { application, .. } = &change {
                     self.publisher.connect(*application, stream);
@@ -255,31 +255,15 @@ impl GroupCommitter {
 
     /// Carries out a change that somebody sent, if it still makes sense.
     fn change(&mut self, state: &mut State, change: Change) {
-        match admit(state, &change) {
-            Ok(()) => {
-                self.committer(state).apply(change);
-            }
-            Err(refusal) => {
-                self.stats.refused += 1;
-                self.refuse(state, &change, refusal);
-            }
+        let mut committer = self.committer(state);
+        if is_admitted(&mut committer, &change) {
+            committer.apply(change);
         }
     }
 
-    /// Says no to whoever waits for an answer, and takes back what the change was given.
-    fn refuse(&mut self, state: &State, change: &Change, refusal: Refusal) {
-        match change {
-            Change::AskSubmitted { ask, application, .. } => {
-                let seq = CommitSeq(state.facts.changes);
-                let kind = EventKind::AskRefused { ask: *ask, refusal };
-                self.publisher.effects.events.push(Event { seq, application: *application, kind });
-                self.publisher.effects.vacated_asks.push(*ask);
-            }
-            Change::NodeAdded { node, spec, .. } => {
-                self.publisher.effects.vacated_nodes.push((*node, spec.name.as_str().into()));
-            }
-            _ => {}
-        }
+    /// As many single ones.
+    fn changes(&mut self, state: &mut State, changes: Vec<Change>) {
+        self.committer(state).apply_all(changes, is_admitted);
     }
 
     fn ring_timers(&mut self, state: &mut State) {
@@ -339,6 +323,34 @@ impl GroupCommitter {
     pub(crate) fn end(&mut self) {
         self.shared.end();
         self.inbox.close();
+    }
+}
+
+/// Whether a change that somebody sent still makes sense. If not, whoever waits for an answer is told, and what the change
+/// was given is taken back.
+fn is_admitted(committer: &mut Committer<'_>, change: &Change) -> bool {
+    match admit(committer.state, change) {
+        Ok(()) => true,
+        Err(refusal) => {
+            committer.stats.refused += 1;
+            refuse(committer, change, refusal);
+            false
+        }
+    }
+}
+
+fn refuse(committer: &mut Committer<'_>, change: &Change, refusal: Refusal) {
+    match change {
+        Change::AskSubmitted { ask, application, .. } => {
+            let seq = CommitSeq(committer.state.facts.changes);
+            let kind = EventKind::AskRefused { ask: *ask, refusal };
+            committer.effects.events.push(Event { seq, application: *application, kind });
+            committer.effects.vacated_asks.push(*ask);
+        }
+        Change::NodeAdded { node, spec, .. } => {
+            committer.effects.vacated_nodes.push((*node, spec.name.as_str().into()));
+        }
+        _ => {}
     }
 }
 

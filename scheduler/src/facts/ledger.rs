@@ -39,7 +39,7 @@ impl Facts {
         ask.allocated += 1;
         let (application, shape) = (ask.application, ask.shape);
         let charged = self.charge(application, shape, node_id, Use::Running, 1);
-        self.add_pending(&charged, -1);
+        self.queues[charged.leaf.index()].quota[charged.partition.index()].pending -= charged.resources;
         let devices = self.take_room(node_id, &charged);
         let id = self.container_ids.take();
         let listed = &mut self.applications.at_mut(application).containers;
@@ -180,14 +180,16 @@ impl Facts {
     ) -> Charged {
         let shape_content = self.shapes.at(shape);
         let (resources, partition) = (shape_content.need.resources, shape_content.partition);
-        let delta = resources.times(sign);
+        let delta = if sign < 0 { Resources::ZERO - resources } else { resources };
         let owner = self.applications.at_mut(application);
         owner.used += delta;
         let (leaf, user) = (owner.leaf, owner.user);
         self.users[user.index()].used[partition.index()] += delta;
-        for level in 0..self.queues[leaf.index()].chain.len() {
-            let queue = self.queues[leaf.index()].chain[level];
-            let quota = &mut self.queues[queue.index()].quota[partition.index()];
+        let mut level = Some(leaf);
+        while let Some(queue) = level {
+            let queue = &mut self.queues[queue.index()];
+            level = queue.parent;
+            let quota = &mut queue.quota[partition.index()];
             quota.used += delta;
             match what {
                 Use::Running => quota.containers = quota.containers.wrapping_add_signed(sign),
@@ -195,11 +197,6 @@ impl Facts {
             }
         }
         Charged { application, leaf, user, partition, node, shape, resources }
-    }
-
-    fn add_pending(&mut self, charged: &Charged, sign: i64) {
-        let quota = &mut self.queues[charged.leaf.index()].quota[charged.partition.index()];
-        quota.pending += charged.resources.times(sign);
     }
 
     fn take_room(&mut self, node_id: NodeId, charged: &Charged) -> DeviceMask {

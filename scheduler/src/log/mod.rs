@@ -12,7 +12,7 @@ mod sink;
 pub use fuzz::fuzz_log;
 pub use reader::{LogError, LogReader};
 pub use replay::Replay;
-pub(crate) use sink::LogBuffer;
+pub(crate) use sink::{LogBuffer, Logged};
 pub use sink::{LogDigest, LogSink, LoggedGroup, SharedLog};
 
 /// The first bytes of every log: a name and the version of the format.

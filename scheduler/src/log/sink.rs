@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::FRAME_HEADER_BYTES;
 use crate::change::Change;
-use crate::commit::CommitSeq;
+use crate::commit::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::sync::Mutex;
 
 /// Takes the log of an engine, group by group, on the committing thread after the guard is dropped.
@@ -57,6 +57,14 @@ impl<'a> LoggedGroup<'a> {
 /// Encoded bytes. Nearly all of them are numbers of one to five bytes, for which a copy by call costs more than the rest.
 struct Frame(Vec<u8>);
 
+impl Frame {
+    fn add(self, change: &Change) -> Self {
+        let bytes =
+            postcard::serialize_with_flavor(change, self).expect("changes have no unsizable sequences");
+        Self(bytes)
+    }
+}
+
 impl Flavor for Frame {
     type Output = Vec<u8>;
 
@@ -82,10 +90,29 @@ impl Flavor for Frame {
 /// As long as the longest number.
 const SHORT_BYTES: usize = 10;
 
+/// Changes that were applied one after another.
+#[derive(Debug)]
+pub(crate) enum Logged {
+    Change(Change),
+    Changes(Vec<Change>),
+    /// [`Change::Committed`], each.
+    Requests(Vec<ResourceAllocationCommitRequest>),
+}
+
+impl Logged {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Change(_) => false,
+            Self::Changes(changes) => changes.is_empty(),
+            Self::Requests(requests) => requests.is_empty(),
+        }
+    }
+}
+
 /// Collects the changes of one group. They are encoded when nobody waits for it any more.
 #[derive(Debug, Default)]
 pub(crate) struct LogBuffer {
-    changes: Vec<Change>,
+    logged: Vec<Logged>,
     last: CommitSeq,
     frame: Vec<u8>,
     is_off: bool,
@@ -97,16 +124,17 @@ impl LogBuffer {
         Self { is_off: true, ..Self::default() }
     }
 
-    pub(crate) fn append(&mut self, seq: CommitSeq, change: Change) {
-        if !self.is_off {
-            self.last = seq;
-            self.changes.push(change);
+    /// Adds what was applied, the last of it as change number `last`.
+    pub(crate) fn append(&mut self, last: CommitSeq, logged: Logged) {
+        if !self.is_off && !logged.is_empty() {
+            self.last = last;
+            self.logged.push(logged);
         }
     }
 
     /// Hands what has collected to the sink and starts over.
     pub(crate) fn flush(&mut self, sink: &mut dyn LogSink) -> io::Result<()> {
-        if self.changes.is_empty() {
+        if self.logged.is_empty() {
             return Ok(());
         }
         self.encode();
@@ -118,14 +146,20 @@ impl LogBuffer {
     }
 
     fn encode(&mut self) {
-        let mut bytes = std::mem::take(&mut self.frame);
-        bytes.clear();
-        bytes.resize(FRAME_HEADER_BYTES, 0);
-        for change in self.changes.drain(..) {
-            bytes = postcard::serialize_with_flavor(&change, Frame(bytes))
-                .expect("changes have no unsizable sequences");
+        let mut frame = Frame(std::mem::take(&mut self.frame));
+        frame.0.clear();
+        frame.0.resize(FRAME_HEADER_BYTES, 0);
+        for logged in self.logged.drain(..) {
+            frame = match logged {
+                Logged::Change(change) => frame.add(&change),
+                Logged::Changes(changes) => changes.iter().fold(frame, Frame::add),
+                Logged::Requests(requests) => {
+                    let changes = requests.into_iter().map(|request| Change::Committed { request });
+                    changes.fold(frame, |frame, change| frame.add(&change))
+                }
+            };
         }
-        self.frame = bytes;
+        self.frame = frame.0;
     }
 }
 

@@ -31,7 +31,8 @@ pub(crate) enum Observation {
 /// Resources that this batch has put in flight, summed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Amounts {
-    pub(crate) leaves: Vec<(QueueId, PartitionId, Resources)>,
+    /// Of every queue that gets any of it, leaf or parent.
+    pub(crate) queues: Vec<(QueueId, PartitionId, Resources)>,
     pub(crate) users: Vec<(LeafUserId, PartitionId, Resources)>,
     /// Picks of hosts or racks that asks name, in whatever set.
     pub(crate) nodes: Vec<(NodeId, Resources)>,
@@ -95,13 +96,13 @@ impl ProposalBatch {
 impl Amounts {
     /// They were taken back.
     pub(crate) fn clear(&mut self) {
-        self.leaves.clear();
+        self.queues.clear();
         self.users.clear();
         self.nodes.clear();
     }
 
     fn is_empty(&self) -> bool {
-        self.leaves.is_empty() && self.users.is_empty() && self.nodes.is_empty()
+        self.queues.is_empty() && self.users.is_empty() && self.nodes.is_empty()
     }
 }
 

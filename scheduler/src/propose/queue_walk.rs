@@ -186,9 +186,7 @@ impl<'a> QueueWalk<'a> {
         for &id in &scratch.touched_queues {
             let given = scratch.queues[id.index()].given;
             state.in_flight.of_queue(id, partition).add(&given);
-            if state.facts.queue(id).is_leaf() {
-                proposals.amounts.leaves.push((id, partition, given));
-            }
+            proposals.amounts.queues.push((id, partition, given));
         }
         for &id in &scratch.touched_users {
             let given = scratch.users[id.index()].given;

@@ -10,7 +10,7 @@ mod placements;
 use std::sync::Arc;
 
 use crate::change::Change;
-use crate::commit::CommitSeq;
+use crate::commit::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::event::{Event, EventKind};
 use crate::facts::Charged;
 use crate::ids::{ApplicationId, AskId, NodeId};
@@ -42,6 +42,13 @@ pub(crate) struct Applier<'a> {
 }
 
 impl Applier<'_> {
+    /// Carries an accepted request out and counts it.
+    pub(crate) fn apply_request(&mut self, request: &ResourceAllocationCommitRequest) -> CommitSeq {
+        self.state.facts.changes += 1;
+        self.carry_out(request);
+        self.seq()
+    }
+
     /// Carries an admitted change out and counts it.
     pub(crate) fn apply(&mut self, change: &Change) -> CommitSeq {
         self.state.facts.changes += 1;
