@@ -140,10 +140,12 @@ impl SetId {
     }
 
     /// The sets of a partition that a word names.
-    pub(crate) fn from_bits(partition: PartitionId, bits: u64) -> impl Iterator<Item = Self> {
-        (0..SETS_MAX as u32)
-            .filter(move |number| bits & (1 << number) != 0)
-            .map(move |n| Self::new(partition, n))
+    pub(crate) fn from_bits(partition: PartitionId, mut bits: u64) -> impl Iterator<Item = Self> {
+        std::iter::from_fn(move || {
+            let number = bits.trailing_zeros();
+            bits &= bits.checked_sub(1)?;
+            Some(Self::new(partition, number))
+        })
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use smallvec::SmallVec;
-
 use crate::facts::Ask;
 use crate::ids::AskId;
 
@@ -21,26 +19,60 @@ impl PendingAsk {
     }
 }
 
+/// The first ask stands by itself: mostly it is the only one, and nothing is allocated for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PendingAsks {
+    first: Option<PendingAsk>,
+    rest: ByPriority,
+}
+
 /// A list for each priority: a new ask is the last of its priority, whatever else is pending, and most often it is the
 /// first that goes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PendingAsks(SmallVec<[VecDeque<PendingAsk>; 1]>);
+struct ByPriority(Vec<VecDeque<PendingAsk>>);
 
 impl PendingAsks {
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.first.is_none()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = PendingAsk> {
-        self.0.iter().flatten().copied()
+        self.first.iter().chain(self.rest.0.iter().flatten()).copied()
     }
 
     pub(super) fn contains(&self, pending: PendingAsk) -> bool {
-        self.place_of(pending).is_ok_and(|list| self.0[list].binary_search(&pending).is_ok())
+        self.first == Some(pending) || self.rest.contains(pending)
     }
 
     /// The `at`-th ask.
-    pub(crate) fn get(&self, mut at: usize) -> Option<PendingAsk> {
+    pub(crate) fn get(&self, at: usize) -> Option<PendingAsk> {
+        at.checked_sub(1).map_or(self.first, |behind| self.rest.get(behind))
+    }
+
+    pub(super) fn add(&mut self, pending: PendingAsk) {
+        match &mut self.first {
+            None => self.first = Some(pending),
+            Some(first) if pending < *first => self.rest.add(std::mem::replace(first, pending)),
+            Some(_) => self.rest.add(pending),
+        }
+    }
+
+    /// False if it was not there.
+    pub(super) fn remove(&mut self, pending: PendingAsk) -> bool {
+        if self.first == Some(pending) {
+            self.first = self.rest.take_first();
+            return true;
+        }
+        self.rest.remove(pending)
+    }
+}
+
+impl ByPriority {
+    fn contains(&self, pending: PendingAsk) -> bool {
+        self.place_of(pending).is_ok_and(|list| self.0[list].binary_search(&pending).is_ok())
+    }
+
+    fn get(&self, mut at: usize) -> Option<PendingAsk> {
         for asks in &self.0 {
             match asks.get(at) {
                 Some(pending) => return Some(*pending),
@@ -50,7 +82,7 @@ impl PendingAsks {
         None
     }
 
-    pub(super) fn add(&mut self, pending: PendingAsk) {
+    fn add(&mut self, pending: PendingAsk) {
         match self.place_of(pending) {
             Err(list) => self.0.insert(list, [pending].into()),
             Ok(list) => {
@@ -65,12 +97,20 @@ impl PendingAsks {
         }
     }
 
-    /// False if it was not there.
-    pub(super) fn remove(&mut self, pending: PendingAsk) -> bool {
+    fn take_first(&mut self) -> Option<PendingAsk> {
+        let first = *self.0.first()?.front()?;
+        self.remove(first).then_some(first)
+    }
+
+    fn remove(&mut self, pending: PendingAsk) -> bool {
         let Ok(list) = self.place_of(pending) else { return false };
         let asks = &mut self.0[list];
-        let Ok(place) = asks.binary_search(&pending) else { return false };
-        asks.remove(place);
+        if asks.front() == Some(&pending) {
+            asks.pop_front();
+        } else {
+            let Ok(place) = asks.binary_search(&pending) else { return false };
+            asks.remove(place);
+        }
         if asks.is_empty() {
             self.0.remove(list);
         }

@@ -12,17 +12,9 @@ use crate::ids::{AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId}
 use crate::propose::Amounts;
 use crate::resource::{Resources, Room, fits};
 
-/// What is known about the limits of queues and users before a request is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limits {
-    Unchecked,
-    /// All that a batch adds stays within them, and so does any part of it.
-    Kept,
-}
-
-/// Whether everything together that a batch adds stays within the limits. Its requests need not be compared one by one
-/// then. The amounts are those that the pass put in flight: all that its requests add.
-pub(super) fn within_limits(facts: &Facts, amounts: &Amounts) -> Limits {
+/// Whether everything together that a batch adds stays within the limits of queues and users. Then any part of it does.
+/// The amounts are those that the pass put in flight: all that its requests add.
+pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
     let queues = amounts
         .queues
         .iter()
@@ -31,14 +23,14 @@ pub(super) fn within_limits(facts: &Facts, amounts: &Amounts) -> Limits {
         .users
         .iter()
         .all(|(user, partition, change)| check_user_limit(facts, *user, *partition, change).is_ok());
-    if queues && users { Limits::Kept } else { Limits::Unchecked }
+    queues && users
 }
 
-/// Whether all of `request` may be applied.
+/// Whether all of `request` may be applied. Limits of queues and users need no look if they are kept anyway.
 pub(super) fn accept(
     facts: &Facts,
     request: &ResourceAllocationCommitRequest,
-    limits: Limits,
+    is_within_limits: bool,
 ) -> Result<(), RejectReason> {
     if request.is_empty() {
         return Err(RejectReason::Empty);
@@ -46,7 +38,7 @@ pub(super) fn accept(
     let has_claims = |id| facts.asks.get(id).is_some_and(|ask| !ask.reservations.is_empty());
     match request.as_single() {
         Some(proposal) if !has_claims(proposal.ask) => {
-            let verdict = accept_single(facts, proposal, limits);
+            let verdict = accept_single(facts, proposal, is_within_limits);
             debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is no special case");
             verdict
         }
@@ -55,7 +47,11 @@ pub(super) fn accept(
 }
 
 /// Nearly every request: one container for an ask without claims. What [`accept_sums`] would say, without the sums.
-fn accept_single(facts: &Facts, proposal: &AllocationProposal, limits: Limits) -> Result<(), RejectReason> {
+fn accept_single(
+    facts: &Facts,
+    proposal: &AllocationProposal,
+    is_within_limits: bool,
+) -> Result<(), RejectReason> {
     let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
     check_unclaimed(node, &[])?;
     if !fits(&shape.need, &node.room) {
@@ -64,7 +60,7 @@ fn accept_single(facts: &Facts, proposal: &AllocationProposal, limits: Limits) -
     if ask.outstanding() == 0 {
         return Err(RejectReason::NothingOutstanding);
     }
-    if limits == Limits::Kept {
+    if is_within_limits {
         return Ok(());
     }
     let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));

@@ -1,11 +1,11 @@
 //! The committer: the only writer of the facts.
 
-use super::accept::{Limits, accept, within_limits};
+use super::accept::{accept, is_within_limits};
 use super::apply::{Applier, Effects};
 use super::outcome::{CommitOutcome, CommitSeq};
 use super::request::ResourceAllocationCommitRequest;
 use crate::change::Change;
-use crate::ids::AskId;
+use crate::ids::{AskId, SetId};
 use crate::log::{LogBuffer, Logged};
 use crate::propose::{Amounts, ProposalBatch, propose_rescue};
 use crate::state::State;
@@ -26,10 +26,18 @@ pub(crate) struct Committer<'a> {
     pub(crate) stats: &'a mut EngineStats,
 }
 
+/// What the batch that a request belongs to says about it.
+#[derive(Debug, Default)]
+struct Known {
+    is_within_limits: bool,
+    /// The set whose view has what it gives away taken out already.
+    debited_in: Option<SetId>,
+}
+
 impl ResourceAllocationCommitter for Committer<'_> {
     fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome {
         self.state.settle_limits();
-        let outcome = self.decide(&request, Limits::Unchecked);
+        let outcome = self.decide(&request, &Known::default());
         if let CommitOutcome::Accepted(seq) = outcome {
             self.log.append(seq, Logged::Change(Change::Committed { request }));
         }
@@ -63,13 +71,13 @@ impl Committer<'_> {
     }
 
     /// Applies a request, without logging it, if it may be.
-    fn decide(&mut self, request: &ResourceAllocationCommitRequest, limits: Limits) -> CommitOutcome {
-        if let Err(reason) = accept(&self.state.facts, request, limits) {
+    fn decide(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> CommitOutcome {
+        if let Err(reason) = accept(&self.state.facts, request, known.is_within_limits) {
             self.stats.count_rejected(reason);
             return CommitOutcome::Rejected(reason);
         }
         self.stats.count_committed(request);
-        CommitOutcome::Accepted(self.applier().apply_request(request))
+        CommitOutcome::Accepted(self.applier().apply_request(request, known.debited_in))
     }
 
     /// Decides a batch's requests and records what it saw. Afterwards nothing of it is in flight; only the
@@ -78,10 +86,13 @@ impl Committer<'_> {
         let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);
         self.state.settle_limits();
-        let limits = within_limits(&self.state.facts, &proposals.amounts);
+        let known = Known {
+            is_within_limits: is_within_limits(&self.state.facts, &proposals.amounts),
+            debited_in: set.as_ref().map(|set| set.id()),
+        };
         let mut requests = std::mem::take(&mut proposals.requests);
         let proposed = requests.len();
-        requests.retain(|request| self.commit_proposed(request, limits));
+        requests.retain(|request| self.commit_proposed(request, &known));
         let rejected = proposed - requests.len();
         self.log.append(CommitSeq(self.state.facts.changes), Logged::Requests(requests));
         self.state.take_back_amounts(&proposals.amounts, rejected > 0);
@@ -97,9 +108,9 @@ impl Committer<'_> {
     }
 
     /// Decides a request whose units are in flight; afterwards they are not.
-    fn commit_proposed(&mut self, request: &ResourceAllocationCommitRequest, limits: Limits) -> bool {
+    fn commit_proposed(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> bool {
         request.units().for_each(|ask| self.state.take_back_unit(ask));
-        let is_accepted = self.decide(request, limits).is_accepted();
+        let is_accepted = self.decide(request, known).is_accepted();
         for ask in request.units() {
             if is_accepted {
                 self.state.backlog.unlucky.forget(ask);

@@ -145,17 +145,13 @@ impl ResourceTypes {
 
     /// Whether every amount is one the engine can add up.
     pub(crate) fn check(&self, resources: &Resources) -> Result<(), ResourceError> {
-        if Resources::ZERO.within(resources) && resources.within(&self.most()) {
+        const MOST: Resources = Resources::all(AMOUNT_MAX);
+        let are_counted = Resources::ZERO.within(resources) && resources.within(&MOST);
+        let others = &resources.amounts()[self.len()..];
+        if are_counted && others.iter().all(|amount| *amount == 0) {
             return Ok(());
         }
         self.check_each(resources)
-    }
-
-    /// The most of each type that the engine can add up.
-    fn most(&self) -> Resources {
-        let mut most = Resources::ZERO;
-        (0..self.len()).for_each(|index| most.set(index, AMOUNT_MAX));
-        most
     }
 
     /// Says which amount is none that the engine can add up.

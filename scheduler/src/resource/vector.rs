@@ -41,6 +41,11 @@ impl Resources {
         Self(all)
     }
 
+    /// The same amount of every type there could be.
+    pub(crate) const fn all(amount: i64) -> Self {
+        Self([amount; RESOURCE_TYPES_MAX])
+    }
+
     /// The amounts by type index.
     #[must_use]
     pub const fn amounts(&self) -> &[i64; RESOURCE_TYPES_MAX] {

@@ -13,7 +13,7 @@ use crate::change::Change;
 use crate::commit::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::event::{Event, EventKind};
 use crate::facts::Charged;
-use crate::ids::{ApplicationId, AskId, NodeId};
+use crate::ids::{ApplicationId, AskId, NodeId, SetId};
 use crate::state::State;
 
 /// What has to be done outside the state because of the changes applied, after the guard is dropped.
@@ -43,9 +43,13 @@ pub(crate) struct Applier<'a> {
 
 impl Applier<'_> {
     /// Carries an accepted request out and counts it.
-    pub(crate) fn apply_request(&mut self, request: &ResourceAllocationCommitRequest) -> CommitSeq {
+    pub(crate) fn apply_request(
+        &mut self,
+        request: &ResourceAllocationCommitRequest,
+        debited_in: Option<SetId>,
+    ) -> CommitSeq {
         self.state.facts.changes += 1;
-        self.carry_out(request);
+        self.carry_out(request, debited_in);
         self.seq()
     }
 
@@ -75,7 +79,7 @@ impl Applier<'_> {
             Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),
             Change::ReservationExpired { reservation } => self.drop_claim(*reservation),
-            Change::Committed { request } => self.carry_out(request),
+            Change::Committed { request } => self.carry_out(request, None),
         }
         seq
     }

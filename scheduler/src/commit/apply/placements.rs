@@ -4,13 +4,13 @@ use super::Applier;
 use crate::commit::request::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::event::EventKind;
 use crate::facts::EndCause;
-use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
+use crate::ids::{AskId, ContainerId, NodeId, ReservationId, SetId};
 use crate::state::State;
 use crate::timers::Timer;
 
 impl Applier<'_> {
-    /// All of an accepted request.
-    pub(super) fn carry_out(&mut self, request: &ResourceAllocationCommitRequest) {
+    /// All of an accepted request. The view of the set named, if any, knows already what containers take.
+    pub(super) fn carry_out(&mut self, request: &ResourceAllocationCommitRequest, debited_in: Option<SetId>) {
         for &container in &request.release {
             self.end_container(container, EndCause::Preempted);
         }
@@ -18,7 +18,7 @@ impl Applier<'_> {
             self.drop_claim(claim);
         }
         for proposal in &request.allocate {
-            self.allocate(proposal);
+            self.allocate(proposal, debited_in);
         }
         for proposal in &request.allocate {
             self.settle_ask(proposal.ask);
@@ -28,14 +28,16 @@ impl Applier<'_> {
         }
     }
 
-    fn allocate(&mut self, proposal: &AllocationProposal) {
+    fn allocate(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
         if let Some(claim) = proposal.from_reservation {
             self.end_claim(claim);
         }
         let State { facts, roster, backlog, .. } = &mut *self.state;
         let node = facts.nodes.at(proposal.node);
         let locality = facts.asks.at(proposal.ask).wishes.locality_of(proposal.node, node.rack);
-        roster.note_change(proposal.node, node.partition);
+        if Some(roster.place_of(proposal.node, node.partition).0) != debited_in {
+            roster.note_change(proposal.node, node.partition);
+        }
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         backlog.rekey(facts, charged.application);
         let AllocationProposal { ask, node, .. } = *proposal;
