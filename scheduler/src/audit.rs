@@ -3,11 +3,11 @@
 //! Checks the invariants of `ARCHITECTURE.md` that can be read off one state. It looks at everything, so it
 //! costs time in proportion to the state; it is meant for production too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::facts::Facts;
-use crate::ids::{LeafUserId, NodeId, PartitionId, QueueId, SetId};
+use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
 use crate::place::Leases;
 use crate::resource::{Devices, Resources};
 use crate::state::State;
@@ -214,16 +214,20 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
 /// I5: a container has one application and one node, and each lists it once.
 fn check_containers(facts: &Facts, report: &mut AuditReport) {
     for (id, container) in facts.containers.iter() {
-        let listed = facts.applications.get(container.application).map(|application| &application.containers);
-        let at_its_place = listed.and_then(|listed| listed.get(container.position as usize));
-        report
-            .check(at_its_place == Some(&id), "I5", || format!("{id} is not where its application lists it"));
         let on_node = |node: NodeId| {
             facts.nodes.get(node).map_or(0, |n| n.containers.iter().filter(|c| **c == id).count())
         };
         report.check(on_node(container.node) == 1, "I5", || format!("{id} is not listed once by its node"));
     }
-    let by_applications: usize = facts.applications.iter().map(|(_, a)| a.containers.len()).sum();
+    let mut by_applications = 0;
+    for (id, application) in facts.applications.iter() {
+        let listed: BTreeSet<ContainerId> = application.containers.iter(&facts.containers).collect();
+        let are_its = listed.iter().all(|listed| facts.containers.at(*listed).application == id);
+        report.check(are_its && listed.len() == application.containers.running(), "I5", || {
+            format!("{id} lists {} containers, {} run", listed.len(), application.containers.running())
+        });
+        by_applications += listed.len();
+    }
     let by_nodes: usize = facts.nodes.iter().map(|(_, node)| node.containers.len()).sum();
     let count = facts.containers.len();
     report.check(by_applications == count && by_nodes == count, "I5", || {

@@ -7,7 +7,7 @@ use crate::ids::{AskId, LeafUserId, NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::Resources;
 use crate::sync::{InFlightResources, InFlightUnits};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight {
     partitions: usize,
     /// By ask slot.
@@ -18,12 +18,13 @@ pub(crate) struct InFlight {
     users: Vec<InFlightResources>,
     /// By node slot; only picks of hosts or racks that asks name.
     nodes: Vec<InFlightResources>,
+    /// How many such picks there are, so that nobody has to look at the nodes while there is none.
+    picks: InFlightUnits,
 }
 
 impl InFlight {
     pub(crate) fn new(queues: usize, partitions: usize) -> Self {
-        let mut in_flight =
-            Self { partitions, asks: Vec::new(), queues: Vec::new(), users: Vec::new(), nodes: Vec::new() };
+        let mut in_flight = Self { partitions, ..Self::default() };
         in_flight.queues.resize_with(queues * partitions, InFlightResources::default);
         in_flight
     }
@@ -57,13 +58,28 @@ impl InFlight {
         &self.users[user.index() * self.partitions + partition.index()]
     }
 
-    pub(crate) fn of_node(&self, node: NodeId) -> &InFlightResources {
-        &self.nodes[node.index()]
+    /// What picks of this node have in flight.
+    pub(crate) fn on_node(&self, node: NodeId) -> Resources {
+        if self.picks.load() == 0 { Resources::ZERO } else { self.nodes[node.index()].load() }
+    }
+
+    /// Adds a pick of a node that an ask wished for.
+    pub(crate) fn add_pick(&self, node: NodeId, resources: &Resources) {
+        self.picks.add(1);
+        self.nodes[node.index()].add(resources);
+    }
+
+    /// Takes a pick back, also of a node that is gone, with which its counter has vanished.
+    pub(crate) fn give_back_pick(&self, node: NodeId, is_gone: bool, resources: &Resources) {
+        self.picks.give_back(1);
+        if !is_gone {
+            self.nodes[node.index()].give_back(resources);
+        }
     }
 
     /// Whether every counter of a queue, user or node is zero, and every ask's as well (I9).
     pub(crate) fn is_zero(&self) -> bool {
-        self.asks.iter().all(|units| units.load() == 0)
+        self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)
             && [&self.queues, &self.users, &self.nodes]
                 .into_iter()
                 .flatten()

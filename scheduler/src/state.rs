@@ -8,6 +8,7 @@ use crate::facts::{Facts, StateDigest};
 use crate::ids::{NodeId, PartitionId, QueueId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{Nodes, Roster};
+use crate::resource::Resources;
 use crate::timers::{Timer, Timers};
 
 /// Proposers read it under the read guard and change nothing but [`InFlight`]. The committer changes the rest under the
@@ -32,7 +33,7 @@ impl State {
         let partitions = facts.partitions.len();
         Self {
             in_flight: InFlight::new(facts.queues.len(), partitions),
-            roster: Roster::new(partitions),
+            roster: Roster::new(partitions, facts.config.resources.len()),
             backlog: Backlog::new(&facts),
             timers: Timers::default(),
             facts,
@@ -85,9 +86,19 @@ impl State {
         bytes
     }
 
+    /// A container ended on a node, which has that much more room.
+    pub(crate) fn node_gained_room(&mut self, id: NodeId, gain: &Resources) {
+        self.roster.note_gain_of(id, self.facts.nodes.at(id), gain);
+        self.tell_of_gain(id);
+    }
+
     /// A node may take containers that it could not take before: tell everybody whom that may help.
     pub(crate) fn node_gained(&mut self, id: NodeId) {
         self.roster.note_change(id, self.facts.nodes.at(id).partition);
+        self.tell_of_gain(id);
+    }
+
+    fn tell_of_gain(&mut self, id: NodeId) {
         self.review_claim(id);
         let Self { facts, roster, backlog, .. } = self;
         let node = facts.nodes.at(id);

@@ -356,9 +356,9 @@ impl<'a> ApplicationView<'a> {
     /// Its containers, in no particular order.
     pub fn containers(&self) -> impl Iterator<Item = ContainerOnNode> + use<'a> {
         let state = self.state;
-        self.application.containers.iter().map(move |id| {
-            let container = state.facts.containers.at(*id);
-            ContainerOnNode { container: *id, ask: container.ask, node: container.node }
+        self.application.containers.iter(&state.facts.containers).map(move |id| {
+            let container = state.facts.containers.at(id);
+            ContainerOnNode { container: id, ask: container.ask, node: container.node }
         })
     }
 }

@@ -138,6 +138,11 @@ impl Waiting {
         }
     }
 
+    /// Whether no ask waits for anything.
+    fn is_nobody(&self) -> bool {
+        self.by_node.is_empty() && self.by_rack.is_empty() && self.delayed.iter().all(BTreeSet::is_empty)
+    }
+
     /// The asks that a node's new room may help: those that fit on it.
     fn helped(
         &self,
@@ -189,6 +194,9 @@ impl Backlog {
 
     /// Puts those waiting asks back that a node's new room may help.
     pub(crate) fn wake_helped_by(&mut self, facts: &Facts, node_id: NodeId, version: u64) {
+        if self.waiting.is_nobody() {
+            return;
+        }
         let node = facts.nodes.at(node_id);
         let fits =
             |id: AskId| facts.asks.get(id).is_some_and(|ask| node.can_take(facts.shapes.at(ask.shape)));

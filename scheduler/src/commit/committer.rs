@@ -180,11 +180,10 @@ impl State {
             }
         }
         for (node, resources) in &amounts.nodes {
-            if self.facts.nodes.get(*node).is_some() {
-                self.in_flight.of_node(*node).give_back(resources);
-                if is_relief {
-                    self.node_gained(*node);
-                }
+            let is_gone = self.facts.nodes.get(*node).is_none();
+            self.in_flight.give_back_pick(*node, is_gone, resources);
+            if is_relief && !is_gone {
+                self.node_gained(*node);
             }
         }
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ContainerId, LeafUserId, QueueId};
+use super::container_list::ContainerList;
+use crate::ids::{LeafUserId, QueueId};
 use crate::resource::Resources;
 
 /// How an application ended.
@@ -28,7 +29,8 @@ pub(crate) struct Application {
     pub(crate) submitted_ms: u64,
     /// What its containers and reservations hold, all partitions together.
     pub(crate) used: Resources,
-    pub(crate) containers: Vec<ContainerId>,
+    #[serde(skip)]
+    pub(crate) containers: ContainerList,
     /// Asks with something outstanding, plus those whose reservations are being settled.
     pub(crate) asks: u32,
 }

@@ -90,9 +90,6 @@ pub(crate) struct Container {
     #[serde(skip)]
     pub(crate) shape: ShapeId,
     pub(crate) devices: DeviceMask,
-    /// Where the application lists it.
-    #[serde(skip)]
-    pub(crate) position: u32,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -42,13 +42,11 @@ impl Facts {
         self.queues[charged.leaf.index()].quota[charged.partition.index()].pending -= charged.resources;
         let devices = self.take_room(node_id, &charged);
         let id = self.container_ids.take();
-        let listed = &mut self.applications.at_mut(application).containers;
-        let position = listed.len() as u32;
-        listed.push(id);
+        self.applications.at_mut(application).containers.add(id);
         self.nodes.at_mut(node_id).containers.push(id);
         self.shapes.add_user(shape);
         let node = node_id;
-        self.containers.insert(id, Container { application, ask: ask_id, node, shape, devices, position });
+        self.containers.insert(id, Container { application, ask: ask_id, node, shape, devices });
         (id, charged)
     }
 
@@ -212,12 +210,6 @@ impl Facts {
         let on_node = &mut self.nodes.at_mut(container.node).containers;
         let place = on_node.iter().position(|listed| *listed == id).expect("its node lists it");
         on_node.swap_remove(place);
-        let listed = &mut self.applications.at_mut(container.application).containers;
-        let position = container.position as usize;
-        debug_assert_eq!(listed[position], id);
-        listed.swap_remove(position);
-        if let Some(&moved) = listed.get(position) {
-            self.containers.at_mut(moved).position = container.position;
-        }
+        self.applications.at_mut(container.application).containers.note_end(&self.containers);
     }
 }

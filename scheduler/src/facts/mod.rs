@@ -2,6 +2,7 @@
 
 mod application;
 mod ask;
+mod container_list;
 mod digest;
 mod ledger;
 mod limits;
@@ -18,6 +19,7 @@ pub use application::ApplicationEnd;
 pub(crate) use application::{Application, LeafUser};
 pub(crate) use ask::{Ask, Container, Reservation};
 pub use ask::{ContainerOnNode, EndCause, Locality, Wishes};
+pub(crate) use container_list::ContainerList;
 pub use digest::StateDigest;
 pub(crate) use ledger::Charged;
 pub(crate) use node::Node;

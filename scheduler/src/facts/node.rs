@@ -21,24 +21,26 @@ pub enum NodeState {
 /// A node's attributes by name.
 pub type NodeAttributes = BTreeMap<String, String>;
 
+/// In this order in memory: what changes and is compared with each container comes first, in as few cache lines as may be.
 #[derive(Clone, Debug, Serialize)]
+#[repr(C)]
 pub(crate) struct Node {
-    pub(crate) name: Arc<str>,
-    pub(crate) rack: RackId,
-    pub(crate) partition: PartitionId,
-    pub(crate) attributes: NodeAttributes,
     pub(crate) state: NodeState,
     /// No heartbeat for longer than the policy allows.
     pub(crate) stale: bool,
-    pub(crate) last_heartbeat_ms: u64,
-    pub(crate) capacity: Resources,
-    /// Capacity minus what the containers hold.
-    pub(crate) room: Room,
-    pub(crate) containers: Vec<ContainerId>,
-    /// The claim on this node, if any; only its ask may be placed here then.
-    pub(crate) reservation: Option<ReservationId>,
     /// Capacity was lowered below use; ends when the use fits again.
     pub(crate) overcommitted: bool,
+    pub(crate) partition: PartitionId,
+    /// The claim on this node, if any; only its ask may be placed here then.
+    pub(crate) reservation: Option<ReservationId>,
+    pub(crate) rack: RackId,
+    pub(crate) containers: Vec<ContainerId>,
+    /// Capacity minus what the containers hold.
+    pub(crate) room: Room,
+    pub(crate) capacity: Resources,
+    pub(crate) last_heartbeat_ms: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) attributes: NodeAttributes,
 }
 
 impl Node {

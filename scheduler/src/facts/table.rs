@@ -14,7 +14,9 @@ pub(crate) struct Table<I, T> {
     id: PhantomData<fn() -> I>,
 }
 
+/// In this order in memory, so that who compares the generation has the beginning of the value.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Slot<T> {
     generation: u32,
     value: Option<T>,

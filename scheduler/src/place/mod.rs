@@ -3,6 +3,7 @@
 mod index;
 mod lease;
 mod order;
+mod ring;
 mod roster;
 mod set;
 

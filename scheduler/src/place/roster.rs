@@ -6,9 +6,11 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
+use super::ring::{ChangeRing, NodeChange};
 use crate::config::EngineLimits;
 use crate::facts::{Facts, Locality, Node, Wishes};
 use crate::ids::{NodeId, PartitionId, RackId, ReservationId, SETS_MAX, SetId, SlotId};
+use crate::resource::Resources;
 
 /// The nodes in the order in which sets list them. Changed by the committer only, read by proposers.
 #[derive(Clone, Debug)]
@@ -32,16 +34,8 @@ struct Members {
     sets: u32,
 }
 
-/// The last changes of one set's nodes, by position in the set. A reader that was away for longer than the
-/// ring is long starts over.
-#[derive(Clone, Debug)]
-struct ChangeRing {
-    positions: Vec<u32>,
-    /// How many changes there ever were.
-    count: u64,
-}
-
-const RING_LENGTH: usize = 1 << 10;
+/// How many nodes that gained room are remembered.
+const GAINS_MAX: usize = 1 << 10;
 
 /// The last nodes that came to have room, with the state version in which they did.
 #[derive(Clone, Debug, Default)]
@@ -51,42 +45,15 @@ struct Gains {
     forgotten: u64,
 }
 
-impl ChangeRing {
-    fn new() -> Self {
-        Self { positions: Vec::new(), count: 0 }
-    }
-
-    fn push(&mut self, position: u32) {
-        let place = (self.count % RING_LENGTH as u64) as usize;
-        if place == self.positions.len() {
-            self.positions.push(position);
-        } else {
-            self.positions[place] = position;
-        }
-        self.count += 1;
-    }
-
-    fn since(&self, seen: u64) -> Option<impl Iterator<Item = u32>> {
-        let missed = self.count - seen;
-        (missed <= RING_LENGTH as u64)
-            .then(|| (seen..self.count).map(|number| self.positions[(number % RING_LENGTH as u64) as usize]))
-    }
-
-    /// Makes every reader start over.
-    fn skip(&mut self) {
-        self.count += RING_LENGTH as u64 + 1;
-        self.positions.resize(RING_LENGTH, 0);
-    }
-}
-
 impl Roster {
-    pub(crate) fn new(partitions: usize) -> Self {
+    /// Of no nodes yet, which will have amounts of so many resource types.
+    pub(crate) fn new(partitions: usize, types: usize) -> Self {
         let sets = partitions * SETS_MAX;
         Self {
             partitions: vec![Members { sets: 1, ..Members::default() }; partitions],
             places: Vec::new(),
             racks: FxHashMap::default(),
-            changes: vec![ChangeRing::new(); sets],
+            changes: vec![ChangeRing::new(types); sets],
             gains: vec![Gains::default(); partitions],
             ready_claims: vec![Vec::new(); sets],
         }
@@ -163,16 +130,23 @@ impl Roster {
     /// Tells the node's set to look at the node again.
     pub(crate) fn note_change(&mut self, node: NodeId, partition: PartitionId) {
         let (set, position) = self.place_of(node, partition);
-        self.changes[set.index()].push(position as u32);
+        self.changes[set.index()].push(position as u32, None);
+    }
+
+    /// Tells the node's set that the node has more free, and that nothing else has changed.
+    pub(crate) fn note_gain_of(&mut self, id: NodeId, node: &Node, gain: &Resources) {
+        let (set, position) = self.place_of(id, node.partition);
+        let gain = (node.room.devices.count() == 0).then_some(gain);
+        self.changes[set.index()].push(position as u32, gain);
     }
 
     /// Where a set's changes stand now.
     pub(crate) fn change_count(&self, set: SetId) -> u64 {
-        self.changes[set.index()].count
+        self.changes[set.index()].count()
     }
 
-    /// The positions that changed since, some of them repeatedly; `None` if that is too long ago to know.
-    pub(crate) fn changes_since(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = u32>> {
+    /// What changed since, some nodes repeatedly; `None` if that is too long ago to know.
+    pub(crate) fn changes_since(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeChange>> {
         self.changes[set.index()].since(seen)
     }
 
@@ -180,7 +154,7 @@ impl Roster {
     pub(crate) fn note_gain(&mut self, node: NodeId, partition: PartitionId, version: u64) {
         let gains = &mut self.gains[partition.index()];
         gains.latest.push_back((version, node));
-        if gains.latest.len() > RING_LENGTH {
+        if gains.latest.len() > GAINS_MAX {
             gains.forgotten = gains.latest.pop_front().map_or(gains.forgotten, |(version, _)| version);
         }
     }
@@ -251,26 +225,5 @@ impl Roster {
             let (set, _) = self.place_of(facts.reservations.at(claim).node, partition);
             self.add_ready_claim(set, claim);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ring_gives_what_was_missed_or_says_that_it_cannot() {
-        let mut ring = ChangeRing::new();
-        for position in 0..3 {
-            ring.push(position);
-        }
-        assert_eq!(ring.since(1).unwrap().collect::<Vec<_>>(), [1, 2]);
-        for position in 0..RING_LENGTH as u32 {
-            ring.push(position);
-        }
-        assert!(ring.since(2).is_none());
-        assert_eq!(ring.since(3).unwrap().count(), RING_LENGTH);
-        ring.skip();
-        assert!(ring.since(RING_LENGTH as u64 + 3).is_none());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::index::BucketIndex;
 use super::order::{NodeOrder, NodeOrderKind, ScoredNode};
+use super::ring::NodeChange;
 use super::roster::Roster;
 use crate::facts::{Facts, Shape};
 use crate::ids::{NodeId, SetId};
@@ -75,16 +76,27 @@ impl PlacementSet {
     /// debited itself, whatever became of them.
     pub(crate) fn sync(&mut self, nodes: Nodes<'_>) {
         let positions = nodes.roster.positions(self.id);
-        let debited = std::mem::take(&mut self.debited);
+        let mut changed = std::mem::take(&mut self.debited);
         match nodes.roster.changes_since(self.id, self.seen) {
             Some(changes) if self.index.positions() == positions => {
-                for position in debited.into_iter().chain(changes) {
+                for NodeChange { position, gain } in changes {
+                    match gain {
+                        Some(gain) if self.nodes[position as usize].node.is_some() => {
+                            self.add_gain(position as usize, &gain);
+                        }
+                        _ => changed.push(position),
+                    }
+                }
+                // Last: what a node has free now has all gains in it.
+                for &position in &changed {
                     self.refresh(nodes, position as usize);
                 }
             }
             _ => self.rebuild(nodes, positions),
         }
         self.seen = nodes.roster.change_count(self.id);
+        changed.clear();
+        self.debited = changed;
     }
 
     fn rebuild(&mut self, nodes: Nodes<'_>, positions: usize) {
@@ -103,10 +115,7 @@ impl PlacementSet {
             node.is_open().then(|| Candidate {
                 node: Some(id),
                 capacity: node.capacity,
-                room: Room {
-                    free: node.room.free - nodes.in_flight.of_node(id).load(),
-                    devices: node.room.devices,
-                },
+                room: Room { free: node.room.free - nodes.in_flight.on_node(id), devices: node.room.devices },
             })
         });
         let candidate = candidate.unwrap_or(Candidate::ABSENT);
@@ -115,6 +124,11 @@ impl PlacementSet {
             self.nodes[position] = candidate;
             self.list(position);
         }
+    }
+
+    fn add_gain(&mut self, position: usize, gain: &Resources) {
+        self.nodes[position].room.free += *gain;
+        self.list(position);
     }
 
     fn list(&mut self, position: usize) {
@@ -218,6 +232,6 @@ impl Roster {
     /// Positions of a set that changed since `seen`, with their nodes; `None` if that is not known any more.
     pub(crate) fn changed_nodes(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeId>> {
         let changes = self.changes_since(set, seen)?;
-        Some(changes.filter_map(move |position| self.node_at(set, position as usize)))
+        Some(changes.filter_map(move |change| self.node_at(set, change.position as usize)))
     }
 }

@@ -100,7 +100,7 @@ impl<'a> Picker<'a> {
             return Pick::Skipped;
         }
         let (pick, resources) = (propose(ask, node, proposals), shape.need.resources);
-        self.state.in_flight.of_node(node).add(&resources);
+        self.state.in_flight.add_pick(node, &resources);
         proposals.amounts.nodes.push((node, resources));
         let (set, position) = self.state.roster.place_of(node, shape.partition);
         if set == self.set.id() {
@@ -170,6 +170,6 @@ fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> boo
     if home == set.id() && !set.fits_at(state.nodes(), position, shape) {
         return false;
     }
-    let room = Room { free: node.room.free - state.in_flight.of_node(id).load(), devices: node.room.devices };
+    let room = Room { free: node.room.free - state.in_flight.on_node(id), devices: node.room.devices };
     fits(&shape.need, &room) && shape.rule.as_ref().is_none_or(|rule| rule.holds(&node.attributes))
 }

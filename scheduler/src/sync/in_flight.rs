@@ -34,6 +34,10 @@ impl InFlightUnits {
         false
     }
 
+    pub(crate) fn add(&self, units: u32) {
+        self.0.fetch_add(units, Ordering::Relaxed);
+    }
+
     pub(crate) fn give_back(&self, units: u32) {
         let before = self.0.fetch_sub(units, Ordering::Relaxed);
         debug_assert!(before >= units, "more units given back than were in flight");

@@ -7,7 +7,7 @@ use super::Applier;
 use crate::change::{ApplicationSpec, AskSpec};
 use crate::config::{LocalityDelay, QueueUpdate};
 use crate::event::EventKind;
-use crate::facts::{Application, ApplicationEnd, Ask, EndCause, Shape, Wishes};
+use crate::facts::{Application, ApplicationEnd, Ask, ContainerList, EndCause, Facts, Shape, Wishes};
 use crate::ids::{ApplicationId, AskId, QueueId, ShapeId};
 use crate::resource::{Need, Resources};
 use crate::timers::Timer;
@@ -25,7 +25,7 @@ impl Applier<'_> {
             submitted: facts.applications_submitted,
             submitted_ms: facts.now_ms,
             used: Resources::ZERO,
-            containers: Vec::new(),
+            containers: ContainerList::default(),
             asks: 0,
         };
         facts.transition_submit_application(id, application);
@@ -39,7 +39,9 @@ impl Applier<'_> {
         for ask in asks {
             self.cancel(ask, u32::MAX);
         }
-        for container in self.state.facts.applications.at(id).containers.clone() {
+        let Facts { applications, containers, .. } = &self.state.facts;
+        let running: Vec<_> = applications.at(id).containers.iter(containers).collect();
+        for container in running {
             self.end_container(container, EndCause::ApplicationEnded);
         }
         self.state.backlog.remove_application(id);

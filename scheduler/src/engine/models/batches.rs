@@ -135,7 +135,7 @@ fn an_amount_in_flight_against_the_removal_of_its_node() {
         work_off(&mut workers.committer);
         let batch = workers.pass();
         let in_flight =
-            |cluster: &Cluster| cluster.engine.shared.state.read().in_flight.of_node(cluster.nodes[1]).load();
+            |cluster: &Cluster| cluster.engine.shared.state.read().in_flight.on_node(cluster.nodes[1]);
         assert_eq!(in_flight(&cluster), one(), "the first set's pass chose the other set's node");
         let other = thread::spawn(move || drop(batch));
         cluster.handle.remove_node(host).unwrap();

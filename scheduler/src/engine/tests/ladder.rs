@@ -130,9 +130,9 @@ fn more_asks_than_one_group_rescues_are_rescued_by_the_next() {
         let handle = hand.engine.handle();
         handle.commit(ResourceAllocationCommitRequest::allocate(rival, node)).unwrap();
         hand.commit();
-        let containers = hand.engine.shared_state().facts.applications.at(application).containers.clone();
+        let container = hand.engine.read(|view| view.containers().next().expect("one runs").0);
         hand.parts.proposers[0].send(batch).unwrap();
-        handle.complete_container(containers[0]).unwrap();
+        handle.complete_container(container).unwrap();
         hand.parts.committer.step();
     }
     let rescued_at_once = hand.engine.stats().rescued;

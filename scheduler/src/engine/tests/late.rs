@@ -16,16 +16,16 @@ use crate::propose::{Observation, ProposalBatch, Scratch};
 
 impl Bench {
     /// Commits a batch as the committer would, after everything that was sent before.
-    fn decide(&self, batch: Box<ProposalBatch>) {
+    pub(super) fn decide(&self, batch: Box<ProposalBatch>) {
         assert!(self.shared.outbox.send(Message::Batch(batch)).is_ok());
         self.commit();
     }
 
-    fn containers(&self) -> Vec<ContainerId> {
+    pub(super) fn containers(&self) -> Vec<ContainerId> {
         self.engine.read(|view| view.containers().map(|(id, _)| id).collect())
     }
 
-    fn complete_one(&self) {
+    pub(super) fn complete_one(&self) {
         self.engine.handle().complete_container(self.containers()[0]).unwrap();
         self.commit();
     }
@@ -46,7 +46,7 @@ impl Bench {
     }
 
     /// Lets the engine go on; this many containers run in the end.
-    fn expect_running(&self, containers: usize) {
+    pub(super) fn expect_running(&self, containers: usize) {
         self.engine.run_until_quiet();
         assert_eq!(self.containers().len(), containers);
         assert!(self.engine.audit().is_clean());
@@ -64,34 +64,6 @@ fn a_batch_that_is_rejected_gives_everything_back() {
     assert_eq!(bench.containers().len(), 0, "the node takes nothing");
     handle.activate_node(node).unwrap();
     bench.expect_untouched(5);
-}
-
-/// The view of the set says that the node is full; the next pass must not believe it.
-#[test]
-fn a_set_looks_again_at_what_a_dropped_batch_took() {
-    let bench = Bench::serial(config([leaf("a")]));
-    bench.node("n1", 8);
-    bench.ask(bench.application("root.a"), 8, 1);
-    bench.commit();
-    let batch = bench.pass(0);
-    assert_eq!(batch.proposals.requests.len(), 1);
-    drop(batch);
-    bench.expect_running(1);
-}
-
-/// The ask is gone when its container is decided, and the node has not changed by that.
-#[test]
-fn a_set_looks_again_at_what_was_rejected() {
-    let bench = Bench::serial(config([leaf("a")]));
-    bench.node("n1", 8);
-    let application = bench.application("root.a");
-    let ask = bench.ask(application, 8, 1);
-    bench.commit();
-    let batch = bench.pass(0);
-    bench.engine.handle().cancel_ask(ask, 1).unwrap();
-    bench.decide(batch);
-    bench.ask(application, 8, 1);
-    bench.expect_running(1);
 }
 
 /// A queue at its maximum of 3, and a pass that sees it there.

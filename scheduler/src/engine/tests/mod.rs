@@ -8,6 +8,7 @@ mod faults;
 mod hand;
 mod ladder;
 mod late;
+mod views;
 mod wakes;
 
 use std::sync::Arc;
@@ -146,7 +147,7 @@ fn a_batch_of_wished_hosts_gives_the_nodes_back() {
     }
     let batch = bench.pass(0);
     assert_eq!(batch.proposals.requests.len(), 2, "on the other set's node");
-    let in_flight = || bench.shared.state.read().in_flight.of_node(hosts[1]).load();
+    let in_flight = || bench.shared.state.read().in_flight.on_node(hosts[1]);
     assert_eq!(in_flight(), memory(2));
     drop(batch);
     assert_eq!(in_flight(), Resources::ZERO);

@@ -1,0 +1,97 @@
+//! What a set's view makes of what it took out itself, and of what happened while it was away (I12).
+
+use super::{Bench, config, leaf, memory};
+use crate::change::AskSpec;
+use crate::engine::Engine;
+
+impl Bench {
+    /// A node of 8 with one container of 1.
+    fn with_container() -> Self {
+        let bench = Self::serial(config([leaf("a")]));
+        bench.node("n1", 8);
+        bench.ask(bench.application("root.a"), 1, 1);
+        bench.engine.run_until_quiet();
+        bench
+    }
+}
+
+/// The view of the set says that the node is full; the next pass must not believe it.
+#[test]
+fn a_set_looks_again_at_what_a_dropped_batch_took() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    bench.ask(bench.application("root.a"), 8, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 1);
+    drop(batch);
+    bench.expect_running(1);
+}
+
+/// The ask is gone when its container is decided, and the node has not changed by that.
+#[test]
+fn a_set_looks_again_at_what_was_rejected() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    let ask = bench.ask(application, 8, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    bench.engine.handle().cancel_ask(ask, 1).unwrap();
+    bench.decide(batch);
+    bench.ask(application, 8, 1);
+    bench.expect_running(1);
+}
+
+/// What the container gave back stands behind what the view took out.
+#[test]
+fn a_container_that_ends_while_a_batch_is_on_its_way_is_counted_once() {
+    let bench = Bench::with_container();
+    bench.ask(bench.application("root.a"), 2, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    bench.complete_one();
+    bench.decide(batch);
+    bench.expect_running(1);
+}
+
+/// The set looks at the node again, which has got the room back by then.
+#[test]
+fn a_container_that_ends_before_a_rejection_is_counted_once() {
+    let bench = Bench::with_container();
+    let ask = bench.ask(bench.application("root.a"), 2, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    bench.engine.handle().cancel_ask(ask, 1).unwrap();
+    bench.complete_one();
+    bench.decide(batch);
+    bench.engine.run_until_quiet();
+    // The set looks when the next ask comes.
+    bench.ask(bench.application("root.a"), 8, 1);
+    bench.expect_running(1);
+}
+
+/// The view of the node's own set knows nothing of it before.
+#[test]
+fn a_pick_by_another_set_is_news_to_the_nodes_own() {
+    let mut config = config([leaf("a")]);
+    (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
+    let bench = Bench::serial(config);
+    bench.node("n1", 8);
+    let host = bench.node("n2", 8);
+    bench.engine.run_until_quiet();
+    let application = bench.application("root.a");
+    let both = |engine: &Engine| {
+        let spec = AskSpec::new(memory(1), 1);
+        engine.handle().submit_ask(application, spec.on_hosts([host]).strictly_local()).unwrap();
+    };
+    // Each set has a view of its nodes from here on.
+    (0..4).for_each(|_| both(&bench.engine));
+    bench.engine.run_until_quiet();
+    both(&bench.engine);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 1, "on the other set's node");
+    bench.decide(batch);
+    bench.expect_running(5);
+}

@@ -1,0 +1,78 @@
+//! The containers of an application.
+
+use super::ask::Container;
+use super::table::Table;
+use crate::ids::ContainerId;
+
+/// Those that run, and for a while those that ran: an identifier that is not alive any more counts as gone.
+///
+/// So the end of a container changes a number here and not the list, of which the right place is hardly ever in a cache.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ContainerList {
+    listed: Vec<ContainerId>,
+    running: usize,
+}
+
+/// So many more than run may be listed, and twice those that run.
+const GONE_MAX: usize = 32;
+
+impl ContainerList {
+    /// How many run.
+    pub(crate) fn running(&self) -> usize {
+        self.running
+    }
+
+    /// Those that run, in the order in which they were placed.
+    pub(crate) fn iter(
+        &self,
+        containers: &Table<ContainerId, Container>,
+    ) -> impl Iterator<Item = ContainerId> {
+        self.listed.iter().copied().filter(|id| containers.get(*id).is_some())
+    }
+
+    pub(super) fn add(&mut self, id: ContainerId) {
+        self.listed.push(id);
+        self.running += 1;
+    }
+
+    /// One of them is gone from the table.
+    pub(super) fn note_end(&mut self, containers: &Table<ContainerId, Container>) {
+        self.running -= 1;
+        if self.listed.len() > 2 * self.running + GONE_MAX {
+            self.listed.retain(|id| containers.get(*id).is_some());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{ApplicationId, AskId, NodeId, ShapeId, SlotId};
+    use crate::resource::DeviceMask;
+
+    #[test]
+    fn what_is_gone_is_neither_seen_nor_kept_for_long() {
+        let (mut list, mut table) = (ContainerList::default(), Table::new());
+        let container = Container {
+            application: ApplicationId::new(0, 0),
+            ask: AskId::new(0, 0),
+            node: NodeId::new(0, 0),
+            shape: ShapeId(0),
+            devices: DeviceMask::default(),
+        };
+        for generation in 0..1_000 {
+            let ids = [ContainerId::new(0, generation), ContainerId::new(1, generation)];
+            for id in ids {
+                table.insert(id, container.clone());
+                list.add(id);
+            }
+            table.remove(ids[0]);
+            list.note_end(&table);
+            assert_eq!((list.running(), list.iter(&table).collect::<Vec<_>>()), (1, vec![ids[1]]));
+            table.remove(ids[1]);
+            list.note_end(&table);
+            assert_eq!((list.running(), list.iter(&table).count()), (0, 0));
+            assert!(list.listed.len() <= GONE_MAX + 2, "{} are listed", list.listed.len());
+        }
+    }
+}

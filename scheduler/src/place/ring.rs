@@ -1,0 +1,97 @@
+//! What lately happened to the nodes of one set.
+
+use crate::resource::Resources;
+
+/// The last changes of one set's nodes, by position in the set. A reader that was away for longer than the ring is long
+/// starts over.
+///
+/// Most changes are containers that ended, of which a reader has to know no more than what they gave back. That stands
+/// here, one after another, so that nobody has to fetch the node for it.
+#[derive(Clone, Debug)]
+pub(super) struct ChangeRing {
+    /// For each change the position, and what was given back or nothing, by `types`.
+    words: Vec<i64>,
+    /// How many resource types the engine counts.
+    types: usize,
+    /// How many changes there ever were.
+    count: u64,
+}
+
+/// A change of the node at one position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeChange {
+    pub(crate) position: u32,
+    /// How much more the node has free, if nothing else has changed. Otherwise the node has to be looked at.
+    pub(crate) gain: Option<Resources>,
+}
+
+const RING_LENGTH: u64 = 1 << 10;
+/// With the position: a gain stands behind it.
+const HAS_GAIN: i64 = 1 << 32;
+
+impl ChangeRing {
+    pub(super) fn new(types: usize) -> Self {
+        Self { words: Vec::new(), types, count: 0 }
+    }
+
+    /// How many changes there ever were.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub(super) fn push(&mut self, position: u32, gain: Option<&Resources>) {
+        let place = self.place_of(self.count);
+        if self.words.len() < place.end {
+            self.words.resize(place.end, 0);
+        }
+        let entry = &mut self.words[place];
+        entry[0] = i64::from(position);
+        if let Some(gain) = gain {
+            entry[0] |= HAS_GAIN;
+            entry[1..].copy_from_slice(&gain.amounts()[..self.types]);
+        }
+        self.count += 1;
+    }
+
+    /// The changes behind the first `seen`, some nodes repeatedly; `None` if that is too long ago to know.
+    pub(super) fn since(&self, seen: u64) -> Option<impl Iterator<Item = NodeChange>> {
+        (self.count - seen <= RING_LENGTH).then(|| (seen..self.count).map(|number| self.entry(number)))
+    }
+
+    fn entry(&self, number: u64) -> NodeChange {
+        let entry = &self.words[self.place_of(number)];
+        let gain = (entry[0] & HAS_GAIN != 0).then(|| Resources::new(&entry[1..]));
+        NodeChange { position: entry[0] as u32, gain }
+    }
+
+    fn place_of(&self, number: u64) -> std::ops::Range<usize> {
+        let start = (number % RING_LENGTH) as usize * (1 + self.types);
+        start..start + 1 + self.types
+    }
+
+    /// Makes every reader start over.
+    pub(super) fn skip(&mut self) {
+        self.count += RING_LENGTH + 1;
+        self.words.resize(RING_LENGTH as usize * (1 + self.types), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_gives_what_was_missed_or_says_that_it_cannot() {
+        let mut ring = ChangeRing::new(2);
+        let gain = |position: u32| (position % 2 == 1).then(|| Resources::new(&[i64::from(position), -1]));
+        let change = |position: u32| NodeChange { position, gain: gain(position) };
+        let push = |ring: &mut ChangeRing, position| ring.push(position, gain(position).as_ref());
+        (0..3).for_each(|position| push(&mut ring, position));
+        assert_eq!(ring.since(1).unwrap().collect::<Vec<_>>(), [change(1), change(2)]);
+        (0..RING_LENGTH as u32).for_each(|position| push(&mut ring, position));
+        assert!(ring.since(2).is_none());
+        assert!(ring.since(3).unwrap().eq((0..RING_LENGTH as u32).map(change)));
+        ring.skip();
+        assert!(ring.since(RING_LENGTH + 3).is_none());
+    }
+}
