@@ -50,12 +50,35 @@ impl InFlight {
         &self.asks[ask.index()]
     }
 
+    /// A unit of the ask was decided or dropped.
+    pub(crate) fn give_back_unit(&mut self, ask: AskId) {
+        self.asks[ask.index()].give_back(1);
+    }
+
     pub(crate) fn of_queue(&self, queue: QueueId, partition: PartitionId) -> &InFlightResources {
         &self.queues[queue.index() * self.partitions + partition.index()]
     }
 
+    pub(crate) fn give_back_of_queue(
+        &mut self,
+        queue: QueueId,
+        partition: PartitionId,
+        resources: &Resources,
+    ) {
+        self.queues[queue.index() * self.partitions + partition.index()].give_back(resources);
+    }
+
     pub(crate) fn of_user(&self, user: LeafUserId, partition: PartitionId) -> &InFlightResources {
         &self.users[user.index() * self.partitions + partition.index()]
+    }
+
+    pub(crate) fn give_back_of_user(
+        &mut self,
+        user: LeafUserId,
+        partition: PartitionId,
+        resources: &Resources,
+    ) {
+        self.users[user.index() * self.partitions + partition.index()].give_back(resources);
     }
 
     /// What picks of this node have in flight.
@@ -70,7 +93,7 @@ impl InFlight {
     }
 
     /// Takes a pick back, also of a node that is gone, with which its counter has vanished.
-    pub(crate) fn give_back_pick(&self, node: NodeId, is_gone: bool, resources: &Resources) {
+    pub(crate) fn give_back_pick(&mut self, node: NodeId, is_gone: bool, resources: &Resources) {
         self.picks.give_back(1);
         if !is_gone {
             self.nodes[node.index()].give_back(resources);

@@ -4,7 +4,7 @@ use crate::change::{AskSpec, Change};
 use crate::event::Refusal;
 use crate::facts::{Facts, Queue};
 use crate::ids::ApplicationId;
-use crate::resource::DEVICES_MAX;
+use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
 /// With at most this many nodes of at most [`AMOUNT_MAX`](crate::AMOUNT_MAX) no sum overflows.
@@ -46,10 +46,10 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         }
         Change::AskSubmitted { application, ask, spec } => {
             let is_valid = spec.count > 0
-                && pending_stays_countable(facts, *application, spec)
                 && spec.partition.index() < facts.partitions.len()
                 && spec.devices.is_none_or(|need| need.is_valid())
-                && facts.config.resources.is_counted(&spec.size, spec.devices_milli());
+                && facts.config.resources.is_counted(&spec.size, spec.devices_milli())
+                && pending_stays_countable(facts, *application, spec);
             ok(is_valid, Refusal::OutOfRange)?;
             ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)?;
             ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)
@@ -67,18 +67,18 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     }
 }
 
-/// Whether what the leaf has pending can still be added up with this ask.
+/// Whether what the leaf has pending can still be added up with this ask, of which the amounts are those of one container.
 fn pending_stays_countable(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> bool {
-    let (Some(application), true) =
-        (facts.applications.get(application), spec.partition.index() < facts.partitions.len())
-    else {
-        return true;
-    };
+    const MOST: Resources = Resources::all(PENDING_MAX);
+    let Some(application) = facts.applications.get(application) else { return true };
     let pending = facts.queue(application.leaf).quota(spec.partition).pending;
-    let count = i64::from(spec.count);
-    pending
-        .amounts()
-        .iter()
-        .zip(spec.size.amounts())
-        .all(|(pending, size)| size.checked_mul(count).is_some_and(|more| more <= PENDING_MAX - pending))
+    match spec.count {
+        1 => (pending + spec.size).within(&MOST),
+        count => {
+            let fits = |(pending, size): (&i64, &i64)| {
+                size.checked_mul(i64::from(count)).is_some_and(|more| more <= PENDING_MAX - pending)
+            };
+            pending.amounts().iter().zip(spec.size.amounts()).all(fits)
+        }
+    }
 }

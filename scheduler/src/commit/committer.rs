@@ -148,7 +148,7 @@ impl State {
     /// A unit is decided, one way or the other, and no longer in flight.
     fn take_back_unit(&mut self, ask: AskId) {
         if self.facts.asks.get(ask).is_some() {
-            self.in_flight.of_ask(ask).give_back(1);
+            self.in_flight.give_back_unit(ask);
         }
     }
 
@@ -171,10 +171,10 @@ impl State {
     /// Resources are no longer in flight. If not all of them became use, somebody may be relieved.
     fn take_back_amounts(&mut self, amounts: &Amounts, is_relief: bool) {
         for (queue, partition, resources) in &amounts.queues {
-            self.in_flight.of_queue(*queue, *partition).give_back(resources);
+            self.in_flight.give_back_of_queue(*queue, *partition, resources);
         }
         for (user, partition, resources) in &amounts.users {
-            self.in_flight.of_user(*user, *partition).give_back(resources);
+            self.in_flight.give_back_of_user(*user, *partition, resources);
             if is_relief {
                 self.backlog.relieve(self.facts.user(*user).leaf, *user, self.version);
             }

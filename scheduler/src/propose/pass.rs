@@ -40,6 +40,10 @@ pub(crate) fn run_pass(
     let visits_max = picker.visits + limits.visits;
     while proposals.requests.len() < limits.requests && picker.visits < visits_max {
         let Some(candidate) = walk.next(proposals) else { break };
+        if proposals.requests.capacity() == 0 {
+            // At once: most passes that find anything find as much as they may.
+            proposals.requests.reserve_exact(limits.requests);
+        }
         let size = walk.size_of(candidate.shape);
         match picker.pick(&candidate, walk.scratch, proposals) {
             Pick::Placed => walk.charge(&candidate, &size),

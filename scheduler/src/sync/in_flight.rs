@@ -1,7 +1,9 @@
 //! Counters that proposers change while they hold the read guard: what is proposed and not yet decided.
 //!
 //! All accesses happen under the state's lock, which orders proposers against the committer. Between
-//! proposers that hold read guards together only the totals matter, so every operation is `Relaxed`.
+//! proposers that hold read guards together only the totals matter, so every operation is `Relaxed`. Giving back takes the
+//! counter mutably, so the write guard, under which nobody else changes it: a load and a store do, and the processor
+//! need not finish everything else first.
 //!
 //! Whoever takes a unit or adds an amount writes into its batch, right after, that it has to be given back; between
 //! the two there is no step at which a [panic](super::fault) could be asked for, and nothing that panics.
@@ -38,9 +40,10 @@ impl InFlightUnits {
         self.0.fetch_add(units, Ordering::Relaxed);
     }
 
-    pub(crate) fn give_back(&self, units: u32) {
-        let before = self.0.fetch_sub(units, Ordering::Relaxed);
+    pub(crate) fn give_back(&mut self, units: u32) {
+        let before = self.load();
         debug_assert!(before >= units, "more units given back than were in flight");
+        self.0.store(before - units, Ordering::Relaxed);
     }
 }
 
@@ -71,8 +74,12 @@ impl InFlightResources {
         }
     }
 
-    pub(crate) fn give_back(&self, resources: &Resources) {
-        self.add(&(Resources::ZERO - *resources));
+    pub(crate) fn give_back(&mut self, resources: &Resources) {
+        for (counter, &amount) in self.0.iter().zip(resources.amounts()) {
+            if amount != 0 {
+                counter.store(counter.load(Ordering::Relaxed) - amount, Ordering::Relaxed);
+            }
+        }
         debug_assert!(Resources::ZERO.within(&self.load()), "more resources given back than were in flight");
     }
 }
