@@ -120,16 +120,15 @@ fn units_in_flight_never_exceed_what_is_outstanding() {
 #[test]
 fn amounts_in_flight_add_up() {
     model(Bound::None, || {
-        let amounts = Arc::new(InFlightResources::default());
+        let mut amounts = Arc::new(InFlightResources::default());
         let theirs = Arc::clone(&amounts);
-        let other = thread::spawn(move || {
-            theirs.add(&one());
-            theirs.give_back(&one());
-        });
+        let other = thread::spawn(move || theirs.add(&one()));
         amounts.add(&one());
         other.join().unwrap();
-        assert_eq!(amounts.load(), one());
-        amounts.give_back(&one());
+        assert_eq!(amounts.load(), one() + one());
+        // As the committer, alone.
+        let amounts = Arc::get_mut(&mut amounts).expect("the other one is gone");
+        amounts.give_back(&(one() + one()));
         assert_eq!(amounts.load(), Resources::ZERO);
     });
 }

@@ -1,11 +1,15 @@
 //! Many changes in one call.
 
+use std::sync::Arc;
+
 use super::hand::Hand;
 use super::{config, leaf, memory};
-use crate::change::AskSpec;
-use crate::engine::SubmitError;
+use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
+use crate::clock::ManualClock;
+use crate::engine::{Engine, Mode, SubmitError};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, ContainerId};
+use crate::log::{Replay, SharedLog};
 
 /// More than go to the committer together.
 const MANY: i64 = 300;
@@ -64,4 +68,27 @@ fn one_of_many_is_refused_by_itself() {
     handle.submit_asks([gone, application].map(|one| (one, AskSpec::new(memory(1), 1)))).unwrap();
     hand.settle();
     assert_eq!((started(&hand).len(), hand.engine.stats().refused), (1, 1));
+}
+
+#[test]
+fn what_is_refused_among_many_is_not_logged() {
+    let log = SharedLog::new();
+    let config = config([leaf("a")]);
+    let clock = Arc::new(ManualClock::new());
+    let engine = Engine::start(config, Mode::Serial, clock, Some(Box::new(log.clone()))).unwrap();
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(100));
+    handle.add_node(NodeSpec::new("n1", memory(9))).unwrap();
+    let application =
+        handle.submit_application(ApplicationSpec::new("application", "root.a", "user"), &events).unwrap();
+    handle.submit_ask(application, AskSpec::new(memory(1), 2)).unwrap();
+    engine.run_until_quiet();
+    let [first, second] = engine.read(|view| view.containers().map(|(id, _)| id).collect::<Vec<_>>())[..]
+    else {
+        panic!("two run")
+    };
+    handle.complete_containers([first, first, second, first]).unwrap();
+    engine.run_until_quiet();
+    assert_eq!(engine.stats().refused, 2);
+    let mut replay = Replay::read(&log.bytes()[..], None).unwrap();
+    assert_eq!(replay.digest(), engine.digest());
 }
