@@ -1,12 +1,11 @@
 //! The engine as its embedder sees it, in serial mode, where the same work is done each time.
 
-use std::hint::black_box;
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{
-    ApplicationSpec, AskSpec, Engine, EventKind, EventStream, ManualClock, Mode, Need, NodeSpec,
-    ResourceTypes, Resources, Room, fits,
+    ApplicationSpec, AskSpec, Engine, EventKind, EventStream, ManualClock, Mode, NodeSpec, ResourceTypes,
+    Resources,
 };
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
@@ -72,12 +71,5 @@ fn churn(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The one decision that everything rests on.
-fn fit(criterion: &mut Criterion) {
-    let need = Need { resources: Resources::new(&[1_024, 100]), devices: None };
-    let room = Room::empty_node(Resources::new(&[131_072, 32_000]), 0);
-    criterion.bench_function("fits", |bencher| bencher.iter(|| fits(black_box(&need), black_box(&room))));
-}
-
-criterion_group!(benches, placement, churn, fit);
+criterion_group!(benches, placement, churn);
 criterion_main!(benches);

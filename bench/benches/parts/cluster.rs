@@ -1,0 +1,223 @@
+//! A cluster whose committer and proposer are called by hand.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use apportion::config::{ApplicationOrdering, Capacity, EngineConfig, Factor, Maximum, Percent, QueueConfig};
+use apportion::{
+    ApplicationId, ApplicationSpec, AskSpec, Clock, ContainerId, Engine, Event, EventKind, EventStream,
+    GroupCommitter, Handle, LogSink, ManualClock, NodeOrderKind, NodeSpec, Parts, ProposalBatch, Proposer,
+    ResourceTypes, Resources, Step,
+};
+use apportion_bench::synthetic::{CONTAINER_SIZES, node_vcores};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// The most requests of a batch: the engine's default.
+pub(crate) const BATCH: usize = 256;
+/// Sizes up to 4 vcores, which find room wherever a tenth of a node is free, so that every batch is full.
+const SMALL_SIZES: usize = 5;
+const USERS_PER_LEAF: usize = 10;
+const PRIORITIES: u32 = 3;
+
+/// What a cluster is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) nodes: usize,
+    pub(crate) leaves: usize,
+    pub(crate) applications: usize,
+    pub(crate) ordering: ApplicationOrdering,
+    pub(crate) node_order: NodeOrderKind,
+}
+
+/// An engine in one thread's hands.
+pub(crate) struct Cluster {
+    pub(crate) engine: Engine,
+    pub(crate) handle: Handle,
+    pub(crate) applications: Vec<ApplicationId>,
+    pub(crate) running: Vec<ContainerId>,
+    committer: GroupCommitter,
+    proposer: Proposer,
+    events: EventStream,
+    random: Pcg64Mcg,
+}
+
+impl Shape {
+    /// So many nodes, and one application.
+    pub(crate) fn of_nodes(nodes: usize) -> Self {
+        Self {
+            nodes,
+            leaves: 1,
+            applications: 1,
+            ordering: ApplicationOrdering::Fifo,
+            node_order: NodeOrderKind::Spread,
+        }
+    }
+
+    /// So many nodes, shared by a thousand applications of twenty leaves.
+    pub(crate) fn shared(nodes: usize) -> Self {
+        Self { leaves: 20, applications: 1_000, ..Self::of_nodes(nodes) }
+    }
+
+    fn config(self) -> EngineConfig {
+        let leaf = |number| {
+            QueueConfig::leaf(leaf_name(number), Capacity::Weight(Factor::ONE))
+                .with_maximum(Maximum::Percent(Percent::whole(90)))
+                .with_user_limit_factor(Some(Factor::whole(4)))
+                .with_ordering(self.ordering)
+        };
+        let root = QueueConfig::root((0..self.leaves).map(leaf));
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
+        config.node_order = self.node_order;
+        // One set and no quantum, as in serial mode: a pass is over everything, and ends when its batch is full.
+        config.limits.single_set_nodes = usize::MAX;
+        config.limits.leaf_quantum = u32::MAX;
+        config.limits.pass_visits = u32::MAX as usize;
+        config.limits.batch_requests = BATCH;
+        config
+    }
+
+    fn application(self, number: usize) -> ApplicationSpec {
+        let user = format!("user-{}", number / self.leaves % USERS_PER_LEAF);
+        let path = format!("root.{}", leaf_name(number % self.leaves));
+        ApplicationSpec::new(format!("application-{number}"), path, user)
+            .with_priority(number as u32 % PRIORITIES)
+    }
+}
+
+fn leaf_name(number: usize) -> String {
+    format!("leaf-{number}")
+}
+
+impl Cluster {
+    /// Nodes of 32, 64 and 96 vcores, empty.
+    pub(crate) fn start(shape: Shape) -> Self {
+        let capacity = |number| Resources::new(&[node_vcores(number) * 4_096, node_vcores(number) * 1_000]);
+        Self::assemble(shape, capacity, Arc::new(ManualClock::new()), None)
+    }
+
+    pub(crate) fn assemble(
+        shape: Shape,
+        capacity: impl Fn(usize) -> Resources,
+        clock: Arc<dyn Clock>,
+        sink: Option<Box<dyn LogSink>>,
+    ) -> Self {
+        let (engine, parts) = Engine::assemble(shape.config(), 1, clock, sink).expect("a valid one");
+        let Parts { mut committer, mut proposers } = parts;
+        let handle = engine.handle();
+        let events = handle.event_stream(usize::MAX);
+        for number in 0..shape.nodes {
+            handle.add_node(NodeSpec::new(format!("node-{number}"), capacity(number))).expect("a new name");
+            committer.step();
+        }
+        let submit = |number| {
+            let id = handle.submit_application(shape.application(number), &events).expect("a known queue");
+            committer.step();
+            id
+        };
+        let applications = (0..shape.applications).map(submit).collect();
+        let (running, random) = (Vec::new(), Pcg64Mcg::seed_from_u64(1));
+        let proposer = proposers.remove(0);
+        Self { engine, handle, applications, running, committer, proposer, events, random }
+    }
+
+    /// Places so many containers.
+    pub(crate) fn fill(&mut self, containers: usize) {
+        let mut left = containers;
+        while left > 0 {
+            let count = left.min(4 * BATCH);
+            self.ask_for(count);
+            self.settle();
+            left -= count;
+        }
+        assert_eq!(self.running.len(), containers, "everything finds room");
+    }
+
+    /// Asks for so many single containers, of many applications and sizes.
+    pub(crate) fn ask_for(&mut self, count: usize) {
+        let asks: Vec<_> = (0..count).map(|_| self.draw()).collect();
+        self.ask(asks);
+        self.commit_waiting();
+    }
+
+    pub(crate) fn draw(&mut self) -> (ApplicationId, AskSpec) {
+        let (vcores, gib, _) = CONTAINER_SIZES[self.random.random_range(0..SMALL_SIZES)];
+        let application = self.applications[self.random.random_range(0..self.applications.len())];
+        let spec = AskSpec::new(Resources::new(&[gib * 1_024, vcores * 1_000]), 1);
+        (application, spec.with_priority(self.random.random_range(0..PRIORITIES)))
+    }
+
+    /// Sends asks; they are committed when the committer comes to it.
+    pub(crate) fn ask(&self, asks: Vec<(ApplicationId, AskSpec)>) {
+        self.handle.submit_asks(asks).expect("possible asks");
+    }
+
+    /// Sends that so many containers have completed, any of them.
+    pub(crate) fn complete(&mut self, count: usize) {
+        let mut completed = Vec::new();
+        for _ in 0..count {
+            let place = self.random.random_range(0..self.running.len());
+            completed.push(self.running.swap_remove(place));
+        }
+        self.handle.complete_containers(completed).expect("the engine runs");
+    }
+
+    /// Commits what was sent.
+    pub(crate) fn commit_waiting(&mut self) {
+        while self.committer.step() == Step::Worked {}
+    }
+
+    /// One pass.
+    pub(crate) fn propose(&mut self) -> Box<ProposalBatch> {
+        self.proposer.propose().expect("something is pending")
+    }
+
+    /// One pass that finds a full batch.
+    pub(crate) fn propose_full_batch(&mut self) -> Box<ProposalBatch> {
+        let batch = self.propose();
+        assert_eq!(batch.requests().len(), BATCH, "enough is pending, and finds room");
+        batch
+    }
+
+    pub(crate) fn send(&self, batch: Box<ProposalBatch>) {
+        self.proposer.send(batch).expect("the engine runs");
+    }
+
+    /// Gives everything back that a batch has in flight, as if it had never been.
+    pub(crate) fn forget(&mut self, batch: Box<ProposalBatch>) {
+        drop(batch);
+        self.commit_waiting();
+    }
+
+    /// Proposes and commits until nothing is left to do.
+    pub(crate) fn settle(&mut self) {
+        self.commit_waiting();
+        while let Some(batch) = self.proposer.propose() {
+            self.send(batch);
+            self.commit_waiting();
+        }
+        self.take_events();
+    }
+
+    pub(crate) fn take_events(&mut self) {
+        let mut events: Vec<Event> = Vec::new();
+        self.events.drain_into(&mut events).expect("all events find room");
+        for event in events {
+            if let EventKind::Allocated { container, .. } = event.kind {
+                self.running.push(container);
+            }
+        }
+    }
+
+    /// How long so many passes take of which each finds a full batch, and is forgotten.
+    pub(crate) fn time_passes(&mut self, passes: u64) -> Duration {
+        let mut total = Duration::ZERO;
+        for _ in 0..passes {
+            let begun = Instant::now();
+            let batch = self.propose_full_batch();
+            total += begun.elapsed();
+            self.forget(batch);
+        }
+        total
+    }
+}

@@ -1,0 +1,82 @@
+//! The log of a batch: its changes encoded, with a checksum, up to the sink.
+//!
+//! The engine encodes a group after it has dropped the guard, and reads the measuring clock just then: what passes from
+//! that reading to the sink's call is the log's.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use apportion::{Clock, LogSink, LoggedGroup, Resources};
+use criterion::{Criterion, Throughput};
+
+use super::cluster::{BATCH, Cluster, Shape};
+
+const NODES: usize = 1_000;
+
+pub(crate) fn bench(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("log");
+    group.throughput(Throughput::Elements(BATCH as u64));
+    let timing = Arc::new(Timing { origin: Instant::now(), left_ns: 0.into(), total_ns: 0.into() });
+    let sink = Box::new(TimingSink(Arc::clone(&timing)));
+    let capacity = |_| Resources::new(&[256 * 1_024, 64_000]);
+    let clock = Arc::clone(&timing) as Arc<dyn Clock>;
+    let mut cluster = Cluster::assemble(Shape::shared(NODES), capacity, clock, Some(sink));
+    group.bench_function("append 256 placements", |bencher| {
+        bencher.iter_custom(|rounds| (0..rounds).map(|_| round(&mut cluster, &timing)).sum());
+    });
+    group.finish();
+}
+
+/// Places a batch of containers and lets them complete; how long the log of placing them took.
+fn round(cluster: &mut Cluster, timing: &Timing) -> Duration {
+    cluster.ask_for(BATCH);
+    let batch = cluster.propose_full_batch();
+    cluster.send(batch);
+    let before_ns = timing.total_ns.load(Ordering::Relaxed);
+    cluster.commit_waiting();
+    let took_ns = timing.total_ns.load(Ordering::Relaxed) - before_ns;
+    cluster.settle();
+    cluster.complete(BATCH);
+    cluster.settle();
+    Duration::from_nanos(took_ns)
+}
+
+/// All on one thread; the atomics are there because a clock and a sink may be sent to others.
+#[derive(Debug)]
+struct Timing {
+    origin: Instant,
+    /// When the clock was last read.
+    left_ns: AtomicU64,
+    /// From there to the sink, all groups together.
+    total_ns: AtomicU64,
+}
+
+impl Clock for Timing {
+    fn now_ms(&self) -> u64 {
+        0
+    }
+
+    fn measured_ns(&self) -> u64 {
+        let now_ns = self.origin.elapsed().as_nanos() as u64;
+        self.left_ns.store(now_ns, Ordering::Relaxed);
+        now_ns
+    }
+}
+
+struct TimingSink(Arc<Timing>);
+
+impl LogSink for TimingSink {
+    fn start(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn append(&mut self, group: &LoggedGroup<'_>) -> io::Result<()> {
+        std::hint::black_box(group.frame());
+        let Timing { origin, left_ns, total_ns } = &*self.0;
+        let now_ns = origin.elapsed().as_nanos() as u64;
+        total_ns.fetch_add(now_ns - left_ns.load(Ordering::Relaxed), Ordering::Relaxed);
+        Ok(())
+    }
+}
