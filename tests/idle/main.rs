@@ -1,4 +1,4 @@
-//! An idle engine uses no processor time. A process of its own, so that every engine thread in it is this
+//! An idle engine uses no processor time. A process of its own, so that every thread in it that moves is an
 //! engine's.
 
 #![cfg(target_os = "linux")]
@@ -6,43 +6,99 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use apportion::config::{EngineConfig, HeartbeatPolicy, QueueConfig};
-use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+use apportion::{
+    ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventKind, EventStream, ManualClock, Mode,
+    NodeSpec, ResourceTypes, Resources,
+};
 
-/// How often each engine thread has left the processor.
-fn switches() -> BTreeMap<String, String> {
+/// Who looks once a second would be seen several times.
+const IDLE: Duration = Duration::from_secs(5);
+/// Threads may still be on their way to sleep.
+const ON_THE_WAY: Duration = Duration::from_millis(200);
+const THREADS: usize = 3;
+
+/// How often each thread of the process but this one has left the processor, by its own will or not.
+fn switches() -> BTreeMap<String, Vec<String>> {
     let mut switches = BTreeMap::new();
+    let own = std::fs::read_link("/proc/thread-self").unwrap();
     for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
         let read = |file: &str| std::fs::read_to_string(task.path().join(file)).unwrap();
-        if read("comm").starts_with("apportion-") {
-            let counts = read("status").lines().filter(|line| line.contains("ctxt_switches")).collect();
-            switches.insert(format!("{}{}", task.path().display(), read("comm")), counts);
+        if Some(task.file_name().as_os_str()) != own.file_name() {
+            let status = read("status");
+            let counts = status.lines().filter(|line| line.contains("ctxt_switches")).map(str::to_owned);
+            switches.insert(format!("{} {}", task.path().display(), read("comm").trim()), counts.collect());
         }
     }
     switches
 }
 
+/// An engine with one node and an application.
+fn engine(clock: Arc<dyn Clock>, heartbeat: HeartbeatPolicy) -> (Engine, EventStream, ApplicationId) {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    config.heartbeat = Some(heartbeat);
+    let engine = Engine::start(config, Mode::Parallel { proposers: THREADS - 1 }, clock, None).unwrap();
+    let handle = engine.handle();
+    let events = handle.event_stream(1_000);
+    handle.add_node(NodeSpec::new("n1", Resources::new(&[4]))).unwrap();
+    let spec = ApplicationSpec::new("application", "root.default", "user");
+    let application = handle.submit_application(spec, &events).unwrap();
+    (engine, events, application)
+}
+
+/// More than fits: asks are pending, timers are set, but time stands still, and there is nothing to do.
+fn waiting_for_room() -> Engine {
+    let heartbeat = HeartbeatPolicy { interval_ms: 1, missed_max: 1 };
+    let (engine, _, application) = engine(Arc::new(ManualClock::new()), heartbeat);
+    engine.handle().submit_ask(application, AskSpec::new(Resources::new(&[1]), 10)).unwrap();
+    engine.run_until_quiet();
+    assert_eq!(engine.read(|view| view.container_count()), 4);
+    engine
+}
+
+/// It has worked, and has nothing left; the next of its timers is due in an hour of real time.
+fn after_work() -> Engine {
+    let heartbeat = HeartbeatPolicy { interval_ms: 3_600_000, missed_max: 1 };
+    let (engine, events, application) = engine(Arc::new(RealTime(Instant::now())), heartbeat);
+    let handle = engine.handle();
+    handle.submit_ask(application, AskSpec::new(Resources::new(&[1]), 100)).unwrap();
+    let mut completed = 0;
+    while completed < 100 {
+        if let EventKind::Allocated { container, .. } = events.wait_next().unwrap().unwrap().kind {
+            handle.complete_container(container).unwrap();
+            completed += 1;
+        }
+    }
+    engine.run_until_quiet();
+    assert!(engine.next_timer_ms().is_some(), "a timer is set");
+    engine
+}
+
+#[derive(Debug)]
+struct RealTime(Instant);
+
+impl Clock for RealTime {
+    fn now_ms(&self) -> u64 {
+        self.0.elapsed().as_millis() as u64
+    }
+
+    fn until(&self, at_ms: u64) -> Option<Duration> {
+        Some(Duration::from_millis(at_ms.saturating_sub(self.now_ms())))
+    }
+}
+
 #[test]
 fn an_idle_engine_uses_no_processor_time() {
-    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
-    config.heartbeat = Some(HeartbeatPolicy { interval_ms: 1, missed_max: 1 });
-    let mode = Mode::Parallel { proposers: 2 };
-    let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), None).unwrap();
-    let handle = engine.handle();
-    let events = handle.event_stream(64);
-    handle.add_node(NodeSpec::new("n1", Resources::new(&[4]))).unwrap();
-    let application = ApplicationSpec::new("application", "root.default", "user");
-    let application = handle.submit_application(application, &events).unwrap();
-    // More than fits: asks are pending, timers are set, and still there is nothing to do.
-    handle.submit_ask(application, AskSpec::new(Resources::new(&[1]), 10)).unwrap();
-    engine.run_until_quiet();
-    // Threads may still be on their way to sleep; give them time, then count.
-    std::thread::sleep(Duration::from_millis(200));
-    let (groups, before) = (engine.stats().groups, switches());
-    assert_eq!(before.len(), 3, "a committer and two proposers: {before:?}");
-    std::thread::sleep(Duration::from_millis(500));
+    let engines = [waiting_for_room(), after_work()];
+    sleep(ON_THE_WAY);
+    let groups = || engines.each_ref().map(|engine| engine.stats().groups);
+    let (groups_before, before) = (groups(), switches());
+    let of_engines = before.keys().filter(|name| name.contains(" apportion-")).count();
+    assert_eq!(of_engines, engines.len() * THREADS, "a committer and two proposers each: {before:?}");
+    sleep(IDLE);
     assert_eq!(switches(), before, "threads woke up with nothing to do");
-    assert_eq!(engine.stats().groups, groups);
+    assert_eq!(groups(), groups_before);
 }
