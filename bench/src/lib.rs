@@ -6,6 +6,7 @@ pub mod cli;
 pub mod output;
 pub mod report;
 pub mod sim;
+pub mod sweep;
 pub mod synthetic;
 pub mod throughput;
 pub mod trace;

@@ -77,6 +77,21 @@ impl Workload {
         self.jobs.iter().map(|job| job.queue.as_str()).filter(|queue| seen.insert(*queue)).collect()
     }
 
+    /// Multiplies the number of nodes by `factor`, to one at least, with all kinds of nodes in proportion. Copies have
+    /// names and racks of their own; jobs stay as they are.
+    pub fn resize(&mut self, factor: f64) {
+        let (before, originals) = (self.nodes.len(), std::mem::take(&mut self.nodes));
+        if before == 0 {
+            return;
+        }
+        let wanted = (before as f64 * factor).round().max(1.0) as usize;
+        let (copies, rest) = (wanted / before, wanted % before);
+        for copy in 0..copies {
+            self.nodes.extend(originals.iter().map(|node| copy_of(node, copy)));
+        }
+        self.nodes.extend((0..rest).map(|number| copy_of(&originals[number * before / rest], copies)));
+    }
+
     /// Divides submission times by `factor`; durations stay.
     pub fn compress(&mut self, factor: f64) {
         for job in &mut self.jobs {
@@ -85,11 +100,43 @@ impl Workload {
     }
 }
 
+/// The original, or a node like it under another name and on another rack.
+fn copy_of(node: &NodeSpec, copy: usize) -> NodeSpec {
+    let mut node = node.clone();
+    if copy > 0 {
+        node.name = format!("{}-copy-{copy}", node.name);
+        node.rack = format!("{}-copy-{copy}", node.rack);
+    }
+    node
+}
+
 impl Job {
     /// How many containers it asks for, its master included.
     #[must_use]
     pub fn asks(&self) -> u64 {
         let tasks: usize = self.stages.iter().flatten().map(|tasks| tasks.durations_ms.len()).sum();
         tasks as u64 + u64::from(self.master.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_of_another_size_has_all_kinds_of_nodes() {
+        let node = |number: i64| NodeSpec::new(format!("n{number}"), Resources::new(&[number]));
+        let names = |factor: f64| {
+            let nodes = (0..4).map(node).collect();
+            let resources = ResourceTypes::memory_and_vcores();
+            let mut workload = Workload { resources, nodes, queues: None, jobs: Vec::new() };
+            workload.resize(factor);
+            workload.nodes.into_iter().map(|node| node.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(1.0), ["n0", "n1", "n2", "n3"]);
+        assert_eq!(names(0.5), ["n0", "n2"]);
+        assert_eq!(names(0.01), ["n0"]);
+        assert_eq!(names(1.5), ["n0", "n1", "n2", "n3", "n0-copy-1", "n2-copy-1"]);
+        assert_eq!(names(3.0).len(), 12);
     }
 }

@@ -294,6 +294,61 @@ fn a_sweep_runs_each_load_as_a_replay_would() {
 }
 
 #[test]
+fn a_sweep_needs_no_trace_and_takes_seeds_together() {
+    let case = Case::new();
+    let sweep =
+        "sweep --demo 20 --sizes 0.5,1 --node-orders spread,pack --application-orders fair --seeds 1,2";
+    let output = case.run(&format!("{sweep} --report sweep.html --json -"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let runs = json(&output.stdout);
+    assert_eq!(runs.as_array().unwrap().len(), 8);
+    for (place, order, size, seed) in [(0, "spread", 0.5, 1), (3, "spread", 1.0, 2), (6, "pack", 1.0, 1)] {
+        let run = &runs[place];
+        assert_eq!((&run["node_order"], &run["application_order"]), (&order.into(), &"fair".into()));
+        assert_eq!((&run["size"], &run["seed"]), (&size.into(), &seed.into()));
+        assert_eq!(run["nodes"].as_f64().unwrap(), 20.0 * size);
+    }
+    let (one, other) = (runs[2]["placed"].as_f64().unwrap(), runs[3]["placed"].as_f64().unwrap());
+    assert_ne!(one, other, "seeds draw other jobs");
+    let placed = &runs[2]["over_seeds"]["placed"];
+    assert_eq!(placed["median"].as_f64().unwrap(), (one + other) / 2.0);
+    assert_eq!(placed["min"].as_f64().unwrap(), one.min(other));
+    let page = fs::read_to_string(case.folder.path().join("sweep.html")).unwrap();
+    contains_all(&page, &["<svg", "Time per allocation", "spread, fair", "pack, fair", "8 simulations"]);
+    let table = String::from_utf8(case.run(sweep).stdout).unwrap();
+    contains_all(&table, &["policy", "nodes", "wall time each", "pack, fair", " to "]);
+}
+
+#[test]
+fn a_sweep_of_another_size_is_of_the_same_jobs() {
+    let case = Case::new();
+    let output = case.run(&format!("sweep {OPENB} --sizes 1,1.5,3 --json -"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let runs = json(&output.stdout);
+    let figures = |key: &str| [0, 1, 2].map(|place| runs[place][key].as_u64().unwrap());
+    assert_eq!((figures("nodes"), figures("asks")), ([2, 3, 6], [3; 3]));
+}
+
+#[test]
+fn what_a_sweep_cannot_vary_is_refused() {
+    let case = Case::new();
+    for (arguments, parts) in [
+        ("--compress 1,2", vec!["--format", "--workload"]),
+        ("--demo --format openb", vec!["--demo", "--format"]),
+        ("--demo --seeds 1,2,1", vec!["--seeds", "1 is named twice"]),
+        ("--demo --sizes 0", vec!["--sizes", "0.001 to 1000"]),
+        ("--demo 100000 --sizes 1,20", vec!["--sizes 20", "2000000", "1000000"]),
+        ("--demo --node-orders pakc", vec!["pakc", "pack"]),
+        ("--format openb --nodes nodes.csv --workload pods.csv --seeds 1,2", vec!["--seeds", "openb"]),
+    ] {
+        let output = case.run(&format!("sweep {arguments}"));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        contains_all(&message, &parts);
+    }
+}
+
+#[test]
 fn outputs_that_cannot_be_written_are_refused_before_anything_runs() {
     let case = Case::new();
     fs::create_dir(case.folder.path().join("folder")).unwrap();

@@ -8,6 +8,7 @@ mod queues;
 mod replay;
 mod run;
 mod sweep;
+mod sweep_input;
 mod throughput;
 mod trace;
 mod verify;
@@ -43,7 +44,7 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Replays a trace.
     Replay(Box<replay::ReplayArgs>),
-    /// Replays a trace at several loads, one run beside the other, and compares them.
+    /// Simulates a trace or the demo many times, one run beside the other: policies, sizes, loads and seeds compared.
     Sweep(Box<sweep::SweepArgs>),
     /// Measures how fast plain arrays on one thread make the same decisions: the yardstick for the engine's rates.
     Limit(limit::LimitArgs),

@@ -39,7 +39,7 @@ enum ModeArg {
 }
 
 pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
-    args.output.check_distinct(&args.trace.inputs())?;
+    args.output.check_distinct(&args.trace.files.inputs())?;
     let (mut workload, config) = args.trace.read()?;
     workload.compress(args.compress);
     let mode = match args.mode {
@@ -47,8 +47,8 @@ pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
         ModeArg::Parallel => Mode::Parallel { proposers: args.proposers as usize },
     };
     let job = Job {
-        name: args.trace.format.to_string(),
-        source: args.trace.source(),
+        name: args.trace.files.format.to_string(),
+        source: args.trace.files.source(),
         workload: &workload,
         config,
         mode,

@@ -1,105 +1,183 @@
 //! `apportion-bench sweep`.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use apportion::Mode;
-use apportion::config::EngineConfig;
-use clap::Args;
+use apportion::config::ApplicationOrdering;
+use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::Failure;
 use super::run::{judge, to_failure};
-use super::trace::{TraceArgs, compression};
+use super::sweep_input::{Input, WorkloadArgs};
+use super::trace::{NodeOrderArg, compression};
 use crate::output::{OutputFile, check_distinct};
-use crate::report::{JsonReport, RunParameters, SweepPoint, to_sweep_html, to_sweep_table};
-use crate::sim::{RunRecord, SimOptions, simulate};
-use crate::workload::Workload;
+use crate::report::{JsonReport, RunParameters, to_sweep_html, to_sweep_table};
+use crate::sweep::{Case, Figures, Grid, Policy, SweepPoint, SweepRun};
 
-/// A trace at several loads.
+/// Many simulations of a trace, or of the demo.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Example: from when on do pods wait?\n  apportion-bench sweep --format openb --nodes nodes.csv.gz \
---workload pods.csv.gz --compress 1000,10000,100000 --report sweep.html"
+    after_help = "What is listed is combined: two policies at three sizes with five seeds are thirty simulations. The \
+table and the report have a row or a dot for each policy, size and load, with the median over the seeds, and a line for \
+each policy.\n\nExamples:\n  How does the cost of a decision grow with the cluster?\n    apportion-bench sweep --demo \
+--sizes 0.5,1,2,4 --node-orders spread,pack --seeds 1,2,3 --report sweep.html\n  From when on do pods wait?\n    \
+apportion-bench sweep --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 1000,10000,100000"
 )]
 pub(super) struct SweepArgs {
     #[command(flatten)]
-    trace: TraceArgs,
-    /// What submission times are divided by, one run for each, separated by commas.
-    #[arg(long, value_name = "X,X,..", required = true, value_delimiter = ',', value_parser = compression)]
+    workload: WorkloadArgs,
+    /// What submission times are divided by.
+    #[arg(long, value_name = "X,X,..", default_value = "1", value_delimiter = ',', value_parser = compression)]
     compress: Vec<f64>,
+    /// What the number of nodes is multiplied by. Arrivals are as many times as frequent, so that a larger cluster is as
+    /// busy as a smaller one.
+    #[arg(long, value_name = "X,X,..", default_value = "1", value_delimiter = ',', value_parser = size)]
+    sizes: Vec<f64>,
+    /// Which of the nodes that fit comes first; the file's given with --queues, or spread, if not given.
+    #[arg(long, alias = "node-order", value_name = "ORDER,..", value_delimiter = ',')]
+    node_orders: Vec<NodeOrderArg>,
+    /// In which order all leaves serve their applications; as the queues say if not given.
+    #[arg(long, value_name = "ORDER,..", value_delimiter = ',')]
+    application_orders: Vec<ApplicationOrderArg>,
+    /// Seeds of what is drawn: all of the demo; task counts and times (synth), sizes and times (swim).
+    #[arg(long, alias = "seed", value_name = "N,N,..", default_value = "0", value_delimiter = ',')]
+    seeds: Vec<u64>,
     /// How many runs at a time; as many as there are processors if not given.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: Option<u32>,
     /// Write the runs' figures as a JSON array to this file; `-` prints them instead of the table.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
-    /// Write a report with plots over the load, one HTML file that opens without a network.
+    /// Write a report with plots, one HTML file that opens without a network.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ApplicationOrderArg {
+    Fifo,
+    Fair,
+}
+
+/// A simulation that is over, and all that is handed out of it; little, for there may be many.
+type Run = (SweepRun, JsonReport);
 
 pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let given = [("--json", &args.json), ("--report", &args.report)];
     let given: Vec<(&str, &Path)> =
         given.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
-    check_distinct(&given, &args.trace.inputs()).map_err(Failure::input)?;
+    check_distinct(&given, &args.workload.inputs()).map_err(Failure::input)?;
+    args.check_lists()?;
     let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
     let json = open(&args.json).map_err(Failure::input)?;
     let report = open(&args.report).map_err(Failure::input)?;
-    let (workload, config) = args.trace.read()?;
+    let input = args.workload.read(&args.seeds, &args.sizes)?;
+    let cases = args.grid(&input).cases();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0) as usize);
     let pool = pool.build().map_err(Failure::run)?;
-    let bar = ProgressBar::new(args.compress.len() as u64);
-    let one = |&compress: &f64| {
-        let record = run_one(&args.trace, &workload, &config, compress);
+    let bar = ProgressBar::new(cases.len() as u64);
+    let one = |case: &Case| {
+        let run = simulate(&input, case);
         bar.inc(1);
-        record.map(|record| SweepPoint { compress, record })
+        run
     };
-    let points: Result<Vec<SweepPoint>, Failure> =
-        pool.install(|| args.compress.par_iter().map(one).collect());
+    let runs: Result<Vec<Run>, Failure> = pool.install(|| cases.par_iter().map(one).collect());
     bar.finish_and_clear();
-    hand_out(args, &points?, json, report)
+    hand_out(args, &input, &runs?, json, report)
 }
 
-/// One run in serial mode: its figures are the same however many run beside it.
-fn run_one(
-    trace: &TraceArgs,
-    workload: &Workload,
-    config: &EngineConfig,
-    compress: f64,
-) -> Result<RunRecord, Failure> {
-    let mut workload = workload.clone();
-    workload.compress(compress);
-    let options = SimOptions { config: config.clone(), mode: Mode::Serial, tick_ms: trace.tick, sink: None };
-    let record =
-        simulate(&workload, options, &mut |_| {}).map_err(|error| to_failure(&trace.source(), error))?;
+impl SweepArgs {
+    /// What is named twice would be counted twice.
+    fn check_lists(&self) -> Result<(), Failure> {
+        fn check<T>(option: &str, values: &[T], text: impl Fn(&T) -> String) -> Result<(), Failure> {
+            let mut seen = BTreeSet::new();
+            match values.iter().map(text).find(|value| !seen.insert(value.clone())) {
+                Some(twice) => {
+                    Err(Failure::input(format!("{option}: {twice} is named twice; once is enough")))
+                }
+                None => Ok(()),
+            }
+        }
+        check("--compress", &self.compress, f64::to_string)?;
+        check("--sizes", &self.sizes, f64::to_string)?;
+        check("--seeds", &self.seeds, u64::to_string)?;
+        check("--node-orders", &self.node_orders, |order| format!("{order:?}").to_lowercase())?;
+        check("--application-orders", &self.application_orders, |order| format!("{order:?}").to_lowercase())
+    }
+
+    fn grid(&self, input: &Input) -> Grid {
+        let mut node_orders: Vec<_> = self.node_orders.iter().map(|order| order.kind()).collect();
+        if node_orders.is_empty() {
+            node_orders.push(input.subject.config.node_order);
+        }
+        let mut application_orders: Vec<_> =
+            self.application_orders.iter().map(|order| Some(order.kind())).collect();
+        if application_orders.is_empty() {
+            application_orders.push(None);
+        }
+        let policies = node_orders.iter().flat_map(|&node_order| {
+            application_orders.iter().map(move |&application_order| Policy { node_order, application_order })
+        });
+        Grid {
+            policies: policies.collect(),
+            sizes: self.sizes.clone(),
+            compressions: self.compress.clone(),
+            seeds: self.seeds.clone(),
+        }
+    }
+}
+
+impl ApplicationOrderArg {
+    fn kind(self) -> ApplicationOrdering {
+        match self {
+            Self::Fifo => ApplicationOrdering::Fifo,
+            Self::Fair => ApplicationOrdering::Fair,
+        }
+    }
+}
+
+fn simulate(input: &Input, case: &Case) -> Result<Run, Failure> {
+    let record = input.subject.simulate(case).map_err(|error| to_failure(&input.name, error))?;
     judge(&record)?;
-    Ok(record)
+    let parameters = RunParameters { format: input.format.clone(), mode: Mode::Serial, seed: case.seed };
+    let json = JsonReport::new(&parameters, &record).of_case(case);
+    Ok((SweepRun { case: *case, figures: Figures::of(&record) }, json))
 }
 
 fn hand_out(
     args: &SweepArgs,
-    points: &[SweepPoint],
+    input: &Input,
+    runs: &[Run],
     json: Option<OutputFile>,
     report: Option<OutputFile>,
 ) -> Result<(), Failure> {
-    let format = args.trace.format.to_string();
+    let points = SweepPoint::all(&runs.iter().map(|(run, _)| *run).collect::<Vec<_>>());
     if let Some(file) = json {
-        let report = |point: &SweepPoint| {
-            let parameters =
-                RunParameters { format: format.clone(), mode: Mode::Serial, seed: args.trace.seed };
-            JsonReport::new(&parameters, &point.record).compressed(point.compress)
+        let of_point = |point: &SweepPoint, runs: &[Run]| -> Vec<JsonReport> {
+            runs.iter().map(|(_, json)| json.clone().of_point(point)).collect()
         };
-        let reports: Vec<JsonReport> = points.iter().map(report).collect();
+        let runs = runs.chunks(args.seeds.len());
+        let reports: Vec<_> =
+            points.iter().zip(runs).flat_map(|(point, runs)| of_point(point, runs)).collect();
         file.write_text(&serde_json::to_string_pretty(&reports).map_err(Failure::run)?)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", to_sweep_table(points)).map_err(Failure::run)?;
+        writeln!(std::io::stdout(), "{}", to_sweep_table(&points)).map_err(Failure::run)?;
     }
     if let Some(file) = report {
-        file.write_text(&to_sweep_html(&format, points).map_err(Failure::run)?)?;
+        file.write_text(&to_sweep_html(&input.format, &points).map_err(Failure::run)?)?;
     }
     Ok(())
+}
+
+/// A factor for the number of nodes.
+fn size(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if (0.001..=1_000.0).contains(&factor) => Ok(factor),
+        _ => Err("a number from 0.001 to 1000 is needed, 0.5 for instance".into()),
+    }
 }

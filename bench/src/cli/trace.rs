@@ -14,18 +14,8 @@ use crate::workload::Workload;
 /// A trace, a cluster and queues.
 #[derive(Clone, Debug, Args)]
 pub(super) struct TraceArgs {
-    /// The trace's format: openb, sls, rumen, synth or swim.
-    #[arg(long, value_name = "FORMAT")]
-    pub(super) format: Format,
-    /// The trace; read directly if its name ends in .gz.
-    #[arg(long, value_name = "FILE")]
-    workload: PathBuf,
-    /// The cluster: OpenB's node table, or a node file of YARN's simulator.
-    #[arg(long, value_name = "FILE")]
-    nodes: Option<PathBuf>,
-    /// The queues: a native TOML file, or YARN's capacity-scheduler.xml.
-    #[arg(long, value_name = "FILE")]
-    queues: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) files: TraceFiles,
     /// Decides what the trace leaves open: task counts and times (synth), sizes and times (swim).
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
@@ -37,14 +27,43 @@ pub(super) struct TraceArgs {
     pub(super) tick: u64,
 }
 
+/// The files of a trace.
+#[derive(Clone, Debug, Args)]
+pub(super) struct TraceFiles {
+    /// The trace's format: openb, sls, rumen, synth or swim.
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) format: Format,
+    /// The trace; read directly if its name ends in .gz.
+    #[arg(long, value_name = "FILE")]
+    pub(super) workload: PathBuf,
+    /// The cluster: OpenB's node table, or a node file of YARN's simulator.
+    #[arg(long, value_name = "FILE")]
+    pub(super) nodes: Option<PathBuf>,
+    /// The queues: a native TOML file, or YARN's capacity-scheduler.xml.
+    #[arg(long, value_name = "FILE")]
+    pub(super) queues: Option<PathBuf>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum NodeOrderArg {
+pub(super) enum NodeOrderArg {
     Spread,
     Pack,
     First,
 }
 
 impl TraceArgs {
+    /// The workload with its nodes, and the engine's configuration with its queues.
+    pub(super) fn read(&self) -> Result<(Workload, EngineConfig), Failure> {
+        let workload = self.files.read_workload(self.seed)?;
+        let mut config = self.files.read_config(&workload)?;
+        if let Some(order) = self.node_order {
+            config.node_order = order.kind();
+        }
+        Ok((workload, config))
+    }
+}
+
+impl TraceFiles {
     /// The workload's file, for messages.
     pub(super) fn source(&self) -> String {
         self.workload.display().to_string()
@@ -60,19 +79,17 @@ impl TraceArgs {
         all.into_iter().filter_map(|(option, path)| Some((option, path?.as_path()))).collect()
     }
 
-    /// The workload with its nodes, and the engine's configuration with its queues.
-    pub(super) fn read(&self) -> Result<(Workload, EngineConfig), Failure> {
-        let workload = self.read_workload()?;
-        let mut config = match &self.queues {
-            Some(path) => read_queues(path, &workload.resources)?,
-            None => config_with_equal_shares(&workload),
-        };
-        apply_node_order(&mut config, self.node_order);
-        Ok((workload, config))
+    /// The engine's configuration with the queues that are given, or with equal shares for those that jobs name.
+    pub(super) fn read_config(&self, workload: &Workload) -> Result<EngineConfig, Failure> {
+        match &self.queues {
+            Some(path) => read_queues(path, &workload.resources),
+            None => Ok(config_with_equal_shares(workload)),
+        }
     }
 
-    fn read_workload(&self) -> Result<Workload, Failure> {
-        let options = ReadOptions { seed: self.seed, ..ReadOptions::default() };
+    /// The workload with its nodes.
+    pub(super) fn read_workload(&self, seed: u64) -> Result<Workload, Failure> {
+        let options = ReadOptions { seed, ..ReadOptions::default() };
         let source = Source::open(&self.workload).map_err(Failure::input)?;
         let mut workload = read_workload(self.format, source, &options).map_err(Failure::input)?;
         if let Some(path) = &self.nodes {
@@ -89,13 +106,14 @@ impl TraceArgs {
     }
 }
 
-fn apply_node_order(config: &mut EngineConfig, order: Option<NodeOrderArg>) {
-    config.node_order = match order {
-        None => return,
-        Some(NodeOrderArg::Spread) => NodeOrderKind::Spread,
-        Some(NodeOrderArg::Pack) => NodeOrderKind::Pack,
-        Some(NodeOrderArg::First) => NodeOrderKind::First,
-    };
+impl NodeOrderArg {
+    pub(super) fn kind(self) -> NodeOrderKind {
+        match self {
+            Self::Spread => NodeOrderKind::Spread,
+            Self::Pack => NodeOrderKind::Pack,
+            Self::First => NodeOrderKind::First,
+        }
+    }
 }
 
 /// Beyond these, times are all zero or cannot be counted.

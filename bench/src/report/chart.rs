@@ -29,7 +29,7 @@ pub(super) struct Axes<'a> {
 /// Width and height of a chart in a report's grid.
 pub(super) const SIZE: (u32, u32) = (760, 340);
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws into a new SVG.
 pub(super) fn svg(
@@ -48,17 +48,17 @@ pub(super) fn svg(
 
 /// Lines over time under their names; a single one's area is filled.
 pub(super) fn line_chart(lines: &[Line], axes: &Axes<'_>) -> Result<String, ChartError> {
-    Ok(names_of(lines) + &lines_over_time(lines, axes)?)
+    Ok(names_of(lines.iter().map(|line| line.name.as_str())) + &lines_over_time(lines, axes)?)
 }
 
 /// The lines' names in their colours, as text beside the chart: inside it they would cover lines.
-fn names_of(lines: &[Line]) -> String {
-    let name = |(number, line): (usize, &Line)| {
+pub(super) fn names_of<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let name = |(number, name): (usize, &str)| {
         let RGBColor(red, green, blue) = SERIES[number % SERIES.len()];
         let colour = format!("#{red:02x}{green:02x}{blue:02x}");
-        format!("<span><i style='background:{colour}'></i>{}</span> ", escape(&line.name))
+        format!("<span><i style='background:{colour}'></i>{}</span> ", escape(name))
     };
-    let names: String = lines.iter().enumerate().map(name).collect();
+    let names: String = lines.enumerate().map(name).collect();
     format!("<div class=names>{names}</div>")
 }
 
@@ -78,7 +78,7 @@ fn lines_over_time(lines: &[Line], axes: &Axes<'_>) -> Result<String, ChartError
             .x_desc(axes.x)
             .y_desc(axes.y)
             .y_label_formatter(axes.y_text)
-            .label_style(("sans-serif", 13, &TEXT))
+            .label_style(("sans-serif", 14, &TEXT))
             .draw()?;
         for (number, line) in lines.iter().enumerate() {
             let colour = SERIES[number % SERIES.len()];
@@ -110,7 +110,7 @@ pub(super) fn distribution_chart(points: &[(f64, f64)], x: &str) -> Result<Strin
             .y_desc("part of containers")
             .x_label_formatter(&|value| plain(*value))
             .y_label_formatter(&|value| percent(*value))
-            .label_style(("sans-serif", 13, &TEXT))
+            .label_style(("sans-serif", 14, &TEXT))
             .draw()?;
         let fill = SERIES[0].mix(0.12).filled();
         chart.draw_series(AreaSeries::new(points.iter().copied(), 0.0, fill))?;
@@ -141,7 +141,7 @@ pub(super) fn bar_chart(bars: &[(String, f64, f64)]) -> Result<String, ChartErro
             .axis_style(TEXT)
             .x_desc("dominant share of the cluster: guaranteed (grey), mean use (blue)")
             .x_label_formatter(&|value| percent(*value))
-            .label_style(("sans-serif", 13, &TEXT))
+            .label_style(("sans-serif", 14, &TEXT))
             .draw()?;
         for (place, (name, promised, used)) in bars.iter().enumerate() {
             let top = count - place as f64;
@@ -149,7 +149,7 @@ pub(super) fn bar_chart(bars: &[(String, f64, f64)]) -> Result<String, ChartErro
                 Rectangle::new([(0.0, top - from), (share, top - to)], colour.filled())
             };
             chart.draw_series([bar(*promised, 0.12, 0.48, GUARANTEE), bar(*used, 0.5, 0.88, SERIES[0])])?;
-            let style = ("sans-serif", 13, &TEXT).into_text_style(area);
+            let style = ("sans-serif", 14, &TEXT).into_text_style(area);
             let y = 12 + (place as u32 * row) as i32 + row as i32 / 2 - 6;
             area.draw_text(&shorten(name, 34), &style, (8, y))?;
         }

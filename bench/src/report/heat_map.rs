@@ -26,7 +26,7 @@ pub(super) fn heat_map(nodes: &[NodeUse]) -> Result<String, ChartError> {
             let corner = (x + side as i32 - gap, y + side as i32 - gap);
             area.draw(&Rectangle::new([(x, y), corner], heat(*share).filled()))?;
         }
-        let style = ("sans-serif", 13, &TEXT).into_text_style(area);
+        let style = ("sans-serif", 14, &TEXT).into_text_style(area);
         let y = (12 + rows * side + 14) as i32;
         for step in 0..=10 {
             let x = 12 + step * 24;

@@ -99,11 +99,12 @@ max-width:1640px;padding:24px}h1{font-size:24px;margin:0}h2{font-size:16px;margi
 .sub,section p{color:#666;margin:2px 0 12px}.cards{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0}\
 .card,section{background:#fff;border:1px solid #e2e4e8;border-radius:8px;padding:14px 18px}\
 .card{min-width:130px;color:#666}.card b{display:block;font-size:22px;color:#111}\
-main{columns:720px 2;column-gap:16px}section{overflow-x:auto;break-inside:avoid;margin:0 0 16px}\
+main{columns:540px 2;column-gap:16px}section{overflow-x:auto;break-inside:avoid;margin:0 0 16px}\
 .names{font-size:13px;color:#444}.names span{margin-right:14px;white-space:nowrap}\
 .names i{display:inline-block;width:14px;height:4px;margin-right:5px;vertical-align:middle}\
-svg{max-width:100%;height:auto;display:block}table{border-collapse:collapse;width:100%}\
-td{border-bottom:1px solid #eee;padding:4px 8px 4px 0}td+td{text-align:right;font-variant-numeric:tabular-nums}";
+main+section{margin-top:16px}svg{width:100%;height:auto;display:block}table{border-collapse:collapse;width:100%}\
+td{border-bottom:1px solid #eee;padding:4px 8px 4px 0}td+td{text-align:right;font-variant-numeric:tabular-nums}\
+small{display:block;color:#666;white-space:nowrap}";
 
 pub(super) fn section(title: &str, note: &str, svg: &str) -> String {
     format!("<section><h2>{}</h2><p>{}</p>{svg}</section>", escape(title), escape(note))

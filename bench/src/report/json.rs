@@ -6,6 +6,7 @@ use apportion::Mode;
 use serde::Serialize;
 
 use crate::sim::{RunRecord, Utilisation};
+use crate::sweep::{Case, Spread, SweepPoint};
 
 /// What the run was told to do.
 #[derive(Clone, Debug)]
@@ -25,8 +26,8 @@ pub struct JsonReport {
     mode: &'static str,
     proposers: usize,
     seed: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    compress: Option<f64>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    case: Option<CaseOut>,
     nodes: usize,
     asks: u64,
     placed: u64,
@@ -67,6 +68,30 @@ struct WaitPercentiles {
     p99: u64,
 }
 
+/// What tells the runs of a sweep apart, beside the seed.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct CaseOut {
+    compress: f64,
+    size: f64,
+    node_order: &'static str,
+    application_order: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_seeds: Option<OverSeeds>,
+}
+
+/// The same for all runs that differ by the seed alone.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct OverSeeds {
+    runs: usize,
+    placed: Spread,
+    not_placed: Spread,
+    use_mean: Spread,
+    use_peak: Spread,
+    wait_p50_ms: Spread,
+    wait_p99_ms: Spread,
+    wall_us_per_allocation: Spread,
+}
+
 #[derive(Clone, Copy, Debug, Serialize)]
 struct UtilisationOut {
     mean: f64,
@@ -95,7 +120,7 @@ impl JsonReport {
             mode,
             proposers,
             seed: parameters.seed,
-            compress: None,
+            case: None,
             nodes: record.nodes,
             asks: record.asks,
             placed: record.placed,
@@ -147,10 +172,33 @@ impl JsonReport {
 }
 
 impl JsonReport {
-    /// The same, with what submission times were divided by: what tells the runs of a sweep apart.
+    /// The same, with what tells it from the other runs of a sweep.
     #[must_use]
-    pub fn compressed(self, factor: f64) -> Self {
-        Self { compress: Some(factor), ..self }
+    pub fn of_case(self, case: &Case) -> Self {
+        let out = CaseOut {
+            compress: case.compress,
+            size: case.size,
+            node_order: case.policy.node_order_name(),
+            application_order: case.policy.application_order_name(),
+            over_seeds: None,
+        };
+        Self { case: Some(out), ..self }
+    }
+
+    /// The same, with medians and spread of the point that it belongs to.
+    #[must_use]
+    pub fn of_point(self, point: &SweepPoint) -> Self {
+        let over_seeds = OverSeeds {
+            runs: point.figures.len(),
+            placed: point.spread(|figures| figures.placed),
+            not_placed: point.spread(|figures| figures.not_placed),
+            use_mean: point.spread(|figures| figures.use_mean),
+            use_peak: point.spread(|figures| figures.use_peak),
+            wait_p50_ms: point.spread(|figures| figures.wait_p50_ms),
+            wait_p99_ms: point.spread(|figures| figures.wait_p99_ms),
+            wall_us_per_allocation: point.spread(|figures| figures.wall_us_per_allocation),
+        };
+        Self { case: self.case.map(|case| CaseOut { over_seeds: Some(over_seeds), ..case }), ..self }
     }
 }
 

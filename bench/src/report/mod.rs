@@ -1,6 +1,7 @@
 //! Reports: a run as JSON for programs, a table for terminals, and one HTML file with plots for people.
 
 mod chart;
+mod curves;
 mod heat_map;
 mod html;
 mod json;
@@ -10,7 +11,7 @@ mod table;
 
 pub use html::to_html;
 pub use json::{JsonReport, RunParameters};
-pub use sweep::{SweepPoint, to_sweep_html, to_sweep_table};
+pub use sweep::{to_sweep_html, to_sweep_table};
 pub use table::to_table;
 
 /// A number of milliseconds as people say it.

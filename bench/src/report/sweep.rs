@@ -1,117 +1,212 @@
-//! Several runs of one workload at different loads, side by side.
+//! A sweep: many simulations, side by side.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
-use super::chart::{Axes, ChartError, Line, line_chart, percent, plain};
+use super::chart::ChartError;
+use super::curves::{Curve, CurveAxes, curve_chart};
 use super::html::{STYLE, escape, section};
+use super::palette::SERIES;
 use super::{count_text, duration_text};
-use crate::sim::RunRecord;
+use crate::sweep::{Figures, Spread, SweepPoint};
 
-/// One run of a sweep.
-#[derive(Clone, Debug)]
-pub struct SweepPoint {
-    /// What submission times were divided by.
-    pub compress: f64,
-    /// What came of it.
-    pub record: RunRecord,
+/// A figure with its name and how it is written.
+struct Column {
+    name: &'static str,
+    figure: fn(&Figures) -> f64,
+    text: fn(f64) -> String,
+    /// At an axis, where numbers are round.
+    round: fn(f64) -> String,
 }
 
-/// One row for each run.
+const PLACED: Column = Column { name: "placed", figure: |f| f.placed, text: count, round: count };
+const NOT_PLACED: Column = Column { name: "not placed", figure: |f| f.not_placed, text: count, round: count };
+const USE_MEAN: Column =
+    Column { name: "in use, mean", figure: |f| f.use_mean, text: percent, round: |v| round(100.0 * v, "%") };
+const USE_PEAK: Column =
+    Column { name: "in use, peak", figure: |f| f.use_peak, text: percent, round: |v| round(100.0 * v, "%") };
+const WAIT_P50: Column =
+    Column { name: "wait, median", figure: |f| f.wait_p50_ms, text: duration, round: duration };
+const WAIT_P99: Column =
+    Column { name: "wait, 99 %", figure: |f| f.wait_p99_ms, text: duration, round: duration };
+const WALL: Column = Column {
+    name: "wall time each",
+    figure: |f| f.wall_us_per_allocation,
+    text: |us| format!("{us:.2} us"),
+    round: |us| round(us, "us"),
+};
+const COLUMNS: [Column; 7] = [PLACED, NOT_PLACED, USE_MEAN, USE_PEAK, WAIT_P50, WAIT_P99, WALL];
+
+/// What differs between the points of a sweep.
+struct Varied {
+    policy: bool,
+    size: bool,
+    compress: bool,
+}
+
+impl Varied {
+    fn of(points: &[SweepPoint]) -> Self {
+        let differs = |is_same: fn(&SweepPoint, &SweepPoint) -> bool| {
+            points.windows(2).any(|pair| !is_same(&pair[0], &pair[1]))
+        };
+        Self {
+            policy: differs(|a, b| a.policy == b.policy),
+            size: differs(|a, b| a.size == b.size),
+            compress: differs(|a, b| a.compress == b.compress),
+        }
+    }
+
+    /// The columns that say which point it is; the load if nothing differs.
+    fn names(&self) -> Vec<&'static str> {
+        let compress = self.compress || !(self.policy || self.size);
+        let all = [(self.policy, "policy"), (self.size, "nodes"), (compress, "compress")];
+        all.into_iter().filter_map(|(is_shown, name)| is_shown.then_some(name)).collect()
+    }
+
+    fn values(&self, point: &SweepPoint) -> Vec<String> {
+        let value = |name| match name {
+            "policy" => point.policy.to_string(),
+            "nodes" => count_text(point.nodes() as u64),
+            _ => point.compress.to_string(),
+        };
+        self.names().into_iter().map(value).collect()
+    }
+}
+
+/// One row for each policy, size and load: medians over the seeds, and from the lowest to the highest.
 #[must_use]
 pub fn to_sweep_table(points: &[SweepPoint]) -> String {
+    let varied = Varied::of(points);
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header(HEADER);
+    table.set_header(varied.names().into_iter().chain(COLUMNS.map(|column| column.name)));
     for point in points {
-        table.add_row(cells(point));
+        let cell = |column: &Column| match texts(point, column) {
+            (median, None) => median,
+            (median, Some(spread)) => format!("{median}\n{spread}"),
+        };
+        table.add_row(varied.values(point).into_iter().chain(COLUMNS.iter().map(cell)));
     }
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table.to_string()
 }
 
-const HEADER: [&str; 7] =
-    ["compress", "placed", "not placed", "busiest type: mean", "peak", "wait, median", "wait, 99 %"];
-
-fn cells(point: &SweepPoint) -> [String; 7] {
-    let record = &point.record;
-    let (mean, peak) = busiest(record);
-    let wait = |quantile| duration_text(record.wait_ms.value_at_quantile(quantile));
-    [
-        point.compress.to_string(),
-        count_text(record.placed),
-        count_text(record.asks - record.placed),
-        format!("{:.1} %", 100.0 * mean),
-        format!("{:.1} %", 100.0 * peak),
-        wait(0.5),
-        wait(0.99),
-    ]
+/// The median, and how far seeds differ if they do.
+fn texts(point: &SweepPoint, column: &Column) -> (String, Option<String>) {
+    let Spread { median, min, max } = point.spread(column.figure);
+    let [median, min, max] = [median, min, max].map(column.text);
+    if min == max {
+        return (median, None);
+    }
+    // The unit once, if it is the same.
+    let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
+    let number = min.split(' ').next().unwrap_or_default();
+    let from = if unit(&min) == unit(&max) { number } else { &min };
+    (median, Some(format!("{from} to {max}")))
 }
 
-/// Mean and peak use of the resource type with the highest peak.
-fn busiest(record: &RunRecord) -> (f64, f64) {
-    let types = record.utilisation.iter().map(|used| (used.mean, used.peak));
-    types.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
-}
-
-/// A page with use and waiting time over the load.
+/// A page with curves over the number of nodes or the load, and all figures.
 ///
 /// # Errors
 /// When a chart cannot be drawn.
 pub fn to_sweep_html(format: &str, points: &[SweepPoint]) -> Result<String, ChartError> {
-    let title = format!("Apportion: {} at {} loads", escape(format), points.len());
-    let used = section(
-        "Use",
-        "Of the resource type with the highest peak, over the factor by which arrivals are compressed.",
-        &chart(
-            points,
-            &[("peak", |record| busiest(record).1), ("mean", |record| busiest(record).0)],
-            "in use",
-            &|value| percent(*value),
-        )?,
-    );
-    let waits = section(
-        "Waiting time",
-        "Virtual time from ask to placement, seconds.",
-        &chart(
-            points,
-            &[("99 %", |record| wait_s(record, 0.99)), ("median", |record| wait_s(record, 0.5))],
-            "waiting time, s",
-            &|value| plain(*value),
-        )?,
-    );
-    let head: String = HEADER.iter().map(|name| format!("<td><b>{name}</b>")).collect();
-    let row = |point: &SweepPoint| {
-        format!("<tr>{}", cells(point).map(|cell| format!("<td>{}", escape(&cell))).concat())
-    };
-    let rows: String = points.iter().map(row).collect();
+    let title = format!("Apportion: sweep, {}", escape(format));
+    let charts = [
+        ("Use, mean", "Of the resource type with the highest peak, over virtual time.", USE_MEAN),
+        (
+            "Time per allocation",
+            "Wall time of the whole simulation per container placed, one thread to a simulation. Simulations that run \
+             at the same time slow each other down; --threads 1 lets each have the machine.",
+            WALL,
+        ),
+        ("Waiting time, median", "Virtual time from ask to placement.", WAIT_P50),
+        ("Waiting time, 99 %", "Virtual time from ask to placement.", WAIT_P99),
+    ];
+    let charts = charts.map(|(name, note, column)| Ok(section(name, note, &chart(points, &column)?)));
+    let charts = charts.into_iter().collect::<Result<String, ChartError>>()?;
     Ok(format!(
         "<!doctype html><html lang=en><meta charset=utf-8>\
          <meta name=viewport content='width=device-width, initial-scale=1'><title>{title}</title>\
-         <style>{STYLE}</style><h1>{title}</h1><p class=sub>serial mode</p><main>{used}{waits}</main>\
-         <section><h2>All runs</h2><table><tr>{head}{rows}</table></section></html>"
+         <style>{STYLE}</style><h1>{title}</h1><p class=sub>{}</p><main>{charts}</main>\
+         <section><h2>All points</h2><p>{}</p>{}</section></html>",
+        summary(points),
+        "Medians over the seeds; below them the lowest and the highest, where seeds differ.",
+        html_table(points),
     ))
 }
 
-fn wait_s(record: &RunRecord, quantile: f64) -> f64 {
-    record.wait_ms.value_at_quantile(quantile) as f64 / 1000.0
+fn summary(points: &[SweepPoint]) -> String {
+    let seeds = points.first().map_or(0, |point| point.figures.len());
+    let runs: usize = points.iter().map(|point| point.figures.len()).sum();
+    format!("{} in serial mode; {} to a point", plural(runs, "simulation"), plural(seeds, "seed"))
 }
 
-type Figure<'a> = (&'a str, fn(&RunRecord) -> f64);
+fn plural(count: usize, word: &str) -> String {
+    let count_text = count_text(count as u64);
+    if count == 1 { format!("{count_text} {word}") } else { format!("{count_text} {word}s") }
+}
 
-fn chart(
-    points: &[SweepPoint],
-    figures: &[Figure<'_>],
-    y: &str,
-    y_text: &dyn Fn(&f64) -> String,
-) -> Result<String, ChartError> {
-    let line = |(name, value): &Figure<'_>| {
-        let mut points: Vec<(f64, f64)> =
-            points.iter().map(|point| (point.compress, value(&point.record))).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Line { name: (*name).to_owned(), points }
+fn html_table(points: &[SweepPoint]) -> String {
+    let varied = Varied::of(points);
+    let names = varied.names().into_iter().chain(COLUMNS.map(|column| column.name));
+    let head: String = names.map(|name| format!("<td><b>{name}</b>")).collect();
+    let row = |point: &SweepPoint| {
+        let values = varied.values(point).into_iter().map(|value| (value, None));
+        let cells = values.chain(COLUMNS.iter().map(|column| texts(point, column)));
+        let cell = |(median, spread): (String, Option<String>)| {
+            let spread = spread.map_or(String::new(), |spread| format!("<small>{}</small>", escape(&spread)));
+            format!("<td>{}{spread}", escape(&median))
+        };
+        format!("<tr>{}", cells.map(cell).collect::<String>())
     };
-    let lines: Vec<Line> = figures.iter().map(line).collect();
-    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(0.01, f64::max);
-    line_chart(&lines, &Axes { x: "compress", y, y_range: 0.0..highest * 1.08, y_text })
+    format!("<table><tr>{head}{}</table>", points.iter().map(row).collect::<String>())
+}
+
+/// A figure over the number of nodes if sizes differ, otherwise over the load.
+fn chart(points: &[SweepPoint], column: &Column) -> Result<String, ChartError> {
+    if points.iter().all(|point| point.spread(column.figure).max == 0.0) {
+        return Ok(format!("<p><b>{} in every simulation.</b></p>", (column.text)(0.0)));
+    }
+    let varied = Varied::of(points);
+    let mut curves: Vec<Curve> = Vec::new();
+    for point in points {
+        let name = match (varied.size && varied.compress, point.policy) {
+            (true, policy) => format!("{policy}, compress {}", point.compress),
+            (false, policy) => policy.to_string(),
+        };
+        let x = if varied.size { point.nodes() } else { point.compress };
+        let at = (x, point.spread(column.figure));
+        match curves.iter_mut().find(|curve| curve.name == name) {
+            Some(curve) => curve.points.push(at),
+            None => curves.push(Curve { name, points: vec![at] }),
+        }
+    }
+    curves.iter_mut().for_each(|curve| curve.points.sort_by(|a, b| a.0.total_cmp(&b.0)));
+    let left_out = curves.len().saturating_sub(SERIES.len());
+    curves.truncate(SERIES.len());
+    let x = if varied.size { "nodes" } else { "compress" };
+    let axes = CurveAxes { x, y: column.name, y_text: column.round };
+    let note = if left_out == 0 {
+        String::new()
+    } else {
+        format!("<p>{left_out} more are in the table below: colours for them cannot be told apart.</p>")
+    };
+    Ok(curve_chart(&curves, &axes)? + &note)
+}
+
+fn count(value: f64) -> String {
+    count_text(value as u64)
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
+fn duration(ms: f64) -> String {
+    duration_text(ms as u64)
+}
+
+fn round(value: f64, unit: &str) -> String {
+    let digits = format!("{value:.2}");
+    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }

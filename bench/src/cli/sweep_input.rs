@@ -1,0 +1,110 @@
+//! What a sweep simulates: a trace's files, or the demo.
+
+use std::path::{Path, PathBuf};
+
+use apportion::config::{EngineConfig, QueueConfig};
+use clap::Args;
+
+use super::Failure;
+use super::trace::TraceFiles;
+use crate::sweep::{Source, Subject};
+use crate::synthetic::SteadyStream;
+use crate::trace::Format;
+
+/// The demo, or the files of a trace.
+#[derive(Clone, Debug, Args)]
+pub(super) struct WorkloadArgs {
+    /// The demo's workload instead of a trace: so many nodes (500 if no number is given), of 32 vcores and 128 GiB, and
+    /// jobs that arrive for a minute of virtual time.
+    #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = "500")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(conflicts_with_all = ["format", "workload", "nodes", "queues"])]
+    demo: Option<u32>,
+    /// The trace's format: openb, sls, rumen, synth or swim.
+    #[arg(long, required_unless_present = "demo")]
+    format: Option<Format>,
+    /// The trace; read directly if its name ends in .gz.
+    #[arg(long, value_name = "FILE", required_unless_present = "demo")]
+    workload: Option<PathBuf>,
+    /// The cluster: OpenB's node table, or a node file of YARN's simulator.
+    #[arg(long, value_name = "FILE")]
+    nodes: Option<PathBuf>,
+    /// The queues: a native TOML file, or YARN's capacity-scheduler.xml.
+    #[arg(long, value_name = "FILE")]
+    queues: Option<PathBuf>,
+    /// The step of virtual time: what happens between two ticks happens at the later one.
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    tick: u64,
+}
+
+/// What is simulated.
+pub(super) struct Input {
+    pub(super) subject: Subject,
+    /// The trace's format, or `demo`.
+    pub(super) format: String,
+    /// For messages: the trace's file.
+    pub(super) name: String,
+}
+
+/// How long jobs of the demo arrive, and run on average.
+const DEMO_SPAN_MS: u64 = 60_000;
+const DEMO_DURATION_MS: u64 = 5_000;
+/// No cluster has more nodes.
+const NODES_MAX: f64 = 1_000_000.0;
+
+impl WorkloadArgs {
+    /// The files that are read, with the options that name them.
+    pub(super) fn inputs(&self) -> Vec<(&str, &Path)> {
+        let all = [("--workload", &self.workload), ("--nodes", &self.nodes), ("--queues", &self.queues)];
+        all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
+    }
+
+    /// Reads what there is to read, once for each seed, and makes sure that no cluster gets out of hand.
+    pub(super) fn read(&self, seeds: &[u64], sizes: &[f64]) -> Result<Input, Failure> {
+        let input = match (self.format, &self.workload) {
+            (Some(format), Some(workload)) => trace(&self.files(format, workload), seeds, self.tick)?,
+            _ => demo(self.demo.unwrap_or_default() as usize, self.tick),
+        };
+        let nodes = match &input.subject.source {
+            Source::Drawn(stream) => stream.nodes,
+            Source::Read(workloads) => workloads.iter().map(|(_, w)| w.nodes.len()).max().unwrap_or(0),
+        };
+        match sizes.iter().find(|size| **size * nodes as f64 > NODES_MAX) {
+            Some(size) => Err(Failure::input(format!(
+                "--sizes {size}: {nodes} nodes become {}; no cluster has more than {NODES_MAX}",
+                nodes as f64 * size
+            ))),
+            None => Ok(input),
+        }
+    }
+
+    fn files(&self, format: Format, workload: &Path) -> TraceFiles {
+        let (nodes, queues) = (self.nodes.clone(), self.queues.clone());
+        TraceFiles { format, workload: workload.to_owned(), nodes, queues }
+    }
+}
+
+fn trace(files: &TraceFiles, seeds: &[u64], tick_ms: u64) -> Result<Input, Failure> {
+    let is_drawn = matches!(files.format, Format::Synth | Format::Swim);
+    if let ([first, _, ..], false) = (seeds, is_drawn) {
+        return Err(Failure::input(format!(
+            "--seeds: nothing of a trace in the format {} is drawn, so every run would be as with {first}",
+            files.format
+        )));
+    }
+    let read = |seed: &u64| Ok((*seed, files.read_workload(*seed)?));
+    let workloads = seeds.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+    let first = workloads.first().ok_or_else(|| Failure::input("--seeds: one at least is needed"))?;
+    let config = files.read_config(&first.1)?;
+    let subject = Subject { source: Source::Read(workloads), config, tick_ms };
+    Ok(Input { subject, format: files.format.to_string(), name: files.source() })
+}
+
+fn demo(nodes: usize, tick_ms: u64) -> Input {
+    let stream = SteadyStream { nodes, span_ms: DEMO_SPAN_MS, mean_duration_ms: DEMO_DURATION_MS, seed: 0 };
+    let workload = SteadyStream { nodes: 1, ..stream }.workload();
+    let queues = workload.queues.unwrap_or_else(QueueConfig::single_leaf);
+    let config = EngineConfig::new(workload.resources, queues);
+    let subject = Subject { source: Source::Drawn(stream), config, tick_ms };
+    Input { subject, format: "demo".into(), name: "the demo".into() }
+}

@@ -1,0 +1,121 @@
+//! What is varied.
+
+use std::fmt;
+
+use apportion::NodeOrderKind;
+use apportion::config::{ApplicationOrdering, EngineConfig, QueueConfig};
+
+/// What may be decided one way or another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Which of the nodes that fit comes first.
+    pub node_order: NodeOrderKind,
+    /// In which order every leaf serves its applications; as the queues say if nothing is said.
+    pub application_order: Option<ApplicationOrdering>,
+}
+
+/// One simulation of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case {
+    /// What is decided how.
+    pub policy: Policy,
+    /// What the number of nodes is multiplied by, and how often jobs arrive.
+    pub size: f64,
+    /// What submission times are divided by, beside.
+    pub compress: f64,
+    /// The seed of everything that is drawn.
+    pub seed: u64,
+}
+
+/// Every combination of these is a case.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    /// See [`Case::policy`].
+    pub policies: Vec<Policy>,
+    /// See [`Case::size`].
+    pub sizes: Vec<f64>,
+    /// See [`Case::compress`].
+    pub compressions: Vec<f64>,
+    /// See [`Case::seed`].
+    pub seeds: Vec<u64>,
+}
+
+impl Policy {
+    /// The configuration with everything decided this way.
+    #[must_use]
+    pub fn applied_to(self, mut config: EngineConfig) -> EngineConfig {
+        config.node_order = self.node_order;
+        if let Some(ordering) = self.application_order {
+            set_ordering(&mut config.root, ordering);
+        }
+        config
+    }
+
+    /// The name of the node order, as an option says it.
+    #[must_use]
+    pub fn node_order_name(self) -> &'static str {
+        match self.node_order {
+            NodeOrderKind::Spread => "spread",
+            NodeOrderKind::Pack => "pack",
+            NodeOrderKind::First => "first",
+        }
+    }
+
+    /// The name of the application order, if one is given.
+    #[must_use]
+    pub fn application_order_name(self) -> Option<&'static str> {
+        self.application_order.map(|order| match order {
+            ApplicationOrdering::Fifo => "fifo",
+            ApplicationOrdering::Fair => "fair",
+        })
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.application_order_name() {
+            Some(order) => write!(f, "{}, {order}", self.node_order_name()),
+            None => f.write_str(self.node_order_name()),
+        }
+    }
+}
+
+fn set_ordering(queue: &mut QueueConfig, ordering: ApplicationOrdering) {
+    queue.ordering = ordering;
+    queue.children.iter_mut().for_each(|child| set_ordering(child, ordering));
+}
+
+impl Grid {
+    /// All cases; those that differ by the seed alone stand together.
+    #[must_use]
+    pub fn cases(&self) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for &policy in &self.policies {
+            for &size in &self.sizes {
+                for &compress in &self.compressions {
+                    cases.extend(self.seeds.iter().map(|&seed| Case { policy, size, compress, seed }));
+                }
+            }
+        }
+        cases
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_reaches_every_leaf() {
+        let config = EngineConfig::new(
+            apportion::ResourceTypes::memory_and_vcores(),
+            QueueConfig::root([QueueConfig::single_leaf().children.remove(0)]),
+        );
+        let policy =
+            Policy { node_order: NodeOrderKind::Pack, application_order: Some(ApplicationOrdering::Fair) };
+        let applied = policy.applied_to(config);
+        assert_eq!(applied.node_order, NodeOrderKind::Pack);
+        assert_eq!(applied.root.children[0].ordering, ApplicationOrdering::Fair);
+        assert_eq!(policy.to_string(), "pack, fair");
+    }
+}
