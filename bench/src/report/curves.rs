@@ -38,15 +38,21 @@ pub(super) fn curve_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<Stri
     }
     let picture = svg(SIZE, |area| {
         if x_max >= WIDE * x_min {
-            draw(area, curves, axes, (x_min / 1.3..x_max * 1.3).log_scale())
+            draw(area, curves, axes, (x_min / 1.3..x_max * 1.3).log_scale(), decade)
         } else {
-            draw(area, curves, axes, 0.0..x_max * 1.06)
+            draw(area, curves, axes, 0.0..x_max * 1.06, factor)
         }
     })?;
     Ok(names_of(curves.iter().map(|curve| curve.name.as_str())) + &picture)
 }
 
-fn draw<X>(area: &Area<'_>, curves: &[Curve], axes: &CurveAxes<'_>, x: X) -> Result<(), ChartError>
+fn draw<X>(
+    area: &Area<'_>,
+    curves: &[Curve],
+    axes: &CurveAxes<'_>,
+    x: X,
+    x_text: fn(f64) -> String,
+) -> Result<(), ChartError>
 where
     X: AsRangedCoord<Value = f64>,
     X::CoordDescType: ValueFormatter<f64>,
@@ -64,7 +70,7 @@ where
         .axis_style(TEXT)
         .x_desc(axes.x)
         .y_desc(axes.y)
-        .x_label_formatter(&|value| factor(*value))
+        .x_label_formatter(&|value| x_text(*value))
         .y_label_formatter(&|value| (axes.y_text)(*value))
         .label_style(("sans-serif", 14, &TEXT))
         .draw()?;
@@ -121,4 +127,11 @@ fn dot_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartErro
 /// A number of nodes or a factor.
 fn factor(value: f64) -> String {
     if value >= 10.0 || value.fract() == 0.0 { plain(value) } else { format!("{value:.2}") }
+}
+
+/// The same, of 1, 2 and 5 in each decade: there is no room for all.
+fn decade(value: f64) -> String {
+    let leading = value / 10f64.powf(value.log10().floor());
+    let is_shown = [1.0, 2.0, 5.0, 10.0].iter().any(|digit| (leading - digit).abs() < 0.01);
+    if is_shown { factor(value) } else { String::new() }
 }
