@@ -2,6 +2,7 @@
 
 use super::accept::{accept, is_within_limits};
 use super::apply::{Applier, Effects};
+use super::fetch::fetch_ended;
 use super::outcome::{CommitOutcome, CommitSeq};
 use super::request::ResourceAllocationCommitRequest;
 use crate::change::Change;
@@ -60,6 +61,7 @@ impl Committer<'_> {
         mut changes: Vec<Change>,
         mut judge: impl FnMut(&mut Self, &Change) -> bool,
     ) {
+        fetch_ended(&self.state.facts, &changes);
         changes.retain(|change| {
             let is_fine = judge(self, change);
             if is_fine {

@@ -4,6 +4,7 @@ mod accept;
 mod admit;
 mod apply;
 mod committer;
+mod fetch;
 mod observe;
 mod outcome;
 mod request;

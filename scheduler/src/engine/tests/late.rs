@@ -7,7 +7,8 @@ use super::{Bench, config, leaf, memory, with_ask};
 use crate::backlog::ParkReason;
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::config::{EngineConfig, Maximum, QueueUpdate};
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::config::{EngineConfig, Factor, Maximum, QueueConfig, QueueUpdate};
 use crate::engine::proposer::propose;
 use crate::engine::shared::Message;
 use crate::engine::{Engine, Handle, Parts, Step};
@@ -64,6 +65,33 @@ fn a_batch_that_is_rejected_gives_everything_back() {
     assert_eq!(bench.containers().len(), 0, "the node takes nothing");
     handle.activate_node(node).unwrap();
     bench.expect_untouched(5);
+}
+
+/// Four containers are proposed; before they are decided, somebody's own request takes half of what the limit leaves.
+fn expect_limit_kept(leaf: QueueConfig) {
+    let bench = Bench::serial(config([leaf]));
+    let node = bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 4);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 4);
+    let quick = bench.ask(application, 1, 2);
+    for _ in 0..2 {
+        bench.engine.handle().commit(ResourceAllocationCommitRequest::allocate(quick, node)).unwrap();
+    }
+    bench.decide(batch);
+    bench.expect_running(4);
+}
+
+#[test]
+fn a_batch_that_has_become_too_much_for_its_queue_is_judged_one_by_one() {
+    expect_limit_kept(leaf("a").with_maximum(Maximum::absolute(&[4])));
+}
+
+#[test]
+fn a_batch_that_has_become_too_much_for_its_user_is_judged_one_by_one() {
+    expect_limit_kept(leaf("a").with_user_limit_factor(Some(Factor::ONE)));
 }
 
 /// A queue at its maximum of 3, and a pass that sees it there.
