@@ -9,6 +9,9 @@ pub(super) struct BucketIndex {
     /// One bit per position, `words` words per step.
     members: Vec<u64>,
     words: usize,
+    /// One bit for each of the members' words that is not zero, `word_words` words per step.
+    used_words: Vec<u64>,
+    word_words: usize,
     counts: [u32; BUCKETS],
     /// The steps that have any, one bit each.
     occupied: u128,
@@ -24,9 +27,12 @@ const ABSENT: u8 = u8::MAX;
 impl BucketIndex {
     pub(super) fn new(positions: usize) -> Self {
         let words = positions.div_ceil(64);
+        let word_words = words.div_ceil(64);
         Self {
             members: vec![0; words * BUCKETS],
             words,
+            used_words: vec![0; word_words * BUCKETS],
+            word_words,
             counts: [0; BUCKETS],
             occupied: 0,
             most_free: vec![Resources::ZERO; BUCKETS],
@@ -49,7 +55,9 @@ impl BucketIndex {
         debug_assert!(step < BUCKETS);
         if self.step_of(position) != Some(step) {
             self.remove(position);
-            self.members[step * self.words + position / 64] |= 1 << (position % 64);
+            let word = position / 64;
+            self.members[step * self.words + word] |= 1 << (position % 64);
+            self.used_words[step * self.word_words + word / 64] |= 1 << (word % 64);
             self.counts[step] += 1;
             self.occupied |= 1 << step;
             self.steps[position] = step as u8;
@@ -60,7 +68,12 @@ impl BucketIndex {
     /// Takes a position out.
     pub(super) fn remove(&mut self, position: usize) {
         let Some(step) = self.step_of(position) else { return };
-        self.members[step * self.words + position / 64] &= !(1 << (position % 64));
+        let word = position / 64;
+        let members = &mut self.members[step * self.words + word];
+        *members &= !(1 << (position % 64));
+        if *members == 0 {
+            self.used_words[step * self.word_words + word / 64] &= !(1 << (word % 64));
+        }
         self.counts[step] -= 1;
         if self.counts[step] == 0 {
             self.occupied &= !(1 << step);
@@ -86,16 +99,17 @@ impl BucketIndex {
                 continue;
             }
             let mut most = Resources::ZERO;
-            for word in 0..self.words {
-                let mut bits = self.members[step * self.words + word];
-                while bits != 0 {
-                    let position = word * 64 + bits.trailing_zeros() as usize;
-                    *visits += 1;
-                    if fits(position) {
-                        return Some(position);
+            let members = &self.members[step * self.words..][..self.words];
+            let used_words = &self.used_words[step * self.word_words..][..self.word_words];
+            for (group, used_words) in used_words.iter().enumerate() {
+                for word in ones(*used_words).map(|word| group * 64 + word) {
+                    for position in ones(members[word]).map(|bit| word * 64 + bit) {
+                        *visits += 1;
+                        if fits(position) {
+                            return Some(position);
+                        }
+                        most = most.max(&free_of(position));
                     }
-                    most = most.max(&free_of(position));
-                    bits &= bits - 1;
                 }
             }
             self.most_free[step] = most;
@@ -104,9 +118,50 @@ impl BucketIndex {
     }
 }
 
+/// The numbers of the bits that are set, ascending.
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = bits.trailing_zeros() as usize;
+        bits &= bits.checked_sub(1)?;
+        Some(bit)
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// Whatever is put and removed, each step lists what it should, in order; also where words of words are needed.
+        #[test]
+        fn each_step_lists_its_positions(
+            steps in proptest::collection::vec((0..5_000usize, 0..3usize, any::<bool>()), 0..200),
+        ) {
+            let (mut index, mut model) = (BucketIndex::new(5_000), vec![BTreeSet::new(); 3]);
+            for (position, step, is_put) in steps {
+                model.iter_mut().for_each(|members| { members.remove(&position); });
+                if is_put {
+                    index.put(position, step, &Resources::ZERO);
+                    model[step].insert(position);
+                } else {
+                    index.remove(position);
+                }
+            }
+            let mut seen = Vec::new();
+            let found = index.search(
+                &Resources::ZERO,
+                |position| { seen.push(position); false },
+                |_| Resources::ZERO,
+                &mut 0,
+            );
+            prop_assert_eq!(found, None);
+            prop_assert_eq!(seen, model.into_iter().flatten().collect::<Vec<_>>());
+        }
+    }
 
     fn find(index: &mut BucketIndex, free: &[i64], need: i64) -> (Option<usize>, usize) {
         let mut visits = 0;
