@@ -17,6 +17,7 @@ use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter, admit};
 use crate::event::{Event, EventKind, Refusal};
 use crate::ids::NodeId;
 use crate::log::LogSink;
+use crate::propose::ProposalBatch;
 use crate::state::State;
 use crate::stats::EngineStats;
 use crate::sync::{Inbox, Nothing};
@@ -231,17 +232,22 @@ impl GroupCommitter {
                     .map(|()| self.committer(state).apply(Change::QueueUpdated { queue, update }));
                 self.publisher.updates.push((answer, result));
             }
-            Message::Batch(mut batch) => {
-                let requests = batch.proposals.requests.len();
-                let (visits, came_second) = (batch.proposals.visits, batch.proposals.came_second);
-                let rejected = self.committer(state).commit_batch(&mut batch);
-                self.adapt(state, Decided { requests, rejected, visits, came_second });
-                self.publisher.decided.push(batch);
-            }
+            Message::Batch(batch) => self.batch(state, batch),
             // The clock may have been moved after this group began.
             Message::Tick => self.advance_time(state),
             Message::LookAgain => {}
         }
+    }
+
+    /// Decides a batch, where it outlives the guard also if that panics.
+    fn batch(&mut self, state: &mut State, batch: Box<ProposalBatch>) {
+        let requests = batch.proposals.requests.len();
+        let (visits, came_second) = (batch.proposals.visits, batch.proposals.came_second);
+        let Publisher { effects, log, decided, .. } = &mut self.publisher;
+        let mut committer = Committer { state, effects, log, stats: &mut self.stats };
+        decided.push(batch);
+        let rejected = decided.last_mut().map_or(0, |batch| committer.commit_batch(batch));
+        self.adapt(state, Decided { requests, rejected, visits, came_second });
     }
 
     /// Lets as many sets out as proposers are not in each other's way.

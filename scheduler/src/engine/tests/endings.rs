@@ -124,6 +124,23 @@ fn a_group_that_ends_in_the_middle_gives_back_what_it_has_not_come_to() {
     assert!(hand.engine.shared_state().in_flight.is_zero() && hand.engine.shared.leases.all_home());
 }
 
+/// So does the batch that is being decided: a mistake of ours, here a count that is wrong, ends the engine and does not
+/// stop whoever looks at it.
+#[test]
+fn a_group_that_panics_over_a_batch_ends_the_engine() {
+    let mut hand = Hand::new(config([leaf("a")]));
+    hand.node("n", 1);
+    let application = hand.application();
+    let ask = hand.ask(application, AskSpec::new(memory(1), 1));
+    hand.commit();
+    let batch = hand.parts.proposers[0].propose().expect("a set is worth a pass");
+    hand.engine.shared.state.write().in_flight.give_back_unit(ask);
+    hand.parts.proposers[0].send(batch).unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| hand.parts.committer.step())).is_err());
+    assert!(!hand.engine.is_running());
+    assert_eq!(hand.engine.read(|view| view.container_count()), 0);
+}
+
 /// A partition with endless work does not keep another one from getting its turn.
 #[test]
 fn every_partition_gets_its_turn() {
