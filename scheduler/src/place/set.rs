@@ -1,5 +1,7 @@
 //! Placement sets: the candidate nodes one proposer may use.
 
+use std::hint::black_box;
+
 use super::index::BucketIndex;
 use super::order::{NodeOrder, NodeOrderKind, ScoredNode};
 use super::ring::NodeChange;
@@ -79,6 +81,7 @@ impl PlacementSet {
         let mut changed = std::mem::take(&mut self.debited);
         match nodes.roster.changes_since(self.id, self.seen) {
             Some(changes) if self.index.positions() == positions => {
+                self.fetch(nodes.roster.changes_since(self.id, self.seen));
                 for NodeChange { position, gain } in changes {
                     match gain {
                         Some(gain) if self.nodes[position as usize].node.is_some() => {
@@ -97,6 +100,15 @@ impl PlacementSet {
         self.seen = nodes.roster.change_count(self.id);
         changed.clear();
         self.debited = changed;
+    }
+
+    /// Looks at what changes are about beforehand, one independently of the other: in a large set hardly any of it is in a
+    /// cache, and this way many come at a time.
+    fn fetch(&self, changes: Option<impl Iterator<Item = NodeChange>>) {
+        let candidates = changes.into_iter().flatten().map(|change| &self.nodes[change.position as usize]);
+        black_box(candidates.fold(0, |sum, candidate| {
+            sum ^ candidate.capacity[0] ^ candidate.room.free[0] ^ i64::from(candidate.node.is_some())
+        }));
     }
 
     fn rebuild(&mut self, nodes: Nodes<'_>, positions: usize) {
