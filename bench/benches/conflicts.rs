@@ -1,100 +1,40 @@
-//! A conflict storm: every ask names the same ten nodes. Many proposers must keep most of the rate of one.
+//! A conflict storm: every ask names one of ten nodes. Many proposers must keep most of the rate of one.
 //!
 //! After the measurements, rounds of one proposer and of many take turns, so that other work on the machine hits them
 //! alike; if many keep less than [`KEPT_PERCENT_MIN`] of the rate of one, the bench fails.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
-use apportion::config::{EngineConfig, QueueConfig};
-use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, Engine, EventKind, EventStream, ManualClock, Mode, NodeId,
-    NodeSpec, ResourceTypes, Resources,
-};
+use apportion::Mode;
+use apportion_bench::throughput::{Churn, ClusterShape, Profile, Room, Setup};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 
-const NODES: usize = 10_000;
-const WANTED_NODES: usize = 10;
-const APPLICATIONS: u32 = 100;
-const ASKS_EACH: u32 = 20;
-const CONTAINERS_EACH: u32 = 5;
-/// What one container takes of both types.
-const SIZE: i64 = 100;
+const SHAPE: ClusterShape = ClusterShape { nodes: 10_000, leaves: 20, applications: 100 };
 /// What many proposers must keep of the rate of one.
 const KEPT_PERCENT_MIN: f64 = 70.0;
 /// How many rounds of each are compared.
 const ROUNDS: usize = 31;
-const CONTAINERS: u32 = APPLICATIONS * ASKS_EACH * CONTAINERS_EACH;
+/// At least so many containers are placed in a round.
+const CONTAINERS: usize = 10_000;
 
-/// How much room each of the ten nodes has.
-#[derive(Clone, Copy)]
-enum Room {
-    /// For all of it, so that nothing but the others stands in the way.
-    Ample,
-    /// Each for a two-hundredth of it, all ten together for a twentieth: whoever completes makes room for one more, and
-    /// everybody wants it.
-    Tight,
-}
-
-struct Storm {
-    engine: Engine,
-    events: EventStream,
-    applications: Vec<ApplicationId>,
-    wanted: Vec<NodeId>,
-}
-
-fn storm(proposers: usize, room: Room) -> Storm {
-    let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
-    let clock = Arc::new(ManualClock::new());
-    let engine = Engine::start(config, Mode::Parallel { proposers }, clock, None).expect("a valid one");
-    let handle = engine.handle();
-    let containers = match room {
-        Room::Ample => CONTAINERS,
-        Room::Tight => CONTAINERS / 200,
-    };
-    let capacity = Resources::new(&[SIZE * i64::from(containers); 2]);
-    let add = |number: usize| {
-        handle.add_node(NodeSpec::new(format!("node-{number}"), capacity)).expect("a new name")
-    };
-    let nodes: Vec<NodeId> = (0..NODES).map(add).collect();
-    let wanted = (0..WANTED_NODES).map(|number| nodes[number * NODES / WANTED_NODES]).collect();
-    let events = handle.event_stream(4 * CONTAINERS as usize);
-    let submit = |number| {
-        let spec = ApplicationSpec::new(format!("a{number}"), "root.default", format!("user{number}"));
-        handle.submit_application(spec, &events).expect("a known queue")
-    };
-    let applications = (0..APPLICATIONS).map(submit).collect();
-    engine.run_until_quiet();
-    let storm = Storm { engine, events, applications, wanted };
+fn storm(proposers: usize, room: Room) -> Churn {
+    let profile = Profile::conflict_storm(room);
+    let setup = Setup { profile, ..Setup::new(SHAPE, Mode::Parallel { proposers }) };
+    let mut storm = Churn::new(&setup).expect("all containers that have room are placed");
     // How many sets may be out has to settle first.
-    weather(&storm);
+    weather(&mut storm);
     storm
 }
 
-fn ask(storm: &Storm, application: ApplicationId, number: usize) {
-    // Each begins with another of the ten, and will do with none but these.
-    let hosts = storm.wanted.iter().cycle().skip(number % WANTED_NODES).take(WANTED_NODES).copied();
-    let spec = AskSpec::new(Resources::new(&[SIZE; 2]), CONTAINERS_EACH).on_hosts(hosts).strictly_local();
-    storm.engine.handle().submit_ask(application, spec).expect("a possible ask");
-}
-
-/// Asks for everything, and completes each container as soon as it is told of it.
-fn weather(storm: &Storm) {
-    for number in 0..ASKS_EACH as usize {
-        for (place, application) in storm.applications.iter().enumerate() {
-            ask(storm, *application, number + place);
-        }
-    }
-    let (handle, mut placed) = (storm.engine.handle(), 0);
+/// Lets everything complete at once and be asked for again, until enough has been placed.
+fn weather(storm: &mut Churn) {
+    let mut placed = 0;
     while placed < CONTAINERS {
-        let event = storm.events.wait_next().expect("all events find room").expect("the engine runs");
-        if let EventKind::Allocated { container, .. } = event.kind {
-            placed += 1;
-            handle.complete_container(container).expect("the engine runs");
-        }
+        let running = storm.running();
+        storm.step(running).expect("what had room has room again");
+        placed += running;
     }
-    storm.engine.run_until_quiet();
 }
 
 const ROOMS: [(Room, &str); 2] = [(Room::Ample, "ample room"), (Room::Tight, "little room")];
@@ -102,15 +42,11 @@ const ROOMS: [(Room, &str); 2] = [(Room::Ample, "ample room"), (Room::Tight, "li
 fn measure(criterion: &mut Criterion) {
     for (room, name) in ROOMS {
         let mut group = criterion.benchmark_group(format!("10,000 containers pinned to 10 nodes, {name}"));
-        group.throughput(Throughput::Elements(u64::from(CONTAINERS))).sample_size(20);
+        group.throughput(Throughput::Elements(CONTAINERS as u64)).sample_size(20);
         for proposers in [1, 2, 4, 8] {
             let id = BenchmarkId::new("proposers", proposers);
             group.bench_with_input(id, &proposers, |bencher, proposers| {
-                bencher.iter_batched_ref(
-                    || storm(*proposers, room),
-                    |storm| weather(storm),
-                    BatchSize::PerIteration,
-                );
+                bencher.iter_batched_ref(|| storm(*proposers, room), weather, BatchSize::PerIteration);
             });
         }
         group.finish();
@@ -120,10 +56,10 @@ fn measure(criterion: &mut Criterion) {
 /// What `proposers` keep of the rate of one, in percent, by the medians of rounds that take turns; and what percentage
 /// of their proposals is rejected.
 fn kept_and_rejected_percent(proposers: usize, room: Room) -> (f64, f64) {
-    let (one, many) = (storm(1, room), storm(proposers, room));
+    let (mut one, mut many) = (storm(1, room), storm(proposers, room));
     let mut seconds = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
-        for (storm, seconds) in [&one, &many].into_iter().zip(&mut seconds) {
+        for (storm, seconds) in [&mut one, &mut many].into_iter().zip(&mut seconds) {
             let begun = Instant::now();
             weather(storm);
             seconds.push(begun.elapsed().as_secs_f64());
@@ -133,7 +69,7 @@ fn kept_and_rejected_percent(proposers: usize, room: Room) -> (f64, f64) {
         seconds.sort_by(f64::total_cmp);
         seconds[ROUNDS / 2]
     });
-    (100.0 * one_s / many_s, 100.0 * many.engine.stats().rejected_fraction())
+    (100.0 * one_s / many_s, 100.0 * many.rejected_fraction())
 }
 
 /// Whether many proposers keep enough; says how much.

@@ -12,7 +12,7 @@ use std::{env, fs};
 
 use anyhow::{Context, bail};
 use apportion::Mode;
-use apportion_bench::throughput::{Churn, ClusterShape, Setup, fill};
+use apportion_bench::throughput::{Churn, ClusterShape, Profile, Setup, fill};
 
 const WORKLOADS: [&str; 3] = ["fill", "churn", "constrained"];
 /// Containers of the two runs.
@@ -25,8 +25,8 @@ const SHAPE: ClusterShape = ClusterShape { nodes: 500, leaves: 20, applications:
 
 /// The work that is counted.
 fn subject(workload: &str, containers: usize) -> anyhow::Result<()> {
-    let located_percent = if workload == "constrained" { 60 } else { 0 };
-    let setup = Setup { located_percent, ..Setup::new(SHAPE, Mode::Serial) };
+    let profile = if workload == "constrained" { Profile::CONSTRAINED } else { Profile::CHURN };
+    let setup = Setup { profile, ..Setup::new(SHAPE, Mode::Serial) };
     if workload == "fill" {
         fill(&setup, containers)?;
         return Ok(());

@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod output;
+pub mod process;
 pub mod report;
 pub mod sim;
 pub mod sweep;

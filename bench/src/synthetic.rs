@@ -22,11 +22,12 @@ pub struct SteadyStream {
     pub seed: u64,
 }
 
-/// Container sizes with how often they occur: vcores, GiB, weight in percent (S1 of `workloads.md` section 4).
-pub const CONTAINER_SIZES: [(i64, i64, u32); 7] =
+/// A container size with how often it occurs: vcores, GiB, weight in percent.
+pub type SizeWeight = (i64, i64, u32);
+
+/// Container sizes S1 of `workloads.md` section 4.
+pub const CONTAINER_SIZES: [SizeWeight; 7] =
     [(1, 2, 30), (1, 4, 25), (2, 8, 20), (4, 16, 10), (4, 8, 8), (8, 32, 5), (16, 64, 2)];
-/// Mean vcores of [`CONTAINER_SIZES`].
-const MEAN_VCORES: f64 = 2.39;
 const MEAN_CONTAINERS_PER_JOB: f64 = 40.0;
 const LOAD: f64 = 0.85;
 /// Longer draws are cut, so that a short stream does not end in a long tail.
@@ -42,7 +43,7 @@ impl SteadyStream {
     pub fn workload(&self) -> Workload {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed);
         let cores = self.nodes as f64 * 32.0;
-        let containers_per_ms = LOAD * cores / MEAN_VCORES / self.mean_duration_ms as f64;
+        let containers_per_ms = LOAD * cores / mean_vcores(&CONTAINER_SIZES) / self.mean_duration_ms as f64;
         let gap = Exp::new(containers_per_ms / MEAN_CONTAINERS_PER_JOB).expect("the rate is positive");
         let durations = log_normal(self.mean_duration_ms as f64, 1.0);
         let mut jobs = Vec::new();
@@ -73,7 +74,7 @@ impl SteadyStream {
             priority: random.random_range(0..3),
             submit_ms,
             master: None,
-            stages: vec![vec![Tasks::new(draw_size(random), durations_ms)]],
+            stages: vec![vec![Tasks::new(draw_size(&CONTAINER_SIZES, random), durations_ms)]],
         }
     }
 }
@@ -84,10 +85,16 @@ pub fn log_normal(mean: f64, sigma: f64) -> LogNormal<f64> {
     LogNormal::new(mean.ln() - sigma * sigma / 2.0, sigma).expect("sigma is finite and not negative")
 }
 
-/// One of [`CONTAINER_SIZES`], in MiB and thousandths of a vcore.
-pub fn draw_size(random: &mut impl RngExt) -> Resources {
+/// Mean vcores of sizes whose weights sum to 100.
+#[must_use]
+pub fn mean_vcores(sizes: &[SizeWeight]) -> f64 {
+    sizes.iter().map(|(vcores, _, weight)| *vcores as f64 * f64::from(*weight)).sum::<f64>() / 100.0
+}
+
+/// One of these sizes, whose weights sum to 100, in MiB and thousandths of a vcore.
+pub fn draw_size(sizes: &[SizeWeight], random: &mut impl RngExt) -> Resources {
     let mut point = random.random_range(0..100);
-    for (vcores, gib, weight) in CONTAINER_SIZES {
+    for &(vcores, gib, weight) in sizes {
         if point < weight {
             return Resources::new(&[gib * 1024, vcores * 1000]);
         }

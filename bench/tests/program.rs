@@ -252,6 +252,24 @@ fn a_busy_cluster_is_kept_busy() {
 }
 
 #[test]
+fn storms_and_crowds_are_kept_busy_too() {
+    let case = Case::new();
+    let tiny = "--nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 1 --json -";
+    for workload in ["constrained", "conflict-storm", "scale"] {
+        let output = case.run(&format!("throughput --workload {workload} {tiny}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let figures = json(&output.stdout);
+        assert_eq!((&figures["workload"], &figures["nodes"]), (&workload.into(), &100.into()));
+        assert!(figures["placed"].as_u64().unwrap() > 0, "{figures}");
+        assert!(figures["used_part"].as_f64().unwrap() > 0.5, "{figures}");
+        assert_eq!(figures["runs"].as_array().unwrap().len(), 1);
+        for key in ["bytes_per_node", "bytes_per_container", "peak_rss_bytes"] {
+            assert_eq!(figures[key].is_number(), cfg!(target_os = "linux"), "{key}: {figures}");
+        }
+    }
+}
+
+#[test]
 fn asks_at_a_rate_say_how_long_they_took() {
     let case = Case::new();
     let paced = "throughput --workload constrained --nodes 200 --apps 8 --leaves 4 --rate 2000 --seconds 0.2 --repeat 1";

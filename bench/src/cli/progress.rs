@@ -38,3 +38,14 @@ impl Drop for Bar {
         self.0.finish_and_clear();
     }
 }
+
+/// A bar of a thousand parts under a name, on standard error, if that is a terminal.
+pub(super) fn parts_bar(name: &'static str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(1_000), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent} % {msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.set_message(name);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use apportion::Mode;
 use serde::Serialize;
 
+use crate::process;
 use crate::sim::{RunRecord, Utilisation};
 use crate::sweep::{Case, Spread, SweepPoint};
 
@@ -166,7 +167,7 @@ impl JsonReport {
             audit_violations: record.audit_violations.len(),
             commit_log_digest: format!("{:032x}", record.log_digest),
             state_digest: record.state_digest.to_string(),
-            peak_rss_bytes: peak_rss_bytes(),
+            peak_rss_bytes: process::peak_resident_bytes(),
         }
     }
 }
@@ -200,12 +201,4 @@ impl JsonReport {
         };
         Self { case: self.case.map(|case| CaseOut { over_seeds: Some(over_seeds), ..case }), ..self }
     }
-}
-
-/// The process's largest resident size so far, where the system tells.
-fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib * 1024)
 }

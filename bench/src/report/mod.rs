@@ -8,11 +8,13 @@ mod json;
 mod palette;
 mod sweep;
 mod table;
+mod throughput;
 
 pub use html::to_html;
 pub use json::{JsonReport, RunParameters};
 pub use sweep::{to_sweep_html, to_sweep_table};
 pub use table::to_table;
+pub use throughput::{Measured, ThroughputParameters, ThroughputReport};
 
 /// A number of milliseconds as people say it.
 #[must_use]

@@ -1,23 +1,25 @@
-//! `churn`: a cluster in use to 85 %, where each container that completes is asked for again.
+//! A busy cluster where each container that completes is asked for again: all workloads but `fill`.
 //!
 //! One thread stands for the resource manager around the engine: it reads events, reports completions and asks, all
 //! through the public handle. That work is part of what is measured.
 
-use std::collections::VecDeque;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use apportion::{ApplicationId, AskId, AskSpec, CommitSeq, ContainerId, Event, EventKind, Resources};
-use hdrhistogram::Histogram;
+use apportion::{ApplicationId, AskId, AskSpec, ContainerId, Event, EventKind};
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
-use super::cluster::{Cluster, PARTITION_EVERY, Setup};
+use super::cluster::{Cluster, Setup};
+use super::latency::Latency;
+use super::memory::Memory;
 use super::meter::{Meter, Record};
-use crate::synthetic::node_vcores;
+use super::profile::Load;
+use crate::synthetic::mean_vcores;
 
-const LOAD_PERCENT: i64 = 85;
+/// Asks of one call while the cluster is filled.
+const ASKS_PER_CALL: usize = 1_024;
 /// Asks that may be unanswered before no more containers complete: a part of those that run, and so many at most.
 const WINDOW_PART: usize = 10;
 const WINDOW_MAX: usize = 2_048;
@@ -25,10 +27,10 @@ const WINDOW_MAX: usize = 2_048;
 const PAUSE: Duration = Duration::from_micros(100);
 /// So many asks may wait when nothing happens, in percent of what runs.
 const WAITING_MAX_PERCENT: usize = 2;
+/// With more asked for than there is room for, at least this part of the vcores is in use when nothing happens.
+const FULL_PERCENT_MIN: i64 = 99;
 /// Between two looks at what is due, where asks come at a rate.
 const PACE: Duration = Duration::from_micros(20);
-/// Longer times from ask to commit count as this one.
-const LONGEST_NS: u64 = 60_000_000_000;
 /// Looks without any event after which containers complete although too much is unanswered: what is left may wait
 /// for just that.
 const PATIENCE_LOOKS: u32 = 100;
@@ -46,13 +48,11 @@ pub struct Churn {
     latency: Latency,
     idle_looks: u32,
     window: usize,
-}
-
-/// How long asks take to be committed, and when groups were committed whose events have not been read.
-#[derive(Debug)]
-struct Latency {
-    groups: VecDeque<(CommitSeq, Instant)>,
-    ns: Histogram<u64>,
+    load: Load,
+    mean_vcores_milli: i64,
+    /// What asks can have.
+    obtainable_vcores_milli: i64,
+    used_vcores_milli: i64,
 }
 
 /// Who asked for a container, and for what.
@@ -63,18 +63,21 @@ struct Task {
 }
 
 impl Churn {
-    /// Starts an engine and fills it to 85 % of its vcores.
+    /// Starts an engine and fills it as far as the profile says.
     ///
     /// # Errors
     /// When the engine does not start or ends early, or the containers find no room.
     pub fn new(setup: &Setup) -> anyhow::Result<Self> {
-        let capacity = |number: usize| {
-            // By tens, as every tenth node is of the other partition.
-            let vcores = node_vcores(number / PARTITION_EVERY);
-            Resources::new(&[vcores * 4 * 1024, vcores * 1000])
-        };
-        let total: i64 = (0..setup.shape.nodes).map(|number| capacity(number)[1]).sum();
-        let cluster = setup.start(capacity, usize::MAX)?;
+        Self::filled(setup, &mut |_| {})
+    }
+
+    /// The same, and says meanwhile what part of everything was asked for.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn filled(setup: &Setup, progress: &mut dyn FnMut(f64)) -> anyhow::Result<Self> {
+        let (profile, nodes) = (setup.profile, setup.shape.nodes);
+        let cluster = setup.start(|number| profile.capacity(number, nodes), usize::MAX)?;
         let mut churn = Self {
             cluster,
             kinds: Vec::new(),
@@ -82,25 +85,43 @@ impl Churn {
             running: Vec::new(),
             events: Vec::new(),
             placed: 0,
-            latency: Latency { groups: VecDeque::new(), ns: Histogram::new_with_max(LONGEST_NS, 3)? },
+            latency: Latency::new()?,
             idle_looks: 0,
             window: 0,
+            load: profile.load,
+            mean_vcores_milli: (mean_vcores(profile.sizes) * 1e3) as i64,
+            obtainable_vcores_milli: (0..nodes).map(|number| profile.obtainable(number, nodes)[1]).sum(),
+            used_vcores_milli: 0,
         };
-        churn.fill(total * LOAD_PERCENT / 100)?;
+        churn.fill(nodes, progress)?;
         Ok(churn)
     }
 
-    fn fill(&mut self, vcores_milli: i64) -> anyhow::Result<()> {
-        let (mut asked, mut number) = (0, 0);
-        while asked < vcores_milli {
-            let spec = self.cluster.draw_ask();
-            asked += spec.size[1];
-            let application = self.cluster.applications[number % self.cluster.applications.len()];
-            let kind = self.kind(spec);
-            self.ask(&[Task { application, kind }])?;
-            number += 1;
+    fn fill(&mut self, nodes: usize, progress: &mut dyn FnMut(f64)) -> anyhow::Result<()> {
+        let (mut asked_vcores_milli, mut number) = (0, 0);
+        let mut part = 0.0;
+        while part < 1.0 {
+            let mut tasks = Vec::with_capacity(ASKS_PER_CALL);
+            while part < 1.0 && tasks.len() < ASKS_PER_CALL {
+                let spec = self.cluster.draw_ask();
+                asked_vcores_milli += spec.size[1];
+                let application = self.cluster.applications[number % self.cluster.applications.len()];
+                tasks.push(Task { application, kind: self.kind(spec) });
+                number += 1;
+                part = match self.load {
+                    Load::Percent(percent) => {
+                        asked_vcores_milli as f64 / (self.obtainable_vcores_milli * percent / 100) as f64
+                    }
+                    Load::PerNode(each) => number as f64 / (nodes * each) as f64,
+                    Load::Backlog(containers) => number as f64 / containers as f64,
+                };
+            }
+            self.ask(&tasks)?;
+            self.take_events()?;
+            progress(part);
         }
         self.settle()?;
+        self.cluster.memory.note_fill(self.running.len());
         self.window = (self.running.len() / WINDOW_PART).clamp(1, WINDOW_MAX);
         Ok(())
     }
@@ -115,7 +136,7 @@ impl Churn {
         while begun.elapsed() < duration {
             self.turn_over()?;
         }
-        let record = meter.stop(&self.cluster.engine, self.placed);
+        let record = self.record(meter);
         self.settle()?;
         Ok(record)
     }
@@ -127,7 +148,7 @@ impl Churn {
     /// As for [`run`](Self::run).
     pub fn run_at(&mut self, per_second: f64, duration: Duration) -> anyhow::Result<Record> {
         self.placed = 0;
-        self.latency.ns.reset();
+        self.latency.reset();
         let (begun, meter) = (Instant::now(), Meter::start(&self.cluster.engine));
         let mut asked = 0;
         while begun.elapsed() < duration {
@@ -137,10 +158,9 @@ impl Churn {
             asked = asked.max(due);
             thread::sleep(PACE);
         }
-        let placed = self.placed;
-        let record = meter.stop(&self.cluster.engine, placed);
+        let record = self.record(meter);
         self.settle()?;
-        Ok(Record { latency_ns: Some(self.latency.ns.clone()), ..record })
+        Ok(Record { latency_ns: Some(self.latency.ns().clone()), ..record })
     }
 
     /// Lets so many containers complete, asks for them again, and waits for an answer to everything. In serial mode that
@@ -159,6 +179,28 @@ impl Churn {
         self.running.len()
     }
 
+    /// What part of all requests that were decided was rejected, from 0 to 1.
+    #[must_use]
+    pub fn rejected_fraction(&self) -> f64 {
+        self.cluster.engine.stats().rejected_fraction()
+    }
+
+    /// What it takes to hold the cluster.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        self.cluster.memory
+    }
+
+    fn record(&self, meter: Meter) -> Record {
+        let record = meter.stop(&self.cluster.engine, self.placed);
+        Record {
+            used_part: self.used_vcores_milli as f64 / self.obtainable_vcores_milli as f64,
+            pending: self.asked.len() as u64,
+            memory: self.cluster.memory,
+            ..record
+        }
+    }
+
     /// The audit.
     ///
     /// # Errors
@@ -172,12 +214,23 @@ impl Churn {
         let is_idle = self.take_events()? == 0;
         self.idle_looks = if is_idle { self.idle_looks + 1 } else { 0 };
         let is_stuck = self.idle_looks >= PATIENCE_LOOKS;
-        let room = self.window.saturating_sub(self.asked.len()) + usize::from(is_stuck);
+        let room = self.window.saturating_sub(self.unanswered()) + usize::from(is_stuck);
         self.replace(room)?;
         if is_idle {
             thread::sleep(PAUSE);
         }
         Ok(())
+    }
+
+    /// How many containers are expected that have not come.
+    fn unanswered(&self) -> usize {
+        match self.load {
+            Load::Percent(_) | Load::PerNode(_) => self.asked.len(),
+            Load::Backlog(_) => {
+                let idle_milli = self.obtainable_vcores_milli - self.used_vcores_milli;
+                (idle_milli / self.mean_vcores_milli) as usize
+            }
+        }
     }
 
     /// Lets so many containers complete and asks for them again.
@@ -186,6 +239,7 @@ impl Churn {
         for _ in 0..count.min(self.running.len()) {
             let place = self.cluster.random.random_range(0..self.running.len());
             let (container, task) = self.running.swap_remove(place);
+            self.used_vcores_milli -= self.kinds[task.kind as usize].size[1];
             completed.push(container);
             tasks.push(task);
         }
@@ -197,9 +251,27 @@ impl Churn {
     fn settle(&mut self) -> anyhow::Result<()> {
         self.cluster.engine.run_until_quiet();
         self.take_events()?;
+        match self.load {
+            Load::Backlog(_) => self.expect_full(),
+            Load::Percent(_) | Load::PerNode(_) => self.expect_all_placed(),
+        }
+    }
+
+    fn expect_full(&self) -> anyhow::Result<()> {
+        let used_percent = self.used_vcores_milli * 100 / self.obtainable_vcores_milli.max(1);
+        if used_percent < FULL_PERCENT_MIN {
+            let pending = self.asked.len();
+            bail!(
+                "{used_percent} % of the vcores are in use while {pending} asks wait; are there enough asks?"
+            );
+        }
+        Ok(())
+    }
+
+    fn expect_all_placed(&self) -> anyhow::Result<()> {
         // A large container may wait for room on one node, and a container that names hosts for those.
         if self.asked.len() * 100 > self.running.len() * WAITING_MAX_PERCENT {
-            bail!("{} asks found no room in a cluster at {LOAD_PERCENT} %", self.asked.len());
+            bail!("{} asks find no room beside {} containers", self.asked.len(), self.running.len());
         }
         Ok(())
     }
@@ -207,13 +279,14 @@ impl Churn {
     fn take_events(&mut self) -> anyhow::Result<usize> {
         let count = self.cluster.events.drain_into(&mut self.events).context("an event was left out")?;
         // Events come after the group's note.
-        self.latency.groups.extend(self.cluster.notes.take_groups());
+        self.latency.note_groups(self.cluster.notes.take_groups());
         for event in self.events.drain(..) {
             match event.kind {
                 EventKind::Allocated { ask, container, .. } => {
                     let (task, asked_at) =
                         self.asked.remove(&ask).context("a container that nobody asked for")?;
                     self.latency.note(event.seq, asked_at);
+                    self.used_vcores_milli += self.kinds[task.kind as usize].size[1];
                     self.running.push((container, task));
                     self.placed += 1;
                 }
@@ -243,34 +316,47 @@ impl Churn {
     }
 }
 
-impl Latency {
-    /// An ask was placed by this change.
-    fn note(&mut self, seq: CommitSeq, asked_at: Instant) {
-        while self.groups.front().is_some_and(|(last, _)| *last < seq) {
-            self.groups.pop_front();
-        }
-        if let Some((_, committed_at)) = self.groups.front() {
-            let ns = committed_at.saturating_duration_since(asked_at).as_nanos();
-            self.ns.saturating_record(ns.try_into().unwrap_or(u64::MAX));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use apportion::Mode;
+    use apportion::{Mode, NodeView};
 
     use super::super::cluster::ClusterShape;
+    use super::super::profile::{Profile, Room, WANTED_NODES};
     use super::*;
+
+    fn setup(profile: Profile) -> Setup {
+        let shape = ClusterShape { nodes: 100, leaves: 4, applications: 8 };
+        Setup { profile, ..Setup::new(shape, Mode::Parallel { proposers: 2 }) }
+    }
 
     #[test]
     fn what_completes_is_placed_again() {
-        let shape = ClusterShape { nodes: 100, leaves: 4, applications: 8 };
-        let mut churn = Churn::new(&Setup::new(shape, Mode::Parallel { proposers: 2 })).unwrap();
-        let running = churn.running();
-        let record = churn.run(Duration::from_millis(50)).unwrap();
-        assert!(record.placed > 0);
-        assert_eq!(churn.running(), running);
-        churn.expect_sound().unwrap();
+        for profile in [Profile::CHURN, Profile::SCALE, Profile::conflict_storm(Room::Ample)] {
+            let mut churn = Churn::new(&setup(profile)).unwrap();
+            let running = churn.running();
+            let record = churn.run(Duration::from_millis(50)).unwrap();
+            assert!(record.placed > 0);
+            assert_eq!(churn.running(), running);
+            churn.expect_sound().unwrap();
+        }
+    }
+
+    #[test]
+    fn scale_means_ten_containers_on_a_node() {
+        assert_eq!(Churn::new(&setup(Profile::SCALE)).unwrap().running(), 1_000);
+    }
+
+    /// Nothing runs but on ten nodes, and what has no room waits.
+    #[test]
+    fn a_storm_keeps_ten_nodes_full() {
+        let mut storm = Churn::new(&setup(Profile::conflict_storm(Room::Tight))).unwrap();
+        let is_busy = |node: &NodeView<'_>| !node.containers().is_empty();
+        let busy = |storm: &Churn| storm.cluster.engine.read(|view| view.nodes().filter(is_busy).count());
+        assert_eq!(busy(&storm), WANTED_NODES);
+        let all = storm.running() + storm.asked.len();
+        let record = storm.run(Duration::from_millis(50)).unwrap();
+        assert!(record.placed > 0 && record.pending > 0);
+        assert_eq!((busy(&storm), storm.running() + storm.asked.len()), (WANTED_NODES, all));
+        storm.expect_sound().unwrap();
     }
 }

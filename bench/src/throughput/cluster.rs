@@ -12,15 +12,14 @@ use apportion::{
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use super::memory::Memory;
+use super::profile::{Hosts, PARTITION_EVERY, Profile, is_wanted};
 use crate::sim::{LatencySink, Notes};
 use crate::synthetic::draw_size;
 
-/// A tenth of the nodes and of the asks belong to a partition of its own.
 const PARTITION: &str = "other";
-pub(super) const PARTITION_EVERY: usize = 10;
 const NODES_PER_RACK: usize = 40;
 const USERS_PER_LEAF: usize = 10;
-const PRIORITIES: u32 = 3;
 const ORGANISATIONS: usize = 4;
 /// What a leaf may use of its organisation, in percent: in force, and above what any run needs.
 const MAXIMUM_PERCENT: u32 = 90;
@@ -45,8 +44,8 @@ pub struct Setup {
     pub mode: Mode,
     /// How many requests a batch may hold; the engine's default if nothing is said.
     pub batch_requests: Option<usize>,
-    /// How many of a hundred asks name three hosts, one of them and two on another rack.
-    pub located_percent: u32,
+    /// What its nodes are and what is asked of them.
+    pub profile: Profile,
     /// Seed of everything that is drawn.
     pub seed: u64,
 }
@@ -61,18 +60,22 @@ pub(super) struct Cluster {
     pub(super) random: Pcg64Mcg,
     /// When groups were committed.
     pub(super) notes: Notes,
+    /// What it takes to hold it.
+    pub(super) memory: Memory,
     /// The partition that a tenth of everything belongs to.
     other: PartitionId,
     /// Of the default partition, and of the other.
     nodes: [Vec<NodeId>; 2],
-    located_percent: u32,
+    /// Those that a storm is about, likewise.
+    wanted: [Vec<NodeId>; 2],
+    profile: Profile,
 }
 
 impl Setup {
-    /// The engine's own batches, no asks that name hosts, seed 1.
+    /// Churn with the engine's own batches, seed 1.
     #[must_use]
     pub fn new(shape: ClusterShape, mode: Mode) -> Self {
-        Self { shape, mode, batch_requests: None, located_percent: 0, seed: 1 }
+        Self { shape, mode, batch_requests: None, profile: Profile::CHURN, seed: 1 }
     }
 
     /// Starts an engine; nodes have the capacity that `capacity` says by number. Its event stream holds `events`.
@@ -81,35 +84,57 @@ impl Setup {
         capacity: impl Fn(usize) -> Resources,
         events: usize,
     ) -> anyhow::Result<Cluster> {
-        let Self { shape, mode, .. } = *self;
+        let Self { shape, mode, profile, .. } = *self;
         if shape.nodes < PARTITION_EVERY || shape.leaves == 0 || shape.applications == 0 {
             anyhow::bail!(
                 "a cluster has {PARTITION_EVERY} nodes, a leaf and an application at least, not {shape:?}"
             );
         }
-        let mut config = shape.config();
-        config.limits.batch_requests = self.batch_requests.unwrap_or(config.limits.batch_requests);
-        // Time stands still, so what an ask waits for its hosts is counted in others that it was offered.
-        config.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
+        let mut memory = Memory::before_nodes();
         let (sink, notes) = LatencySink::new(Some(Box::new(Encoded)));
-        let engine = Engine::start(config, mode, Arc::new(Stopwatch(Instant::now())), Some(Box::new(sink)))?;
+        let clock = Arc::new(Stopwatch(Instant::now()));
+        let engine = Engine::start(self.config(), mode, clock, Some(Box::new(sink)))?;
         let handle = engine.handle();
         let other = handle.partition(PARTITION)?;
-        let mut nodes = [Vec::new(), Vec::new()];
+        let [mut nodes, mut wanted] = [const { [const { Vec::new() }; 2] }; 2];
         for number in 0..shape.nodes {
             let spec = NodeSpec::new(format!("node-{number}"), capacity(number))
                 .on_rack(format!("rack-{}", number / NODES_PER_RACK));
             let is_other = number % PARTITION_EVERY == PARTITION_EVERY - 1;
             let node = handle.add_node(if is_other { spec.in_partition(other) } else { spec })?;
             nodes[usize::from(is_other)].push(node);
+            if is_wanted(number, shape.nodes) {
+                wanted[usize::from(is_other)].push(node);
+            }
         }
         let events = handle.event_stream(events);
-        let submit = |number| handle.submit_application(shape.application(number), &events);
+        let submit =
+            |number| handle.submit_application(shape.application(number, profile.priorities), &events);
         let applications = (0..shape.applications).map(submit).collect::<Result<_, _>>()?;
         engine.run_until_quiet();
+        memory.note_nodes(shape.nodes);
         let random = Pcg64Mcg::seed_from_u64(self.seed);
-        let located_percent = self.located_percent;
-        Ok(Cluster { engine, handle, events, applications, random, notes, other, nodes, located_percent })
+        Ok(Cluster {
+            engine,
+            handle,
+            events,
+            applications,
+            random,
+            notes,
+            memory,
+            other,
+            nodes,
+            wanted,
+            profile,
+        })
+    }
+
+    fn config(&self) -> EngineConfig {
+        let mut config = self.shape.config();
+        config.limits.batch_requests = self.batch_requests.unwrap_or(config.limits.batch_requests);
+        // Time stands still, so what an ask waits for its hosts is counted in others that it was offered.
+        config.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
+        config
     }
 }
 
@@ -125,14 +150,19 @@ impl Cluster {
 
     /// An ask for one container, drawn.
     pub(super) fn draw_ask(&mut self) -> AskSpec {
-        let spec = AskSpec::new(draw_size(&mut self.random), 1);
-        let spec = spec.with_priority(self.random.random_range(0..PRIORITIES));
+        let spec = AskSpec::new(draw_size(self.profile.sizes, &mut self.random), 1);
+        let spec = spec.with_priority(self.random.random_range(0..self.profile.priorities));
         let is_other = self.random.random_ratio(1, PARTITION_EVERY as u32);
         let spec = if is_other { spec.in_partition(self.other) } else { spec };
-        if self.located_percent > 0 && self.random.random_ratio(self.located_percent, 100) {
-            spec.on_hosts(self.draw_hosts(is_other))
-        } else {
-            spec
+        match self.profile.hosts {
+            Hosts::Replicas(percent) if percent > 0 && self.random.random_ratio(percent, 100) => {
+                spec.on_hosts(self.draw_hosts(is_other))
+            }
+            Hosts::Replicas(_) => spec,
+            Hosts::Wanted => {
+                let wanted = &self.wanted[usize::from(is_other)];
+                spec.on_hosts([wanted[self.random.random_range(0..wanted.len())]]).strictly_local()
+            }
         }
     }
 
@@ -166,12 +196,12 @@ impl ClusterShape {
         config
     }
 
-    fn application(&self, number: usize) -> ApplicationSpec {
+    fn application(&self, number: usize, priorities: u32) -> ApplicationSpec {
         let leaf = number % self.leaves;
         let path = format!("root.organisation-{}.leaf-{leaf}", leaf % ORGANISATIONS.min(self.leaves));
         let user = format!("user-{}", number / self.leaves % USERS_PER_LEAF);
         ApplicationSpec::new(format!("application-{number}"), path, user)
-            .with_priority(number as u32 % PRIORITIES)
+            .with_priority(number as u32 % priorities)
     }
 }
 

@@ -21,6 +21,8 @@ pub fn fill(setup: &Setup, asks: usize) -> anyhow::Result<Record> {
     let capacity = node_capacity(setup.shape.nodes, asks);
     let mut cluster = setup.start(|_| capacity, asks + setup.shape.applications + 1_024)?;
     let specs: Vec<AskSpec> = (0..asks).map(|_| cluster.draw_ask()).collect();
+    let asked_vcores_milli: i64 = specs.iter().map(|spec| spec.size[1]).sum();
+    cluster.memory.before_fill();
     let Cluster { engine, handle, applications, events, .. } = &cluster;
     let meter = Meter::start(engine);
     for (application, spec) in applications.iter().cycle().zip(specs) {
@@ -33,7 +35,9 @@ pub fn fill(setup: &Setup, asks: usize) -> anyhow::Result<Record> {
         bail!("{placed} of {asks} containers were placed; with these sizes the rest finds no room");
     }
     cluster.expect_sound()?;
-    Ok(record)
+    cluster.memory.note_fill(asks);
+    let used_part = asked_vcores_milli as f64 / (capacity[1] * setup.shape.nodes as i64) as f64;
+    Ok(Record { memory: cluster.memory, used_part, ..record })
 }
 
 /// How many asks were answered by a container.

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use apportion::{Engine, EngineStats, EngineTiming};
 use hdrhistogram::Histogram;
 
-use super::cpu::process_cpu_ns;
+use super::memory::Memory;
+use crate::process;
 
 /// What one stretch of work came to.
 #[derive(Clone, Debug)]
@@ -27,6 +28,12 @@ pub struct Record {
     pub timing: EngineTiming,
     /// From ask to commit, in nanoseconds, where asks come at a rate.
     pub latency_ns: Option<Histogram<u64>>,
+    /// What part of the vcores that asks can have was in use at the end, while completions were still on their way.
+    pub used_part: f64,
+    /// Containers asked for that had none at the end.
+    pub pending: u64,
+    /// What it takes to hold the cluster.
+    pub memory: Memory,
 }
 
 /// Begun before the work.
@@ -39,13 +46,13 @@ pub(super) struct Meter {
 impl Meter {
     pub(super) fn start(engine: &Engine) -> Self {
         drop(engine.take_timing());
-        Self { stats: engine.stats(), cpu_ns: process_cpu_ns(), begun: Instant::now() }
+        Self { stats: engine.stats(), cpu_ns: process::cpu_ns(), begun: Instant::now() }
     }
 
     /// Ended as soon as `placed` containers were placed.
     pub(super) fn stop(self, engine: &Engine, placed: u64) -> Record {
         let elapsed = self.begun.elapsed();
-        let cpu_ns = process_cpu_ns().zip(self.cpu_ns).map(|(after, before)| after.saturating_sub(before));
+        let cpu_ns = process::cpu_ns().zip(self.cpu_ns).map(|(after, before)| after.saturating_sub(before));
         let stats = engine.stats();
         let before = |reason: &str| self.stats.rejected.get(reason).copied().unwrap_or(0);
         Record {
@@ -61,6 +68,9 @@ impl Meter {
             batches: stats.batches - self.stats.batches,
             timing: engine.take_timing(),
             latency_ns: None,
+            used_part: 0.0,
+            pending: 0,
+            memory: Memory::default(),
         }
     }
 }

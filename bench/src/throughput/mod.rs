@@ -2,11 +2,15 @@
 
 mod churn;
 mod cluster;
-mod cpu;
 mod fill;
+mod latency;
+mod memory;
 mod meter;
+mod profile;
 
 pub use churn::Churn;
 pub use cluster::{ClusterShape, Setup};
 pub use fill::fill;
+pub use memory::Memory;
 pub use meter::Record;
+pub use profile::{Profile, Room, WANTED_NODES};

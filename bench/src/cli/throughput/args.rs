@@ -1,0 +1,159 @@
+//! The command line of `throughput`.
+
+use std::path::PathBuf;
+
+use apportion::Mode;
+use clap::{Args, ValueEnum};
+
+use super::super::Failure;
+use super::super::limit::seconds;
+use crate::report::ThroughputParameters;
+use crate::throughput::{ClusterShape, Profile, Room, Setup};
+
+/// What the engine has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum WorkloadName {
+    /// So many asks for one container each, by so many calls, into an empty cluster.
+    Fill,
+    /// A cluster in use to 85 %, where each container that completes is asked for again.
+    Churn,
+    /// The same, where six of ten asks name three hosts.
+    Constrained,
+    /// The same, where every ask names one of ten nodes.
+    ConflictStorm,
+    /// The same with a million nodes and ten containers on each.
+    Scale,
+}
+
+/// Throughput on the machine's own clock.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples: the shape at which YuniKorn's core was measured to be fastest, and a busy cluster, each beside \
+                  the yardstick\n  \
+apportion-bench throughput --workload fill --nodes 5000 --asks 20000 --leaves 2 --apps 20 --with-limit\n  \
+apportion-bench throughput --workload churn --nodes 10000 --with-limit\n\nHow long 100,000 asks a second wait for their containers:\n  \
+apportion-bench throughput --workload churn --rate 100000 --seconds 2"
+)]
+pub(in crate::cli) struct ThroughputArgs {
+    /// What the engine has to do.
+    #[arg(long, value_enum, default_value_t = WorkloadName::Churn)]
+    pub(super) workload: WorkloadName,
+    /// How many nodes, a tenth of them in a partition of their own [default: 5000 for fill, 1000000 for scale, 10000
+    /// otherwise].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
+    nodes: Option<u32>,
+    /// How many applications [default: 20 for fill, 1000 for scale, 200 otherwise].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    apps: Option<u32>,
+    /// How many leaf queues [default: 2 for fill, 20 otherwise].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    leaves: Option<u32>,
+    /// How many asks, of fill [default: 20000].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    asks: Option<u32>,
+    /// How long a run takes, of all but fill [default: 1].
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(super) seconds: Option<f64>,
+    /// So many asks per second, however long the answers take; says how long they took. Of all but fill.
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100_000_000), conflicts_with = "with_limit")]
+    pub(super) rate: Option<u32>,
+    /// How many threads propose.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::PROPOSERS_MAX as i64))]
+    proposers: u32,
+    /// How many requests a batch may hold [default: the engine's].
+    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    batch: Option<u32>,
+    /// How many runs, of which the median counts.
+    #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(super) repeat: u32,
+    /// Runs take turns with the yardstick (see `limit`), and what part of its rate is reached is reported.
+    #[arg(long)]
+    pub(super) with_limit: bool,
+    /// Seed of everything that is drawn.
+    #[arg(long, default_value_t = 1)]
+    pub(super) seed: u64,
+    /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
+    #[arg(long, value_name = "FILE|-")]
+    pub(super) json: Option<PathBuf>,
+}
+
+/// What a workload is unless the command line says something else.
+struct Defaults {
+    shape: ClusterShape,
+    /// `None` if the workload is not a matter of so many asks.
+    asks: Option<u32>,
+}
+
+impl WorkloadName {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    fn defaults(self) -> Defaults {
+        let ([nodes, applications, leaves], asks) = match self {
+            Self::Fill => ([5_000, 20, 2], Some(20_000)),
+            Self::Churn | Self::Constrained | Self::ConflictStorm => ([10_000, 200, 20], None),
+            Self::Scale => ([1_000_000, 1_000, 20], None),
+        };
+        Defaults { shape: ClusterShape { nodes, leaves, applications }, asks }
+    }
+
+    fn profile(self) -> Profile {
+        match self {
+            Self::Fill | Self::Churn => Profile::CHURN,
+            Self::Constrained => Profile::CONSTRAINED,
+            Self::ConflictStorm => Profile::conflict_storm(Room::Ample),
+            Self::Scale => Profile::SCALE,
+        }
+    }
+}
+
+impl ThroughputArgs {
+    /// How many asks there are, where that is what the workload is a matter of.
+    pub(super) fn asks(&self) -> Option<u32> {
+        self.workload.defaults().asks.map(|asks| self.asks.unwrap_or(asks))
+    }
+
+    /// Nothing that was asked for is left aside.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let is_fill = self.workload == WorkloadName::Fill;
+        let in_vain = [
+            ("--asks", self.asks.is_some() && self.asks().is_none()),
+            ("--seconds", self.seconds.is_some() && is_fill),
+            ("--rate", self.rate.is_some() && is_fill),
+        ];
+        if let Some((option, _)) = in_vain.iter().find(|(_, is_in_vain)| *is_in_vain) {
+            let name = self.workload.name();
+            return Err(Failure::input(format!("{option} means nothing to the workload {name}")));
+        }
+        Ok(())
+    }
+
+    pub(super) fn setup(&self) -> Setup {
+        let default = self.workload.defaults().shape;
+        let or = |given: Option<u32>, default| given.map_or(default, |given| given as usize);
+        let shape = ClusterShape {
+            nodes: or(self.nodes, default.nodes),
+            leaves: or(self.leaves, default.leaves),
+            applications: or(self.apps, default.applications),
+        };
+        Setup {
+            shape,
+            mode: Mode::Parallel { proposers: self.proposers as usize },
+            profile: self.workload.profile(),
+            batch_requests: self.batch.map(|batch| batch as usize),
+            seed: self.seed,
+        }
+    }
+
+    pub(super) fn parameters(&self) -> ThroughputParameters {
+        ThroughputParameters {
+            workload: self.workload.name(),
+            shape: self.setup().shape,
+            asks: self.asks(),
+            rate: self.rate,
+            proposers: self.proposers,
+            seed: self.seed,
+        }
+    }
+}

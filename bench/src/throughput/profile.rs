@@ -1,0 +1,146 @@
+//! What a cluster is made of and what is asked of it, by workload.
+
+use apportion::Resources;
+
+use crate::synthetic::{CONTAINER_SIZES, SizeWeight, mean_vcores, node_vcores};
+
+/// Every tenth node is of the other partition, and so are a tenth of the asks.
+pub(super) const PARTITION_EVERY: usize = 10;
+/// How many nodes a conflict storm is about.
+pub const WANTED_NODES: usize = 10;
+/// Containers of a mean size that one wanted node has room for: few of them are in flight at a time.
+const WANTED_CONTAINERS: f64 = 1_000.0;
+
+/// A cluster's nodes, and what is asked of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    pub(super) nodes: Nodes,
+    /// Sizes of containers, with how often they occur.
+    pub(super) sizes: &'static [SizeWeight],
+    pub(super) hosts: Hosts,
+    /// How many priorities asks and applications have.
+    pub(super) priorities: u32,
+    pub(super) load: Load,
+}
+
+/// What nodes have, with 4 GiB for each vcore.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Nodes {
+    /// 32, 64 or 96 vcores (W1).
+    Mixed,
+    /// As many vcores each.
+    Equal(i64),
+    /// The wanted ones have room for so many containers of a mean size; the others are mixed.
+    Wanted(f64),
+}
+
+/// Which hosts asks name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hosts {
+    /// So many of a hundred asks name three: one somewhere and two on another rack.
+    Replicas(u32),
+    /// Every ask names one of ten, and will do with none but that.
+    Wanted,
+}
+
+/// How much is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Load {
+    /// This part of the vcores that asks can have, in percent.
+    Percent(i64),
+    /// So many containers for each node.
+    PerNode(usize),
+    /// So many containers altogether, which is more than there is room for.
+    Backlog(usize),
+}
+
+/// How much room a conflict storm leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// Enough for nearly everything: only the others stand in the way.
+    Ample,
+    /// For a twentieth of it: whatever completes makes room for one more, and everybody wants it.
+    Tight,
+}
+
+impl Profile {
+    /// W1 of `workloads.md`: a cluster in use to 85 %, asks that name nothing.
+    pub const CHURN: Self = Self {
+        nodes: Nodes::Mixed,
+        sizes: &CONTAINER_SIZES,
+        hosts: Hosts::Replicas(0),
+        priorities: 3,
+        load: Load::Percent(85),
+    };
+    /// Of W4a of `workloads.md`: the same, and six of ten asks name hosts.
+    pub const CONSTRAINED: Self = Self { hosts: Hosts::Replicas(60), ..Self::CHURN };
+    /// Small containers, ten on every node.
+    pub const SCALE: Self = Self {
+        nodes: Nodes::Equal(12),
+        sizes: &[(1, 2, 50), (1, 4, 50)],
+        load: Load::PerNode(10),
+        ..Self::CHURN
+    };
+
+    /// Every ask names one of ten nodes.
+    #[must_use]
+    pub fn conflict_storm(room: Room) -> Self {
+        let all = WANTED_NODES as f64 * WANTED_CONTAINERS;
+        let (nodes, load) = match room {
+            Room::Ample => (Nodes::Wanted(WANTED_CONTAINERS), Load::Percent(85)),
+            Room::Tight => (Nodes::Wanted(WANTED_CONTAINERS / 20.0), Load::Backlog(all as usize)),
+        };
+        Self { nodes, hosts: Hosts::Wanted, load, ..Self::CHURN }
+    }
+
+    /// What the node with this number has, of so many.
+    pub(super) fn capacity(&self, number: usize, nodes: usize) -> Resources {
+        // By tens, as every tenth node is of the other partition.
+        let mixed = node_vcores(number / PARTITION_EVERY) * 1_000;
+        let vcores_milli = match self.nodes {
+            Nodes::Equal(vcores) => vcores * 1_000,
+            Nodes::Wanted(containers) if is_wanted(number, nodes) => {
+                (containers * mean_vcores(self.sizes)) as i64 * 1_000
+            }
+            Nodes::Mixed | Nodes::Wanted(_) => mixed,
+        };
+        Resources::new(&[vcores_milli * 4 * 1_024 / 1_000, vcores_milli])
+    }
+
+    /// What asks can have of the node with this number, of so many.
+    pub(super) fn obtainable(&self, number: usize, nodes: usize) -> Resources {
+        let can_be_had = self.hosts != Hosts::Wanted || is_wanted(number, nodes);
+        if can_be_had { self.capacity(number, nodes) } else { Resources::ZERO }
+    }
+}
+
+/// Whether a storm is about the node with this number, of so many: ten all over the cluster, of which one is of the
+/// other partition.
+pub(super) fn is_wanted(number: usize, nodes: usize) -> bool {
+    let distance = (nodes / WANTED_NODES).saturating_sub(1) / PARTITION_EVERY * PARTITION_EVERY + 1;
+    number.is_multiple_of(distance) && number / distance < WANTED_NODES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_the_wanted_nodes_is_of_the_other_partition() {
+        for nodes in [10, 15, 100, 999, 10_000] {
+            let wanted: Vec<usize> = (0..nodes).filter(|number| is_wanted(*number, nodes)).collect();
+            assert_eq!(wanted.len(), WANTED_NODES, "of {nodes}");
+            let others = wanted.iter().filter(|number| *number % PARTITION_EVERY == PARTITION_EVERY - 1);
+            assert_eq!(others.count(), 1, "of {nodes}: {wanted:?}");
+        }
+    }
+
+    #[test]
+    fn a_storm_is_about_what_ten_nodes_have() {
+        let storm = Profile::conflict_storm(Room::Ample);
+        let all = |nodes: usize| (0..nodes).map(|number| storm.obtainable(number, nodes)[1]).sum::<i64>();
+        assert_eq!(all(100), all(1_000));
+        assert_eq!(storm.obtainable(0, 100), storm.capacity(0, 100));
+        assert_eq!(storm.obtainable(11, 1_000), Resources::ZERO);
+    }
+}
