@@ -7,6 +7,7 @@ pub mod output;
 pub mod process;
 pub mod report;
 pub mod sim;
+pub mod steady;
 pub mod sweep;
 pub mod synthetic;
 pub mod throughput;

@@ -91,6 +91,13 @@ pub fn mean_vcores(sizes: &[SizeWeight]) -> f64 {
     sizes.iter().map(|(vcores, _, weight)| *vcores as f64 * f64::from(*weight)).sum::<f64>() / 100.0
 }
 
+/// Mean MiB and thousandths of a vcore of sizes whose weights sum to 100.
+#[must_use]
+pub fn mean_size(sizes: &[SizeWeight]) -> [f64; 2] {
+    let gib = sizes.iter().map(|(_, gib, weight)| *gib as f64 * f64::from(*weight)).sum::<f64>() / 100.0;
+    [gib * 1_024.0, mean_vcores(sizes) * 1_000.0]
+}
+
 /// One of these sizes, whose weights sum to 100, in MiB and thousandths of a vcore.
 pub fn draw_size(sizes: &[SizeWeight], random: &mut impl RngExt) -> Resources {
     let mut point = random.random_range(0..100);

@@ -270,6 +270,60 @@ fn storms_and_crowds_are_kept_busy_too() {
 }
 
 #[test]
+fn full_clusters_stay_full() {
+    let case = Case::new();
+    for (workload, leaves) in [("backlog-s", 4), ("backlog-l", 4), ("wide-tree", 20)] {
+        let tiny = format!("--nodes 40 --apps 40 --leaves {leaves} --asks 16000 --seconds 0.05 --repeat 1");
+        let output = case.run(&format!("throughput --workload {workload} {tiny} --json -"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let figures = json(&output.stdout);
+        assert_eq!((&figures["workload"], &figures["asks"]), (&workload.into(), &16_000.into()));
+        assert!(figures["placed"].as_u64().unwrap() > 0, "{figures}");
+        assert!(figures["used_part"].as_f64().unwrap() > 0.8, "{figures}");
+        assert!(figures["pending"].as_u64().unwrap() > 5_000, "{figures}");
+    }
+    let too_few = case.run("throughput --workload backlog-s --nodes 40 --apps 40 --asks 100 --repeat 1");
+    let message = String::from_utf8(too_few.stderr).unwrap();
+    assert_eq!(too_few.status.code(), Some(1), "{message}");
+    contains_all(&message, &["of the cluster is in use", "are there enough asks?"]);
+}
+
+#[test]
+fn fairness_is_read_on_virtual_time() {
+    let case = Case::new();
+    let tiny = "fairness --nodes 40 --apps 400 --leaves 20 --asks 16000 --seconds 5";
+    for mode in ["serial", "parallel"] {
+        let output = case.run(&format!("{tiny} --mode {mode} --json -"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let figures = json(&output.stdout);
+        assert_eq!((&figures["mode"], &figures["virtual_s"]), (&mode.into(), &5.0.into()));
+        assert!(figures["smallest"]["leaves_with_pending"].as_u64().unwrap() > 0, "{figures}");
+        assert!(figures["used_part"].as_f64().unwrap() > 0.9, "{figures}");
+    }
+    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
+    contains_all(&text, &["serial mode", "40 of 40", "of their fair share"]);
+    for wrong in ["--nodes 9", "--mode sideways", "--seconds 0", "--asks 0", "--json nowhere/f.json"] {
+        assert_eq!(case.run(&format!("fairness {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn starvation_is_told_with_and_without_reservations() {
+    let case = Case::new();
+    let tiny = "starvation --nodes 40 --apps 40 --leaves 4 --asks 8000 --seconds 300";
+    let figures = json(&case.run(&format!("{tiny} --json -")).stdout);
+    let [with, without] = ["with_reservations", "without_reservations"].map(|which| &figures[which]);
+    assert!(with["kept_free_part"].as_f64().unwrap() > 0.0, "{figures}");
+    assert_eq!(without["kept_free_part"], 0.0, "{figures}");
+    for one in [with, without] {
+        assert!(one["large_waited"].as_u64().unwrap() + one["large_still_waiting"].as_u64().unwrap() > 0);
+    }
+    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
+    contains_all(&text, &["with reservations:", "without reservations:", "mean lives"]);
+    assert_eq!(case.run("starvation --leaves 0").status.code(), Some(2));
+}
+
+#[test]
 fn asks_at_a_rate_say_how_long_they_took() {
     let case = Case::new();
     let paced = "throughput --workload constrained --nodes 200 --apps 8 --leaves 4 --rate 2000 --seconds 0.2 --repeat 1";

@@ -7,6 +7,7 @@ mod progress;
 mod queues;
 mod replay;
 mod run;
+mod steady;
 mod sweep;
 mod sweep_input;
 mod throughput;
@@ -50,6 +51,10 @@ enum Command {
     Limit(limit::LimitArgs),
     /// Measures allocations per second on the machine's own clock.
     Throughput(Box<throughput::ThroughputArgs>),
+    /// Measures on virtual time how far the leaves of a wide queue tree are from their fair shares.
+    Fairness(steady::SteadyArgs),
+    /// Measures on virtual time how long large containers wait in a full cluster, with and without reservations.
+    Starvation(steady::SteadyArgs),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
     Verify(verify::VerifyArgs),
     /// Prints shell completions.
@@ -95,6 +100,8 @@ impl Cli {
             Command::Sweep(args) => sweep::run(&args),
             Command::Limit(args) => limit::run(&args),
             Command::Throughput(args) => throughput::run(&args),
+            Command::Fairness(args) => steady::run_fairness(&args),
+            Command::Starvation(args) => steady::run_starvation(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Completions { shell } => {
                 clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut io::stdout());

@@ -33,7 +33,7 @@ pub(super) struct ReplayArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ModeArg {
+pub(super) enum ModeArg {
     Serial,
     Parallel,
 }

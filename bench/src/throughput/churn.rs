@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use apportion::{ApplicationId, AskId, AskSpec, ContainerId, Event, EventKind};
+use apportion::{AskId, ContainerId, Event, EventKind};
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,8 @@ use super::latency::Latency;
 use super::memory::Memory;
 use super::meter::{Meter, Record};
 use super::profile::Load;
-use crate::synthetic::mean_vcores;
+use super::tasks::{Kinds, Task};
+use crate::synthetic::mean_size;
 
 /// Asks of one call while the cluster is filled.
 const ASKS_PER_CALL: usize = 1_024;
@@ -27,7 +28,7 @@ const WINDOW_MAX: usize = 2_048;
 const PAUSE: Duration = Duration::from_micros(100);
 /// So many asks may wait when nothing happens, in percent of what runs.
 const WAITING_MAX_PERCENT: usize = 2;
-/// With more asked for than there is room for, at least this part of the vcores is in use when nothing happens.
+/// With more asked for than there is room for, at least this part of what runs out first is in use when nothing happens.
 const FULL_PERCENT_MIN: i64 = 99;
 /// Between two looks at what is due, where asks come at a rate.
 const PACE: Duration = Duration::from_micros(20);
@@ -39,8 +40,7 @@ const PATIENCE_LOOKS: u32 = 100;
 #[derive(Debug)]
 pub struct Churn {
     cluster: Cluster,
-    /// Asks that recur, and which of them each is: few, as sizes, priorities and partitions are few.
-    kinds: Vec<AskSpec>,
+    kinds: Kinds,
     asked: FxHashMap<AskId, (Task, Instant)>,
     running: Vec<(ContainerId, Task)>,
     events: Vec<Event>,
@@ -49,17 +49,12 @@ pub struct Churn {
     idle_looks: u32,
     window: usize,
     load: Load,
-    mean_vcores_milli: i64,
-    /// What asks can have.
-    obtainable_vcores_milli: i64,
-    used_vcores_milli: i64,
-}
-
-/// Who asked for a container, and for what.
-#[derive(Clone, Copy, Debug)]
-struct Task {
-    application: ApplicationId,
-    kind: u32,
+    /// The resource type that runs out first, of which the next three are amounts: of a container on average, of what
+    /// asks can have, of what is in use.
+    scarce: usize,
+    mean: i64,
+    obtainable: i64,
+    used: i64,
 }
 
 impl Churn {
@@ -77,10 +72,11 @@ impl Churn {
     /// As for [`new`](Self::new).
     pub fn filled(setup: &Setup, progress: &mut dyn FnMut(f64)) -> anyhow::Result<Self> {
         let (profile, nodes) = (setup.profile, setup.shape.nodes);
+        let scarce = profile.scarce_type();
         let cluster = setup.start(|number| profile.capacity(number, nodes), usize::MAX)?;
         let mut churn = Self {
             cluster,
-            kinds: Vec::new(),
+            kinds: Kinds::default(),
             asked: FxHashMap::default(),
             running: Vec::new(),
             events: Vec::new(),
@@ -89,29 +85,28 @@ impl Churn {
             idle_looks: 0,
             window: 0,
             load: profile.load,
-            mean_vcores_milli: (mean_vcores(profile.sizes) * 1e3) as i64,
-            obtainable_vcores_milli: (0..nodes).map(|number| profile.obtainable(number, nodes)[1]).sum(),
-            used_vcores_milli: 0,
+            scarce,
+            mean: mean_size(profile.sizes)[scarce] as i64,
+            obtainable: (0..nodes).map(|number| profile.obtainable(number, nodes)[scarce]).sum(),
+            used: 0,
         };
         churn.fill(nodes, progress)?;
         Ok(churn)
     }
 
     fn fill(&mut self, nodes: usize, progress: &mut dyn FnMut(f64)) -> anyhow::Result<()> {
-        let (mut asked_vcores_milli, mut number) = (0, 0);
+        let (mut asked, mut number) = (0, 0);
         let mut part = 0.0;
         while part < 1.0 {
             let mut tasks = Vec::with_capacity(ASKS_PER_CALL);
             while part < 1.0 && tasks.len() < ASKS_PER_CALL {
                 let spec = self.cluster.draw_ask();
-                asked_vcores_milli += spec.size[1];
-                let application = self.cluster.applications[number % self.cluster.applications.len()];
-                tasks.push(Task { application, kind: self.kind(spec) });
+                asked += spec.size[self.scarce];
+                let application = (number % self.cluster.applications.len()) as u32;
+                tasks.push(Task { application, kind: self.kinds.number_of(spec) });
                 number += 1;
                 part = match self.load {
-                    Load::Percent(percent) => {
-                        asked_vcores_milli as f64 / (self.obtainable_vcores_milli * percent / 100) as f64
-                    }
+                    Load::Percent(percent) => asked as f64 / (self.obtainable * percent / 100) as f64,
                     Load::PerNode(each) => number as f64 / (nodes * each) as f64,
                     Load::Backlog(containers) => number as f64 / containers as f64,
                 };
@@ -194,7 +189,7 @@ impl Churn {
     fn record(&self, meter: Meter) -> Record {
         let record = meter.stop(&self.cluster.engine, self.placed);
         Record {
-            used_part: self.used_vcores_milli as f64 / self.obtainable_vcores_milli as f64,
+            used_part: self.used as f64 / self.obtainable as f64,
             pending: self.asked.len() as u64,
             memory: self.cluster.memory,
             ..record
@@ -227,8 +222,8 @@ impl Churn {
         match self.load {
             Load::Percent(_) | Load::PerNode(_) => self.asked.len(),
             Load::Backlog(_) => {
-                let idle_milli = self.obtainable_vcores_milli - self.used_vcores_milli;
-                (idle_milli / self.mean_vcores_milli) as usize
+                let idle = self.obtainable - self.used;
+                (idle / self.mean) as usize
             }
         }
     }
@@ -239,7 +234,7 @@ impl Churn {
         for _ in 0..count.min(self.running.len()) {
             let place = self.cluster.random.random_range(0..self.running.len());
             let (container, task) = self.running.swap_remove(place);
-            self.used_vcores_milli -= self.kinds[task.kind as usize].size[1];
+            self.used -= self.kinds.of(task).size[self.scarce];
             completed.push(container);
             tasks.push(task);
         }
@@ -258,11 +253,11 @@ impl Churn {
     }
 
     fn expect_full(&self) -> anyhow::Result<()> {
-        let used_percent = self.used_vcores_milli * 100 / self.obtainable_vcores_milli.max(1);
+        let used_percent = self.used * 100 / self.obtainable.max(1);
         if used_percent < FULL_PERCENT_MIN {
             let pending = self.asked.len();
             bail!(
-                "{used_percent} % of the vcores are in use while {pending} asks wait; are there enough asks?"
+                "{used_percent} % of the cluster is in use while {pending} asks wait; are there enough asks?"
             );
         }
         Ok(())
@@ -286,7 +281,7 @@ impl Churn {
                     let (task, asked_at) =
                         self.asked.remove(&ask).context("a container that nobody asked for")?;
                     self.latency.note(event.seq, asked_at);
-                    self.used_vcores_milli += self.kinds[task.kind as usize].size[1];
+                    self.used += self.kinds.of(task).size[self.scarce];
                     self.running.push((container, task));
                     self.placed += 1;
                 }
@@ -298,21 +293,12 @@ impl Churn {
     }
 
     fn ask(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
-        let specs = tasks.iter().map(|task| (task.application, self.kinds[task.kind as usize].clone()));
+        let application = |task: &Task| self.cluster.applications[task.application as usize];
+        let specs = tasks.iter().map(|task| (application(task), self.kinds.of(*task).clone()));
         let asked_at = Instant::now();
         let asks = self.cluster.handle.submit_asks(specs)?;
         self.asked.extend(asks.into_iter().zip(tasks.iter().map(|task| (*task, asked_at))));
         Ok(())
-    }
-
-    fn kind(&mut self, spec: AskSpec) -> u32 {
-        // Those that name hosts are hardly ever equal.
-        let is_same = |kind: &AskSpec| spec.wishes.is_empty() && *kind == spec;
-        let known = self.kinds.iter().position(is_same);
-        known.unwrap_or_else(|| {
-            self.kinds.push(spec);
-            self.kinds.len() - 1
-        }) as u32
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use apportion::config::{Capacity, EngineConfig, Factor, LocalityDelay, Maximum, Percent, QueueConfig};
+use apportion::config::{EngineConfig, LocalityDelay};
 use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventStream, Handle, LogSink, LoggedGroup, Mode,
     NodeId, NodeSpec, PartitionId, ResourceTypes, Resources,
@@ -19,19 +19,15 @@ use crate::synthetic::draw_size;
 
 const PARTITION: &str = "other";
 const NODES_PER_RACK: usize = 40;
-const USERS_PER_LEAF: usize = 10;
-const ORGANISATIONS: usize = 4;
-/// What a leaf may use of its organisation, in percent: in force, and above what any run needs.
-const MAXIMUM_PERCENT: u32 = 90;
 
 /// How large a cluster is, and how many share it.
 #[derive(Clone, Copy, Debug)]
 pub struct ClusterShape {
     /// Nodes; a tenth of them in a partition of their own.
     pub nodes: usize,
-    /// Leaf queues, spread over four organisations (or as many as there are leaves).
+    /// Leaf queues.
     pub leaves: usize,
-    /// Applications, of ten users in each leaf, spread evenly.
+    /// Applications, spread evenly over them.
     pub applications: usize,
 }
 
@@ -52,14 +48,14 @@ pub struct Setup {
 
 /// An engine with nodes and applications, and nothing placed.
 #[derive(Debug)]
-pub(super) struct Cluster {
-    pub(super) engine: Engine,
-    pub(super) handle: Handle,
-    pub(super) events: EventStream,
-    pub(super) applications: Vec<ApplicationId>,
-    pub(super) random: Pcg64Mcg,
+pub(crate) struct Cluster {
+    pub(crate) engine: Engine,
+    pub(crate) handle: Handle,
+    pub(crate) events: EventStream,
+    pub(crate) applications: Vec<ApplicationId>,
+    pub(crate) random: Pcg64Mcg,
     /// When groups were committed.
-    pub(super) notes: Notes,
+    pub(crate) notes: Notes,
     /// What it takes to hold it.
     pub(super) memory: Memory,
     /// The partition that a tenth of everything belongs to.
@@ -78,9 +74,24 @@ impl Setup {
         Self { shape, mode, batch_requests: None, profile: Profile::CHURN, seed: 1 }
     }
 
-    /// Starts an engine; nodes have the capacity that `capacity` says by number. Its event stream holds `events`.
+    /// Starts an engine on the machine's own clock; nodes have the capacity that `capacity` says by number. Its event
+    /// stream holds `events`.
     pub(super) fn start(
         &self,
+        capacity: impl Fn(usize) -> Resources,
+        events: usize,
+    ) -> anyhow::Result<Cluster> {
+        let mut config = self.config();
+        // Time stands still, so what an ask waits for its hosts is counted in others that it was offered.
+        config.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
+        self.start_with(config, Arc::new(Stopwatch(Instant::now())), capacity, events)
+    }
+
+    /// The same with other settings and on another clock.
+    pub(crate) fn start_with(
+        &self,
+        config: EngineConfig,
+        clock: Arc<dyn Clock>,
         capacity: impl Fn(usize) -> Resources,
         events: usize,
     ) -> anyhow::Result<Cluster> {
@@ -92,8 +103,7 @@ impl Setup {
         }
         let mut memory = Memory::before_nodes();
         let (sink, notes) = LatencySink::new(Some(Box::new(Encoded)));
-        let clock = Arc::new(Stopwatch(Instant::now()));
-        let engine = Engine::start(self.config(), mode, clock, Some(Box::new(sink)))?;
+        let engine = Engine::start(config, mode, clock, Some(Box::new(sink)))?;
         let handle = engine.handle();
         let other = handle.partition(PARTITION)?;
         let [mut nodes, mut wanted] = [const { [const { Vec::new() }; 2] }; 2];
@@ -108,9 +118,9 @@ impl Setup {
             }
         }
         let events = handle.event_stream(events);
-        let submit =
-            |number| handle.submit_application(shape.application(number, profile.priorities), &events);
-        let applications = (0..shape.applications).map(submit).collect::<Result<_, _>>()?;
+        let specs = self.applications();
+        let submit = |spec: &ApplicationSpec| handle.submit_application(spec.clone(), &events);
+        let applications = specs.iter().map(submit).collect::<Result<_, _>>()?;
         engine.run_until_quiet();
         memory.note_nodes(shape.nodes);
         let random = Pcg64Mcg::seed_from_u64(self.seed);
@@ -129,18 +139,24 @@ impl Setup {
         })
     }
 
-    fn config(&self) -> EngineConfig {
-        let mut config = self.shape.config();
+    /// The applications, in the order of their submission.
+    pub(crate) fn applications(&self) -> Vec<ApplicationSpec> {
+        self.profile.tree.applications(self.shape, self.profile.priorities, self.seed)
+    }
+
+    /// Two partitions and the profile's queues.
+    pub(crate) fn config(&self) -> EngineConfig {
+        let root = self.profile.tree.root(self.shape.leaves);
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
+        config.partitions = vec![PARTITION.to_owned()];
         config.limits.batch_requests = self.batch_requests.unwrap_or(config.limits.batch_requests);
-        // Time stands still, so what an ask waits for its hosts is counted in others that it was offered.
-        config.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
         config
     }
 }
 
 impl Cluster {
     /// The audit.
-    pub(super) fn expect_sound(&self) -> anyhow::Result<()> {
+    pub(crate) fn expect_sound(&self) -> anyhow::Result<()> {
         let violations = self.engine.audit().violations;
         if let Some(first) = violations.first() {
             anyhow::bail!("the audit found {} violations, the first: {first:?}", violations.len());
@@ -149,7 +165,7 @@ impl Cluster {
     }
 
     /// An ask for one container, drawn.
-    pub(super) fn draw_ask(&mut self) -> AskSpec {
+    pub(crate) fn draw_ask(&mut self) -> AskSpec {
         let spec = AskSpec::new(draw_size(self.profile.sizes, &mut self.random), 1);
         let spec = spec.with_priority(self.random.random_range(0..self.profile.priorities));
         let is_other = self.random.random_ratio(1, PARTITION_EVERY as u32);
@@ -172,36 +188,6 @@ impl Cluster {
         let mut draw = || self.random.random_range(0..nodes.len());
         let (one, two) = (draw(), draw());
         [nodes[one], nodes[two], nodes[(two + 1) % nodes.len()]]
-    }
-}
-
-impl ClusterShape {
-    /// Queues of equal weight with maxima and user limits.
-    fn config(&self) -> EngineConfig {
-        let organisations = ORGANISATIONS.min(self.leaves);
-        let leaves_of = |organisation: usize| {
-            (organisation..self.leaves).step_by(organisations).map(|leaf| {
-                QueueConfig::leaf(format!("leaf-{leaf}"), Capacity::Weight(Factor::ONE))
-                    .with_maximum(Maximum::Percent(Percent::whole(MAXIMUM_PERCENT)))
-                    .with_user_limit_factor(Some(Factor::ONE))
-            })
-        };
-        let organisation = |number: usize| {
-            QueueConfig::leaf(format!("organisation-{number}"), Capacity::Weight(Factor::ONE))
-                .with_children(leaves_of(number))
-        };
-        let root = QueueConfig::root((0..organisations).map(organisation));
-        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
-        config.partitions = vec![PARTITION.to_owned()];
-        config
-    }
-
-    fn application(&self, number: usize, priorities: u32) -> ApplicationSpec {
-        let leaf = number % self.leaves;
-        let path = format!("root.organisation-{}.leaf-{leaf}", leaf % ORGANISATIONS.min(self.leaves));
-        let user = format!("user-{}", number / self.leaves % USERS_PER_LEAF);
-        ApplicationSpec::new(format!("application-{number}"), path, user)
-            .with_priority(number as u32 % priorities)
     }
 }
 

@@ -7,10 +7,14 @@ mod latency;
 mod memory;
 mod meter;
 mod profile;
+mod queues;
+mod tasks;
 
 pub use churn::Churn;
+pub(crate) use cluster::Cluster;
 pub use cluster::{ClusterShape, Setup};
 pub use fill::fill;
 pub use memory::Memory;
 pub use meter::Record;
 pub use profile::{Profile, Room, WANTED_NODES};
+pub(crate) use tasks::{Kinds, Task};

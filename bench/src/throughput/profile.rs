@@ -2,7 +2,8 @@
 
 use apportion::Resources;
 
-use crate::synthetic::{CONTAINER_SIZES, SizeWeight, mean_vcores, node_vcores};
+use super::queues::Tree;
+use crate::synthetic::{CONTAINER_SIZES, SizeWeight, mean_size, mean_vcores, node_vcores};
 
 /// Every tenth node is of the other partition, and so are a tenth of the asks.
 pub(super) const PARTITION_EVERY: usize = 10;
@@ -14,6 +15,7 @@ const WANTED_CONTAINERS: f64 = 1_000.0;
 /// A cluster's nodes, and what is asked of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
+    pub(crate) tree: Tree,
     pub(super) nodes: Nodes,
     /// Sizes of containers, with how often they occur.
     pub(super) sizes: &'static [SizeWeight],
@@ -66,6 +68,7 @@ pub enum Room {
 impl Profile {
     /// W1 of `workloads.md`: a cluster in use to 85 %, asks that name nothing.
     pub const CHURN: Self = Self {
+        tree: Tree::Organisations,
         nodes: Nodes::Mixed,
         sizes: &CONTAINER_SIZES,
         hosts: Hosts::Replicas(0),
@@ -82,6 +85,38 @@ impl Profile {
         ..Self::CHURN
     };
 
+    /// W2 of `workloads.md`, small: many large containers among far more than there is room for, so many altogether.
+    #[must_use]
+    pub fn backlog_s(containers: usize) -> Self {
+        Self {
+            nodes: Nodes::Equal(64),
+            sizes: &[(1, 4, 95), (4, 16, 4), (48, 192, 1)],
+            priorities: 5,
+            load: Load::Backlog(containers),
+            ..Self::CHURN
+        }
+    }
+
+    /// W2 of `workloads.md`, large: smaller nodes, which the largest containers do not fit on and which is therefore
+    /// without them.
+    #[must_use]
+    pub fn backlog_l(containers: usize) -> Self {
+        Self { nodes: Nodes::Equal(32), sizes: &[(1, 4, 96), (4, 16, 4)], ..Self::backlog_s(containers) }
+    }
+
+    /// W3 of `workloads.md`, without what that says of application masters, minimum user limits and preemption: a deep
+    /// tree of unequal queues and users who all want more than there is, so many containers altogether.
+    #[must_use]
+    pub fn wide_tree(containers: usize) -> Self {
+        Self {
+            tree: Tree::Wide,
+            nodes: Nodes::Equal(64),
+            sizes: &[(1, 4, 70), (2, 4, 15), (1, 12, 15)],
+            load: Load::Backlog(containers),
+            ..Self::CHURN
+        }
+    }
+
     /// Every ask names one of ten nodes.
     #[must_use]
     pub fn conflict_storm(room: Room) -> Self {
@@ -94,7 +129,7 @@ impl Profile {
     }
 
     /// What the node with this number has, of so many.
-    pub(super) fn capacity(&self, number: usize, nodes: usize) -> Resources {
+    pub(crate) fn capacity(&self, number: usize, nodes: usize) -> Resources {
         // By tens, as every tenth node is of the other partition.
         let mixed = node_vcores(number / PARTITION_EVERY) * 1_000;
         let vcores_milli = match self.nodes {
@@ -105,6 +140,18 @@ impl Profile {
             Nodes::Mixed | Nodes::Wanted(_) => mixed,
         };
         Resources::new(&[vcores_milli * 4 * 1_024 / 1_000, vcores_milli])
+    }
+
+    /// The resource type that runs out first.
+    pub(crate) fn scarce_type(&self) -> usize {
+        let [memory, vcores] = mean_size(self.sizes);
+        // Nodes have 4 GiB for each vcore.
+        usize::from(memory <= vcores * 4.0 * 1_024.0 / 1_000.0)
+    }
+
+    /// The sizes of containers.
+    pub(crate) fn all_sizes(&self) -> Vec<Resources> {
+        self.sizes.iter().map(|(vcores, gib, _)| Resources::new(&[gib * 1_024, vcores * 1_000])).collect()
     }
 
     /// What asks can have of the node with this number, of so many.

@@ -23,6 +23,12 @@ pub(super) enum WorkloadName {
     ConflictStorm,
     /// The same with a million nodes and ten containers on each.
     Scale,
+    /// A full cluster, with five times as much asked for as there is room for; some containers take most of a node.
+    BacklogS,
+    /// The same with more nodes and far more applications.
+    BacklogL,
+    /// A full cluster with a deep tree of unequal queues.
+    WideTree,
 }
 
 /// Throughput on the machine's own clock.
@@ -38,17 +44,19 @@ pub(in crate::cli) struct ThroughputArgs {
     /// What the engine has to do.
     #[arg(long, value_enum, default_value_t = WorkloadName::Churn)]
     pub(super) workload: WorkloadName,
-    /// How many nodes, a tenth of them in a partition of their own [default: 5000 for fill, 1000000 for scale, 10000
-    /// otherwise].
+    /// How many nodes, a tenth of them in a partition of their own [default: 5000 for fill and backlog-s, 20000 for
+    /// backlog-l, 2000 for wide-tree, 1000000 for scale, 10000 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(10..=10_000_000))]
     nodes: Option<u32>,
-    /// How many applications [default: 20 for fill, 1000 for scale, 200 otherwise].
+    /// How many applications [default: 20 for fill, 1000 for scale, 2000 for backlog-s, 47000 for backlog-l, 20000 for
+    /// wide-tree, 200 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     apps: Option<u32>,
-    /// How many leaf queues [default: 2 for fill, 20 otherwise].
+    /// How many leaf queues [default: 2 for fill, 1000 for wide-tree, 20 otherwise].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     leaves: Option<u32>,
-    /// How many asks, of fill [default: 20000].
+    /// How many asks, of fill [default: 20000], backlog-s [default: 1000000], backlog-l [default: 1880000] and wide-tree
+    /// [default: 800000].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     asks: Option<u32>,
     /// How long a run takes, of all but fill [default: 1].
@@ -94,16 +102,22 @@ impl WorkloadName {
             Self::Fill => ([5_000, 20, 2], Some(20_000)),
             Self::Churn | Self::Constrained | Self::ConflictStorm => ([10_000, 200, 20], None),
             Self::Scale => ([1_000_000, 1_000, 20], None),
+            Self::BacklogS => ([5_000, 2_000, 20], Some(1_000_000)),
+            Self::BacklogL => ([20_000, 47_000, 20], Some(1_880_000)),
+            Self::WideTree => ([2_000, 20_000, 1_000], Some(800_000)),
         };
         Defaults { shape: ClusterShape { nodes, leaves, applications }, asks }
     }
 
-    fn profile(self) -> Profile {
+    fn profile(self, asks: usize) -> Profile {
         match self {
             Self::Fill | Self::Churn => Profile::CHURN,
             Self::Constrained => Profile::CONSTRAINED,
             Self::ConflictStorm => Profile::conflict_storm(Room::Ample),
             Self::Scale => Profile::SCALE,
+            Self::BacklogS => Profile::backlog_s(asks),
+            Self::BacklogL => Profile::backlog_l(asks),
+            Self::WideTree => Profile::wide_tree(asks),
         }
     }
 }
@@ -140,7 +154,7 @@ impl ThroughputArgs {
         Setup {
             shape,
             mode: Mode::Parallel { proposers: self.proposers as usize },
-            profile: self.workload.profile(),
+            profile: self.workload.profile(self.asks().unwrap_or_default() as usize),
             batch_requests: self.batch.map(|batch| batch as usize),
             seed: self.seed,
         }

@@ -1,0 +1,118 @@
+//! `apportion-bench fairness` and `starvation`: clusters on virtual time that want more than there is.
+
+mod fairness;
+mod starvation;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use apportion::Mode;
+use clap::Args;
+use indicatif::ProgressBar;
+use serde::Serialize;
+
+pub(super) use fairness::run as run_fairness;
+pub(super) use starvation::run as run_starvation;
+
+use super::Failure;
+use super::limit::seconds;
+use super::progress::parts_bar;
+use super::replay::ModeArg;
+use crate::output::OutputFile;
+use crate::throughput::{ClusterShape, Profile, Setup};
+
+/// A cluster on virtual time.
+#[derive(Clone, Debug, Args)]
+pub(super) struct SteadyArgs {
+    /// How many nodes, a tenth of them in a partition of their own [default: 2000 for fairness, 5000 for starvation].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
+    nodes: Option<u32>,
+    /// How many applications [default: 20000, 2000].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    apps: Option<u32>,
+    /// How many leaf queues [default: 1000, 20].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    leaves: Option<u32>,
+    /// How many containers they ask for, again and again [default: 800000, 1000000].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    asks: Option<u32>,
+    /// How much virtual time passes [default: 290, 1200].
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    seconds: Option<f64>,
+    /// Who does the engine's work.
+    #[arg(long, value_enum, default_value_t = ModeArg::Serial)]
+    mode: ModeArg,
+    /// How many threads propose in parallel mode.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::PROPOSERS_MAX as i64))]
+    proposers: u32,
+    /// Seed of everything that is drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+}
+
+/// What a command measures unless the command line says something else.
+struct Defaults {
+    shape: ClusterShape,
+    asks: u32,
+    seconds: f64,
+    profile: fn(usize) -> Profile,
+}
+
+/// What is to be measured.
+struct Plan {
+    setup: Setup,
+    asks: usize,
+    end_ms: u64,
+}
+
+impl SteadyArgs {
+    fn plan(&self, defaults: &Defaults) -> Plan {
+        let or = |given: Option<u32>, default| given.map_or(default, |given| given as usize);
+        let shape = ClusterShape {
+            nodes: or(self.nodes, defaults.shape.nodes),
+            leaves: or(self.leaves, defaults.shape.leaves),
+            applications: or(self.apps, defaults.shape.applications),
+        };
+        let mode = match self.mode {
+            ModeArg::Serial => Mode::Serial,
+            ModeArg::Parallel => Mode::Parallel { proposers: self.proposers as usize },
+        };
+        let asks = self.asks.unwrap_or(defaults.asks) as usize;
+        let seconds = Duration::from_secs_f64(self.seconds.unwrap_or(defaults.seconds));
+        let setup = Setup { profile: (defaults.profile)(asks), seed: self.seed, ..Setup::new(shape, mode) };
+        Plan { setup, asks, end_ms: seconds.as_millis() as u64 }
+    }
+
+    fn mode_name(&self) -> &'static str {
+        match self.mode {
+            ModeArg::Serial => "serial",
+            ModeArg::Parallel => "parallel",
+        }
+    }
+
+    /// Opened before anything runs.
+    fn output(&self) -> Result<Option<OutputFile>, Failure> {
+        self.json.as_deref().map(OutputFile::create).transpose().map_err(Failure::input)
+    }
+
+    fn hand_out(&self, file: Option<OutputFile>, report: &impl Serialize, text: &str) -> Result<(), Failure> {
+        if let Some(file) = file {
+            file.write_text(&serde_json::to_string_pretty(report).map_err(Failure::run)?)?;
+        }
+        if self.json.as_deref() != Some(Path::new("-")) {
+            writeln!(std::io::stdout(), "{text}").map_err(Failure::run)?;
+        }
+        Ok(())
+    }
+}
+
+/// A bar over virtual time.
+fn time_bar(end_ms: u64) -> ProgressBar {
+    let bar = parts_bar("virtual time");
+    bar.set_length(end_ms);
+    bar
+}

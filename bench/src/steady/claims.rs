@@ -1,0 +1,198 @@
+//! What queues and users may have and want, by the configuration and by what was asked for.
+
+use apportion::config::{Capacity, Maximum, Percent, QueueConfig};
+use apportion::{ApplicationSpec, PartitionId, Resources};
+use rustc_hash::FxHashMap;
+
+use super::driver::Steady;
+use super::fairness::LeafShare;
+use super::water_fill::{Below, Claimant, Wish, water_fill};
+use crate::throughput::Task;
+
+/// A leaf may be this part of its share away from it.
+const TOLERANCE: f64 = 0.02;
+
+/// What users of leaves want in partitions: by leaf and partition, then by user.
+pub(super) struct Demands<'a>(FxHashMap<(&'a str, PartitionId), FxHashMap<&'a str, Demand>>);
+
+#[derive(Debug, Default)]
+struct Demand {
+    used: Resources,
+    pending: Resources,
+    /// The sizes that are waited for.
+    pending_sizes: Vec<Resources>,
+}
+
+impl<'a> Demands<'a> {
+    /// Of what runs, what claims a node and what waits.
+    /// Of what waits, sizes that do not count are left out.
+    pub(super) fn of(
+        steady: &Steady,
+        applications: &'a [ApplicationSpec],
+        counts: impl Fn(&Resources) -> bool,
+    ) -> Self {
+        let mut demands = Self(FxHashMap::default());
+        for task in steady.running.values() {
+            demands.entry(steady, applications, *task).used += steady.kinds.of(*task).size;
+        }
+        let claims = steady.claims();
+        for (ask, task) in &steady.asked {
+            let size = steady.kinds.of(*task).size;
+            let demand = demands.entry(steady, applications, *task);
+            // What is kept for an ask is charged to its queue and user as if it were placed.
+            if claims.contains(ask) {
+                demand.used += size;
+            } else if counts(&size) {
+                demand.pending += size;
+                if !demand.pending_sizes.contains(&size) {
+                    demand.pending_sizes.push(size);
+                }
+            }
+        }
+        demands
+    }
+
+    fn entry(&mut self, steady: &Steady, applications: &'a [ApplicationSpec], task: Task) -> &mut Demand {
+        let spec = &applications[task.application as usize];
+        let leaf = (spec.queue.as_str(), steady.kinds.of(task).partition);
+        self.0.entry(leaf).or_default().entry(&spec.user).or_default()
+    }
+}
+
+/// One partition's queues.
+pub(super) struct Partition<'a> {
+    pub(super) id: PartitionId,
+    pub(super) capacity: Resources,
+    /// The resource type that runs out first.
+    pub(super) scarce: usize,
+    /// The sizes of containers.
+    pub(super) sizes: &'a [Resources],
+    pub(super) demands: &'a Demands<'a>,
+}
+
+/// Parts of the partition that a queue may have.
+#[derive(Clone, Copy)]
+struct Quota {
+    guaranteed: f64,
+    maximum: f64,
+}
+
+/// A leaf as it is.
+struct Leaf {
+    path: String,
+    /// The type of which it uses the largest part.
+    dominant: usize,
+    used: f64,
+    is_pending: bool,
+}
+
+impl Partition<'_> {
+    /// The dominant shares that leaves with pending demand have and should have of what is in use.
+    pub(super) fn shares(&self, root: &QueueConfig) -> Vec<LeafShare> {
+        let whole = Quota { guaranteed: 1.0, maximum: 1.0 };
+        let mut leaves = Vec::new();
+        let (claimant, used) = self.claimant(root, root.name.clone(), whole, &mut leaves);
+        let fair = water_fill(&claimant, self.part(&used, self.scarce));
+        let shares = leaves.into_iter().zip(fair).filter(|(leaf, _)| leaf.is_pending);
+        let share = |(leaf, fair): (Leaf, f64)| {
+            let largest = self.sizes.iter().map(|size| self.part(size, leaf.dominant)).fold(0.0, f64::max);
+            let tolerance = (fair * TOLERANCE).max(largest);
+            LeafShare { path: leaf.path, partition: self.id, used: leaf.used, fair, tolerance }
+        };
+        shares.map(share).collect()
+    }
+
+    fn part(&self, amounts: &Resources, resource: usize) -> f64 {
+        amounts[resource] as f64 / (self.capacity[resource] as f64).max(1.0)
+    }
+
+    /// The type of which this is the largest part.
+    fn dominant(&self, used: &Resources) -> usize {
+        let types = 0..self.capacity.amounts().iter().filter(|amount| **amount > 0).count();
+        let by_part = |a: &usize, b: &usize| self.part(used, *a).total_cmp(&self.part(used, *b));
+        types.max_by(by_part).unwrap_or(self.scarce)
+    }
+
+    /// The queue and all below it, and what they use; adds its leaves.
+    fn claimant(
+        &self,
+        queue: &QueueConfig,
+        path: String,
+        quota: Quota,
+        leaves: &mut Vec<Leaf>,
+    ) -> (Claimant, Resources) {
+        let (below, used) = if queue.children.is_empty() {
+            self.users(queue, path, quota, leaves)
+        } else {
+            let weights: f64 = queue.children.iter().map(weight).sum();
+            let child = |child: &QueueConfig| {
+                let quota = Quota {
+                    guaranteed: quota.guaranteed * weight(child) / weights,
+                    maximum: quota.maximum * maximum_part(child),
+                };
+                self.claimant(child, format!("{path}.{}", child.name), quota, leaves)
+            };
+            let (queues, used): (Vec<Claimant>, Vec<Resources>) = queue.children.iter().map(child).unzip();
+            (Below::Queues(queues), used.into_iter().sum())
+        };
+        let dominant_share = self.part(&used, self.dominant(&used));
+        let scarce_per_unit =
+            if dominant_share > 0.0 { self.part(&used, self.scarce) / dominant_share } else { 1.0 };
+        let Quota { guaranteed, maximum } = quota;
+        (Claimant { guaranteed, maximum, scarce_per_unit, below }, used)
+    }
+
+    fn users(
+        &self,
+        queue: &QueueConfig,
+        path: String,
+        quota: Quota,
+        leaves: &mut Vec<Leaf>,
+    ) -> (Below, Resources) {
+        let demands: Vec<&Demand> = self
+            .demands
+            .0
+            .get(&(path.as_str(), self.id))
+            .into_iter()
+            .flatten()
+            .map(|(_, user)| user)
+            .collect();
+        let used = demands.iter().map(|demand| demand.used).sum();
+        let dominant = self.dominant(&used);
+        let factor = queue.user_limit_factor.map_or(f64::INFINITY, |factor| factor.milli() as f64 / 1e3);
+        let limit = (quota.guaranteed * factor).min(quota.maximum);
+        let wishes = demands.iter().map(|demand| self.wish(demand, limit, dominant)).collect();
+        let is_pending = demands.iter().any(|demand| !demand.pending_sizes.is_empty());
+        leaves.push(Leaf { path, dominant, used: self.part(&used, dominant), is_pending });
+        (Below::Users(wishes), used)
+    }
+
+    /// A user is at the limit when nothing that is waited for is small enough to fit below it, in whatever type.
+    fn wish(&self, demand: &Demand, limit: f64, dominant: usize) -> Wish {
+        let fits = |size: &Resources| {
+            let after = demand.used + *size;
+            self.part(&after, self.dominant(&after)) <= limit
+        };
+        let used = self.part(&demand.used, dominant);
+        let is_at_limit = !demand.pending_sizes.iter().any(fits);
+        Wish {
+            wanted: used + self.part(&demand.pending, dominant),
+            limit: if is_at_limit { used } else { limit },
+        }
+    }
+}
+
+/// Of the wide tree all queues have one.
+fn weight(queue: &QueueConfig) -> f64 {
+    match queue.capacity {
+        Capacity::Weight(weight) => weight.milli() as f64,
+        Capacity::Percent(_) | Capacity::Absolute(_) => 0.0,
+    }
+}
+
+fn maximum_part(queue: &QueueConfig) -> f64 {
+    match queue.maximum {
+        Maximum::Percent(part) => f64::from(part.millionths()) / f64::from(Percent::ALL.millionths()),
+        Maximum::Absolute(_) => 1.0,
+    }
+}

@@ -1,0 +1,12 @@
+//! Clusters on virtual time that want more than there is, and ask again for every container that ends: how fairly is
+//! what there is divided, and how long do large containers wait?
+
+mod claims;
+mod driver;
+mod fairness;
+mod heads;
+mod starvation;
+mod water_fill;
+
+pub use fairness::{Fairness, LeafShare, Shares, measure_fairness};
+pub use starvation::{MEAN_LIFE_MS, Starvation, measure_starvation};

@@ -1,0 +1,131 @@
+//! Starvation: how long large containers wait in a full cluster where small ones take every gap.
+
+use apportion::Resources;
+use apportion::config::ReservationPolicy;
+use hdrhistogram::Histogram;
+
+use super::driver::Steady;
+use super::heads::Heads;
+use crate::throughput::Setup;
+
+/// Mean life of a container, as in W2 of `workloads.md`.
+pub const MEAN_LIFE_MS: u64 = 120_000;
+/// Before this many mean lives have passed nothing is noted.
+const WARM_UP_LIVES: u64 = 2;
+/// How often use is looked at.
+const LOOK_MS: u64 = 1_000;
+
+/// How long large containers waited.
+#[derive(Clone, Debug)]
+pub struct Starvation {
+    /// Whether asks that fit nowhere claimed nodes.
+    pub reservations: bool,
+    /// Virtual time.
+    pub end_ms: u64,
+    /// Containers placed.
+    pub placed: u64,
+    /// From being first in the queue's order to being placed, in virtual time: of large containers that did not get
+    /// room at the time at which they came first.
+    pub first_to_placed_ms: Histogram<u64>,
+    /// Large containers that were placed without having to wait at the head of their queue.
+    pub placed_at_once: u64,
+    /// Large containers that had been first in their queue and were not placed in the end.
+    pub still_waiting: u64,
+    /// How long ago the first of those was first.
+    pub longest_still_waiting_ms: u64,
+    /// What part of the vcores was in use on average.
+    pub used_part: f64,
+    /// What part of the vcores was free on nodes that were claimed, on average.
+    pub kept_free_part: f64,
+}
+
+/// Lets applications ask for far more than there is room for, and again for each container that ends, and follows the
+/// large ones until virtual time `end_ms`.
+///
+/// # Errors
+/// When the engine does not start or ends early, or the audit finds something.
+pub fn measure_starvation(
+    setup: &Setup,
+    containers: usize,
+    reservations: bool,
+    end_ms: u64,
+    progress: &mut dyn FnMut(u64),
+) -> anyhow::Result<Starvation> {
+    let mut config = setup.config();
+    if !reservations {
+        config.reservations = ReservationPolicy { delay_ms: None, ..config.reservations };
+    }
+    let mut heads = Heads::new(&setup.applications(), WARM_UP_LIVES * MEAN_LIFE_MS)?;
+    let mut steady = Steady::start(setup, config, containers, MEAN_LIFE_MS, &mut heads)?;
+    let (mut looks, mut used, mut kept_free) = (0.0, 0.0, 0.0);
+    while steady.now_ms < end_ms {
+        steady.run_until(steady.now_ms + LOOK_MS, &mut heads, &mut |_| {})?;
+        if steady.now_ms >= WARM_UP_LIVES * MEAN_LIFE_MS {
+            let now = Look::at(&steady);
+            looks += 1.0;
+            used += now.used_part;
+            kept_free += now.kept_free_part;
+        }
+        progress(steady.now_ms);
+    }
+    steady.cluster.expect_sound()?;
+    Ok(Starvation {
+        reservations,
+        end_ms: steady.now_ms,
+        placed: steady.cluster.engine.stats().allocated,
+        still_waiting: heads.still_waiting(),
+        longest_still_waiting_ms: heads.longest_still_waiting_ms(steady.now_ms),
+        first_to_placed_ms: heads.first_to_placed_ms,
+        placed_at_once: heads.placed_at_once,
+        used_part: used / f64::max(looks, 1.0),
+        kept_free_part: kept_free / f64::max(looks, 1.0),
+    })
+}
+
+/// Parts of the cluster's vcores.
+struct Look {
+    used_part: f64,
+    kept_free_part: f64,
+}
+
+impl Look {
+    fn at(steady: &Steady) -> Self {
+        steady.cluster.engine.read(|view| {
+            let [mut all, mut used, mut kept_free] = [Resources::ZERO; 3];
+            for node in view.nodes() {
+                all += node.capacity();
+                used += node.allocated();
+                if node.is_reserved() {
+                    kept_free += node.free();
+                }
+            }
+            let part = |amount: Resources| amount[1] as f64 / all[1] as f64;
+            Self { used_part: part(used), kept_free_part: part(kept_free) }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apportion::Mode;
+
+    use super::*;
+    use crate::throughput::{ClusterShape, Profile};
+
+    #[test]
+    fn large_containers_wait_and_are_counted_once() {
+        let shape = ClusterShape { nodes: 50, leaves: 4, applications: 40 };
+        let containers = 8_000;
+        let setup = Setup { profile: Profile::backlog_s(containers), ..Setup::new(shape, Mode::Serial) };
+        let measure = |reservations| {
+            measure_starvation(&setup, containers, reservations, 3 * MEAN_LIFE_MS, &mut |_| {}).unwrap()
+        };
+        let (with, without) = (measure(true), measure(false));
+        assert!(with.used_part > 0.9 && without.used_part > 0.99, "{} {}", with.used_part, without.used_part);
+        assert!(with.kept_free_part > 0.0 && without.kept_free_part == 0.0);
+        for one in [&with, &without] {
+            assert!(one.first_to_placed_ms.len() + one.still_waiting > 0, "large ones wait");
+            assert!(one.longest_still_waiting_ms <= one.end_ms);
+        }
+    }
+}
