@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apportion::{ApplicationSpec, AskId, PartitionId};
 use hdrhistogram::{CreationError, Histogram};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::driver::Watch;
 use crate::throughput::{Kinds, Task};
@@ -21,19 +21,40 @@ type Place = ([u32; 3], u64);
 /// Follows the large asks that come to the head of their queue.
 ///
 /// *First* is the pending ask of a leaf and partition that is before all others that are pending when the engine is
-/// quiet, in the order of leaves that serve first in, first out. An ask that has been first once is followed until it
-/// is placed, whatever is asked before it later. Asks that wait at a limit would hide others behind them, but in a
-/// backlog where users may have as much as their leaf no limit is reached.
+/// quiet, in the order of leaves that serve first in, first out. What is asked for later may come before it, as when a
+/// container of an application before its own is asked for again; so both are noted, the time since it was first and
+/// the time for which it was. Asks that wait at a limit would hide others behind them, but in a backlog where users may
+/// have as much as their leaf no limit is reached.
 pub(super) struct Heads {
     /// By application: its leaf, and where it stands in that.
     applications: Vec<(u32, [u32; 2])>,
     pending: FxHashMap<(u32, PartitionId), BTreeSet<(Place, AskId)>>,
     places: FxHashMap<AskId, Place>,
-    large: FxHashMap<AskId, Option<u64>>,
+    /// Pending large asks, and how they fared if they have been first.
+    large: FxHashMap<AskId, Option<Wait>>,
+    /// Those that are first.
+    first: FxHashSet<AskId>,
     asked: u64,
     from_ms: u64,
     pub(super) first_to_placed_ms: Histogram<u64>,
+    pub(super) at_head_ms: Histogram<u64>,
     pub(super) placed_at_once: u64,
+}
+
+/// How a large ask fares since it was first.
+#[derive(Clone, Copy, Default)]
+struct Wait {
+    since_ms: u64,
+    /// For how long it was first before.
+    at_head_ms: u64,
+    /// Since when it is, if it is.
+    head_since_ms: Option<u64>,
+}
+
+impl Wait {
+    fn all_at_head_ms(&self, now_ms: u64) -> u64 {
+        self.at_head_ms + self.head_since_ms.map_or(0, |since_ms| now_ms - since_ms)
+    }
 }
 
 impl Heads {
@@ -51,21 +72,23 @@ impl Heads {
             pending: FxHashMap::default(),
             places: FxHashMap::default(),
             large: FxHashMap::default(),
+            first: FxHashSet::default(),
             asked: 0,
             from_ms,
             first_to_placed_ms: Histogram::new_with_max(LONGEST_MS, 3)?,
+            at_head_ms: Histogram::new_with_max(LONGEST_MS, 3)?,
             placed_at_once: 0,
         })
     }
 
-    /// How many have been first and still wait.
-    pub(super) fn still_waiting(&self) -> u64 {
-        self.large.values().flatten().count() as u64
-    }
-
-    /// How long ago the first of those was first.
-    pub(super) fn longest_still_waiting_ms(&self, now_ms: u64) -> u64 {
-        self.large.values().flatten().map(|since_ms| now_ms - since_ms).max().unwrap_or(0)
+    /// Counts those that have been first and still wait among the times at the head, as far as they have come: how many
+    /// they are, and how long ago the first of them was first.
+    pub(super) fn end(&mut self, now_ms: u64) -> (u64, u64) {
+        let waits = || self.large.values().flatten();
+        for wait in waits() {
+            self.at_head_ms.saturating_record(wait.all_at_head_ms(now_ms));
+        }
+        (waits().count() as u64, waits().map(|wait| now_ms - wait.since_ms).max().unwrap_or(0))
     }
 }
 
@@ -89,23 +112,69 @@ impl Watch for Heads {
             pending.remove(&(place, ask));
         }
         let was_large = self.large.remove(&ask);
+        self.first.remove(&ask);
         if now_ms < self.from_ms {
             return;
         }
         match was_large {
-            Some(Some(since_ms)) => self.first_to_placed_ms.saturating_record(now_ms - since_ms),
+            Some(Some(wait)) => {
+                self.first_to_placed_ms.saturating_record(now_ms - wait.since_ms);
+                self.at_head_ms.saturating_record(wait.all_at_head_ms(now_ms));
+            }
             Some(None) => self.placed_at_once += 1,
             None => {}
         }
     }
 
     fn quiet(&mut self, now_ms: u64) {
-        for pending in self.pending.values() {
-            if let Some((_, ask)) = pending.first()
-                && let Some(since_ms @ None) = self.large.get_mut(ask)
-            {
-                *since_ms = Some(now_ms);
+        let heads = self.pending.values().filter_map(|pending| Some(pending.first()?.1));
+        let first: FxHashSet<AskId> = heads.filter(|ask| self.large.contains_key(ask)).collect();
+        for ask in self.first.difference(&first) {
+            if let Some(Some(wait)) = self.large.get_mut(ask) {
+                wait.at_head_ms = wait.all_at_head_ms(now_ms);
+                wait.head_since_ms = None;
             }
         }
+        for ask in first.difference(&self.first) {
+            if let Some(wait) = self.large.get_mut(ask) {
+                wait.get_or_insert(Wait { since_ms: now_ms, ..Wait::default() }).head_since_ms = Some(now_ms);
+            }
+        }
+        self.first = first;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apportion::{AskSpec, Resources};
+
+    use super::*;
+
+    /// The identifiers that an engine gives to so many asks.
+    fn ids(count: usize) -> Vec<AskId> {
+        let text = |number: usize| format!("{{\"index\":{number},\"generation\":0}}");
+        (0..count).map(|number| serde_json::from_str(&text(number)).unwrap()).collect()
+    }
+
+    #[test]
+    fn time_at_the_head_stops_while_another_is_first() {
+        let application = |name: &str| ApplicationSpec::new(name, "root.leaf", "user");
+        let mut heads = Heads::new(&[application("early"), application("late")], 0).unwrap();
+        let mut kinds = Kinds::default();
+        let kind = kinds.number_of(AskSpec::new(Resources::new(&[1, LARGE_MILLI]), 1));
+        let (early, late) = (Task { application: 0, kind }, Task { application: 1, kind });
+        let asks = ids(2);
+        heads.asked(asks[0], late, &kinds);
+        heads.quiet(1_000);
+        heads.asked(asks[1], early, &kinds);
+        heads.quiet(3_000);
+        heads.placed(asks[1], early, 7_000, &kinds);
+        heads.quiet(7_000);
+        heads.placed(asks[0], late, 8_000, &kinds);
+        let waits =
+            |of: &Histogram<u64>| of.iter_recorded().map(|v| v.value_iterated_to()).collect::<Vec<_>>();
+        assert_eq!(waits(&heads.first_to_placed_ms), [4_001, 7_003], "to three digits");
+        assert_eq!(waits(&heads.at_head_ms), [3_001, 4_001]);
+        assert_eq!(heads.end(9_000), (0, 0));
     }
 }

@@ -27,6 +27,8 @@ pub struct Starvation {
     /// From being first in the queue's order to being placed, in virtual time: of large containers that did not get
     /// room at the time at which they came first.
     pub first_to_placed_ms: Histogram<u64>,
+    /// For how long they were first themselves; those that were and still wait among them, as far as they have come.
+    pub at_head_ms: Histogram<u64>,
     /// Large containers that were placed without having to wait at the head of their queue.
     pub placed_at_once: u64,
     /// Large containers that had been first in their queue and were not placed in the end.
@@ -69,13 +71,15 @@ pub fn measure_starvation(
         progress(steady.now_ms);
     }
     steady.cluster.expect_sound()?;
+    let (still_waiting, longest_still_waiting_ms) = heads.end(steady.now_ms);
     Ok(Starvation {
         reservations,
         end_ms: steady.now_ms,
         placed: steady.cluster.engine.stats().allocated,
-        still_waiting: heads.still_waiting(),
-        longest_still_waiting_ms: heads.longest_still_waiting_ms(steady.now_ms),
+        still_waiting,
+        longest_still_waiting_ms,
         first_to_placed_ms: heads.first_to_placed_ms,
+        at_head_ms: heads.at_head_ms,
         placed_at_once: heads.placed_at_once,
         used_part: used / f64::max(looks, 1.0),
         kept_free_part: kept_free / f64::max(looks, 1.0),

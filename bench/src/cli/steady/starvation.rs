@@ -1,5 +1,6 @@
 //! `apportion-bench starvation`.
 
+use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use super::{Defaults, Plan, SteadyArgs, time_bar};
@@ -38,8 +39,9 @@ struct StarvationReport {
 struct Outcome {
     placed: u64,
     first_to_placed_s: Quantiles,
-    /// 99 of 100 waited at most this many mean lives.
-    p99_mean_lives: f64,
+    at_head_s: Quantiles,
+    /// 99 of 100 were at the head for at most so many mean lives.
+    at_head_p99_mean_lives: f64,
     large_waited: u64,
     large_placed_at_once: u64,
     large_still_waiting: u64,
@@ -55,15 +57,26 @@ struct Quantiles {
     max: f64,
 }
 
+impl Quantiles {
+    fn of(waits_ms: &Histogram<u64>) -> Self {
+        let seconds = |quantile| waits_ms.value_at_quantile(quantile) as f64 / 1e3;
+        Self { p50: seconds(0.5), p99: seconds(0.99), max: seconds(1.0) }
+    }
+}
+
+/// What 99 of 100 waited at most.
+fn mean_lives(waits_ms: &Histogram<u64>) -> f64 {
+    waits_ms.value_at_quantile(0.99) as f64 / MEAN_LIFE_MS as f64
+}
+
 impl From<&Starvation> for Outcome {
     fn from(one: &Starvation) -> Self {
-        let waits = &one.first_to_placed_ms;
-        let seconds = |quantile| waits.value_at_quantile(quantile) as f64 / 1e3;
         Self {
             placed: one.placed,
-            first_to_placed_s: Quantiles { p50: seconds(0.5), p99: seconds(0.99), max: seconds(1.0) },
-            p99_mean_lives: seconds(0.99) * 1e3 / MEAN_LIFE_MS as f64,
-            large_waited: waits.len(),
+            first_to_placed_s: Quantiles::of(&one.first_to_placed_ms),
+            at_head_s: Quantiles::of(&one.at_head_ms),
+            at_head_p99_mean_lives: mean_lives(&one.at_head_ms),
+            large_waited: one.first_to_placed_ms.len(),
             large_placed_at_once: one.placed_at_once,
             large_still_waiting: one.still_waiting,
             longest_still_waiting_s: one.longest_still_waiting_ms as f64 / 1e3,
@@ -109,18 +122,22 @@ fn report(args: &SteadyArgs, plan: &Plan, with: &Starvation, without: &Starvatio
 }
 
 fn to_text(one: &Starvation) -> String {
-    let wait = |quantile| duration_text(one.first_to_placed_ms.value_at_quantile(quantile));
+    let wait = |of: &Histogram<u64>, quantile| duration_text(of.value_at_quantile(quantile));
     format!(
-        "{} reservations: {} large containers waited as the first of their queue, half of them up to {}, 99 % up to {}, \
-         {:.1} mean lives; {} had no need to\n  {} still wait, for up to {}; {:.2} % of the vcores in use, {:.2} % free on \
-         claimed nodes; {} containers placed, audit: nothing found",
+        "{} reservations: {} large containers were first in their queue and placed later, {} at once, {} still wait\n  \
+         at the head, those that still wait included: median {}, 99 % {}, {:.2} mean lives\n  \
+         from first to placed: median {}, 99 %: {}, {:.2} mean lives; the longest that waits was first {} ago\n  \
+         {:.2} % of the vcores in use, {:.2} % free on claimed nodes; {} containers placed, audit: nothing found",
         if one.reservations { "with" } else { "without" },
         count_text(one.first_to_placed_ms.len()),
-        wait(0.5),
-        wait(0.99),
-        one.first_to_placed_ms.value_at_quantile(0.99) as f64 / MEAN_LIFE_MS as f64,
         count_text(one.placed_at_once),
         count_text(one.still_waiting),
+        wait(&one.at_head_ms, 0.5),
+        wait(&one.at_head_ms, 0.99),
+        mean_lives(&one.at_head_ms),
+        wait(&one.first_to_placed_ms, 0.5),
+        wait(&one.first_to_placed_ms, 0.99),
+        mean_lives(&one.first_to_placed_ms),
         duration_text(one.longest_still_waiting_ms),
         100.0 * one.used_part,
         100.0 * one.kept_free_part,
