@@ -239,8 +239,15 @@ fn throughput_places_everything_and_compares_itself_with_the_yardstick() {
 #[test]
 fn a_busy_cluster_is_kept_busy() {
     let case = Case::new();
-    let churn = "throughput --nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 2 --batch 64 --json -";
-    let output = case.run(churn);
+    let churn = "throughput --nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 2 --batch 64";
+    let output = case.run(&format!("{churn} --json - --report r.html"));
+    let page = fs::read_to_string(case.folder.path().join("r.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), 4);
+    contains_all(&page, &["throughput of churn", "run 2", "All figures"]);
+    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "nothing outside is needed");
+    for wrong in ["--json out --report ./out", "--report nowhere/r.html"] {
+        assert_eq!(case.run(&format!("{churn} {wrong}")).status.code(), Some(2), "{wrong}");
+    }
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let figures = json(&output.stdout);
     assert_eq!(figures["workload"], "churn");

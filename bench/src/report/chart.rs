@@ -29,6 +29,11 @@ pub(super) struct Axes<'a> {
 /// Width and height of a chart in a report's grid.
 pub(super) const SIZE: (u32, u32) = (760, 340);
 
+const MARGIN: u32 = 12;
+/// What the labels below a chart take.
+const X_LABELS: u32 = 38;
+const BAR_ROW: u32 = 30;
+
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Draws into a new SVG.
@@ -93,21 +98,25 @@ fn lines_over_time(lines: &[Line], axes: &Axes<'_>) -> Result<String, ChartError
 }
 
 /// What part of all values is at most this, over a logarithmic axis.
-pub(super) fn distribution_chart(points: &[(f64, f64)], x: &str) -> Result<String, ChartError> {
-    let x_max = points.last().map_or(10.0, |point| point.0).max(10.0);
+pub(super) fn distribution_chart(points: &[(f64, f64)], x: &str, y: &str) -> Result<String, ChartError> {
+    // From the power of ten below the first value on; before that there is nothing to see.
+    let first = points.get(1).map_or(1.0, |point| point.0);
+    let x_min = 10_f64.powf(first.log10().floor()).max(1.0);
+    let x_max = points.last().map_or(10.0, |point| point.0).max(x_min * 10.0);
+    let points: Vec<(f64, f64)> = points.iter().map(|(x, part)| (x.max(x_min), *part)).collect();
     svg(SIZE, |area| {
         let mut chart = ChartBuilder::on(area)
             .margin(12)
             .x_label_area_size(38)
             .y_label_area_size(64)
-            .build_cartesian_2d((1.0..x_max * 1.1).log_scale(), 0.0..1.0)?;
+            .build_cartesian_2d((x_min..x_max * 1.1).log_scale(), 0.0..1.0)?;
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
             .bold_line_style(GRID)
             .axis_style(TEXT)
             .x_desc(x)
-            .y_desc("part of containers")
+            .y_desc(y)
             .x_label_formatter(&|value| plain(*value))
             .y_label_formatter(&|value| percent(*value))
             .label_style(("sans-serif", 14, &TEXT))
@@ -119,17 +128,23 @@ pub(super) fn distribution_chart(points: &[(f64, f64)], x: &str) -> Result<Strin
     })
 }
 
-/// For each name what was promised (grey) and what was used (blue), as bars from the left.
-pub(super) fn bar_chart(bars: &[(String, f64, f64)]) -> Result<String, ChartError> {
-    let x_max = bars.iter().map(|(_, promised, used)| promised.max(*used)).fold(0.01, f64::max) * 1.05;
-    let row = 30;
-    let size = (SIZE.0, (bars.len() as u32 * row + 70).max(160));
+/// For each name two values as bars from the left, the first grey and the second blue; only the second where no name
+/// has a first.
+pub(super) fn bar_chart(
+    bars: &[(String, f64, f64)],
+    x: &str,
+    x_text: &dyn Fn(&f64) -> String,
+) -> Result<String, ChartError> {
+    let x_max = bars.iter().map(|(_, grey, blue)| grey.max(*blue)).fold(0.01, f64::max) * 1.05;
+    let is_single = bars.iter().all(|(_, grey, _)| *grey == 0.0);
+    let blue_place = if is_single { (0.2, 0.8) } else { (0.5, 0.88) };
+    let size = (SIZE.0, bars.len() as u32 * BAR_ROW + 2 * MARGIN + X_LABELS);
     let label_width = bars.iter().map(|(name, ..)| name.len() as u32 * 7 + 16).max().unwrap_or(60).min(260);
     svg(size, |area| {
         let count = bars.len() as f64;
         let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(38)
+            .margin(MARGIN)
+            .x_label_area_size(X_LABELS)
             .y_label_area_size(label_width)
             .build_cartesian_2d(0.0..x_max, 0.0..count)?;
         chart
@@ -139,19 +154,19 @@ pub(super) fn bar_chart(bars: &[(String, f64, f64)]) -> Result<String, ChartErro
             .disable_y_mesh()
             .disable_y_axis()
             .axis_style(TEXT)
-            .x_desc("dominant share of the cluster: guaranteed (grey), mean use (blue)")
-            .x_label_formatter(&|value| percent(*value))
+            .x_desc(x)
+            .x_label_formatter(&x_text)
             .label_style(("sans-serif", 14, &TEXT))
             .draw()?;
-        for (place, (name, promised, used)) in bars.iter().enumerate() {
+        for (place, (name, grey, blue)) in bars.iter().enumerate() {
             let top = count - place as f64;
-            let bar = |share: f64, from: f64, to: f64, colour: RGBColor| {
-                Rectangle::new([(0.0, top - from), (share, top - to)], colour.filled())
+            let bar = |value: f64, (from, to): (f64, f64), colour: RGBColor| {
+                Rectangle::new([(0.0, top - from), (value, top - to)], colour.filled())
             };
-            chart.draw_series([bar(*promised, 0.12, 0.48, GUARANTEE), bar(*used, 0.5, 0.88, SERIES[0])])?;
+            chart.draw_series([bar(*grey, (0.12, 0.48), GUARANTEE), bar(*blue, blue_place, SERIES[0])])?;
             let style = ("sans-serif", 14, &TEXT).into_text_style(area);
-            let y = 12 + (place as u32 * row) as i32 + row as i32 / 2 - 6;
-            area.draw_text(&shorten(name, 34), &style, (8, y))?;
+            let y = MARGIN + place as u32 * BAR_ROW + BAR_ROW / 2 - 6;
+            area.draw_text(&shorten(name, 34), &style, (8, y as i32))?;
         }
         Ok(())
     })
@@ -162,12 +177,13 @@ pub(super) fn percent(part: f64) -> String {
     if percent >= 10.0 || percent == 0.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
-/// A number without an exponent, thousands shortened.
+/// A number without an exponent, thousands shortened, with at most one decimal.
 pub(super) fn plain(value: f64) -> String {
+    let short = |value: f64| (value * 10.0).round() / 10.0;
     match value {
-        v if v >= 1e9 => format!("{:.0}G", v / 1e9),
-        v if v >= 1e6 => format!("{:.0}M", v / 1e6),
-        v if v >= 1e4 => format!("{:.0}k", v / 1e3),
+        v if v >= 1e9 => format!("{}G", short(v / 1e9)),
+        v if v >= 1e6 => format!("{}M", short(v / 1e6)),
+        v if v >= 1e4 => format!("{}k", short(v / 1e3)),
         v => format!("{v:.0}"),
     }
 }
@@ -179,4 +195,15 @@ fn shorten(name: &str, length: usize) -> String {
     }
     let tail: String = name.chars().skip(count - length + 1).collect();
     format!("…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_on_an_axis_are_told_apart() {
+        let texts = [0.0, 500_000.0, 1e6, 1.5e6, 2e6, 2.5e9].map(plain);
+        assert_eq!(texts, ["0", "500k", "1M", "1.5M", "2M", "2.5G"]);
+    }
 }

@@ -14,6 +14,8 @@ use crate::sim::{QueueUse, RunRecord, Sample};
 const QUEUES_MAX: usize = 30;
 /// Lines beyond this cannot be told apart.
 const LINES_MAX: usize = 7;
+/// What most distributions are of.
+pub(super) const CONTAINERS: &str = "part of containers";
 
 /// A page with the most important figures, plots, and all figures.
 ///
@@ -35,12 +37,20 @@ pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String,
         section(
             "Waiting time",
             "Virtual time from ask to placement: the part of containers that waited at most this long.",
-            &distribution_chart(&distribution(&record.wait_ms), "waiting time, ms (0 is drawn at 1)")?,
+            &distribution_chart(
+                &distribution(&record.wait_ms, 1.0),
+                "waiting time, ms (0 is drawn at 1)",
+                CONTAINERS,
+            )?,
         ),
         section(
             "Queues: share against guarantee",
             "Mean over the run. A queue may use more than its guarantee while others leave room.",
-            &bar_chart(&queue_bars(&record.queues))?,
+            &bar_chart(
+                &queue_bars(&record.queues),
+                "dominant share of the cluster: guaranteed (grey), mean use (blue)",
+                &|value| percent(*value),
+            )?,
         ),
     ];
     if record.queues.len() > 1 {
@@ -53,7 +63,8 @@ pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String,
         &heat_map(&record.node_use)?,
     ));
     if let Some(latency) = &record.ask_to_commit_us {
-        let chart = distribution_chart(&distribution(latency), "ask to commit, microseconds of wall time")?;
+        let points = distribution(latency, 1.0);
+        let chart = distribution_chart(&points, "ask to commit, microseconds of wall time", CONTAINERS)?;
         sections.push(section("Latency", "Asks placed at the virtual time they were submitted.", &chart));
     }
     Ok(page(parameters, record, &sections.concat()))
@@ -69,8 +80,6 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         (count_text(record.pending_total() + record.unplaceable_total()), "not placed"),
         (count_text(record.audit_violations.len() as u64), "audit violations"),
     ];
-    let cards: String =
-        cards.iter().map(|(value, name)| format!("<div class=card><b>{value}</b>{name}</div>")).collect();
     let table: String = rows(record)
         .iter()
         .map(|(name, value)| format!("<tr><td>{}<td>{}", escape(name), escape(value)))
@@ -81,28 +90,44 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         Mode::Parallel { proposers } => format!("parallel, {proposers} proposers"),
     };
     let mode = format!("{mode}, seed {}", parameters.seed);
-    format!(
-        "<!doctype html><html lang=en><meta charset=utf-8>\
-         <meta name=viewport content='width=device-width, initial-scale=1'><title>{title}</title>\
-         <style>{STYLE}</style><h1>{title}</h1><p class=sub>{} nodes, {} containers asked for; {}; state {}</p>\
-         <div class=cards>{cards}</div><main>{sections}\
-         <section><h2>All figures</h2><table>{table}</table></section></main></html>",
+    let sub = format!(
+        "{} nodes, {} containers asked for; {}; state {}",
         count_text(record.nodes as u64),
         count_text(record.asks),
         escape(&mode),
         record.state_digest,
+    );
+    let body = format!(
+        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>",
+        to_cards(&cards)
+    );
+    document(&title, &sub, &body)
+}
+
+/// A page that needs nothing else. The texts are HTML.
+pub(super) fn document(title: &str, sub: &str, body: &str) -> String {
+    format!(
+        "<!doctype html><html lang=en><meta charset=utf-8>\
+         <meta name=viewport content='width=device-width, initial-scale=1'><title>{title}</title>\
+         <style>{STYLE}</style><h1>{title}</h1><p class=sub>{sub}</p>{body}</html>"
     )
 }
 
-pub(super) const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;color:#222;background:#f5f6f8;margin:0 auto;\
+/// The most important figures with their names.
+pub(super) fn to_cards(cards: &[(String, &str)]) -> String {
+    let card = |(value, name): &(String, &str)| format!("<div class=card><b>{value}</b>{name}</div>");
+    format!("<div class=cards>{}</div>", cards.iter().map(card).collect::<String>())
+}
+
+const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;color:#222;background:#f5f6f8;margin:0 auto;\
 max-width:1640px;padding:24px}h1{font-size:24px;margin:0}h2{font-size:16px;margin:0 0 2px}\
 .sub,section p{color:#666;margin:2px 0 12px}.cards{display:flex;flex-wrap:wrap;gap:12px;margin:16px 0}\
 .card,section{background:#fff;border:1px solid #e2e4e8;border-radius:8px;padding:14px 18px}\
-.card{min-width:130px;color:#666}.card b{display:block;font-size:22px;color:#111}\
+.card{flex:1 1 130px;color:#666}.card b{display:block;font-size:22px;color:#111}\
 main{columns:540px 2;column-gap:16px}section{overflow-x:auto;break-inside:avoid;margin:0 0 16px}\
 .names{font-size:13px;color:#444}.names span{margin-right:14px;white-space:nowrap}\
 .names i{display:inline-block;width:14px;height:4px;margin-right:5px;vertical-align:middle}\
-main+section{margin-top:16px}svg{width:100%;height:auto;display:block}table{border-collapse:collapse;width:100%}\
+main+section{margin-top:16px}svg{width:100%;min-width:480px;height:auto;display:block}table{border-collapse:collapse;width:100%}\
 td{border-bottom:1px solid #eee;padding:4px 8px 4px 0}td+td{text-align:right;font-variant-numeric:tabular-nums}\
 small{display:block;color:#666;white-space:nowrap}";
 
@@ -193,14 +218,14 @@ fn part(amount: i64, total: i64) -> f64 {
     if total > 0 { amount as f64 / total as f64 } else { 0.0 }
 }
 
-/// What part of the values is at most this, at every recorded value.
-fn distribution(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
+/// What part of the values is at most this, at every recorded value divided by `unit`.
+pub(super) fn distribution(histogram: &Histogram<u64>, unit: f64) -> Vec<(f64, f64)> {
     let total = histogram.len().max(1) as f64;
     let mut sum = 0;
     let mut points = vec![(1.0, 0.0)];
     for value in histogram.iter_recorded() {
         sum += value.count_since_last_iteration();
-        points.push(((value.value_iterated_to() as f64).max(1.0), sum as f64 / total));
+        points.push(((value.value_iterated_to() as f64 / unit).max(1.0), sum as f64 / total));
     }
     points
 }

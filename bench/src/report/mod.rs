@@ -14,7 +14,7 @@ pub use html::to_html;
 pub use json::{JsonReport, RunParameters};
 pub use sweep::{to_sweep_html, to_sweep_table};
 pub use table::to_table;
-pub use throughput::{Measured, ThroughputParameters, ThroughputReport};
+pub use throughput::{Measured, ThroughputParameters, ThroughputReport, to_throughput_html};
 
 /// A number of milliseconds as people say it.
 #[must_use]

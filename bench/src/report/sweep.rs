@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::chart::ChartError;
 use super::curves::{Curve, CurveAxes, curve_chart};
-use super::html::{STYLE, escape, section};
+use super::html::{document, escape, section};
 use super::palette::SERIES;
 use super::{count_text, duration_text};
 use crate::sweep::{Figures, Spread, SweepPoint};
@@ -124,15 +124,12 @@ pub fn to_sweep_html(format: &str, points: &[SweepPoint]) -> Result<String, Char
     ];
     let charts = charts.map(|(name, note, column)| Ok(section(name, note, &chart(points, &column)?)));
     let charts = charts.into_iter().collect::<Result<String, ChartError>>()?;
-    Ok(format!(
-        "<!doctype html><html lang=en><meta charset=utf-8>\
-         <meta name=viewport content='width=device-width, initial-scale=1'><title>{title}</title>\
-         <style>{STYLE}</style><h1>{title}</h1><p class=sub>{}</p><main>{charts}</main>\
-         <section><h2>All points</h2><p>{}</p>{}</section></html>",
-        summary(points),
+    let body = format!(
+        "<main>{charts}</main><section><h2>All points</h2><p>{}</p>{}</section>",
         "Medians over the seeds; below them the lowest and the highest, where seeds differ.",
         html_table(points),
-    ))
+    );
+    Ok(document(&title, &summary(points), &body))
 }
 
 fn summary(points: &[SweepPoint]) -> String {

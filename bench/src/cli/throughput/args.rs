@@ -1,12 +1,13 @@
 //! The command line of `throughput`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use apportion::Mode;
 use clap::{Args, ValueEnum};
 
 use super::super::Failure;
 use super::super::limit::seconds;
+use crate::output::check_distinct;
 use crate::report::ThroughputParameters;
 use crate::throughput::{ClusterShape, Profile, Room, Setup};
 
@@ -83,6 +84,9 @@ pub(in crate::cli) struct ThroughputArgs {
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
     #[arg(long, value_name = "FILE|-")]
     pub(super) json: Option<PathBuf>,
+    /// Write a report with plots, one HTML file that opens without a network.
+    #[arg(long, value_name = "FILE.html")]
+    pub(super) report: Option<PathBuf>,
 }
 
 /// What a workload is unless the command line says something else.
@@ -128,7 +132,7 @@ impl ThroughputArgs {
         self.workload.defaults().asks.map(|asks| self.asks.unwrap_or(asks))
     }
 
-    /// Nothing that was asked for is left aside.
+    /// Nothing that was asked for is left aside, and no output overwrites another.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let is_fill = self.workload == WorkloadName::Fill;
         let in_vain = [
@@ -140,7 +144,10 @@ impl ThroughputArgs {
             let name = self.workload.name();
             return Err(Failure::input(format!("{option} means nothing to the workload {name}")));
         }
-        Ok(())
+        let outputs = [("--json", &self.json), ("--report", &self.report)];
+        let given: Vec<(&str, &Path)> =
+            outputs.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
+        check_distinct(&given, &[]).map_err(Failure::input)
     }
 
     pub(super) fn setup(&self) -> Setup {

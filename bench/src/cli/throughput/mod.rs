@@ -3,7 +3,7 @@
 mod args;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(super) use args::ThroughputArgs;
@@ -12,7 +12,7 @@ use args::WorkloadName;
 use super::Failure;
 use super::progress::parts_bar;
 use crate::output::OutputFile;
-use crate::report::{Measured, ThroughputReport};
+use crate::report::{Measured, ThroughputReport, to_throughput_html};
 use crate::throughput::{Churn, Record, Setup, fill};
 use crate::yardstick::Yardstick;
 
@@ -25,7 +25,9 @@ const RUN_S: f64 = 1.0;
 
 pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
     args.check()?;
-    let json = args.json.as_deref().map(OutputFile::create).transpose().map_err(Failure::input)?;
+    let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
+    let json = open(&args.json).map_err(Failure::input)?;
+    let page = open(&args.report).map_err(Failure::input)?;
     let measured = match args.workload {
         WorkloadName::Fill => measure_fill(args, &args.setup())?,
         _ => measure_churn(args, &args.setup())?,
@@ -36,6 +38,9 @@ pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
     }
     if args.json.as_deref() != Some(Path::new("-")) {
         writeln!(std::io::stdout(), "{}", report.to_text()).map_err(Failure::run)?;
+    }
+    if let Some(file) = page {
+        file.write_text(&to_throughput_html(&report, &measured).map_err(Failure::run)?)?;
     }
     Ok(())
 }

@@ -149,7 +149,7 @@ impl ThroughputReport {
 }
 
 /// The one in the middle by rate; at a given rate, where runs differ in how long the answers took, by that.
-fn median_record(records: &[Record]) -> &Record {
+pub(super) fn median_record(records: &[Record]) -> &Record {
     let p99 = |record: &Record| record.latency_ns.as_ref().map_or(0, |ns| ns.value_at_quantile(0.99));
     let mut sorted: Vec<&Record> = records.iter().collect();
     sorted.sort_by(|a, b| p99(a).cmp(&p99(b)).then(a.per_second().total_cmp(&b.per_second())));

@@ -1,6 +1,8 @@
-//! What `throughput` measured: as JSON for programs and as text for terminals.
+//! What `throughput` measured: as JSON for programs, as text for terminals, and as a page for people.
 
+mod html;
 mod json;
 mod text;
 
+pub use html::to_throughput_html;
 pub use json::{Measured, ThroughputParameters, ThroughputReport};

@@ -1,6 +1,7 @@
 //! The figures as a few lines of text.
 
 use super::ThroughputReport;
+use super::json::Quantiles;
 use crate::report::count_text;
 
 impl ThroughputReport {
@@ -14,7 +15,7 @@ impl ThroughputReport {
             100.0 * self.rejected_fraction,
         )];
         lines.push(format!(
-            "{:.1} % of the vcores in use, {} asks pending",
+            "{:.1} % of the scarcest resource in use, {} asks pending",
             100.0 * self.used_part,
             count_text(self.pending)
         ));
@@ -54,5 +55,36 @@ impl ThroughputReport {
             count_text(self.bytes_per_container? as u64),
             count_text(self.peak_rss_bytes? >> 20),
         ))
+    }
+
+    /// All figures with their names, for a table.
+    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
+        let count = |value: f64| count_text(value as u64);
+        let maybe = |value: Option<f64>| value.map_or_else(|| "not known".to_owned(), count);
+        let quantiles = |of: &Quantiles| format!("{}, 99 %: {}", count(of.p50), count(of.p99));
+        let mut rows = vec![
+            ("allocations per second", count(self.allocations_per_second)),
+            ("containers placed", count_text(self.placed)),
+            ("asks pending at the end", count_text(self.pending)),
+            ("of the scarcest resource in use, %", format!("{:.1}", 100.0 * self.used_part)),
+            ("requests rejected, %", format!("{:.3}", 100.0 * self.rejected_fraction)),
+            ("requests in a batch", format!("{:.1}", self.batch_mean)),
+            ("age of proposals, us", quantiles(&self.proposal_age_us)),
+            ("processor time per allocation, ns", maybe(self.cpu_ns_per_allocation)),
+            ("proposing per allocation, ns", count(self.propose_ns_per_allocation)),
+            ("write lock per allocation, ns", count(self.commit_lock_ns_per_allocation)),
+            ("the same in the median group, ns", count_text(self.commit_lock_ns_per_allocation_median)),
+            ("write lock, % of the time", format!("{:.1}", 100.0 * self.commit_lock_share)),
+            ("memory per node, bytes", maybe(self.bytes_per_node)),
+            ("memory per container, bytes", maybe(self.bytes_per_container)),
+            ("audit violations", "0".to_owned()),
+        ];
+        rows.extend(self.asks.map(|asks| ("asks", count_text(u64::from(asks)))));
+        rows.extend(self.rate.map(|rate| ("asks per second", count_text(u64::from(rate)))));
+        rows.extend(self.latency_us.as_ref().map(|of| ("from ask to commit, us", quantiles(of))));
+        let limit = self.limit_allocations_per_second;
+        rows.extend(limit.map(|limit| ("yardstick, allocations per second", count(limit))));
+        rows.extend(self.ratio_to_limit.map(|ratio| ("part of the yardstick", format!("{ratio:.3}"))));
+        rows
     }
 }

@@ -1,0 +1,110 @@
+//! The figures as one HTML file that opens without a network.
+
+use super::super::chart::{ChartError, bar_chart, distribution_chart, plain};
+use super::super::html::{CONTAINERS, distribution, document, escape, section, to_cards};
+use super::ThroughputReport;
+use super::json::{Run, median_record};
+use crate::report::{Measured, count_text};
+use crate::throughput::Record;
+
+/// Bars beyond this are left out; the JSON has them all.
+const RUNS_MAX: usize = 30;
+const NS_PER_US: f64 = 1e3;
+
+/// A page with the most important figures, plots of all runs and of the median one, and all figures.
+///
+/// # Errors
+/// When a chart cannot be drawn.
+pub fn to_throughput_html(report: &ThroughputReport, measured: &Measured) -> Result<String, ChartError> {
+    let middle = median_record(&measured.records);
+    let sections =
+        [runs(report)?, times(report)?, lock(middle)?, ages(middle)?, latency(middle)?, table(report)]
+            .concat();
+    let title = format!("Apportion: throughput of {}", escape(&report.workload));
+    let sub = format!(
+        "{} nodes, {} applications, {} leaves; {} proposers, seed {}; the median of {} runs by {}",
+        count_text(report.nodes as u64),
+        count_text(report.apps as u64),
+        count_text(report.leaves as u64),
+        report.proposers,
+        report.seed,
+        report.repeat,
+        if report.rate.is_some() { "how long asks waited" } else { "rate" },
+    );
+    Ok(document(&title, &sub, &format!("{}<main>{sections}</main>", to_cards(&cards(report)))))
+}
+
+fn cards(report: &ThroughputReport) -> Vec<(String, &'static str)> {
+    let mut cards = vec![(count_text(report.allocations_per_second as u64), "allocations per second")];
+    if let Some(ratio) = report.ratio_to_limit {
+        cards.push((format!("{ratio:.3}"), "of the yardstick"));
+    }
+    if let Some(ns) = report.cpu_ns_per_allocation {
+        cards.push((format!("{} ns", count_text(ns as u64)), "processor time per allocation"));
+    }
+    let lock_ns = count_text(report.commit_lock_ns_per_allocation as u64);
+    cards.push((format!("{lock_ns} ns"), "write lock per allocation"));
+    cards.push((format!("{:.0} %", 100.0 * report.commit_lock_share), "of the time under the write lock"));
+    if let Some(latency) = &report.latency_us {
+        cards.push((format!("{} us", count_text(latency.p50 as u64)), "from ask to commit, median"));
+        cards.push((format!("{} us", count_text(latency.p99 as u64)), "from ask to commit, 99 %"));
+    }
+    cards.push((format!("{:.3} %", 100.0 * report.rejected_fraction), "of requests rejected"));
+    cards
+}
+
+fn runs(report: &ThroughputReport) -> Result<String, ChartError> {
+    let bar = |(number, run): (usize, &Run)| {
+        let limit = run.limit_allocations_per_second.unwrap_or(0.0);
+        (format!("run {}", number + 1), limit, run.allocations_per_second)
+    };
+    let bars: Vec<_> = report.runs.iter().enumerate().take(RUNS_MAX).map(bar).collect();
+    let (note, x) = if report.ratio_to_limit.is_some() {
+        (
+            "Each run beside the slice of the yardstick that followed it: plain arrays on one thread.",
+            "allocations per second: yardstick (grey), engine (blue)",
+        )
+    } else {
+        ("Each run by itself. With --with-limit the yardstick is beside it.", "allocations per second")
+    };
+    Ok(section("Rate", note, &bar_chart(&bars, x, &|value| plain(*value))?))
+}
+
+fn times(report: &ThroughputReport) -> Result<String, ChartError> {
+    let bars = [
+        ("processor, all threads", report.cpu_ns_per_allocation),
+        ("proposing, read lock held", Some(report.propose_ns_per_allocation)),
+        ("committing, write lock held", Some(report.commit_lock_ns_per_allocation)),
+    ];
+    let bar = |(name, ns): (&str, Option<f64>)| Some((name.to_owned(), 0.0, ns?));
+    let bars: Vec<_> = bars.into_iter().filter_map(bar).collect();
+    let chart = bar_chart(&bars, "nanoseconds per allocation", &|value| plain(*value))?;
+    let note =
+        "The median run. What proposers do they do side by side; who is put off meanwhile counts as well.";
+    Ok(section("Where the time goes", note, &chart))
+}
+
+fn lock(middle: &Record) -> Result<String, ChartError> {
+    let points = distribution(&middle.timing.lock_held_ns_per_allocation, 1.0);
+    let chart = distribution_chart(&points, "nanoseconds per allocation", "part of group commits")?;
+    Ok(section("Write lock", "How long group commits held it, for each container that they placed.", &chart))
+}
+
+fn ages(middle: &Record) -> Result<String, ChartError> {
+    let points = distribution(&middle.timing.proposal_age_ns, NS_PER_US);
+    let chart = distribution_chart(&points, "microseconds (less is drawn at 1)", "part of batches")?;
+    Ok(section("Age of proposals", "From a proposer's look at the state to the verdict.", &chart))
+}
+
+fn latency(middle: &Record) -> Result<String, ChartError> {
+    let Some(latency) = &middle.latency_ns else { return Ok(String::new()) };
+    let points = distribution(latency, NS_PER_US);
+    let chart = distribution_chart(&points, "microseconds (less is drawn at 1)", CONTAINERS)?;
+    Ok(section("Latency", "From the call that asks to the end of the group commit that places.", &chart))
+}
+
+fn table(report: &ThroughputReport) -> String {
+    let row = |(name, value): (&str, String)| format!("<tr><td>{}<td>{}", escape(name), escape(&value));
+    let rows: String = report.rows().into_iter().map(row).collect();
+    format!("<section><h2>All figures</h2><table>{rows}</table></section>")
+}
