@@ -2,70 +2,28 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod case;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
-use tempfile::TempDir;
-
-/// Three nodes and a pod for each, one of them too large for any node.
-const NODES: &str = "sn,cpu_milli,memory_mib,gpu,model\nn0,8000,16384,2,T4\nn1,8000,16384,0,\n";
-const PODS: &str = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n\
-p0,1000,1024,1,500,,LS,Running,0,60,0\n\
-p1,1000,1024,0,0,,BE,Running,5,60,5\n\
-p2,99000,1024,0,0,,BE,Running,6,60,\n";
-
-struct Case {
-    folder: TempDir,
-}
-
-impl Case {
-    fn new() -> Self {
-        let case = Self { folder: tempfile::tempdir().unwrap() };
-        case.file("nodes.csv", NODES).file("pods.csv", PODS);
-        case
-    }
-
-    fn file(&self, name: &str, text: impl AsRef<[u8]>) -> &Self {
-        fs::write(self.folder.path().join(name), text).unwrap();
-        self
-    }
-
-    fn run(&self, arguments: &str) -> Output {
-        let program = env!("CARGO_BIN_EXE_apportion-bench");
-        Command::new(program)
-            .args(arguments.split_whitespace())
-            .current_dir(self.folder.path())
-            .output()
-            .unwrap()
-    }
-
-    /// Runs a replay of the pods that should fail on its input, and returns the message.
-    fn refuses(&self, arguments: &str) -> String {
-        let output = self.run(&format!("replay --json out.json --log out.log --report out.html {arguments}"));
-        let message = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
-        for name in ["out.json", "out.log", "out.html"] {
-            assert!(!self.folder.path().join(name).exists(), "{name} was left behind by {arguments}");
-        }
-        let left = fs::read_dir(self.folder.path()).unwrap().flatten();
-        let temporary = left.filter(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"));
-        assert_eq!(temporary.count(), 0, "temporary files were left behind by {arguments}");
-        message
-    }
-}
-
-fn json(text: &[u8]) -> serde_json::Value {
-    serde_json::from_slice(text).unwrap()
-}
-
-fn contains_all(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "`{part}` is missing in: {message}");
-    }
-}
+use case::{Case, NODES, PODS, contains_all, json};
 
 const OPENB: &str = "--format openb --nodes nodes.csv --workload pods.csv";
+
+/// Runs a replay of the pods that should fail on its input, and returns the message.
+fn refuses(case: &Case, arguments: &str) -> String {
+    let output = case.run(&format!("replay --json out.json --log out.log --report out.html {arguments}"));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+    for name in ["out.json", "out.log", "out.html"] {
+        assert!(!case.folder.path().join(name).exists(), "{name} was left behind by {arguments}");
+    }
+    let left = fs::read_dir(case.folder.path()).unwrap().flatten();
+    let temporary = left.filter(|entry| entry.file_name().to_string_lossy().ends_with(".tmp"));
+    assert_eq!(temporary.count(), 0, "temporary files were left behind by {arguments}");
+    message
+}
 
 #[test]
 fn every_pod_is_in_exactly_one_group() {
@@ -130,24 +88,24 @@ fn a_damaged_log_is_refused_with_its_place() {
 #[test]
 fn wrong_traces_are_refused_with_file_and_line() {
     let case = Case::new();
-    contains_all(&case.refuses("--format openb --nodes nodes.csv --workload none.csv"), &["none.csv"]);
-    contains_all(&case.refuses("--format openb --workload pods.csv"), &["pods.csv", "--nodes"]);
+    contains_all(&refuses(&case, "--format openb --nodes nodes.csv --workload none.csv"), &["none.csv"]);
+    contains_all(&refuses(&case, "--format openb --workload pods.csv"), &["pods.csv", "--nodes"]);
     case.file("cut.csv.gz", [0x1f, 0x8b, 8, 0, 0, 0]).file("plain.csv.gz", PODS);
-    contains_all(&case.refuses("--format openb --nodes nodes.csv --workload cut.csv.gz"), &["cut.csv.gz"]);
+    contains_all(&refuses(&case, "--format openb --nodes nodes.csv --workload cut.csv.gz"), &["cut.csv.gz"]);
     contains_all(
-        &case.refuses("--format openb --nodes nodes.csv --workload plain.csv.gz"),
+        &refuses(&case, "--format openb --nodes nodes.csv --workload plain.csv.gz"),
         &["plain.csv.gz", "gzip"],
     );
     case.file("pods.csv", PODS.replace("memory_mib", "memory_mb"));
-    contains_all(&case.refuses(OPENB), &["pods.csv:1", "memory_mb", "memory_mib"]);
+    contains_all(&refuses(&case, OPENB), &["pods.csv:1", "memory_mb", "memory_mib"]);
     case.file("pods.csv", PODS.replace("p1,1000", "p1,-1000"));
-    contains_all(&case.refuses(OPENB), &["pods.csv:3", "cpu_milli", "-1000"]);
+    contains_all(&refuses(&case, OPENB), &["pods.csv:3", "cpu_milli", "-1000"]);
     case.file("pods.csv", PODS.replace("p1,1000", "p1,99999999999999999999"));
-    contains_all(&case.refuses(OPENB), &["pods.csv:3", "cpu_milli"]);
+    contains_all(&refuses(&case, OPENB), &["pods.csv:3", "cpu_milli"]);
     case.file("pods.csv", PODS).file("nodes.csv", NODES.replace("n1,", "n0,"));
-    contains_all(&case.refuses(OPENB), &["nodes.csv:3", "n0"]);
+    contains_all(&refuses(&case, OPENB), &["nodes.csv:3", "n0"]);
     case.file("nodes.csv", NODES.lines().next().unwrap());
-    contains_all(&case.refuses(OPENB), &["nodes.csv", "zero nodes"]);
+    contains_all(&refuses(&case, OPENB), &["nodes.csv", "zero nodes"]);
 }
 
 #[test]
@@ -163,15 +121,18 @@ fn wrong_queues_are_refused_with_the_nearest_right_name() {
         "[queues.\"root.analytics\"]\ncapacity = \"60 %\"\n[queues.\"root.search\"]\ncapacity = \"40 %\"\n";
     case.file("jobs.json", job("analitics")).file("queues.toml", queues);
     let arguments = "--format sls --workload jobs.json --queues queues.toml";
-    contains_all(&case.refuses(arguments), &["`analitics`", "did you mean `analytics`?"]);
+    contains_all(&refuses(&case, arguments), &["`analitics`", "did you mean `analytics`?"]);
     case.file("jobs.json", job("analytics"));
     assert!(case.run(&format!("replay {arguments}")).status.success());
     case.file("queues.toml", queues.replace("40", "41"));
-    contains_all(&case.refuses(arguments), &["queues.toml:", "101 %"]);
+    contains_all(&refuses(&case, arguments), &["queues.toml:", "101 %"]);
     case.file("queues.toml", queues.replace("capacity = \"40", "capazity = \"40"));
-    contains_all(&case.refuses(arguments), &["queues.toml:4", "capazity", "did you mean"]);
+    contains_all(&refuses(&case, arguments), &["queues.toml:4", "capazity", "did you mean"]);
     case.file("queues.yaml", queues);
-    contains_all(&case.refuses("--format sls --workload jobs.json --queues queues.yaml"), &[".toml or .xml"]);
+    contains_all(
+        &refuses(&case, "--format sls --workload jobs.json --queues queues.yaml"),
+        &[".toml or .xml"],
+    );
 }
 
 #[test]
@@ -179,10 +140,10 @@ fn unknown_keys_of_a_trace_name_the_nearest_one() {
     let case = Case::new();
     case.file("jobs.json", "{\"job.id\":\"j\",\"job.task\":[]}");
     contains_all(
-        &case.refuses("--format sls --workload jobs.json"),
+        &refuses(&case, "--format sls --workload jobs.json"),
         &["jobs.json:1", "job.task", "job.tasks"],
     );
-    contains_all(&case.refuses("--format slss --workload jobs.json"), &["slss", "sls"]);
+    contains_all(&refuses(&case, "--format slss --workload jobs.json"), &["slss", "sls"]);
 }
 
 #[test]
@@ -206,155 +167,6 @@ fn completions_and_help_are_there() {
     }
     let help = String::from_utf8(case.run("replay --help").stdout).unwrap();
     contains_all(&help, &["--compress", "--proposers", "Example:"]);
-}
-
-#[test]
-fn throughput_places_everything_and_compares_itself_with_the_yardstick() {
-    let case = Case::new();
-    let fill = "throughput --workload fill --nodes 100 --apps 5 --leaves 3 --asks 1000 --repeat 2";
-    let output = case.run(&format!("{fill} --with-limit --json -"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let figures = json(&output.stdout);
-    assert_eq!((&figures["placed"], &figures["committed"]), (&1000.into(), &1000.into()));
-    for key in ["allocations_per_second", "limit_allocations_per_second", "ratio_to_limit", "batch_mean"] {
-        assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
-    }
-    let text = String::from_utf8(case.run(fill).stdout).unwrap();
-    contains_all(&text, &["allocations per second (median of 2)", "write lock:", "audit: nothing found"]);
-    for wrong in [
-        "--nodes 9",
-        "--asks 0",
-        "--proposers 0",
-        "--workload nonsense",
-        "--repeat 0",
-        "--batch 0",
-        "--asks 5",
-        "--workload fill --rate 5",
-        "--workload fill --seconds 5",
-    ] {
-        assert_eq!(case.run(&format!("throughput {wrong}")).status.code(), Some(2), "{wrong}");
-    }
-}
-
-#[test]
-fn a_busy_cluster_is_kept_busy() {
-    let case = Case::new();
-    let churn = "throughput --nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 2 --batch 64";
-    let output = case.run(&format!("{churn} --json - --report r.html"));
-    let page = fs::read_to_string(case.folder.path().join("r.html")).unwrap();
-    assert_eq!(page.matches("<svg").count(), 4);
-    contains_all(&page, &["throughput of churn", "run 2", "All figures"]);
-    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "nothing outside is needed");
-    for wrong in ["--json out --report ./out", "--report nowhere/r.html"] {
-        assert_eq!(case.run(&format!("{churn} {wrong}")).status.code(), Some(2), "{wrong}");
-    }
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let figures = json(&output.stdout);
-    assert_eq!(figures["workload"], "churn");
-    for key in ["allocations_per_second", "commit_lock_share", "commit_lock_ns_per_allocation_median"] {
-        assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
-    }
-    let age = &figures["proposal_age_us"];
-    assert!(0.0 < age["p50"].as_f64().unwrap() && age["p50"].as_f64() <= age["p99"].as_f64(), "{age}");
-}
-
-#[test]
-fn storms_and_crowds_are_kept_busy_too() {
-    let case = Case::new();
-    let tiny = "--nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 1 --json -";
-    for workload in ["constrained", "conflict-storm", "scale"] {
-        let output = case.run(&format!("throughput --workload {workload} {tiny}"));
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let figures = json(&output.stdout);
-        assert_eq!((&figures["workload"], &figures["nodes"]), (&workload.into(), &100.into()));
-        assert!(figures["placed"].as_u64().unwrap() > 0, "{figures}");
-        assert!(figures["used_part"].as_f64().unwrap() > 0.5, "{figures}");
-        assert_eq!(figures["runs"].as_array().unwrap().len(), 1);
-        for key in ["bytes_per_node", "bytes_per_container", "peak_rss_bytes"] {
-            assert_eq!(figures[key].is_number(), cfg!(target_os = "linux"), "{key}: {figures}");
-        }
-    }
-}
-
-#[test]
-fn full_clusters_stay_full() {
-    let case = Case::new();
-    for (workload, leaves) in [("backlog-s", 4), ("backlog-l", 4), ("wide-tree", 20)] {
-        let tiny = format!("--nodes 40 --apps 40 --leaves {leaves} --asks 16000 --seconds 0.05 --repeat 1");
-        let output = case.run(&format!("throughput --workload {workload} {tiny} --json -"));
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let figures = json(&output.stdout);
-        assert_eq!((&figures["workload"], &figures["asks"]), (&workload.into(), &16_000.into()));
-        assert!(figures["placed"].as_u64().unwrap() > 0, "{figures}");
-        assert!(figures["used_part"].as_f64().unwrap() > 0.8, "{figures}");
-        assert!(figures["pending"].as_u64().unwrap() > 5_000, "{figures}");
-    }
-    let too_few = case.run("throughput --workload backlog-s --nodes 40 --apps 40 --asks 100 --repeat 1");
-    let message = String::from_utf8(too_few.stderr).unwrap();
-    assert_eq!(too_few.status.code(), Some(1), "{message}");
-    contains_all(&message, &["of the cluster is in use", "are there enough asks?"]);
-}
-
-#[test]
-fn fairness_is_read_on_virtual_time() {
-    let case = Case::new();
-    let tiny = "fairness --nodes 40 --apps 400 --leaves 20 --asks 16000 --seconds 5";
-    for mode in ["serial", "parallel"] {
-        let output = case.run(&format!("{tiny} --mode {mode} --json -"));
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let figures = json(&output.stdout);
-        assert_eq!((&figures["mode"], &figures["virtual_s"]), (&mode.into(), &5.0.into()));
-        assert!(figures["smallest"]["leaves_with_pending"].as_u64().unwrap() > 0, "{figures}");
-        assert!(figures["used_part"].as_f64().unwrap() > 0.9, "{figures}");
-    }
-    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
-    contains_all(&text, &["serial mode", "40 of 40", "of their fair share"]);
-    for wrong in ["--nodes 9", "--mode sideways", "--seconds 0", "--asks 0", "--json nowhere/f.json"] {
-        assert_eq!(case.run(&format!("fairness {wrong}")).status.code(), Some(2), "{wrong}");
-    }
-}
-
-#[test]
-fn starvation_is_told_with_and_without_reservations() {
-    let case = Case::new();
-    let tiny = "starvation --nodes 40 --apps 40 --leaves 4 --asks 8000 --seconds 300";
-    let figures = json(&case.run(&format!("{tiny} --json -")).stdout);
-    let [with, without] = ["with_reservations", "without_reservations"].map(|which| &figures[which]);
-    assert!(with["kept_free_part"].as_f64().unwrap() > 0.0, "{figures}");
-    assert_eq!(without["kept_free_part"], 0.0, "{figures}");
-    for one in [with, without] {
-        assert!(one["large_waited"].as_u64().unwrap() + one["large_still_waiting"].as_u64().unwrap() > 0);
-    }
-    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
-    contains_all(&text, &["with reservations:", "without reservations:", "mean lives"]);
-    assert_eq!(case.run("starvation --leaves 0").status.code(), Some(2));
-}
-
-#[test]
-fn asks_at_a_rate_say_how_long_they_took() {
-    let case = Case::new();
-    let paced = "throughput --workload constrained --nodes 200 --apps 8 --leaves 4 --rate 2000 --seconds 0.2 --repeat 1";
-    let output = case.run(&format!("{paced} --json -"));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let figures = json(&output.stdout);
-    let placed = figures["placed"].as_u64().unwrap();
-    assert!((1..=420).contains(&placed), "not faster than asked for: {placed}");
-    let latency = &figures["latency_us"];
-    assert!(0.0 < latency["p50"].as_f64().unwrap() && latency["p50"].as_f64() <= latency["p99"].as_f64());
-    for wrong in ["--rate 0", "--rate 5 --with-limit"] {
-        assert_eq!(case.run(&format!("throughput {wrong}")).status.code(), Some(2), "{wrong}");
-    }
-}
-
-#[test]
-fn the_yardstick_is_measured_alone() {
-    let case = Case::new();
-    let output = case.run("limit --nodes 100 --leaves 8 --seconds 0.01 --repeat 3 --json -");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(json(&output.stdout)["limit_allocations_per_second"].as_f64().unwrap() > 0.0);
-    for wrong in ["--seconds 0", "--seconds many", "--nodes 0", "--leaves 0"] {
-        assert_eq!(case.run(&format!("limit {wrong}")).status.code(), Some(2), "{wrong}");
-    }
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! The commands that measure, from outside, at sizes that take no time.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod case;
+
+use std::fs;
+
+use case::{Case, contains_all, json};
+
+#[test]
+fn throughput_places_everything_and_compares_itself_with_the_yardstick() {
+    let case = Case::new();
+    let fill = "throughput --workload fill --nodes 100 --apps 5 --leaves 3 --asks 1000 --repeat 2";
+    let output = case.run(&format!("{fill} --with-limit --json -"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures = json(&output.stdout);
+    assert_eq!((&figures["placed"], &figures["committed"]), (&1000.into(), &1000.into()));
+    for key in ["allocations_per_second", "limit_allocations_per_second", "ratio_to_limit", "batch_mean"] {
+        assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
+    }
+    let text = String::from_utf8(case.run(fill).stdout).unwrap();
+    contains_all(&text, &["allocations per second (median of 2)", "write lock:", "audit: nothing found"]);
+    for wrong in [
+        "--nodes 9",
+        "--asks 0",
+        "--proposers 0",
+        "--workload nonsense",
+        "--repeat 0",
+        "--batch 0",
+        "--asks 5",
+        "--workload fill --rate 5",
+        "--workload fill --seconds 5",
+    ] {
+        assert_eq!(case.run(&format!("throughput {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn a_busy_cluster_is_kept_busy() {
+    let case = Case::new();
+    let churn = "throughput --nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 2 --batch 64";
+    let output = case.run(&format!("{churn} --json - --report r.html"));
+    let page = fs::read_to_string(case.folder.path().join("r.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), 4);
+    contains_all(&page, &["throughput of churn", "run 2", "All figures"]);
+    assert!(!page.replace("http://www.w3.org/2000/svg", "").contains("http"), "nothing outside is needed");
+    for wrong in ["--json out --report ./out", "--report nowhere/r.html"] {
+        assert_eq!(case.run(&format!("{churn} {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures = json(&output.stdout);
+    assert_eq!(figures["workload"], "churn");
+    for key in ["allocations_per_second", "commit_lock_share", "commit_lock_ns_per_allocation_median"] {
+        assert!(figures[key].as_f64().unwrap() > 0.0, "{key}: {figures}");
+    }
+    let age = &figures["proposal_age_us"];
+    assert!(0.0 < age["p50"].as_f64().unwrap() && age["p50"].as_f64() <= age["p99"].as_f64(), "{age}");
+}
+
+#[test]
+fn storms_and_crowds_are_kept_busy_too() {
+    let case = Case::new();
+    let tiny = "--nodes 100 --apps 8 --leaves 4 --seconds 0.05 --repeat 1 --json -";
+    for workload in ["constrained", "conflict-storm", "scale"] {
+        let output = case.run(&format!("throughput --workload {workload} {tiny}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let figures = json(&output.stdout);
+        assert_eq!((&figures["workload"], &figures["nodes"]), (&workload.into(), &100.into()));
+        assert!(figures["placed"].as_u64().unwrap() > 0, "{figures}");
+        assert!(figures["used_part"].as_f64().unwrap() > 0.5, "{figures}");
+        assert_eq!(figures["runs"].as_array().unwrap().len(), 1);
+        for key in ["bytes_per_node", "bytes_per_container", "peak_rss_bytes"] {
+            assert_eq!(figures[key].is_number(), cfg!(target_os = "linux"), "{key}: {figures}");
+        }
+    }
+}
+
+#[test]
+fn full_clusters_stay_full() {
+    let case = Case::new();
+    for (workload, leaves) in [("backlog-s", 4), ("backlog-l", 4), ("wide-tree", 20)] {
+        let tiny = format!("--nodes 40 --apps 40 --leaves {leaves} --asks 16000 --seconds 0.05 --repeat 1");
+        let output = case.run(&format!("throughput --workload {workload} {tiny} --json -"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let figures = json(&output.stdout);
+        assert_eq!((&figures["workload"], &figures["asks"]), (&workload.into(), &16_000.into()));
+        assert!(figures["placed"].as_u64().unwrap() > 0, "{figures}");
+        assert!(figures["used_part"].as_f64().unwrap() > 0.8, "{figures}");
+        assert!(figures["pending"].as_u64().unwrap() > 5_000, "{figures}");
+    }
+    let too_few = case.run("throughput --workload backlog-s --nodes 40 --apps 40 --asks 100 --repeat 1");
+    let message = String::from_utf8(too_few.stderr).unwrap();
+    assert_eq!(too_few.status.code(), Some(1), "{message}");
+    contains_all(&message, &["of the cluster is in use", "are there enough asks?"]);
+}
+
+#[test]
+fn fairness_is_read_on_virtual_time() {
+    let case = Case::new();
+    let tiny = "fairness --nodes 40 --apps 400 --leaves 20 --asks 16000 --seconds 5";
+    for mode in ["serial", "parallel"] {
+        let output = case.run(&format!("{tiny} --mode {mode} --json -"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let figures = json(&output.stdout);
+        assert_eq!((&figures["mode"], &figures["virtual_s"]), (&mode.into(), &5.0.into()));
+        assert!(figures["smallest"]["leaves_with_pending"].as_u64().unwrap() > 0, "{figures}");
+        assert!(figures["used_part"].as_f64().unwrap() > 0.9, "{figures}");
+    }
+    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
+    contains_all(&text, &["serial mode", "40 of 40", "of their fair share"]);
+    for wrong in ["--nodes 9", "--mode sideways", "--seconds 0", "--asks 0", "--json nowhere/f.json"] {
+        assert_eq!(case.run(&format!("fairness {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn starvation_is_told_with_and_without_reservations() {
+    let case = Case::new();
+    let tiny = "starvation --nodes 40 --apps 40 --leaves 4 --asks 8000 --seconds 300";
+    let figures = json(&case.run(&format!("{tiny} --json -")).stdout);
+    let [with, without] = ["with_reservations", "without_reservations"].map(|which| &figures[which]);
+    assert!(with["kept_free_part"].as_f64().unwrap() > 0.0, "{figures}");
+    assert_eq!(without["kept_free_part"], 0.0, "{figures}");
+    for one in [with, without] {
+        assert!(one["large_waited"].as_u64().unwrap() + one["large_still_waiting"].as_u64().unwrap() > 0);
+    }
+    let text = String::from_utf8(case.run(tiny).stdout).unwrap();
+    contains_all(&text, &["with reservations:", "without reservations:", "mean lives"]);
+    assert_eq!(case.run("starvation --leaves 0").status.code(), Some(2));
+}
+
+#[test]
+fn asks_at_a_rate_say_how_long_they_took() {
+    let case = Case::new();
+    let paced = "throughput --workload constrained --nodes 200 --apps 8 --leaves 4 --rate 2000 --seconds 0.2 --repeat 1";
+    let output = case.run(&format!("{paced} --json -"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let figures = json(&output.stdout);
+    let placed = figures["placed"].as_u64().unwrap();
+    assert!((1..=420).contains(&placed), "not faster than asked for: {placed}");
+    let latency = &figures["latency_us"];
+    assert!(0.0 < latency["p50"].as_f64().unwrap() && latency["p50"].as_f64() <= latency["p99"].as_f64());
+    for wrong in ["--rate 0", "--rate 5 --with-limit"] {
+        assert_eq!(case.run(&format!("throughput {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn the_yardstick_is_measured_alone() {
+    let case = Case::new();
+    let output = case.run("limit --nodes 100 --leaves 8 --seconds 0.01 --repeat 3 --json -");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(json(&output.stdout)["limit_allocations_per_second"].as_f64().unwrap() > 0.0);
+    for wrong in ["--seconds 0", "--seconds many", "--nodes 0", "--leaves 0"] {
+        assert_eq!(case.run(&format!("limit {wrong}")).status.code(), Some(2), "{wrong}");
+    }
+}
