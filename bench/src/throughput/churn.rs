@@ -121,14 +121,15 @@ impl Churn {
         Ok(())
     }
 
-    /// Keeps the cluster busy for so long; afterwards only what finds no room is left unanswered.
+    /// Keeps the cluster busy for so long, and until something was placed; afterwards only what finds no room is left
+    /// unanswered.
     ///
     /// # Errors
     /// When the engine ends early, or what is asked for again finds no room.
     pub fn run(&mut self, duration: Duration) -> anyhow::Result<Record> {
         self.placed = 0;
         let (begun, meter) = (Instant::now(), Meter::start(&self.cluster.engine));
-        while begun.elapsed() < duration {
+        while begun.elapsed() < duration || self.placed == 0 {
             self.turn_over()?;
         }
         let record = self.record(meter);
