@@ -151,6 +151,7 @@ fn a_batch_of_wished_hosts_gives_the_nodes_back() {
     assert_eq!(in_flight(), memory(2));
     drop(batch);
     assert_eq!(in_flight(), Resources::ZERO);
+    assert!(bench.shared.state.read().in_flight.is_zero());
 }
 
 #[test]

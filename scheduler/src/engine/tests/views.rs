@@ -1,8 +1,11 @@
 //! What a set's view makes of what it took out itself, and of what happened while it was away (I12).
 
+use super::hand::Hand;
 use super::{Bench, config, leaf, memory};
 use crate::change::AskSpec;
-use crate::engine::Engine;
+use crate::engine::proposer::propose;
+use crate::ids::{PartitionId, SetId};
+use crate::propose::Scratch;
 
 impl Bench {
     /// A node of 8 with one container of 1.
@@ -76,22 +79,21 @@ fn a_container_that_ends_before_a_rejection_is_counted_once() {
 fn a_pick_by_another_set_is_news_to_the_nodes_own() {
     let mut config = config([leaf("a")]);
     (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
-    let bench = Bench::serial(config);
-    bench.node("n1", 8);
-    let host = bench.node("n2", 8);
-    bench.engine.run_until_quiet();
-    let application = bench.application("root.a");
-    let both = |engine: &Engine| {
-        let spec = AskSpec::new(memory(1), 1);
-        engine.handle().submit_ask(application, spec.on_hosts([host]).strictly_local()).unwrap();
-    };
-    // Each set has a view of its nodes from here on.
-    (0..4).for_each(|_| both(&bench.engine));
-    bench.engine.run_until_quiet();
-    both(&bench.engine);
-    bench.commit();
-    let batch = bench.pass(0);
-    assert_eq!(batch.proposals.requests.len(), 1, "on the other set's node");
-    bench.decide(batch);
-    bench.expect_running(5);
+    let mut hand = Hand::new(config);
+    hand.node("n1", 8);
+    let host = hand.node("n2", 8);
+    let application = hand.application();
+    // More than one of the nodes has room for: from here on each set has a view.
+    hand.ask(application, AskSpec::new(memory(1), 12));
+    hand.settle();
+    hand.ask(application, AskSpec::new(memory(1), 1).on_hosts([host]).strictly_local());
+    hand.commit();
+    let set = hand.engine.shared.leases.try_take(SetId::new(PartitionId::DEFAULT, 0)).unwrap();
+    let batch = propose(&hand.engine.shared, set, &mut Scratch::default());
+    assert_eq!(batch.requests().len(), 1, "on the other set's node");
+    hand.parts.proposers[0].send(batch).unwrap();
+    hand.settle();
+    assert_eq!(hand.engine.read(|view| view.container_count()), 13);
+    let report = hand.engine.audit();
+    assert!(report.is_clean(), "{report}");
 }
