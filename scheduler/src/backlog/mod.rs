@@ -169,6 +169,11 @@ impl Backlog {
         in_lanes.chain(backlog.waiting.iter().copied()).collect()
     }
 
+    /// How many shapes that may fit in the set are wanted, claims that may be settled there included.
+    pub(crate) fn count_wanted(&self, set: SetId) -> u32 {
+        self.wanted[set.index()]
+    }
+
     /// Whether a pass over the set could find something.
     pub(crate) fn is_wanted(&self, set: SetId) -> bool {
         self.wanted[set.index()] > 0 && self.paused[set.partition().index()] & set.bit() == 0

@@ -29,7 +29,10 @@ impl QueueWalk<'_> {
                 return;
             }
             cursor.upcoming = backlog.runnable_after(leaf, self.partition, Some(((key, slot), lane)));
-            if backlog.is_open(backlog.lane(lane).shape, self.set) {
+            let shape = backlog.lane(lane).shape;
+            let is_closed = self.scratch.shape_status(shape) == ShapeStatus::Closed;
+            if backlog.is_open(shape, self.set) && !is_closed {
+                let cursor = &mut self.scratch.queues[leaf.index()].leaf;
                 cursor.lanes.push(LaneCursor { lane, last: None, heads: 0, dropped: false });
                 let place = cursor.lanes.len() - 1;
                 self.push_next_application(leaf, place);

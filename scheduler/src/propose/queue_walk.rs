@@ -37,13 +37,15 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn start(state: &'a State, scratch: &'a mut Scratch, set: SetId, leaf_quantum: u32) -> Self {
         let facts = &state.facts;
         scratch.start(facts.queues.len(), facts.users.len(), facts.shapes.slots());
+        scratch.open_shapes = state.backlog.count_wanted(set);
         Self { state, scratch, set, partition: set.partition(), leaf_quantum }
     }
 
     /// The most deserving ask that is left, or `None` if nothing is left for this set.
     pub(super) fn next(&mut self, proposals: &mut Proposals) -> Option<Candidate> {
         let mut queue = ROOT;
-        loop {
+        // Not one leaf has to be looked at any more when nothing fits that any of them wants.
+        while self.scratch.open_shapes > 0 {
             self.visit(queue);
             let next = if self.state.facts.queue(queue).is_leaf() {
                 let is_served = self.scratch.queues[queue.index()].leaf.taken >= self.leaf_quantum;
@@ -64,6 +66,7 @@ impl<'a> QueueWalk<'a> {
                 }
             };
         }
+        None
     }
 
     /// Takes stock of a queue when the pass first comes to it.

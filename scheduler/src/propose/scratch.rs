@@ -18,7 +18,9 @@ pub(crate) struct Scratch {
     /// By leaf user.
     pub(super) users: Vec<UserScratch>,
     /// By shape.
-    pub(super) shapes: Vec<(u64, ShapeStatus)>,
+    shapes: Vec<(u64, ShapeStatus)>,
+    /// Of the shapes that may fit and are wanted, how many this pass has not closed: at least so many are left.
+    pub(super) open_shapes: u32,
     /// What this pass gave to applications of fair leaves, by slot.
     pub(super) given: FxHashMap<u32, Resources>,
     /// Queues and users to which this pass gave something.
@@ -129,6 +131,9 @@ impl Scratch {
     }
 
     pub(super) fn set_shape_status(&mut self, shape: ShapeId, status: ShapeStatus) {
+        if status == ShapeStatus::Closed && self.shape_status(shape) != ShapeStatus::Closed {
+            self.open_shapes = self.open_shapes.saturating_sub(1);
+        }
         self.shapes[shape.index()] = (self.stamp, status);
     }
 }
