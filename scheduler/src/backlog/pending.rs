@@ -11,11 +11,13 @@ pub(crate) struct PendingAsk {
     pub(crate) priority: u32,
     pub(crate) number: u64,
     pub(crate) ask: AskId,
+    /// It asks for one container: as long as it is listed, one is outstanding, and nobody has to look it up for that.
+    pub(crate) is_single: bool,
 }
 
 impl PendingAsk {
     pub(crate) fn of(id: AskId, ask: &Ask) -> Self {
-        Self { priority: ask.priority, number: ask.number, ask: id }
+        Self { priority: ask.priority, number: ask.number, ask: id, is_single: ask.asked == 1 }
     }
 }
 
@@ -138,7 +140,7 @@ mod tests {
         fn equal_an_ordered_set(steps in proptest::collection::vec((any::<bool>(), 0..3u32, 0..8u64), 0..60)) {
             let (mut asks, mut model) = (PendingAsks::default(), BTreeSet::new());
             for (is_new, priority, number) in steps {
-                let pending = PendingAsk { priority, number, ask: AskId::new(number as u32, priority) };
+                let pending = PendingAsk { priority, number, ask: AskId::new(number as u32, priority), is_single: true };
                 if is_new && model.insert(pending) {
                     asks.add(pending);
                 } else if !is_new {

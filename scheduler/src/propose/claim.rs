@@ -5,7 +5,7 @@ use super::pick::{Pick, Picker};
 use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::commit::ResourceAllocationCommitRequest;
-use crate::facts::{Ask, Shape};
+use crate::facts::Shape;
 use crate::resource::{RESOURCE_TYPES_MAX, SHARE_ONE};
 
 impl Picker<'_> {
@@ -14,7 +14,6 @@ impl Picker<'_> {
     pub(super) fn claim(
         &mut self,
         candidate: &Candidate,
-        ask: &Ask,
         shape: &Shape,
         scratch: &mut Scratch,
         proposals: &mut Proposals,
@@ -24,7 +23,7 @@ impl Picker<'_> {
         let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| is_nowhere_else) else {
             return give_up(candidate, scratch);
         };
-        let due_ms = ask.pending_since_ms.saturating_add(delay_ms);
+        let due_ms = facts.asks.at(candidate.pending.ask).pending_since_ms.saturating_add(delay_ms);
         if due_ms > facts.now_ms {
             proposals.observations.push(Observation::ReserveLater { shape: candidate.shape, at_ms: due_ms });
             return give_up(candidate, scratch);
@@ -38,10 +37,10 @@ impl Picker<'_> {
             (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.nearest_to_fitting(shape));
         let Some(position) = node.flatten() else { return give_up(candidate, scratch) };
         let node = self.set.node(position);
-        if !self.take_unit(candidate.ask) {
+        if !self.take(self.unit_of(&candidate.pending)) {
             return Pick::Skipped;
         }
-        proposals.requests.push(ResourceAllocationCommitRequest::reserve(candidate.ask, node));
+        proposals.requests.push(ResourceAllocationCommitRequest::reserve(candidate.pending.ask, node));
         self.set.withdraw(position);
         self.claims += 1;
         Pick::Placed

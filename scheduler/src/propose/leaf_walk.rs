@@ -8,7 +8,7 @@ use super::queue_walk::{Candidate, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
 use crate::backlog::{OrderKey, ParkReason, PendingAsk};
 use crate::config::ApplicationOrdering;
-use crate::ids::{AskId, LaneId, QueueId, ShapeId};
+use crate::ids::{LaneId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 impl QueueWalk<'_> {
@@ -61,7 +61,7 @@ impl QueueWalk<'_> {
                 self.rekey(leaf, head, key);
                 continue;
             }
-            if !self.is_available(head.pending.ask) {
+            if !self.is_available(&head.pending) {
                 self.skip_ask(leaf, proposals);
                 continue;
             }
@@ -76,7 +76,7 @@ impl QueueWalk<'_> {
                 user: lane.user,
                 slot: head.slot,
                 shape: lane.shape,
-                ask: head.pending.ask,
+                pending: head.pending,
             });
         }
     }
@@ -152,10 +152,13 @@ impl QueueWalk<'_> {
     }
 
     /// Whether the ask has a unit that is neither in flight nor has a node claimed for it.
-    fn is_available(&self, id: AskId) -> bool {
-        let ask = self.state.facts.asks.at(id);
-        let taken = self.state.in_flight.of_ask(id).load() as usize + ask.reservations.len();
-        taken < ask.outstanding() as usize
+    fn is_available(&self, pending: &PendingAsk) -> bool {
+        let in_flight = self.state.in_flight.of_ask(pending.ask).load();
+        if pending.is_single && self.is_unclaimed {
+            return in_flight == 0;
+        }
+        let ask = self.state.facts.asks.at(pending.ask);
+        in_flight as usize + ask.reservations.len() < ask.outstanding() as usize
     }
 
     /// The application's first ask in the lane, from the `from`-th on, with something available.
@@ -163,7 +166,7 @@ impl QueueWalk<'_> {
         let asks = &self.state.backlog.asks_in(slot, lane)?.asks;
         let mut at = from;
         while let Some(pending) = asks.get(at) {
-            if self.is_available(pending.ask) {
+            if self.is_available(&pending) {
                 return Some((at as u32, pending));
             }
             at += 1;

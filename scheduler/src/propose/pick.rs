@@ -3,6 +3,7 @@
 use super::batch::{Observation, Proposals};
 use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
+use crate::backlog::PendingAsk;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::LocalityDelay;
 use crate::facts::{Ask, Locality, Shape};
@@ -20,6 +21,13 @@ pub(super) enum Pick {
     Skipped,
     /// Nothing for this shape in this pass.
     NoRoom,
+}
+
+/// One container of an ask, of which so many are outstanding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit {
+    pub(super) ask: AskId,
+    outstanding: u32,
 }
 
 /// Chooses nodes: what an ask names, wherever that is, then the own set.
@@ -46,26 +54,27 @@ impl<'a> Picker<'a> {
         proposals: &mut Proposals,
     ) -> Pick {
         let shape = self.state.facts.shapes.at(candidate.shape);
-        let ask = self.state.facts.asks.at(candidate.ask);
+        let unit = self.unit_of(&candidate.pending);
         if scratch.shape_status(candidate.shape) == ShapeStatus::MayReserve {
-            return self.claim(candidate, ask, shape, scratch, proposals);
+            return self.claim(candidate, shape, scratch, proposals);
         }
         if shape.located {
-            let allowed = self.state.backlog.waiting.allowed(&self.state.facts, candidate.ask, ask);
+            let ask = self.state.facts.asks.at(unit.ask);
+            let allowed = self.state.backlog.waiting.allowed(&self.state.facts, unit.ask, ask);
             if let Some(node) = self.wished_for(ask, shape, allowed) {
-                return self.place_on(candidate.ask, node, shape, proposals);
+                return self.place_on(unit, node, shape, proposals);
             }
             if allowed < Locality::OffSwitch {
-                let offered = self.offer(candidate.ask, ask, shape, allowed);
-                proposals.observations.push(Observation::Waits { ask: candidate.ask, allowed, offered });
+                let offered = self.offer(unit.ask, ask, shape, allowed);
+                proposals.observations.push(Observation::Waits { ask: unit.ask, allowed, offered });
                 return Pick::Skipped;
             }
         }
         match self.set.search(self.state.nodes(), shape, &mut self.visits) {
-            Some(position) => self.place_at(candidate.ask, position, shape, proposals),
+            Some(position) => self.place_at(unit, position, shape, proposals),
             None => {
                 proposals.observations.push(Observation::NoRoom { shape: candidate.shape });
-                self.claim(candidate, ask, shape, scratch, proposals)
+                self.claim(candidate, shape, scratch, proposals)
             }
         }
     }
@@ -73,16 +82,16 @@ impl<'a> Picker<'a> {
     /// A container at a position of the own set.
     pub(super) fn place_at(
         &mut self,
-        ask: AskId,
+        unit: Unit,
         position: usize,
         shape: &Shape,
         proposals: &mut Proposals,
     ) -> Pick {
         let node = self.set.node(position);
-        if !self.take_unit(ask) {
+        if !self.take(unit) {
             return Pick::Skipped;
         }
-        let pick = propose(ask, node, proposals);
+        let pick = propose(unit.ask, node, proposals);
         self.set.debit(position, &shape.need);
         pick
     }
@@ -91,15 +100,15 @@ impl<'a> Picker<'a> {
     /// tells others: a node that is wished for is often wished for by many.
     pub(super) fn place_on(
         &mut self,
-        ask: AskId,
+        unit: Unit,
         node: NodeId,
         shape: &Shape,
         proposals: &mut Proposals,
     ) -> Pick {
-        if !self.take_unit(ask) {
+        if !self.take(unit) {
             return Pick::Skipped;
         }
-        let (pick, resources) = (propose(ask, node, proposals), shape.need.resources);
+        let (pick, resources) = (propose(unit.ask, node, proposals), shape.need.resources);
         self.state.in_flight.add_pick(node, &resources);
         proposals.amounts.nodes.push((node, resources));
         let (set, position) = self.state.roster.place_of(node, shape.partition);
@@ -148,9 +157,20 @@ impl<'a> Picker<'a> {
         offered
     }
 
+    /// A unit of a listed ask. Of one that asks for a single container the ask itself is not looked at: the committer has
+    /// just written it, on another processor.
+    pub(super) fn unit_of(&self, pending: &PendingAsk) -> Unit {
+        if pending.is_single { Unit { ask: pending.ask, outstanding: 1 } } else { self.unit(pending.ask) }
+    }
+
+    /// A unit of an ask.
+    pub(super) fn unit(&self, ask: AskId) -> Unit {
+        Unit { ask, outstanding: self.state.facts.asks.at(ask).outstanding() }
+    }
+
     /// Puts one more unit in flight; false if another proposer has the last one.
-    pub(super) fn take_unit(&self, ask: AskId) -> bool {
-        self.state.in_flight.of_ask(ask).try_add(self.state.facts.asks.at(ask).outstanding())
+    pub(super) fn take(&self, unit: Unit) -> bool {
+        self.state.in_flight.of_ask(unit.ask).try_add(unit.outstanding)
     }
 }
 

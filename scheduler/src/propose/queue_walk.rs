@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use super::batch::{Observation, Proposals};
 use super::scratch::{QueueKey, Scratch};
-use crate::backlog::ParkReason;
+use crate::backlog::{ParkReason, PendingAsk};
 use crate::config::ApplicationOrdering;
-use crate::ids::{AskId, LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
+use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
 use crate::resource::{Resources, dominant_share};
 use crate::state::State;
 
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
     /// Slot of the application.
     pub(super) slot: u32,
     pub(super) shape: ShapeId,
-    pub(super) ask: AskId,
+    pub(super) pending: PendingAsk,
 }
 
 /// Walks queue, user limit, application and ask in order, against everything used, everything in flight and
@@ -29,6 +29,8 @@ pub(super) struct QueueWalk<'a> {
     pub(super) set: SetId,
     pub(super) partition: PartitionId,
     leaf_quantum: u32,
+    /// No node of the partition is claimed, so no unit of an ask is.
+    pub(super) is_unclaimed: bool,
 }
 
 const ROOT: QueueId = QueueId(0);
@@ -38,7 +40,9 @@ impl<'a> QueueWalk<'a> {
         let facts = &state.facts;
         scratch.start(facts.queues.len(), facts.users.len(), facts.shapes.slots());
         scratch.open_shapes = state.backlog.count_wanted(set);
-        Self { state, scratch, set, partition: set.partition(), leaf_quantum }
+        let partition = set.partition();
+        let is_unclaimed = facts.partitions[partition.index()].reserved_nodes == 0;
+        Self { state, scratch, set, partition, leaf_quantum, is_unclaimed }
     }
 
     /// The most deserving ask that is left, or `None` if nothing is left for this set.

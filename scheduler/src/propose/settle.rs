@@ -27,7 +27,7 @@ impl Picker<'_> {
     fn fulfil_claims(&mut self, proposals: &mut Proposals) {
         for &claim in self.state.roster.ready_claims(self.set.id()) {
             let Some(reservation) = self.state.facts.reservations.get(claim) else { continue };
-            if self.take_unit(reservation.ask) {
+            if self.take(self.unit(reservation.ask)) {
                 let proposal = AllocationProposal {
                     ask: reservation.ask,
                     node: reservation.node,
@@ -81,9 +81,9 @@ impl Picker<'_> {
         let (ask, shape) = (self.state.facts.asks.at(id), self.state.facts.shapes.at(shape));
         let wished = if shape.located { self.wished_for(ask, shape, Locality::OffSwitch) } else { None };
         let pick = match wished {
-            Some(node) => self.place_on(id, node, shape, proposals),
+            Some(node) => self.place_on(self.unit(id), node, shape, proposals),
             None => match self.set.search(self.state.nodes(), shape, &mut self.visits) {
-                Some(position) => self.place_at(id, position, shape, proposals),
+                Some(position) => self.place_at(self.unit(id), position, shape, proposals),
                 None => return Pick::NoRoom,
             },
         };
