@@ -1,4 +1,4 @@
-//! Asks that wait for hosts or racks: who is woken by room, and who gets it.
+//! Who is woken: proposers by work, asks that wait for hosts or racks by room, and who gets it then.
 
 use super::hand::Hand;
 use super::{config, leaf, memory};
@@ -128,4 +128,17 @@ fn who_named_the_rack_leaves_nobody_asleep() {
     assert!(crowded.is_waiting(on_rack) && crowded.is_waiting(on_host));
     crowded.free(&[0, 1]);
     assert_eq!(crowded.placed([on_rack, on_host]), [true, true]);
+}
+
+/// Whoever looked before the ask came does not fall asleep over it.
+#[test]
+fn a_group_after_which_a_set_is_worth_a_pass_raises_the_signal() {
+    let mut hand = Hand::new(config([leaf("a")]));
+    hand.node("n1", 8);
+    let application = hand.application();
+    hand.settle();
+    let seen = hand.engine.shared.work.observe();
+    hand.ask(application, AskSpec::new(memory(1), 1));
+    hand.commit();
+    assert_ne!(hand.engine.shared.work.observe(), seen);
 }
