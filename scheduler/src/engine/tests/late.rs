@@ -340,3 +340,26 @@ fn the_committer_waits_for_what_went_through_the_gate() {
     sets.step();
     assert_eq!(sets.parts.committer.step(), Step::Ended);
 }
+
+/// A unit for which a node is claimed is not offered elsewhere: such a claim ends with its node's room, or by age.
+#[test]
+fn a_claimed_unit_of_an_ask_that_names_its_hosts_waits_for_its_node() {
+    let bench = Bench::serial(config([leaf("a")]));
+    let hosts = [bench.node("n1", 1), bench.node("n2", 1)];
+    let application = bench.application("root.a");
+    bench.node("n3", 8);
+    bench.engine.handle().drain_node(bench.engine.handle().node("n3").unwrap()).unwrap();
+    bench.ask(application, 1, 2);
+    bench.engine.run_until_quiet();
+    let spec = AskSpec::new(memory(1), 1).on_hosts(hosts).strictly_local();
+    let ask = bench.engine.handle().submit_ask(application, spec).unwrap();
+    bench.engine.run_until_quiet();
+    bench.engine.handle().commit(ResourceAllocationCommitRequest::reserve(ask, hosts[0])).unwrap();
+    bench.commit();
+    let on = |node: NodeId| bench.engine.read(|view| view.node(node).unwrap().containers()[0]);
+    bench.engine.handle().complete_container(on(hosts[1])).unwrap();
+    bench.expect_running(1);
+    bench.engine.handle().complete_container(on(hosts[0])).unwrap();
+    bench.expect_running(1);
+    assert!(bench.engine.read(|view| view.ask(ask).is_none()), "it runs on its node");
+}
