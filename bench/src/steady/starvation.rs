@@ -128,8 +128,9 @@ mod tests {
         assert!(with.used_part > 0.9 && without.used_part > 0.99, "{} {}", with.used_part, without.used_part);
         assert!(with.kept_free_part > 0.0 && without.kept_free_part == 0.0);
         for one in [&with, &without] {
-            assert!(one.first_to_placed_ms.len() + one.still_waiting > 0, "large ones wait");
-            assert!(one.longest_still_waiting_ms <= one.end_ms);
+            let waited = one.first_to_placed_ms.len() + one.still_waiting;
+            assert!(waited > 0, "large ones wait");
+            assert_eq!(waited, one.at_head_ms.len(), "each is counted once");
         }
     }
 }

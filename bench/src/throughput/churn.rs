@@ -32,6 +32,8 @@ const WAITING_MAX_PERCENT: usize = 2;
 const FULL_PERCENT_MIN: i64 = 99;
 /// Between two looks at what is due, where asks come at a rate.
 const PACE: Duration = Duration::from_micros(20);
+/// After so much more time than a run should take it ends, if nothing was placed.
+const STUCK: Duration = Duration::from_secs(60);
 /// Looks without any event after which containers complete although too much is unanswered: what is left may wait
 /// for just that.
 const PATIENCE_LOOKS: u32 = 100;
@@ -130,6 +132,9 @@ impl Churn {
         self.placed = 0;
         let (begun, meter) = (Instant::now(), Meter::start(&self.cluster.engine));
         while begun.elapsed() < duration || self.placed == 0 {
+            if begun.elapsed() > duration + STUCK {
+                bail!("nothing was placed in {:?}", begun.elapsed());
+            }
             self.turn_over()?;
         }
         let record = self.record(meter);

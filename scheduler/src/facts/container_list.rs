@@ -22,7 +22,8 @@ impl ContainerList {
         self.running
     }
 
-    /// Those that run, in the order in which they were placed.
+    /// Those that run, in the order in which they were placed. A replay relies on the order: in it they end with their
+    /// application, and give their identifiers back.
     pub(crate) fn iter(
         &self,
         containers: &Table<ContainerId, Container>,

@@ -24,7 +24,7 @@ pub struct PlacementSet {
     index: BucketIndex,
     /// The set's [change count](Roster::change_count) up to which this view has followed.
     seen: u64,
-    /// Positions that this view debited itself, to be looked up again at the next pass.
+    /// Positions that this view debited itself, to be looked up again at the next pass unless all of it is accepted.
     debited: Vec<u32>,
 }
 
@@ -75,7 +75,7 @@ impl PlacementSet {
     }
 
     /// Brings the view up to the state: nodes that changed since the last pass, and those that this view
-    /// debited itself, whatever became of them.
+    /// debited itself if not all of that was accepted.
     pub(crate) fn sync(&mut self, nodes: Nodes<'_>) {
         let positions = nodes.roster.positions(self.id);
         let mut changed = std::mem::take(&mut self.debited);
@@ -131,7 +131,7 @@ impl PlacementSet {
             })
         });
         let candidate = candidate.unwrap_or(Candidate::ABSENT);
-        // Most often what this view debited was accepted, and nothing has to be listed anew.
+        // A node that changed several times is as it was found the first time.
         if self.nodes[position] != candidate {
             self.nodes[position] = candidate;
             self.list(position);
@@ -214,7 +214,8 @@ impl PlacementSet {
         self.list(position);
     }
 
-    /// Everything that this view debited was accepted, so the nodes are among those that changed.
+    /// Everything that this view debited was accepted: of these nodes it says what is true, and the ring says nothing of
+    /// them.
     pub(crate) fn trust_debits(&mut self) {
         self.debited.clear();
     }

@@ -19,11 +19,14 @@ pub(crate) struct PassLimits {
     pub(crate) leaf_quantum: u32,
 }
 
+/// Room for so many requests is made beforehand, at most; B may be without bound.
+const EXPECTED_MAX: usize = 256;
+
 /// Proposes containers on the nodes of `set` for the asks pending in `state`.
 ///
 /// Ends after B requests, after V nodes visited, or when nothing is left that this set could serve. In the
-/// last case the observations cover everything that was found in vain, so that recording them leaves the set
-/// unwanted until something changes.
+/// last case the observations cover every shape that was wanted, or each lane that a shape still open has, so that
+/// recording them leaves the set unwanted until something changes.
 pub(crate) fn run_pass(
     state: &State,
     set: &mut PlacementSet,
@@ -42,7 +45,7 @@ pub(crate) fn run_pass(
         let Some(candidate) = walk.next(proposals) else { break };
         if proposals.requests.capacity() == 0 {
             // At once: most passes that find anything find as much as they may.
-            proposals.requests.reserve_exact(limits.requests);
+            proposals.requests.reserve_exact(limits.requests.min(EXPECTED_MAX));
         }
         let size = walk.size_of(candidate.shape);
         match picker.pick(&candidate, walk.scratch, proposals) {

@@ -19,7 +19,8 @@ pub(crate) struct Scratch {
     pub(super) users: Vec<UserScratch>,
     /// By shape.
     shapes: Vec<(u64, ShapeStatus)>,
-    /// Of the shapes that may fit and are wanted, how many this pass has not closed: at least so many are left.
+    /// Of the shapes that may fit and are wanted, how many this pass has not closed: no more than that are left to be
+    /// found. Claims are counted with them, so it may be more.
     pub(super) open_shapes: u32,
     /// What this pass gave to applications of fair leaves, by slot.
     pub(super) given: FxHashMap<u32, Resources>,

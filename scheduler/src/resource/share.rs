@@ -13,10 +13,8 @@ pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
         .fold(0, |most, i| if used[i] > 0 { most.max(share(used[i], total[i])) } else { most })
 }
 
+/// Of one type, of which something is used.
 fn share(used: i64, total: i64) -> u64 {
-    if used <= 0 {
-        return 0;
-    }
     let used = used.unsigned_abs();
     match u64::try_from(total) {
         Ok(0) | Err(_) => u64::MAX,

@@ -102,6 +102,17 @@ fn with_ask() -> Bench {
 }
 
 #[test]
+fn batches_may_be_without_bound() {
+    let mut config = config([leaf("a")]);
+    config.limits.batch_requests = usize::MAX;
+    let bench = Bench::serial(config);
+    bench.node("n1", 1_000);
+    bench.ask(bench.application("root.a"), 1, 600);
+    bench.commit();
+    assert_eq!(bench.pass(0).requests().len(), 600);
+}
+
+#[test]
 fn a_batch_that_is_dropped_gives_everything_back() {
     let bench = with_ask();
     let batch = bench.pass(0);
