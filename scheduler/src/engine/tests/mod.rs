@@ -118,14 +118,18 @@ fn a_pass_claims_nodes_for_every_unit_that_fits_nowhere() {
     let mut config = config([leaf("a").with_maximum(Maximum::Percent(Percent::ALL))]);
     (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
     let bench = Bench::serial(config);
-    (0..3).for_each(|number| drop(bench.node(&format!("n{number}"), 4)));
+    for number in 0..3 {
+        bench.node(&format!("n{number}"), 4);
+    }
     let application = bench.application("root.a");
     bench.ask(application, 1, 3);
     bench.engine.run_until_quiet();
     // Limits are not in the way: a node more that takes nothing.
     let idle = bench.node("idle", 100);
     bench.engine.handle().drain_node(idle).unwrap();
-    (0..3).for_each(|_| drop(bench.ask(application, 4, 1)));
+    for _ in 0..3 {
+        bench.ask(application, 4, 1);
+    }
     bench.commit();
     let claims = bench.pass(0).requests().iter().filter(|request| !request.reserve.is_empty()).count();
     assert_eq!(claims, 3);
