@@ -44,13 +44,14 @@ impl Engine {
         // In this order: a message is sent before it is dealt with.
         let progress = shared.progress();
         let sent = shared.sent();
+        let (sets_wanted, sets_out) = shared.leases.count();
         Health {
             is_running: self.is_running(),
             last_group_ms: progress.last_group_ms,
             last_commit_ms: progress.last_commit_ms,
             messages_waiting: sent.saturating_sub(progress.processed),
-            sets_wanted: shared.leases.count_wanted(),
-            sets_out: shared.leases.count_leased(),
+            sets_wanted,
+            sets_out,
             proposer_panics: shared.proposer_panics.get(),
             proposers_given_up: shared.proposers_given_up.get(),
         }

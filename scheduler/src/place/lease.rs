@@ -177,9 +177,15 @@ impl Leases {
         self.out.load(Ordering::Acquire) & OUT
     }
 
-    /// How many sets somebody has; of a look in vain nothing is seen here.
-    pub(crate) fn count_leased(&self) -> u64 {
-        self.homes.iter().filter(|home| home.lock().leased).count() as u64
+    /// How many sets are worth a pass, and how many somebody has. One that came or went meanwhile counts as out, so
+    /// that none is missed which changes sides between the looks; of a look in vain nothing is seen otherwise.
+    pub(crate) fn count(&self) -> (u32, u64) {
+        let before = self.out.load(Ordering::Acquire);
+        let wanted = self.count_wanted();
+        // A home is locked until its set is counted, so between unchanged counts no set has moved.
+        let leased = self.homes.iter().filter(|home| home.lock().leased).count() as u64;
+        let has_moved = self.out.load(Ordering::Acquire) != before;
+        (wanted, leased.max(u64::from(has_moved)))
     }
 
     /// Whether any set is worth a pass.

@@ -145,6 +145,23 @@ fn a_set_that_changes_sides_is_not_overlooked() {
     });
 }
 
+/// I13. The same, while a watchdog asks. The bug: an engine that says it has no work while a set is worth a pass.
+#[test]
+fn a_watchdog_overlooks_no_set_that_changes_sides() {
+    model(Bound::None, || {
+        let leases = Arc::new(Leases::new(1, NodeOrderKind::Spread));
+        leases.publish_wanted(PartitionId::DEFAULT, 1);
+        let theirs = Arc::clone(&leases);
+        let asking = thread::spawn(move || assert_ne!(theirs.count(), (0, 0)));
+        for _ in 0..2 {
+            let set = leases.take_wanted(0).taken().expect("it is wanted and at home");
+            leases.publish_wanted(PartitionId::DEFAULT, 1);
+            leases.give_back(set);
+        }
+        asking.join().unwrap();
+    });
+}
+
 /// I13. A look in vain is counted for a moment, in which the committer takes the engine for busy. The bug: nobody
 /// tells the committer to look again, and whoever waits for quiet waits for ever.
 #[test]
