@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bits::ones;
+
 macro_rules! generational_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
@@ -140,12 +142,8 @@ impl SetId {
     }
 
     /// The sets of a partition that a word names.
-    pub(crate) fn from_bits(partition: PartitionId, mut bits: u64) -> impl Iterator<Item = Self> {
-        std::iter::from_fn(move || {
-            let number = bits.trailing_zeros();
-            bits &= bits.checked_sub(1)?;
-            Some(Self::new(partition, number))
-        })
+    pub(crate) fn from_bits(partition: PartitionId, bits: u64) -> impl Iterator<Item = Self> {
+        ones(bits).map(move |number| Self::new(partition, number))
     }
 }
 

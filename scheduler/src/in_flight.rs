@@ -52,7 +52,7 @@ impl InFlight {
 
     /// A unit of the ask was decided or dropped.
     pub(crate) fn give_back_unit(&mut self, ask: AskId) {
-        self.asks[ask.index()].give_back(1);
+        self.asks[ask.index()].give_back();
     }
 
     pub(crate) fn of_queue(&self, queue: QueueId, partition: PartitionId) -> &InFlightResources {
@@ -88,13 +88,13 @@ impl InFlight {
 
     /// Adds a pick of a node that an ask wished for.
     pub(crate) fn add_pick(&self, node: NodeId, resources: &Resources) {
-        self.picks.add(1);
+        self.picks.add();
         self.nodes[node.index()].add(resources);
     }
 
     /// Takes a pick back, also of a node that is gone, with which its counter has vanished.
     pub(crate) fn give_back_pick(&mut self, node: NodeId, is_gone: bool, resources: &Resources) {
-        self.picks.give_back(1);
+        self.picks.give_back();
         if !is_gone {
             self.nodes[node.index()].give_back(resources);
         }

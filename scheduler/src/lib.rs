@@ -28,6 +28,7 @@
 
 mod audit;
 mod backlog;
+mod bits;
 mod change;
 mod clock;
 mod commit;

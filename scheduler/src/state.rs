@@ -86,9 +86,9 @@ impl State {
         bytes
     }
 
-    /// A container ended on a node, which has that much more room.
-    pub(crate) fn node_gained_room(&mut self, id: NodeId, gain: &Resources) {
-        self.roster.note_gain_of(id, self.facts.nodes.at(id), gain);
+    /// A container ended on a node and freed so much.
+    pub(crate) fn node_freed(&mut self, id: NodeId, freed: &Resources) {
+        self.roster.note_freed(id, self.facts.nodes.at(id), freed);
         self.tell_of_gain(id);
     }
 

@@ -100,19 +100,19 @@ impl ByPriority {
     }
 
     fn take_first(&mut self) -> Option<PendingAsk> {
-        let first = *self.0.first()?.front()?;
-        self.remove(first).then_some(first)
+        let asks = self.0.first_mut()?;
+        let first = asks.pop_front();
+        if asks.is_empty() {
+            self.0.remove(0);
+        }
+        first
     }
 
     fn remove(&mut self, pending: PendingAsk) -> bool {
         let Ok(list) = self.place_of(pending) else { return false };
         let asks = &mut self.0[list];
-        if asks.front() == Some(&pending) {
-            asks.pop_front();
-        } else {
-            let Ok(place) = asks.binary_search(&pending) else { return false };
-            asks.remove(place);
-        }
+        let Ok(place) = asks.binary_search(&pending) else { return false };
+        asks.remove(place);
         if asks.is_empty() {
             self.0.remove(list);
         }

@@ -72,13 +72,5 @@ fn pending_stays_countable(facts: &Facts, application: ApplicationId, spec: &Ask
     const MOST: Resources = Resources::all(PENDING_MAX);
     let Some(application) = facts.applications.get(application) else { return true };
     let pending = facts.queue(application.leaf).quota(spec.partition).pending;
-    match spec.count {
-        1 => (pending + spec.size).within(&MOST),
-        count => {
-            let fits = |(pending, size): (&i64, &i64)| {
-                size.checked_mul(i64::from(count)).is_some_and(|more| more <= PENDING_MAX - pending)
-            };
-            pending.amounts().iter().zip(spec.size.amounts()).all(fits)
-        }
-    }
+    spec.size.times(i64::from(spec.count)).within(&(MOST - pending))
 }

@@ -1,6 +1,7 @@
 //! The index of a placement set: nodes by score step, found without looking at all of them.
 
 use super::order::BUCKETS;
+use crate::bits::ones;
 use crate::resource::Resources;
 
 /// For each step the positions of its nodes, and a bound on what any of them has free.
@@ -102,8 +103,8 @@ impl BucketIndex {
             let members = &self.members[step * self.words..][..self.words];
             let used_words = &self.used_words[step * self.word_words..][..self.word_words];
             for (group, used_words) in used_words.iter().enumerate() {
-                for word in ones(*used_words).map(|word| group * 64 + word) {
-                    for position in ones(members[word]).map(|bit| word * 64 + bit) {
+                for word in ones(*used_words).map(|word| group * 64 + word as usize) {
+                    for position in ones(members[word]).map(|bit| word * 64 + bit as usize) {
                         *visits += 1;
                         if fits(position) {
                             return Some(position);
@@ -116,15 +117,6 @@ impl BucketIndex {
         }
         None
     }
-}
-
-/// The numbers of the bits that are set, ascending.
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = bits.trailing_zeros() as usize;
-        bits &= bits.checked_sub(1)?;
-        Some(bit)
-    })
 }
 
 #[cfg(test)]

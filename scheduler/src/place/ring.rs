@@ -21,13 +21,13 @@ pub(super) struct ChangeRing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeChange {
     pub(crate) position: u32,
-    /// How much more the node has free, if nothing else has changed. Otherwise the node has to be looked at.
-    pub(crate) gain: Option<Resources>,
+    /// What the node has free on top, if nothing else has changed. Otherwise the node has to be looked at.
+    pub(crate) freed: Option<Resources>,
 }
 
 const RING_LENGTH: u64 = 1 << 10;
-/// With the position: a gain stands behind it.
-const HAS_GAIN: i64 = 1 << 32;
+/// With the position: what was freed stands behind it.
+const IS_FREED: i64 = 1 << 32;
 
 impl ChangeRing {
     pub(super) fn new(types: usize) -> Self {
@@ -39,16 +39,16 @@ impl ChangeRing {
         self.count
     }
 
-    pub(super) fn push(&mut self, position: u32, gain: Option<&Resources>) {
+    pub(super) fn push(&mut self, position: u32, freed: Option<&Resources>) {
         let place = self.place_of(self.count);
         if self.words.len() < place.end {
             self.words.resize(place.end, 0);
         }
         let entry = &mut self.words[place];
         entry[0] = i64::from(position);
-        if let Some(gain) = gain {
-            entry[0] |= HAS_GAIN;
-            entry[1..].copy_from_slice(&gain.amounts()[..self.types]);
+        if let Some(freed) = freed {
+            entry[0] |= IS_FREED;
+            entry[1..].copy_from_slice(&freed.amounts()[..self.types]);
         }
         self.count += 1;
     }
@@ -60,8 +60,8 @@ impl ChangeRing {
 
     fn entry(&self, number: u64) -> NodeChange {
         let entry = &self.words[self.place_of(number)];
-        let gain = (entry[0] & HAS_GAIN != 0).then(|| Resources::new(&entry[1..]));
-        NodeChange { position: entry[0] as u32, gain }
+        let freed = (entry[0] & IS_FREED != 0).then(|| Resources::new(&entry[1..]));
+        NodeChange { position: entry[0] as u32, freed }
     }
 
     fn place_of(&self, number: u64) -> std::ops::Range<usize> {
@@ -72,7 +72,6 @@ impl ChangeRing {
     /// Makes every reader start over.
     pub(super) fn skip(&mut self) {
         self.count += RING_LENGTH + 1;
-        self.words.resize(RING_LENGTH as usize * (1 + self.types), 0);
     }
 }
 
@@ -83,15 +82,21 @@ mod tests {
     #[test]
     fn a_ring_gives_what_was_missed_or_says_that_it_cannot() {
         let mut ring = ChangeRing::new(2);
-        let gain = |position: u32| (position % 2 == 1).then(|| Resources::new(&[i64::from(position), -1]));
-        let change = |position: u32| NodeChange { position, gain: gain(position) };
-        let push = |ring: &mut ChangeRing, position| ring.push(position, gain(position).as_ref());
+        let freed = |position: u32| (position % 2 == 1).then(|| Resources::new(&[i64::from(position), -1]));
+        let change = |position: u32| NodeChange { position, freed: freed(position) };
+        let push = |ring: &mut ChangeRing, position| ring.push(position, freed(position).as_ref());
         (0..3).for_each(|position| push(&mut ring, position));
         assert_eq!(ring.since(1).unwrap().collect::<Vec<_>>(), [change(1), change(2)]);
         (0..RING_LENGTH as u32).for_each(|position| push(&mut ring, position));
         assert!(ring.since(2).is_none());
         assert!(ring.since(3).unwrap().eq((0..RING_LENGTH as u32).map(change)));
+        let seen = ring.count();
         ring.skip();
-        assert!(ring.since(RING_LENGTH + 3).is_none());
+        assert!(ring.since(seen).is_none());
+        assert_eq!(ring.since(ring.count()).unwrap().count(), 0);
+        let mut empty = ChangeRing::new(2);
+        empty.skip();
+        push(&mut empty, 7);
+        assert_eq!(empty.since(empty.count() - 1).unwrap().collect::<Vec<_>>(), [change(7)]);
     }
 }

@@ -134,10 +134,11 @@ impl Roster {
     }
 
     /// Tells the node's set that the node has more free, and that nothing else has changed.
-    pub(crate) fn note_gain_of(&mut self, id: NodeId, node: &Node, gain: &Resources) {
+    pub(crate) fn note_freed(&mut self, id: NodeId, node: &Node, freed: &Resources) {
         let (set, position) = self.place_of(id, node.partition);
-        let gain = (node.room.devices.count() == 0).then_some(gain);
-        self.changes[set.index()].push(position as u32, gain);
+        // Which devices were freed only the node can tell.
+        let freed = (node.room.devices.count() == 0).then_some(freed);
+        self.changes[set.index()].push(position as u32, freed);
     }
 
     /// Where a set's changes stand now.

@@ -82,15 +82,15 @@ impl PlacementSet {
         match nodes.roster.changes_since(self.id, self.seen) {
             Some(changes) if self.index.positions() == positions => {
                 self.fetch(nodes.roster.changes_since(self.id, self.seen));
-                for NodeChange { position, gain } in changes {
-                    match gain {
-                        Some(gain) if self.nodes[position as usize].node.is_some() => {
-                            self.add_gain(position as usize, &gain);
+                for NodeChange { position, freed } in changes {
+                    match freed {
+                        Some(freed) if self.nodes[position as usize].node.is_some() => {
+                            self.add_freed(position as usize, &freed);
                         }
                         _ => changed.push(position),
                     }
                 }
-                // Last: what a node has free now has all gains in it.
+                // Last: what a node has free now has all of that in it.
                 for &position in &changed {
                     self.refresh(nodes, position as usize);
                 }
@@ -138,8 +138,8 @@ impl PlacementSet {
         }
     }
 
-    fn add_gain(&mut self, position: usize, gain: &Resources) {
-        self.nodes[position].room.free += *gain;
+    fn add_freed(&mut self, position: usize, freed: &Resources) {
+        self.nodes[position].room.free += *freed;
         self.list(position);
     }
 

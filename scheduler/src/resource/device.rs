@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bits::ones;
+
 /// How many devices one node can have.
 pub const DEVICES_MAX: usize = 16;
 /// Thousandths of one whole device.
@@ -40,7 +42,7 @@ pub(crate) struct DeviceMask(u16);
 impl DeviceMask {
     /// The device numbers, ascending.
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
-        (0..DEVICES_MAX).filter(move |device| self.0 & (1 << device) != 0)
+        ones(u64::from(self.0)).map(|device| device as usize)
     }
 }
 

@@ -95,10 +95,10 @@ impl Resources {
         self.combine(other, |a, b| (a - b).max(0))
     }
 
-    /// Each type times a whole number.
+    /// Each type times a whole number, or the largest number there is.
     #[must_use]
     pub(crate) fn times(&self, factor: i64) -> Self {
-        Self(self.0.map(|amount| amount * factor))
+        Self(self.0.map(|amount| amount.saturating_mul(factor)))
     }
 
     /// Each type times `numerator / denominator`, rounded down.

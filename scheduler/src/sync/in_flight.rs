@@ -36,14 +36,15 @@ impl InFlightUnits {
         false
     }
 
-    pub(crate) fn add(&self, units: u32) {
-        self.0.fetch_add(units, Ordering::Relaxed);
+    /// Adds one unit without a bound.
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn give_back(&mut self, units: u32) {
+    pub(crate) fn give_back(&mut self) {
         let before = self.load();
-        debug_assert!(before >= units, "more units given back than were in flight");
-        self.0.store(before - units, Ordering::Relaxed);
+        debug_assert!(before > 0, "more units given back than were in flight");
+        self.0.store(before - 1, Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Defaults, Plan, SteadyArgs, time_bar};
+use super::{Defaults, Plan, RunKeys, SteadyArgs, time_bar};
 use crate::cli::Failure;
 use crate::report::count_text;
 use crate::steady::{Fairness, LeafShare, Shares, measure_fairness};
@@ -19,13 +19,8 @@ const DEFAULTS: Defaults = Defaults {
 /// The keys of `--json`, documented in `docs/json.md`.
 #[derive(Debug, Serialize)]
 struct FairnessReport {
-    mode: &'static str,
-    nodes: usize,
-    apps: usize,
-    leaves: usize,
-    asks: usize,
-    seed: u64,
-    virtual_s: f64,
+    #[serde(flatten)]
+    run: RunKeys,
     placed: u64,
     resource: String,
     used_part: f64,
@@ -83,15 +78,8 @@ pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
 }
 
 fn report(args: &SteadyArgs, plan: &Plan, fairness: &Fairness) -> FairnessReport {
-    let shape = plan.setup.shape;
     FairnessReport {
-        mode: args.mode_name(),
-        nodes: shape.nodes,
-        apps: shape.applications,
-        leaves: shape.leaves,
-        asks: plan.asks,
-        seed: args.seed,
-        virtual_s: fairness.at_ms as f64 / 1e3,
+        run: args.run_keys(plan, fairness.at_ms),
         placed: fairness.placed,
         resource: fairness.resource.clone(),
         used_part: fairness.used_part,

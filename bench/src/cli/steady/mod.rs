@@ -69,6 +69,18 @@ struct Plan {
     end_ms: u64,
 }
 
+/// What was run: keys that both commands' `--json` has.
+#[derive(Debug, Serialize)]
+struct RunKeys {
+    mode: &'static str,
+    nodes: usize,
+    apps: usize,
+    leaves: usize,
+    asks: usize,
+    seed: u64,
+    virtual_s: f64,
+}
+
 impl SteadyArgs {
     fn plan(&self, defaults: &Defaults) -> Plan {
         let or = |given: Option<u32>, default| given.map_or(default, |given| given as usize);
@@ -85,6 +97,19 @@ impl SteadyArgs {
         let seconds = Duration::from_secs_f64(self.seconds.unwrap_or(defaults.seconds));
         let setup = Setup { profile: (defaults.profile)(asks), seed: self.seed, ..Setup::new(shape, mode) };
         Plan { setup, asks, end_ms: seconds.as_millis() as u64 }
+    }
+
+    fn run_keys(&self, plan: &Plan, virtual_ms: u64) -> RunKeys {
+        let ClusterShape { nodes, leaves, applications } = plan.setup.shape;
+        RunKeys {
+            mode: self.mode_name(),
+            nodes,
+            apps: applications,
+            leaves,
+            asks: plan.asks,
+            seed: self.seed,
+            virtual_s: virtual_ms as f64 / 1e3,
+        }
     }
 
     fn mode_name(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use super::{Defaults, Plan, SteadyArgs, time_bar};
+use super::{Defaults, Plan, RunKeys, SteadyArgs, time_bar};
 use crate::cli::Failure;
 use crate::report::{count_text, duration_text};
 use crate::steady::{MEAN_LIFE_MS, Starvation, measure_starvation};
@@ -20,13 +20,8 @@ const DEFAULTS: Defaults = Defaults {
 /// The keys of `--json`, documented in `docs/json.md`.
 #[derive(Debug, Serialize)]
 struct StarvationReport {
-    mode: &'static str,
-    nodes: usize,
-    apps: usize,
-    leaves: usize,
-    asks: usize,
-    seed: u64,
-    virtual_s: f64,
+    #[serde(flatten)]
+    run: RunKeys,
     mean_life_s: f64,
     with_reservations: Outcome,
     without_reservations: Outcome,
@@ -104,15 +99,8 @@ fn measure(plan: &Plan, reservations: bool) -> Result<Starvation, Failure> {
 }
 
 fn report(args: &SteadyArgs, plan: &Plan, with: &Starvation, without: &Starvation) -> StarvationReport {
-    let shape = plan.setup.shape;
     StarvationReport {
-        mode: args.mode_name(),
-        nodes: shape.nodes,
-        apps: shape.applications,
-        leaves: shape.leaves,
-        asks: plan.asks,
-        seed: args.seed,
-        virtual_s: with.end_ms as f64 / 1e3,
+        run: args.run_keys(plan, with.end_ms),
         mean_life_s: MEAN_LIFE_MS as f64 / 1e3,
         with_reservations: Outcome::from(with),
         without_reservations: Outcome::from(without),

@@ -47,7 +47,7 @@ impl Applier<'_> {
     pub(super) fn end_container(&mut self, container: ContainerId, cause: EndCause) {
         let charged = self.state.facts.transition_end_container(container);
         self.relieve(&charged);
-        self.state.node_gained_room(charged.node, &charged.resources);
+        self.state.node_freed(charged.node, &charged.resources);
         self.tell(charged.application, EventKind::ContainerEnded { container, cause });
     }
 
