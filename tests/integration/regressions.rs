@@ -73,7 +73,7 @@ fn a_new_maximum_below_the_capacity_is_refused() {
     let update = QueueUpdate {
         capacity: Some(Capacity::Absolute(Resources::new(&[4]))),
         maximum: Some(Maximum::absolute(&[0])),
-        user_limit_factor: None,
+        ..QueueUpdate::default()
     };
     cluster.update_queue("root.default", &update);
     cluster.run();

@@ -43,10 +43,10 @@ fn cluster(variety: Variety) -> impl Strategy<Value = ClusterPlan> {
     let order =
         prop_oneof![Just(NodeOrderKind::Spread), Just(NodeOrderKind::Pack), Just(NodeOrderKind::First)];
     let partitions = if variety.everything { 0..=2usize } else { 0..=0 };
-    let resources = (1..=3usize, any::<bool>(), unit, partitions, order);
+    let resources = (1..=3usize, any::<bool>(), unit, partitions, order, any::<bool>());
     let policies = (reservations(variety), locality_delay(), heartbeat(variety), limits());
     (resources, vec(queue(), 1..=3), policies).prop_map(|(resources, queues, policies)| {
-        let (types, has_devices, unit, partitions, node_order) = resources;
+        let (types, has_devices, unit, partitions, node_order, by_priority) = resources;
         let (reservations, locality_delay, heartbeat, limits) = policies;
         ClusterPlan {
             types,
@@ -54,6 +54,7 @@ fn cluster(variety: Variety) -> impl Strategy<Value = ClusterPlan> {
             unit,
             partitions,
             node_order,
+            by_priority,
             queues,
             reservations,
             locality_delay,
@@ -115,14 +116,13 @@ fn queue() -> impl Strategy<Value = QueuePlan> {
         (limits_of_queue(), any::<bool>()).prop_map(|(limits, is_fair)| QueuePlan {
             limits,
             is_fair,
+            by_priority: false,
             children: Vec::new(),
         })
     };
     let parent = |below: BoxedStrategy<QueuePlan>| {
-        (limits_of_queue(), vec(below, 1..=3)).prop_map(|(limits, children)| QueuePlan {
-            limits,
-            is_fair: false,
-            children,
+        (limits_of_queue(), any::<bool>(), vec(below, 1..=3)).prop_map(|(limits, by_priority, children)| {
+            QueuePlan { limits, is_fair: false, by_priority, children }
         })
     };
     let middle = prop_oneof![3 => leaf(), 1 => parent(leaf().boxed())];
@@ -130,11 +130,8 @@ fn queue() -> impl Strategy<Value = QueuePlan> {
 }
 
 fn limits_of_queue() -> impl Strategy<Value = LimitsPlan> {
-    (capacity(), maximum(), factor()).prop_map(|(capacity, maximum, factor)| LimitsPlan {
-        capacity,
-        maximum,
-        factor,
-    })
+    (capacity(), maximum(), factor(), -1..=1i32)
+        .prop_map(|(capacity, maximum, factor, priority)| LimitsPlan { capacity, maximum, factor, priority })
 }
 
 fn capacity() -> impl Strategy<Value = CapacityPlan> {
@@ -220,8 +217,8 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
         2 => (pick(), 0..=10u32).prop_map(|(ask, units)| Operation::Cancel { ask, units }),
         6 => (pick(), any::<bool>())
             .prop_map(|(container, is_released)| Operation::EndContainer { container, is_released }),
-        2 => (pick(), option::of(capacity()), option::of(maximum()), option::of(factor())).prop_map(
-            |(queue, capacity, maximum, factor)| Operation::UpdateQueue { queue, capacity, maximum, factor }
+        2 => (pick(), option::of(capacity()), option::of(maximum()), option::of(factor()), option::of(-1..=1i32)).prop_map(
+            |(queue, capacity, maximum, factor, priority)| Operation::UpdateQueue { queue, capacity, maximum, factor, priority }
         ),
         2 => advance.prop_map(Operation::Advance),
         5 => Just(Operation::Run),

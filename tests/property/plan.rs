@@ -7,7 +7,7 @@ use std::fmt;
 
 use apportion::config::{
     ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay,
-    Maximum, Percent, QueueConfig, QueueUpdate, ReservationPolicy,
+    Maximum, Percent, QueueConfig, QueueOrdering, QueueUpdate, ReservationPolicy,
 };
 use apportion::{NodeOrderKind, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
@@ -27,6 +27,8 @@ pub(crate) struct ClusterPlan {
     pub(crate) unit: i64,
     pub(crate) partitions: usize,
     pub(crate) node_order: NodeOrderKind,
+    /// Whether the root orders by priority.
+    pub(crate) by_priority: bool,
     pub(crate) queues: Vec<QueuePlan>,
     pub(crate) reservations: ReservationPolicy,
     pub(crate) locality_delay: LocalityDelay,
@@ -39,6 +41,7 @@ pub(crate) struct ClusterPlan {
 pub(crate) struct QueuePlan {
     pub(crate) limits: LimitsPlan,
     pub(crate) is_fair: bool,
+    pub(crate) by_priority: bool,
     pub(crate) children: Vec<QueuePlan>,
 }
 
@@ -49,6 +52,7 @@ pub(crate) struct LimitsPlan {
     pub(crate) maximum: MaximumPlan,
     /// In thousandths.
     pub(crate) factor: Option<u32>,
+    pub(crate) priority: i32,
 }
 
 #[derive(Clone, Debug)]
@@ -130,6 +134,7 @@ pub(crate) enum Operation {
         capacity: Option<CapacityPlan>,
         maximum: Option<MaximumPlan>,
         factor: Option<Option<u32>>,
+        priority: Option<i32>,
     },
     Commit {
         allocate: Vec<(Pick, Pick)>,
@@ -165,7 +170,11 @@ impl ClusterPlan {
         if self.has_devices {
             types = types.with_devices(names[self.types - 1]).unwrap();
         }
-        let mut config = EngineConfig::new(types, QueueConfig::root(self.children(&self.queues)));
+        let mut config = EngineConfig::new(
+            types,
+            QueueConfig::root(self.children(&self.queues))
+                .with_child_ordering(child_ordering(self.by_priority)),
+        );
         config.partitions = (1..=self.partitions).map(|number| format!("p{number}")).collect();
         config.node_order = self.node_order;
         config.reservations = self.reservations;
@@ -213,6 +222,8 @@ impl ClusterPlan {
                 } else {
                     ApplicationOrdering::Fifo
                 })
+                .with_child_ordering(child_ordering(plan.by_priority))
+                .with_priority(plan.limits.priority)
                 .with_user_limit_factor(plan.limits.factor.map(factor))
                 .with_children(self.children(&plan.children))
         };
@@ -247,13 +258,19 @@ impl ClusterPlan {
         capacity: Option<&CapacityPlan>,
         maximum: Option<&MaximumPlan>,
         user_factor: Option<Option<u32>>,
+        priority: Option<i32>,
     ) -> QueueUpdate {
         QueueUpdate {
             capacity: capacity.map(|plan| self.capacity(plan)),
             maximum: maximum.map(|plan| self.maximum(plan, &Capacity::Percent(Percent::ALL))),
             user_limit_factor: user_factor.map(|milli| milli.map(factor)),
+            priority,
         }
     }
+}
+
+fn child_ordering(by_priority: bool) -> QueueOrdering {
+    if by_priority { QueueOrdering::PriorityUtilization } else { QueueOrdering::Utilization }
 }
 
 fn percent(millionths: u32) -> Percent {

@@ -87,8 +87,8 @@ impl Player {
             | Operation::Activate(_)
             | Operation::RemoveNode(_)
             | Operation::Heartbeat(_) => self.perform_on_nodes(operation),
-            Operation::UpdateQueue { queue, capacity, maximum, factor } => {
-                let update = self.plan.update(capacity.as_ref(), maximum.as_ref(), *factor);
+            Operation::UpdateQueue { queue, capacity, maximum, factor, priority } => {
+                let update = self.plan.update(capacity.as_ref(), maximum.as_ref(), *factor, *priority);
                 let path = &self.queues[usize::from(*queue) % self.queues.len()];
                 self.cluster.update_queue(path, &update);
             }

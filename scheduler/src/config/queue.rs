@@ -38,6 +38,18 @@ pub enum ApplicationOrdering {
     Fair,
 }
 
+/// In which order a parent serves its children.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum QueueOrdering {
+    /// Those with a guarantee first, then the smallest share of it in use, then the first configured.
+    #[default]
+    Utilization,
+    /// Those that use less than their guarantee first, then higher priority, then as `Utilization`. So priority decides
+    /// between two queues below their guarantees, or two at or above, and never between one of each
+    /// (`capacity-scheduler.md` 2.5).
+    PriorityUtilization,
+}
+
 /// One queue. With children it is a parent and distributes; without it is a leaf and takes applications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueConfig {
@@ -49,6 +61,10 @@ pub struct QueueConfig {
     pub maximum: Maximum,
     /// Order of applications; leaves only.
     pub ordering: ApplicationOrdering,
+    /// Order of the queues below; parents only.
+    pub child_ordering: QueueOrdering,
+    /// Higher is first among siblings, where their parent's order asks for it.
+    pub priority: i32,
     /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
     /// which the leaf is guaranteed nothing a user may have what the leaf may have.
     pub user_limit_factor: Option<Factor>,
@@ -78,6 +94,8 @@ impl QueueConfig {
             capacity,
             maximum: Maximum::Percent(Percent::ALL),
             ordering: ApplicationOrdering::Fifo,
+            child_ordering: QueueOrdering::Utilization,
+            priority: 0,
             user_limit_factor: Some(Factor::ONE),
             children: Vec::new(),
         }
@@ -101,6 +119,20 @@ impl QueueConfig {
     #[must_use]
     pub fn with_ordering(mut self, ordering: ApplicationOrdering) -> Self {
         self.ordering = ordering;
+        self
+    }
+
+    /// The same queue, which serves those below it in this order.
+    #[must_use]
+    pub fn with_child_ordering(mut self, ordering: QueueOrdering) -> Self {
+        self.child_ordering = ordering;
+        self
+    }
+
+    /// The same queue with this priority among its siblings.
+    #[must_use]
+    pub fn with_priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
         self
     }
 
@@ -133,4 +165,6 @@ pub struct QueueUpdate {
     pub maximum: Option<Maximum>,
     /// New user limit factor (`Some(None)`: up to the leaf's maximum).
     pub user_limit_factor: Option<Option<Factor>>,
+    /// New priority among its siblings.
+    pub priority: Option<i32>,
 }

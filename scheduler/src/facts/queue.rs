@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig};
+use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueOrdering};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 
@@ -20,6 +20,8 @@ pub(crate) struct Queue {
     pub(crate) capacity: Capacity,
     pub(crate) maximum: Maximum,
     pub(crate) ordering: ApplicationOrdering,
+    pub(crate) child_ordering: QueueOrdering,
+    pub(crate) priority: i32,
     pub(crate) user_limit_factor: Option<Factor>,
     /// By partition.
     pub(crate) quota: Vec<Quota>,
@@ -87,6 +89,8 @@ fn add_queue(
         capacity: config.capacity,
         maximum: config.maximum,
         ordering: config.ordering,
+        child_ordering: config.child_ordering,
+        priority: config.priority,
         user_limit_factor: config.user_limit_factor,
         quota: vec![Quota::default(); partitions],
         users: BTreeMap::new(),

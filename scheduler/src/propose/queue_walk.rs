@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use super::batch::{Observation, Proposals};
 use super::scratch::{QueueKey, Scratch};
 use crate::backlog::{ParkReason, PendingAsk};
-use crate::config::ApplicationOrdering;
+use crate::config::{ApplicationOrdering, QueueOrdering};
 use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
-use crate::resource::{Resources, dominant_share};
+use crate::resource::{Resources, SHARE_ONE, dominant_share};
 use crate::state::State;
 
 /// The next ask in order.
@@ -112,12 +112,19 @@ impl<'a> QueueWalk<'a> {
     }
 
     fn key(&self, id: QueueId, level: &Resources) -> QueueKey {
-        let quota = self.state.facts.queue(id).quota(self.partition);
-        QueueKey {
-            without_guarantee: quota.guaranteed.is_zero(),
-            share: dominant_share(level, &quota.share_base),
-            queue: id,
-        }
+        let queue = self.state.facts.queue(id);
+        let quota = queue.quota(self.partition);
+        let without_guarantee = quota.guaranteed.is_zero();
+        let share = dominant_share(level, &quota.share_base);
+        let above = queue.parent.map(|parent| self.state.facts.queue(parent).child_ordering);
+        let rank = match above {
+            Some(QueueOrdering::PriorityUtilization) => {
+                let is_satisfied = share >= if without_guarantee { 1 } else { SHARE_ONE };
+                (is_satisfied, Reverse(queue.priority))
+            }
+            _ => (false, Reverse(0)),
+        };
+        QueueKey { rank, without_guarantee, share, queue: id }
     }
 
     /// The first limit that one more container of this size would exceed.

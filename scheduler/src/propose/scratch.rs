@@ -52,9 +52,11 @@ pub(super) struct UserScratch {
     pub(super) is_touched: bool,
 }
 
-/// Order among siblings: those with a guarantee first, then the smallest share, then the first configured.
+/// Order among siblings: as [`QueueOrdering`](crate::config::QueueOrdering) says, by the first field that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct QueueKey {
+    /// Where the parent's order is by priority: whether all of the guarantee is in use, and the priority.
+    pub(super) rank: (bool, Reverse<i32>),
     pub(super) without_guarantee: bool,
     pub(super) share: u64,
     pub(super) queue: QueueId,

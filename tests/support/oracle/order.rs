@@ -2,11 +2,11 @@
 
 use std::cmp::Reverse;
 
-use apportion::config::ApplicationOrdering;
+use apportion::config::{ApplicationOrdering, QueueOrdering};
 use apportion::{ApplicationId, AskId, NodeId};
 
 use super::amounts::{Amounts, NOTHING, plus, share};
-use super::{Books, Oracle};
+use super::{Books, Oracle, QueueBook};
 
 impl Oracle {
     /// The next container the engine has to place, partition by partition; none if nothing is feasible.
@@ -22,9 +22,12 @@ impl Oracle {
             return self.next_in_leaf(books, partition, queue);
         }
         let mut children = self.tree.queues[queue].children.clone();
+        let by_priority = self.tree.queues[queue].child_ordering == QueueOrdering::PriorityUtilization;
         children.sort_by_key(|child| {
             let book = &books.queues[partition][*child];
-            (book.limits.guaranteed == NOTHING, share(&book.used, &book.base), *child)
+            let priority = Reverse(self.tree.queues[*child].priority);
+            let rank = by_priority.then(|| (has_its_guarantee(book), priority));
+            (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base), *child)
         });
         children.into_iter().find_map(|child| self.next_below(books, partition, child))
     }
@@ -78,4 +81,12 @@ impl Oracle {
     pub fn is_open_to(&self, id: NodeId, ask: AskId) -> bool {
         self.nodes[&id].is_candidate() && self.claims.get(&id).is_none_or(|claim| claim.ask == ask)
     }
+}
+
+/// Whether the queue uses as much of some type as it is guaranteed; without a guarantee, whether it uses anything.
+fn has_its_guarantee(book: &QueueBook) -> bool {
+    let is_reached = |i: usize| book.used[i] > 0 && book.used[i] >= book.base[i];
+    let is_used = book.used.iter().any(|amount| *amount > 0);
+    let without_guarantee = book.limits.guaranteed == NOTHING;
+    if without_guarantee { is_used } else { (0..book.used.len()).any(is_reached) }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use apportion::config::{ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueUpdate};
+use apportion::config::{
+    ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueOrdering, QueueUpdate,
+};
 use apportion::{AMOUNT_MAX, QueueId};
 
 use super::amounts::{NOTHING, amounts, plus};
@@ -22,6 +24,10 @@ pub struct Queue {
     pub maximum: Maximum,
     /// Order of applications.
     pub ordering: ApplicationOrdering,
+    /// Order of the queues below.
+    pub child_ordering: QueueOrdering,
+    /// Priority among its siblings.
+    pub priority: i32,
     /// User limit factor.
     pub factor: Option<Factor>,
 }
@@ -55,6 +61,8 @@ impl Tree {
             capacity: config.capacity,
             maximum: config.maximum,
             ordering: config.ordering,
+            child_ordering: config.child_ordering,
+            priority: config.priority,
             factor: config.user_limit_factor,
         });
         let children = config.children.iter().map(|child| self.add(child, Some(number))).collect();
@@ -100,6 +108,7 @@ impl Tree {
         queue.capacity = update.capacity.unwrap_or(queue.capacity);
         queue.maximum = update.maximum.unwrap_or(queue.maximum);
         queue.factor = update.user_limit_factor.unwrap_or(queue.factor);
+        queue.priority = update.priority.unwrap_or(queue.priority);
     }
 }
 

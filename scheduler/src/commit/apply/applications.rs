@@ -145,6 +145,7 @@ impl Applier<'_> {
         queue.capacity = update.capacity.unwrap_or(queue.capacity);
         queue.maximum = update.maximum.unwrap_or(queue.maximum);
         queue.user_limit_factor = update.user_limit_factor.unwrap_or(queue.user_limit_factor);
+        queue.priority = update.priority.unwrap_or(queue.priority);
         self.state.mark_limits_stale();
     }
 }

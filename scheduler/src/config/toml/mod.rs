@@ -40,6 +40,8 @@
 //! capacity = "1w"                         # "40 %", "3w" or { memory_mib = 1024, vcore_milli = 2000 }
 //! maximum_capacity = "100 %"              # "80 %" or { memory_mib = 4096 }: the other types have no limit
 //! ordering = "fifo"                       # "fifo" or "fair"
+//! child_ordering = "utilization"          # or "priority_utilization" (parents)
+//! priority = 0                            # higher is first where the parent orders by priority
 //! user_limit_factor = 1                   # 1.5 or "unlimited"
 //! ```
 //!

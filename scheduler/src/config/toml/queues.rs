@@ -6,7 +6,9 @@ use ::toml::de::DeValue;
 
 use super::table::{Entry, Section};
 use crate::config::file::excerpt;
-use crate::config::{ApplicationOrdering, Capacity, ConfigFileError, Factor, Maximum, QueueConfig};
+use crate::config::{
+    ApplicationOrdering, Capacity, ConfigFileError, Factor, Maximum, QueueConfig, QueueOrdering,
+};
 use crate::nearest::{hint, nearest};
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
@@ -16,11 +18,23 @@ const CAPACITY_DEFAULT: Capacity = Capacity::Weight(Factor::ONE);
 /// Bounds every walk of the tree before `validate` has seen it, with room above the depth it accepts.
 const PATH_NAMES_MAX: usize = 64;
 
+/// What a queue's table may say.
+const KEYS: &[&str] =
+    &["capacity", "maximum_capacity", "ordering", "child_ordering", "priority", "user_limit_factor"];
+
 /// How a file names the order.
 pub(super) fn ordering_word(ordering: ApplicationOrdering) -> &'static str {
     match ordering {
         ApplicationOrdering::Fifo => "fifo",
         ApplicationOrdering::Fair => "fair",
+    }
+}
+
+/// How a file names the order of a parent's children.
+pub(super) fn child_ordering_word(ordering: QueueOrdering) -> &'static str {
+    match ordering {
+        QueueOrdering::Utilization => "utilization",
+        QueueOrdering::PriorityUtilization => "priority_utilization",
     }
 }
 
@@ -99,7 +113,7 @@ fn read_queue(
         let path = format!("{}.{}", entry.key.get_ref(), nested.key.get_ref());
         return Err(nested.error(format!("a queue's path is quoted: [queues.\"{}\"]", excerpt(&path))));
     }
-    section.only(&["capacity", "maximum_capacity", "ordering", "user_limit_factor"])?;
+    section.only(KEYS)?;
     if let Some(capacity) = section.read("capacity", |entry| capacity(entry, types))? {
         queue.capacity = capacity;
     }
@@ -109,6 +123,15 @@ fn read_queue(
     let orderings = [ApplicationOrdering::Fifo, ApplicationOrdering::Fair];
     if let Some(ordering) = section.read("ordering", |entry| entry.word(&orderings, ordering_word))? {
         queue.ordering = ordering;
+    }
+    let orderings = [QueueOrdering::Utilization, QueueOrdering::PriorityUtilization];
+    if let Some(ordering) =
+        section.read("child_ordering", |entry| entry.word(&orderings, child_ordering_word))?
+    {
+        queue.child_ordering = ordering;
+    }
+    if let Some(priority) = section.read("priority", Entry::priority)? {
+        queue.priority = priority;
     }
     if let Some(factor) = section.read("user_limit_factor", |entry| entry.limit_factor())? {
         queue.user_limit_factor = factor;

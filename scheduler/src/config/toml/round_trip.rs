@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::{
     ApplicationOrdering, Capacity, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay, Maximum, Percent,
-    QueueConfig, ReservationPolicy,
+    QueueConfig, QueueOrdering, ReservationPolicy,
 };
 use crate::place::NodeOrderKind;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
@@ -67,13 +67,21 @@ fn maximum(types: usize) -> impl Strategy<Value = Maximum> {
     prop_oneof![percent(100).prop_map(Maximum::Percent), amounts]
 }
 
+fn child_ordering() -> impl Strategy<Value = QueueOrdering> {
+    prop_oneof![Just(QueueOrdering::Utilization), Just(QueueOrdering::PriorityUtilization)]
+}
+
 fn queue(types: usize) -> impl Strategy<Value = QueueConfig> {
     let ordering = prop_oneof![Just(ApplicationOrdering::Fifo), Just(ApplicationOrdering::Fair)];
-    (name(), capacity(types), maximum(types), ordering, prop::option::of(factor())).prop_map(
-        |(name, capacity, maximum, ordering, user_limit)| {
+    let limits = (name(), capacity(types), maximum(types), prop::option::of(factor()));
+    (limits, ordering, child_ordering(), any::<i32>()).prop_map(
+        |(limits, ordering, child_ordering, priority)| {
+            let (name, capacity, maximum, user_limit) = limits;
             QueueConfig::leaf(name, capacity)
                 .with_maximum(maximum)
                 .with_ordering(ordering)
+                .with_child_ordering(child_ordering)
+                .with_priority(priority)
                 .with_user_limit_factor(user_limit)
         },
     )

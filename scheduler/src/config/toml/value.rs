@@ -41,6 +41,16 @@ impl<'a> Entry<'a> {
             .ok_or_else(|| self.error(format!("{} is too large", excerpt(integer.as_str()))))
     }
 
+    /// A whole number of either sign.
+    pub(super) fn priority(&self) -> Result<i32, ConfigFileError> {
+        let Some(integer) = self.value.get_ref().as_integer() else {
+            return Err(self.expected("a whole number"));
+        };
+        let number = i32::from_str_radix(integer.as_str(), integer.radix());
+        let range = || format!("{} is not between {} and {}", excerpt(integer.as_str()), i32::MIN, i32::MAX);
+        number.map_err(|_| self.error(range()))
+    }
+
     /// An amount of one resource type.
     pub(super) fn amount(&self) -> Result<i64, ConfigFileError> {
         let amount: i64 = self.whole()?;

@@ -1,11 +1,11 @@
 //! Writing a configuration as a native file.
 
 use super::engine::node_order_word;
-use super::queues::ordering_word;
+use super::queues::{child_ordering_word, ordering_word};
 use super::table::{quoted, quoted_key};
 use crate::config::{
     ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, LocalityDelay, Maximum, Percent,
-    QueueConfig,
+    QueueConfig, QueueOrdering,
 };
 use crate::resource::ResourceTypes;
 
@@ -28,11 +28,7 @@ pub fn to_toml(config: &EngineConfig) -> String {
 
 /// Whether the root is what it is without a table of its own.
 fn is_plain_root(root: &QueueConfig) -> bool {
-    let plain = QueueConfig::root([]);
-    root.capacity == plain.capacity
-        && root.maximum == plain.maximum
-        && root.ordering == plain.ordering
-        && root.user_limit_factor == plain.user_limit_factor
+    *root == QueueConfig { children: root.children.clone(), ..QueueConfig::root([]) }
 }
 
 #[derive(Debug, Default)]
@@ -127,6 +123,12 @@ fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, pa
     }
     if queue.ordering != ApplicationOrdering::default() {
         file.line("ordering", quoted(ordering_word(queue.ordering)));
+    }
+    if queue.child_ordering != QueueOrdering::default() {
+        file.line("child_ordering", quoted(child_ordering_word(queue.child_ordering)));
+    }
+    if queue.priority != 0 {
+        file.line("priority", queue.priority);
     }
     match queue.user_limit_factor {
         Some(Factor::ONE) => {}
