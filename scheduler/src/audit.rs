@@ -235,7 +235,8 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
     report.check(by_applications == count && by_nodes == count, "I5", || {
         format!("{count} containers; applications list {by_applications}, nodes {by_nodes}")
     });
-    let leaves: usize = facts.queues.iter().map(|queue| queue.applications).sum();
+    let leaves = facts.queues.iter().filter(|queue| queue.is_leaf()).map(|queue| queue.applications as usize);
+    let leaves: usize = leaves.sum();
     report.check(leaves == facts.applications.len(), "I5", || format!("leaves count {leaves} applications"));
 }
 

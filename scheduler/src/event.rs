@@ -74,6 +74,11 @@ pub enum EventKind {
         /// How it ended.
         end: ApplicationEnd,
     },
+    /// The engine could not take the application; no further events follow, but for refusals of its asks.
+    ApplicationRefused {
+        /// Why.
+        refusal: Refusal,
+    },
     /// The engine could not take an ask.
     AskRefused {
         /// Which.
@@ -101,6 +106,12 @@ pub enum Refusal {
     /// The claim was fulfilled or dropped meanwhile.
     #[error("the reservation has ended")]
     UnknownReservation,
+    /// The queue, or one above it, is stopped.
+    #[error("the queue is stopped")]
+    QueueStopped,
+    /// The queue, one above it, or the user there has as many applications as may be.
+    #[error("there are too many applications in the queue already")]
+    TooManyApplications,
     /// The queue is not a leaf, or not there.
     #[error("the queue takes no applications")]
     NotALeaf,

@@ -80,7 +80,9 @@ pub use resource::{
 };
 pub use stats::EngineStats;
 pub use sync::Ticket;
-pub use view::{ApplicationView, AskView, ContainerView, NodeView, PendingReason, QueueView, View};
+pub use view::{
+    ApplicationView, AskView, ContainerView, NodeView, PendingReason, QueueStatus, QueueView, View,
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -213,11 +213,14 @@ impl State {
         let queue = self.facts.queues.get(id.index()).ok_or_else(unknown)?;
         let problem =
             |problem: &str| ConfigError::Queue { path: queue.path.to_string(), problem: problem.into() };
-        let Some(parent) = queue.parent else { return Err(problem("the root's limits are the cluster's")) };
         let capacity = update.capacity.as_ref().unwrap_or(&queue.capacity);
         let maximum = update.maximum.as_ref().unwrap_or(&queue.maximum);
         let factor = update.user_limit_factor.unwrap_or(queue.user_limit_factor);
         check_own_limits(&self.facts.config.resources, &queue.path, capacity, maximum, factor)?;
+        let has_limits = update.capacity.is_some() || update.maximum.is_some();
+        let Some(parent) = queue.parent else {
+            return if has_limits { Err(problem("the root's capacity is the cluster's")) } else { Ok(()) };
+        };
         let above = self.facts.queue(parent);
         let capacity_of = |child: &QueueId| {
             if *child == id { capacity } else { &self.facts.queue(*child).capacity }

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod admission;
 mod capacity_scheduler;
 mod embedder;
 mod engine;

@@ -7,8 +7,8 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::plan::{
-    AskPlan, CapacityPlan, ClusterPlan, LimitsPlan, MaximumPlan, NodePlan, Operation, Pick, Plan, QueuePlan,
-    Small,
+    AdmissionPlan, AskPlan, CapacityPlan, ClusterPlan, LimitsPlan, MaximumPlan, NodePlan, Operation, Pick,
+    Plan, QueuePlan, Small,
 };
 
 /// What plans may contain.
@@ -130,8 +130,21 @@ fn queue() -> impl Strategy<Value = QueuePlan> {
 }
 
 fn limits_of_queue() -> impl Strategy<Value = LimitsPlan> {
-    (capacity(), maximum(), factor(), -1..=1i32)
-        .prop_map(|(capacity, maximum, factor, priority)| LimitsPlan { capacity, maximum, factor, priority })
+    (capacity(), maximum(), factor(), -1..=1i32, admission()).prop_map(
+        |(capacity, maximum, factor, priority, admission)| LimitsPlan {
+            capacity,
+            maximum,
+            factor,
+            priority,
+            admission,
+        },
+    )
+}
+
+fn admission() -> impl Strategy<Value = AdmissionPlan> {
+    let limit = || option::weighted(0.15, 0..6u32);
+    (proptest::bool::weighted(0.05), limit(), limit())
+        .prop_map(|(is_stopped, total, per_user)| AdmissionPlan { is_stopped, total, per_user })
 }
 
 fn capacity() -> impl Strategy<Value = CapacityPlan> {
@@ -199,6 +212,20 @@ fn ask(variety: Variety) -> impl Strategy<Value = AskPlan> {
     )
 }
 
+fn update_queue() -> impl Strategy<Value = Operation> {
+    let limits = (option::of(capacity()), option::of(maximum()), option::of(factor()));
+    (any::<Pick>(), limits, option::of(-1..=1i32), option::weighted(0.3, admission())).prop_map(
+        |(queue, (capacity, maximum, factor), priority, admission)| Operation::UpdateQueue {
+            queue,
+            capacity,
+            maximum,
+            factor,
+            priority,
+            admission,
+        },
+    )
+}
+
 fn operation(variety: Variety) -> BoxedStrategy<Operation> {
     let pick = any::<Pick>;
     let advance = prop_oneof![Just(1u64), Just(50), Just(100), Just(300), Just(1000), Just(5000)];
@@ -217,9 +244,7 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
         2 => (pick(), 0..=10u32).prop_map(|(ask, units)| Operation::Cancel { ask, units }),
         6 => (pick(), any::<bool>())
             .prop_map(|(container, is_released)| Operation::EndContainer { container, is_released }),
-        2 => (pick(), option::of(capacity()), option::of(maximum()), option::of(factor()), option::of(-1..=1i32)).prop_map(
-            |(queue, capacity, maximum, factor, priority)| Operation::UpdateQueue { queue, capacity, maximum, factor, priority }
-        ),
+        2 => update_queue(),
         2 => advance.prop_map(Operation::Advance),
         5 => Just(Operation::Run),
     ];

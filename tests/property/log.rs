@@ -1,5 +1,6 @@
 //! The log holds everything: any position of it can be rebuilt, and equal input writes an equal log.
 
+use apportion::config::{ApplicationLimits, QueueState, QueueUpdate};
 use apportion::{CommitSeq, LogReader, Mode, Replay};
 use apportion_tests::support::check::read_log;
 use apportion_tests::support::cluster::Cluster;
@@ -83,6 +84,15 @@ fn log_with_ask(plan: &Plan, count: u32) -> Vec<u8> {
     let mut cluster = play(plan, Mode::Serial);
     let queues = &cluster.checker.oracle.tree.queues;
     let leaf = queues.iter().find(|queue| queue.children.is_empty()).unwrap().path.clone();
+    let ends = leaf.match_indices('.').map(|(end, _)| end).chain([leaf.len()]);
+    let anybody = QueueUpdate {
+        state: Some(QueueState::Running),
+        applications: Some(ApplicationLimits::default()),
+        ..QueueUpdate::default()
+    };
+    for path in ends.map(|end| &leaf[..end]) {
+        cluster.update_queue(path, &anybody);
+    }
     let application = cluster.application(&leaf, "user");
     cluster.ask(application, &[0], count);
     cluster.run();

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use apportion::config::{
-    ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay,
-    Maximum, Percent, QueueConfig, QueueOrdering, QueueUpdate, ReservationPolicy,
+    ApplicationLimits, ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, HeartbeatPolicy,
+    LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering, QueueState, QueueUpdate, ReservationPolicy,
 };
 use apportion::{NodeOrderKind, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
@@ -53,6 +53,25 @@ pub(crate) struct LimitsPlan {
     /// In thousandths.
     pub(crate) factor: Option<u32>,
     pub(crate) priority: i32,
+    pub(crate) admission: AdmissionPlan,
+}
+
+/// Which applications a queue takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AdmissionPlan {
+    pub(crate) is_stopped: bool,
+    pub(crate) total: Option<u32>,
+    pub(crate) per_user: Option<u32>,
+}
+
+impl AdmissionPlan {
+    fn state(self) -> QueueState {
+        if self.is_stopped { QueueState::Stopped } else { QueueState::Running }
+    }
+
+    fn limits(self) -> ApplicationLimits {
+        ApplicationLimits { total: self.total, per_user: self.per_user }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -135,6 +154,7 @@ pub(crate) enum Operation {
         maximum: Option<MaximumPlan>,
         factor: Option<Option<u32>>,
         priority: Option<i32>,
+        admission: Option<AdmissionPlan>,
     },
     Commit {
         allocate: Vec<(Pick, Pick)>,
@@ -224,6 +244,8 @@ impl ClusterPlan {
                 })
                 .with_child_ordering(child_ordering(plan.by_priority))
                 .with_priority(plan.limits.priority)
+                .with_state(plan.limits.admission.state())
+                .with_applications(plan.limits.admission.limits())
                 .with_user_limit_factor(plan.limits.factor.map(factor))
                 .with_children(self.children(&plan.children))
         };
@@ -259,12 +281,15 @@ impl ClusterPlan {
         maximum: Option<&MaximumPlan>,
         user_factor: Option<Option<u32>>,
         priority: Option<i32>,
+        admission: Option<AdmissionPlan>,
     ) -> QueueUpdate {
         QueueUpdate {
             capacity: capacity.map(|plan| self.capacity(plan)),
             maximum: maximum.map(|plan| self.maximum(plan, &Capacity::Percent(Percent::ALL))),
             user_limit_factor: user_factor.map(|milli| milli.map(factor)),
             priority,
+            state: admission.map(AdmissionPlan::state),
+            applications: admission.map(AdmissionPlan::limits),
         }
     }
 }

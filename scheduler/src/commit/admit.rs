@@ -1,9 +1,10 @@
 //! Admit: whether a change that somebody sent, or that stands in a log, makes sense in the present state.
 
 use crate::change::{AskSpec, Change};
+use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Facts, Queue};
-use crate::ids::ApplicationId;
+use crate::ids::{ApplicationId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -37,9 +38,10 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::NodeStateSet { node, .. }
         | Change::NodeSilenceSet { node, .. }
         | Change::NodeRemoved { node } => ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode),
-        Change::ApplicationSubmitted { application, leaf, .. } => {
+        Change::ApplicationSubmitted { application, leaf, spec } => {
             ok(facts.queues.get(leaf.index()).is_some_and(Queue::is_leaf), Refusal::NotALeaf)?;
-            ok(facts.applications.is_vacant(*application), Refusal::IdentifierTaken)
+            ok(facts.applications.is_vacant(*application), Refusal::IdentifierTaken)?;
+            takes_application(facts, *leaf, &spec.user)
         }
         Change::ApplicationEnded { application, .. } => {
             ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)
@@ -65,6 +67,25 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
         }
     }
+}
+
+/// Whether the leaf and the queues above take one application more of this user.
+fn takes_application(facts: &Facts, leaf: QueueId, user: &str) -> Result<(), Refusal> {
+    let is_full = |limit: Option<u32>, count: u32| limit.is_some_and(|limit| count >= limit);
+    for queue in facts.queue(leaf).chain.iter().map(|id| facts.queue(*id)) {
+        if queue.state == QueueState::Stopped {
+            return Err(Refusal::QueueStopped);
+        }
+        if is_full(queue.application_limits.total, queue.applications) {
+            return Err(Refusal::TooManyApplications);
+        }
+    }
+    let queue = facts.queue(leaf);
+    let of_user = queue.users.get(user).map_or(0, |user| facts.user(*user).applications);
+    if is_full(queue.application_limits.per_user, of_user) {
+        return Err(Refusal::TooManyApplications);
+    }
+    Ok(())
 }
 
 /// Whether what the leaf has pending can still be added up with this ask, of which the amounts are those of one container.

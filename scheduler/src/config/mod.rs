@@ -15,7 +15,10 @@ use thiserror::Error;
 
 #[cfg(any(feature = "toml", feature = "import"))]
 pub use file::{ConfigFileError, ConfigFileProblem};
-pub use queue::{ApplicationOrdering, Capacity, Maximum, QueueConfig, QueueOrdering, QueueUpdate};
+pub use queue::{
+    ApplicationLimits, ApplicationOrdering, Capacity, Maximum, QueueConfig, QueueOrdering, QueueState,
+    QueueUpdate,
+};
 pub use share::{Factor, ParseDecimalError, Percent};
 pub(crate) use validate::{check_own_limits, check_siblings};
 

@@ -50,6 +50,25 @@ pub enum QueueOrdering {
     PriorityUtilization,
 }
 
+/// Whether a queue takes new applications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum QueueState {
+    /// It does, if the queues above do.
+    #[default]
+    Running,
+    /// Neither it nor any queue below does. The applications that are there go on.
+    Stopped,
+}
+
+/// How many applications a queue takes; `None`: any number. An application too many is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationLimits {
+    /// In this queue and those below it.
+    pub total: Option<u32>,
+    /// Of one user; leaves only.
+    pub per_user: Option<u32>,
+}
+
 /// One queue. With children it is a parent and distributes; without it is a leaf and takes applications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueConfig {
@@ -68,6 +87,10 @@ pub struct QueueConfig {
     /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
     /// which the leaf is guaranteed nothing a user may have what the leaf may have.
     pub user_limit_factor: Option<Factor>,
+    /// Whether it takes new applications.
+    pub state: QueueState,
+    /// How many applications it takes.
+    pub applications: ApplicationLimits,
     /// The queues below.
     pub children: Vec<QueueConfig>,
 }
@@ -97,6 +120,8 @@ impl QueueConfig {
             child_ordering: QueueOrdering::Utilization,
             priority: 0,
             user_limit_factor: Some(Factor::ONE),
+            state: QueueState::Running,
+            applications: ApplicationLimits::default(),
             children: Vec::new(),
         }
     }
@@ -136,6 +161,20 @@ impl QueueConfig {
         self
     }
 
+    /// The same queue in this state.
+    #[must_use]
+    pub fn with_state(mut self, state: QueueState) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// The same queue, taking so many applications.
+    #[must_use]
+    pub fn with_applications(mut self, limits: ApplicationLimits) -> Self {
+        self.applications = limits;
+        self
+    }
+
     /// The same queue with this user limit factor.
     #[must_use]
     pub fn with_user_limit_factor(mut self, factor: Option<Factor>) -> Self {
@@ -156,7 +195,7 @@ impl Maximum {
     }
 }
 
-/// A change of one queue's limits while the engine runs; `None` leaves a limit as it is.
+/// A change of one queue while the engine runs; `None` leaves a limit as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueUpdate {
     /// New guarantee.
@@ -167,4 +206,8 @@ pub struct QueueUpdate {
     pub user_limit_factor: Option<Option<Factor>>,
     /// New priority among its siblings.
     pub priority: Option<i32>,
+    /// Whether it takes new applications from now on.
+    pub state: Option<QueueState>,
+    /// New limits on the number of applications. Those that are there stay.
+    pub applications: Option<ApplicationLimits>,
 }

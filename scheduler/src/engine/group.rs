@@ -353,6 +353,13 @@ fn refuse(committer: &mut Committer<'_>, change: &Change, refusal: Refusal) {
             committer.effects.events.push(Event { seq, application: *application, kind });
             committer.effects.vacated_asks.push(*ask);
         }
+        // Whoever has that identifier keeps it.
+        Change::ApplicationSubmitted { application, .. } if refusal != Refusal::IdentifierTaken => {
+            let seq = CommitSeq(committer.state.facts.changes);
+            let kind = EventKind::ApplicationRefused { refusal };
+            committer.effects.events.push(Event { seq, application: *application, kind });
+            committer.effects.vacated_applications.push(*application);
+        }
         Change::NodeAdded { node, spec, .. } => {
             committer.effects.vacated_nodes.push((*node, spec.name.as_str().into()));
         }

@@ -42,4 +42,5 @@ pub(crate) struct LeafUser {
     pub(crate) leaf: QueueId,
     /// By partition, reservations included.
     pub(crate) used: Vec<Resources>,
+    pub(crate) applications: u32,
 }

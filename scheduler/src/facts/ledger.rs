@@ -97,7 +97,7 @@ impl Facts {
 
     /// An application enters its leaf.
     pub(crate) fn transition_submit_application(&mut self, id: ApplicationId, application: Application) {
-        self.queues[application.leaf.index()].applications += 1;
+        self.count_application(application.leaf, application.user, 1);
         self.applications.insert(id, application);
     }
 
@@ -105,7 +105,16 @@ impl Facts {
     pub(crate) fn transition_end_application(&mut self, id: ApplicationId) {
         let application = self.applications.remove(id).expect("the caller checked that it is alive");
         debug_assert!(application.asks == 0 && application.used.is_zero(), "{id} still holds something");
-        self.queues[application.leaf.index()].applications -= 1;
+        self.count_application(application.leaf, application.user, -1);
+    }
+
+    /// One application more, or with `sign` -1 one less, in the leaf, the queues above it and at the user.
+    fn count_application(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
+        let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);
+        change(&mut self.users[user.index()].applications);
+        for level in self.queues[leaf.index()].chain.clone() {
+            change(&mut self.queues[level.index()].applications);
+        }
     }
 
     /// An ask enters with all of its units outstanding. The ask already uses its shape.

@@ -115,7 +115,7 @@ impl Facts {
         let user = LeafUserId(self.users.len() as u32);
         let name: Arc<str> = name.into();
         let used = vec![Resources::ZERO; self.partitions.len()];
-        self.users.push(LeafUser { name: Arc::clone(&name), leaf, used });
+        self.users.push(LeafUser { name: Arc::clone(&name), leaf, used, applications: 0 });
         self.queues[leaf.index()].users.insert(name, user);
         user
     }

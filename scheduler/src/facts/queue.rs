@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueOrdering};
+use crate::config::{
+    ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueOrdering, QueueState,
+};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 
@@ -27,8 +29,11 @@ pub(crate) struct Queue {
     pub(crate) quota: Vec<Quota>,
     /// By name; leaves only.
     pub(crate) users: BTreeMap<Arc<str>, LeafUserId>,
-    /// Running applications; leaves only.
-    pub(crate) applications: usize,
+    /// As it is configured; it takes applications if the queues above are running, too.
+    pub(crate) state: QueueState,
+    pub(crate) application_limits: ApplicationLimits,
+    /// Applications in it and below.
+    pub(crate) applications: u32,
 }
 
 /// What a queue may use and does use in one partition.
@@ -94,6 +99,8 @@ fn add_queue(
         user_limit_factor: config.user_limit_factor,
         quota: vec![Quota::default(); partitions],
         users: BTreeMap::new(),
+        state: config.state,
+        application_limits: config.applications,
         applications: 0,
     });
     for child in &config.children {

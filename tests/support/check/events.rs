@@ -17,7 +17,9 @@ impl Told {
     pub(super) fn new(events: Vec<Event>) -> Self {
         let mut told = Self { by_change: BTreeMap::new(), refusals: Vec::new() };
         for event in events {
-            if matches!(event.kind, EventKind::AskRefused { .. }) {
+            let is_refusal =
+                matches!(event.kind, EventKind::AskRefused { .. } | EventKind::ApplicationRefused { .. });
+            if is_refusal {
                 told.refusals.push(event);
             } else {
                 told.by_change.entry(event.seq).or_default().push(event);
@@ -50,14 +52,20 @@ impl Told {
         assert_eq!(told, wanted, "events of change {seq:?} {change:?}: left told, right expected");
     }
 
-    /// Insists that every other event is about an ask that was refused, that it is not there, and that nobody
-    /// was told twice.
+    /// Insists that every other event is about an ask or an application that was refused, that it is not there, and that
+    /// nobody was told twice.
     pub(super) fn expect_nothing_else(&self, oracle: &Oracle) {
         assert!(self.by_change.is_empty(), "events of changes not in the log: {:?}", self.by_change);
         for refusal in &self.refusals {
-            let EventKind::AskRefused { ask, .. } = refusal.kind else { unreachable!("only refusals") };
-            assert!(!oracle.asks.contains_key(&ask), "{ask} was refused, and is there");
-            let count = self.refusals.iter().filter(|other| other.kind == refusal.kind).count();
+            let application = refusal.application;
+            match refusal.kind {
+                EventKind::AskRefused { ask, .. } => {
+                    assert!(!oracle.asks.contains_key(&ask), "{ask} was refused, and is there");
+                }
+                _ => assert!(!oracle.applications.contains_key(&application), "{application} was refused"),
+            }
+            let same = |other: &&Event| (other.application, other.kind) == (application, refusal.kind);
+            let count = self.refusals.iter().filter(same).count();
             assert_eq!(count, 1, "told twice: {refusal:?}");
         }
     }

@@ -1,12 +1,13 @@
 //! Applying changes: what each of them does, and what applications should be told of it.
 
+use apportion::config::QueueState;
 use apportion::{
     ApplicationId, ApplicationSpec, AskId, AskSpec, Change, ContainerId, EndCause, EventKind, NodeId,
     NodeSpec, RackId,
 };
 
 use super::amounts::amounts;
-use super::{Application, Ask, Effect, Hints, Node, Oracle};
+use super::{Application, Ask, Effect, Hints, Node, Oracle, Queue};
 
 impl Oracle {
     /// Whether the change, which a caller sent, makes sense now. One that does not is refused.
@@ -16,6 +17,9 @@ impl Oracle {
             Change::NodeUpdated { node, .. }
             | Change::NodeStateSet { node, .. }
             | Change::NodeRemoved { node } => self.nodes.contains_key(node),
+            Change::ApplicationSubmitted { leaf, spec, .. } => {
+                self.takes_application(self.tree.number(*leaf), &spec.user)
+            }
             Change::ApplicationEnded { application, .. } | Change::AskSubmitted { application, .. } => {
                 self.applications.contains_key(application)
             }
@@ -103,6 +107,21 @@ impl Oracle {
         self.drop_claim(id, effects);
         let node = self.nodes.remove(&id).expect("checked before");
         self.vacated.insert(node.position);
+    }
+
+    fn takes_application(&self, leaf: usize, user: &str) -> bool {
+        let below = |queue: usize| {
+            let leaves = self.applications.values().map(|application| application.leaf);
+            leaves.filter(|leaf| self.tree.chain(*leaf).contains(&queue)).count() as u32
+        };
+        let takes_one_more = |queue: &usize| {
+            let Queue { state, applications, .. } = &self.tree.queues[*queue];
+            *state == QueueState::Running && applications.total.is_none_or(|limit| below(*queue) < limit)
+        };
+        let of_user = |application: &&Application| application.leaf == leaf && application.spec.user == user;
+        let count = self.applications.values().filter(of_user).count() as u32;
+        let per_user = self.tree.queues[leaf].applications.per_user;
+        self.tree.chain(leaf).iter().all(takes_one_more) && per_user.is_none_or(|limit| count < limit)
     }
 
     fn submit(&mut self, id: ApplicationId, leaf: usize, spec: &ApplicationSpec) {

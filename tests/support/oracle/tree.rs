@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use apportion::config::{
-    ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueOrdering, QueueUpdate,
+    ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueOrdering,
+    QueueState, QueueUpdate,
 };
 use apportion::{AMOUNT_MAX, QueueId};
 
@@ -28,6 +29,10 @@ pub struct Queue {
     pub child_ordering: QueueOrdering,
     /// Priority among its siblings.
     pub priority: i32,
+    /// Whether it takes new applications.
+    pub state: QueueState,
+    /// How many it takes.
+    pub applications: ApplicationLimits,
     /// User limit factor.
     pub factor: Option<Factor>,
 }
@@ -63,6 +68,8 @@ impl Tree {
             ordering: config.ordering,
             child_ordering: config.child_ordering,
             priority: config.priority,
+            state: config.state,
+            applications: config.applications,
             factor: config.user_limit_factor,
         });
         let children = config.children.iter().map(|child| self.add(child, Some(number))).collect();
@@ -91,7 +98,8 @@ impl Tree {
     /// Whether the queue may get these limits. The root's are the cluster's.
     #[must_use]
     pub fn accepts(&self, queue: usize, update: &QueueUpdate) -> bool {
-        if self.queues[queue].parent.is_none() {
+        let is_root = self.queues[queue].parent.is_none();
+        if is_root && (update.capacity.is_some() || update.maximum.is_some()) {
             return false;
         }
         let mut changed = self.clone();
@@ -109,6 +117,8 @@ impl Tree {
         queue.maximum = update.maximum.unwrap_or(queue.maximum);
         queue.factor = update.user_limit_factor.unwrap_or(queue.factor);
         queue.priority = update.priority.unwrap_or(queue.priority);
+        queue.state = update.state.unwrap_or(queue.state);
+        queue.applications = update.applications.unwrap_or(queue.applications);
     }
 }
 

@@ -146,6 +146,8 @@ impl Applier<'_> {
         queue.maximum = update.maximum.unwrap_or(queue.maximum);
         queue.user_limit_factor = update.user_limit_factor.unwrap_or(queue.user_limit_factor);
         queue.priority = update.priority.unwrap_or(queue.priority);
+        queue.state = update.state.unwrap_or(queue.state);
+        queue.application_limits = update.applications.unwrap_or(queue.application_limits);
         self.state.mark_limits_stale();
     }
 }

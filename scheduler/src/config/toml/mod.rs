@@ -43,6 +43,9 @@
 //! child_ordering = "utilization"          # or "priority_utilization" (parents)
 //! priority = 0                            # higher is first where the parent orders by priority
 //! user_limit_factor = 1                   # 1.5 or "unlimited"
+//! state = "running"                       # or "stopped": takes no new applications, nor do the queues below
+//! # maximum_applications = 100            # in it and below; one more is refused
+//! # maximum_applications_per_user = 10    # of one user (leaves)
 //! ```
 //!
 //! A queue without `capacity` weighs `1w`: it and its like share equally what their siblings leave over.

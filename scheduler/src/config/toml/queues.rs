@@ -7,7 +7,8 @@ use ::toml::de::DeValue;
 use super::table::{Entry, Section};
 use crate::config::file::excerpt;
 use crate::config::{
-    ApplicationOrdering, Capacity, ConfigFileError, Factor, Maximum, QueueConfig, QueueOrdering,
+    ApplicationLimits, ApplicationOrdering, Capacity, ConfigFileError, Factor, Maximum, QueueConfig,
+    QueueOrdering, QueueState,
 };
 use crate::nearest::{hint, nearest};
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
@@ -19,8 +20,17 @@ const CAPACITY_DEFAULT: Capacity = Capacity::Weight(Factor::ONE);
 const PATH_NAMES_MAX: usize = 64;
 
 /// What a queue's table may say.
-const KEYS: &[&str] =
-    &["capacity", "maximum_capacity", "ordering", "child_ordering", "priority", "user_limit_factor"];
+const KEYS: &[&str] = &[
+    "capacity",
+    "maximum_capacity",
+    "ordering",
+    "child_ordering",
+    "priority",
+    "user_limit_factor",
+    "state",
+    "maximum_applications",
+    "maximum_applications_per_user",
+];
 
 /// How a file names the order.
 pub(super) fn ordering_word(ordering: ApplicationOrdering) -> &'static str {
@@ -35,6 +45,14 @@ pub(super) fn child_ordering_word(ordering: QueueOrdering) -> &'static str {
     match ordering {
         QueueOrdering::Utilization => "utilization",
         QueueOrdering::PriorityUtilization => "priority_utilization",
+    }
+}
+
+/// How a file names a queue's state.
+pub(super) fn state_word(state: QueueState) -> &'static str {
+    match state {
+        QueueState::Running => "running",
+        QueueState::Stopped => "stopped",
     }
 }
 
@@ -136,6 +154,18 @@ fn read_queue(
     if let Some(factor) = section.read("user_limit_factor", |entry| entry.limit_factor())? {
         queue.user_limit_factor = factor;
     }
+    read_applications(&section, queue)
+}
+
+fn read_applications(section: &Section<'_>, queue: &mut QueueConfig) -> Result<(), ConfigFileError> {
+    let states = [QueueState::Running, QueueState::Stopped];
+    if let Some(state) = section.read("state", |entry| entry.word(&states, state_word))? {
+        queue.state = state;
+    }
+    queue.applications = ApplicationLimits {
+        total: section.read("maximum_applications", Entry::whole)?,
+        per_user: section.read("maximum_applications_per_user", Entry::whole)?,
+    };
     Ok(())
 }
 

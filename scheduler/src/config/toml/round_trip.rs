@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{
-    ApplicationOrdering, Capacity, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay, Maximum, Percent,
-    QueueConfig, QueueOrdering, ReservationPolicy,
+    ApplicationLimits, ApplicationOrdering, Capacity, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay,
+    Maximum, Percent, QueueConfig, QueueOrdering, QueueState, ReservationPolicy,
 };
 use crate::place::NodeOrderKind;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
@@ -74,15 +74,20 @@ fn child_ordering() -> impl Strategy<Value = QueueOrdering> {
 fn queue(types: usize) -> impl Strategy<Value = QueueConfig> {
     let ordering = prop_oneof![Just(ApplicationOrdering::Fifo), Just(ApplicationOrdering::Fair)];
     let limits = (name(), capacity(types), maximum(types), prop::option::of(factor()));
-    (limits, ordering, child_ordering(), any::<i32>()).prop_map(
-        |(limits, ordering, child_ordering, priority)| {
+    let order = (ordering, child_ordering(), any::<i32>());
+    (limits, order, any::<bool>(), any::<[Option<u32>; 2]>()).prop_map(
+        |(limits, order, is_stopped, counts)| {
             let (name, capacity, maximum, user_limit) = limits;
+            let (ordering, child_ordering, priority) = order;
+            let [total, per_user] = counts;
             QueueConfig::leaf(name, capacity)
                 .with_maximum(maximum)
                 .with_ordering(ordering)
                 .with_child_ordering(child_ordering)
                 .with_priority(priority)
                 .with_user_limit_factor(user_limit)
+                .with_state(if is_stopped { QueueState::Stopped } else { QueueState::Running })
+                .with_applications(ApplicationLimits { total, per_user })
         },
     )
 }

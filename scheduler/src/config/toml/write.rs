@@ -1,11 +1,11 @@
 //! Writing a configuration as a native file.
 
 use super::engine::node_order_word;
-use super::queues::{child_ordering_word, ordering_word};
+use super::queues::{child_ordering_word, ordering_word, state_word};
 use super::table::{quoted, quoted_key};
 use crate::config::{
     ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, LocalityDelay, Maximum, Percent,
-    QueueConfig, QueueOrdering,
+    QueueConfig, QueueOrdering, QueueState,
 };
 use crate::resource::ResourceTypes;
 
@@ -46,6 +46,12 @@ impl Writer {
 
     fn line(&mut self, key: &str, value: impl std::fmt::Display) {
         self.text.push_str(&format!("{key} = {value}\n"));
+    }
+
+    fn line_if(&mut self, key: &str, value: Option<impl std::fmt::Display>) {
+        if let Some(value) = value {
+            self.line(key, value);
+        }
     }
 }
 
@@ -135,6 +141,11 @@ fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, pa
         Some(factor) => file.line("user_limit_factor", factor),
         None => file.line("user_limit_factor", quoted("unlimited")),
     }
+    if queue.state != QueueState::default() {
+        file.line("state", quoted(state_word(queue.state)));
+    }
+    file.line_if("maximum_applications", queue.applications.total);
+    file.line_if("maximum_applications_per_user", queue.applications.per_user);
 }
 
 fn list(texts: &[String]) -> String {

@@ -1,12 +1,16 @@
 //! Looking at the state.
 
+mod queue;
+
 use serde::{Deserialize, Serialize};
 
 use crate::commit::CommitSeq;
-use crate::facts::{Application, Ask, ContainerOnNode, Locality, Node, NodeState, Queue, Quota};
+use crate::facts::{Application, Ask, ContainerOnNode, Locality, Node, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
+
+pub use queue::{QueueStatus, QueueView};
 
 /// A read-only look at the state at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +36,6 @@ pub enum PendingReason {
     NoRoom,
     /// It will be looked at, or is being decided.
     Runnable,
-}
-
-/// A queue.
-#[derive(Clone, Copy, Debug)]
-pub struct QueueView<'a> {
-    id: QueueId,
-    queue: &'a Queue,
-    state: &'a State,
 }
 
 /// A node.
@@ -193,46 +189,6 @@ impl<'a> View<'a> {
         let view = *self;
         let all = view.state.facts.containers.iter();
         all.filter_map(move |(id, _)| Some((id, view.container(id)?)))
-    }
-}
-
-impl<'a> QueueView<'a> {
-    /// Its identifier.
-    #[must_use]
-    pub fn id(&self) -> QueueId {
-        self.id
-    }
-
-    /// Its full path.
-    #[must_use]
-    pub fn path(&self) -> &'a str {
-        &self.queue.path
-    }
-
-    /// Whether it takes applications.
-    #[must_use]
-    pub fn is_leaf(&self) -> bool {
-        self.queue.is_leaf()
-    }
-
-    /// What it may use and does use in a partition. `pending` covers everything below it.
-    #[must_use]
-    pub fn quota(&self, partition: PartitionId) -> Quota {
-        let below = |id: &QueueId| {
-            QueueView { id: *id, queue: self.state.facts.queue(*id), state: self.state }
-                .quota(partition)
-                .pending
-        };
-        let mut quota = *self.queue.quota(partition);
-        quota.pending += self.queue.children.iter().map(below).sum();
-        quota
-    }
-
-    /// What one of its users holds in a partition (leaves).
-    #[must_use]
-    pub fn used_by(&self, user: &str, partition: PartitionId) -> Resources {
-        let user = self.queue.users.get(user).map(|user| self.state.facts.user(*user));
-        user.map_or(Resources::ZERO, |user| user.used[partition.index()])
     }
 }
 
