@@ -71,6 +71,7 @@ impl State {
         let mut report = AuditReport::default();
         check_nodes(&self.facts, &mut report);
         check_use(&self.facts, &mut report);
+        check_active_users(&self.facts, &mut report);
         check_asks(&self.facts, &mut report);
         check_containers(&self.facts, &mut report);
         check_reservations(&self.facts, &mut report);
@@ -175,6 +176,34 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
     for (id, application) in facts.applications.iter() {
         let held = applications.remove(&id).unwrap_or_default();
         report.check(held == application.used, "I2", || format!("{id} uses {:?}", application.used));
+    }
+}
+
+/// I2: what is known of users with something pending is what their asks add up to.
+fn check_active_users(facts: &Facts, report: &mut AuditReport) {
+    let mut outstanding = vec![0; facts.users.len()];
+    for (_, ask) in facts.asks.iter() {
+        if let Some(application) = facts.applications.get(ask.application) {
+            outstanding[application.user.index()] += u64::from(ask.outstanding());
+        }
+    }
+    for (user, outstanding) in facts.users.iter().zip(&outstanding) {
+        report.check(user.outstanding == *outstanding, "I2", || {
+            format!("user {} has {outstanding}", user.name)
+        });
+    }
+    for queue in &facts.queues {
+        let active = queue.users.values().map(|id| facts.user(*id)).filter(|user| user.outstanding > 0);
+        let sums =
+            active.clone().fold((0, 0), |(users, weights), user| (users + 1, weights + user.weight.milli()));
+        let is_equal = sums == (queue.active.users, queue.active.weight_milli);
+        report.check(is_equal, "I2", || format!("{} has active users {sums:?}", queue.path));
+        for (partition, quota) in queue.quota.iter().enumerate() {
+            let counted = active.clone().filter(|_| queue.shares_among_users());
+            let used: Resources = counted.map(|user| user.used[partition]).sum();
+            let path = &queue.path;
+            report.check(used == quota.used_by_active, "I2", || format!("{path}: active users use {used:?}"));
+        }
     }
 }
 

@@ -73,6 +73,13 @@ impl State {
         self.backlog.rekey_all(&self.facts);
     }
 
+    /// Something in the leaf changed by which the limits of its users are measured.
+    pub(crate) fn note_moved_user_limits(&mut self, leaf: QueueId) {
+        if self.facts.queue(leaf).shares_among_users() {
+            self.backlog.note_moved_user_limits(leaf);
+        }
+    }
+
     /// The digest of the facts. Limits must be settled.
     pub(crate) fn digest(&self) -> StateDigest {
         debug_assert!(!self.limits_stale, "the digest covers the limits");
@@ -154,6 +161,7 @@ impl State {
 
     /// Lanes that became runnable, and whose shapes fit nowhere, may claim nodes.
     pub(crate) fn seek_for_relieved(&mut self) {
+        self.backlog.relieve_moved(&self.facts, self.version);
         for shape in self.backlog.take_relieved() {
             self.seek_reservation(shape);
         }

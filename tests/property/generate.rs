@@ -130,15 +130,26 @@ fn queue() -> impl Strategy<Value = QueuePlan> {
 }
 
 fn limits_of_queue() -> impl Strategy<Value = LimitsPlan> {
-    (capacity(), maximum(), factor(), -1..=1i32, admission()).prop_map(
-        |(capacity, maximum, factor, priority, admission)| LimitsPlan {
+    let users = (factor(), user_minimum(), [user_weight(), user_weight()]);
+    (capacity(), maximum(), users, -1..=1i32, admission()).prop_map(
+        |(capacity, maximum, (factor, user_minimum, user_weights), priority, admission)| LimitsPlan {
             capacity,
             maximum,
             factor,
+            user_minimum,
+            user_weights,
             priority,
             admission,
         },
     )
+}
+
+fn user_minimum() -> impl Strategy<Value = u32> {
+    prop_oneof![2 => Just(100u32), 1 => 0..100u32]
+}
+
+fn user_weight() -> impl Strategy<Value = u32> {
+    prop_oneof![3 => Just(1000u32), 1 => 1..4000u32]
 }
 
 fn admission() -> impl Strategy<Value = AdmissionPlan> {
@@ -213,13 +224,15 @@ fn ask(variety: Variety) -> impl Strategy<Value = AskPlan> {
 }
 
 fn update_queue() -> impl Strategy<Value = Operation> {
-    let limits = (option::of(capacity()), option::of(maximum()), option::of(factor()));
+    let limits =
+        (option::of(capacity()), option::of(maximum()), option::of(factor()), option::of(user_minimum()));
     (any::<Pick>(), limits, option::of(-1..=1i32), option::weighted(0.3, admission())).prop_map(
-        |(queue, (capacity, maximum, factor), priority, admission)| Operation::UpdateQueue {
+        |(queue, (capacity, maximum, factor, user_minimum), priority, admission)| Operation::UpdateQueue {
             queue,
             capacity,
             maximum,
             factor,
+            user_minimum,
             priority,
             admission,
         },

@@ -52,6 +52,10 @@ pub(crate) struct LimitsPlan {
     pub(crate) maximum: MaximumPlan,
     /// In thousandths.
     pub(crate) factor: Option<u32>,
+    /// In percent: what each of several users may have.
+    pub(crate) user_minimum: u32,
+    /// Of user 0 and 1, in thousandths.
+    pub(crate) user_weights: [u32; 2],
     pub(crate) priority: i32,
     pub(crate) admission: AdmissionPlan,
 }
@@ -153,6 +157,7 @@ pub(crate) enum Operation {
         capacity: Option<CapacityPlan>,
         maximum: Option<MaximumPlan>,
         factor: Option<Option<u32>>,
+        user_minimum: Option<u32>,
         priority: Option<i32>,
         admission: Option<AdmissionPlan>,
     },
@@ -244,6 +249,9 @@ impl ClusterPlan {
                 })
                 .with_child_ordering(child_ordering(plan.by_priority))
                 .with_priority(plan.limits.priority)
+                .with_user_limit_minimum(Percent::whole(plan.limits.user_minimum))
+                .with_user_weight("user0", factor(plan.limits.user_weights[0]))
+                .with_user_weight("user1", factor(plan.limits.user_weights[1]))
                 .with_state(plan.limits.admission.state())
                 .with_applications(plan.limits.admission.limits())
                 .with_user_limit_factor(plan.limits.factor.map(factor))
@@ -280,6 +288,7 @@ impl ClusterPlan {
         capacity: Option<&CapacityPlan>,
         maximum: Option<&MaximumPlan>,
         user_factor: Option<Option<u32>>,
+        user_minimum: Option<u32>,
         priority: Option<i32>,
         admission: Option<AdmissionPlan>,
     ) -> QueueUpdate {
@@ -287,6 +296,7 @@ impl ClusterPlan {
             capacity: capacity.map(|plan| self.capacity(plan)),
             maximum: maximum.map(|plan| self.maximum(plan, &Capacity::Percent(Percent::ALL))),
             user_limit_factor: user_factor.map(|milli| milli.map(factor)),
+            user_limit_minimum: user_minimum.map(Percent::whole),
             priority,
             state: admission.map(AdmissionPlan::state),
             applications: admission.map(AdmissionPlan::limits),

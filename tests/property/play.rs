@@ -87,9 +87,23 @@ impl Player {
             | Operation::Activate(_)
             | Operation::RemoveNode(_)
             | Operation::Heartbeat(_) => self.perform_on_nodes(operation),
-            Operation::UpdateQueue { queue, capacity, maximum, factor, priority, admission } => {
-                let update =
-                    self.plan.update(capacity.as_ref(), maximum.as_ref(), *factor, *priority, *admission);
+            Operation::UpdateQueue {
+                queue,
+                capacity,
+                maximum,
+                factor,
+                user_minimum,
+                priority,
+                admission,
+            } => {
+                let update = self.plan.update(
+                    capacity.as_ref(),
+                    maximum.as_ref(),
+                    *factor,
+                    *user_minimum,
+                    *priority,
+                    *admission,
+                );
                 let path = &self.queues[usize::from(*queue) % self.queues.len()];
                 self.cluster.update_queue(path, &update);
             }

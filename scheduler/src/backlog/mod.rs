@@ -64,6 +64,8 @@ pub(crate) struct Backlog {
     claimed: Vec<Vec<ShapeId>>,
     /// Shapes that fit nowhere and lately got a runnable lane.
     relieved: Vec<ShapeId>,
+    /// Leaves whose users' limits have moved since they were last relieved.
+    moved_user_limits: Vec<QueueId>,
     pub(crate) waiting: Waiting,
     pub(crate) unlucky: Unlucky,
 }
@@ -77,6 +79,8 @@ struct QueueBacklog {
     runnable_below: Vec<u32>,
     /// Lanes parked at this queue's maximum.
     blocked: Blocked,
+    /// Listed among those whose users' limits have moved.
+    has_moved_user_limits: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -96,6 +100,7 @@ impl Backlog {
             runnable: vec![BTreeSet::new(); partitions],
             runnable_below: vec![0; partitions],
             blocked: Blocked::default(),
+            has_moved_user_limits: false,
         };
         Self {
             lanes: Vec::new(),
@@ -112,6 +117,7 @@ impl Backlog {
             closed: vec![Vec::new(); partitions * SETS_MAX],
             claimed: vec![Vec::new(); partitions],
             relieved: Vec::new(),
+            moved_user_limits: Vec::new(),
             waiting: Waiting::new(partitions),
             unlucky: Unlucky::default(),
         }

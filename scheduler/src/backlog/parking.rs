@@ -1,6 +1,7 @@
 //! Parking and unparking of lanes.
 
 use super::{Backlog, LaneState, ParkReason};
+use crate::facts::Facts;
 use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
 
 /// Lanes parked at one limit.
@@ -84,6 +85,23 @@ impl Backlog {
         }
         for user in 0..self.users.len() {
             self.relieve_user(LeafUserId(user as u32), version);
+        }
+    }
+
+    /// What users of the leaf may have has moved.
+    pub(crate) fn note_moved_user_limits(&mut self, leaf: QueueId) {
+        if !std::mem::replace(&mut self.queues[leaf.index()].has_moved_user_limits, true) {
+            self.moved_user_limits.push(leaf);
+        }
+    }
+
+    /// Lanes that are parked at limits of users which have moved may go on.
+    pub(crate) fn relieve_moved(&mut self, facts: &Facts, version: u64) {
+        for leaf in std::mem::take(&mut self.moved_user_limits) {
+            self.queues[leaf.index()].has_moved_user_limits = false;
+            for user in facts.queue(leaf).users.values() {
+                self.relieve_user(*user, version);
+            }
         }
     }
 

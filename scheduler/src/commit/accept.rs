@@ -12,17 +12,18 @@ use crate::ids::{AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId}
 use crate::propose::Amounts;
 use crate::resource::{Resources, Room, fits};
 
-/// Whether everything together that a batch adds stays within the limits of queues and users. Then any part of it does.
-/// The amounts are those that the pass put in flight: all that its requests add.
+/// Whether everything together that a batch adds stays within the limits of queues and users. Then any part of it does;
+/// where users are held to shares, which move with each part, nobody can say. The amounts are those that the pass put in
+/// flight: all that its requests add.
 pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
     let queues = amounts
         .queues
         .iter()
         .all(|(queue, partition, change)| check_queue_limit(facts, *queue, *partition, change).is_ok());
-    let users = amounts
-        .users
-        .iter()
-        .all(|(user, partition, change)| check_user_limit(facts, *user, *partition, change).is_ok());
+    let users = amounts.users.iter().all(|(user, partition, change)| {
+        !facts.queue(facts.user(*user).leaf).shares_among_users()
+            && check_user_limit(facts, *user, *partition, change).is_ok()
+    });
     queues && users
 }
 
@@ -88,9 +89,7 @@ fn check_user_limit(
     partition: PartitionId,
     change: &Resources,
 ) -> Result<(), RejectReason> {
-    let user = facts.user(user);
-    let limit = &facts.queue(user.leaf).quota(partition).user_limit;
-    if user.used[partition.index()].can_grow(change, limit) { Ok(()) } else { Err(RejectReason::UserLimit) }
+    if facts.user_may_use(user, partition, change) { Ok(()) } else { Err(RejectReason::UserLimit) }
 }
 
 /// A claimed node is only for whoever ends the claim in the same request.

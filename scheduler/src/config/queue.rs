@@ -1,5 +1,7 @@
 //! The queue tree as it is configured.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Factor, Percent};
@@ -87,6 +89,11 @@ pub struct QueueConfig {
     /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
     /// which the leaf is guaranteed nothing a user may have what the leaf may have.
     pub user_limit_factor: Option<Factor>,
+    /// What each user with something pending may have while there are others: this part of what the leaf may use now,
+    /// or an equal share of what they all use if that is more. All of it (the default): users are not held to shares.
+    pub user_limit_minimum: Percent,
+    /// By how much a user's limit and share count; of users not named, once. Those of a queue hold below it.
+    pub user_weights: BTreeMap<String, Factor>,
     /// Whether it takes new applications.
     pub state: QueueState,
     /// How many applications it takes.
@@ -120,6 +127,8 @@ impl QueueConfig {
             child_ordering: QueueOrdering::Utilization,
             priority: 0,
             user_limit_factor: Some(Factor::ONE),
+            user_limit_minimum: Percent::ALL,
+            user_weights: BTreeMap::new(),
             state: QueueState::Running,
             applications: ApplicationLimits::default(),
             children: Vec::new(),
@@ -158,6 +167,20 @@ impl QueueConfig {
     #[must_use]
     pub fn with_priority(mut self, priority: i32) -> Self {
         self.priority = priority;
+        self
+    }
+
+    /// The same queue, of which each of several users may have this part.
+    #[must_use]
+    pub fn with_user_limit_minimum(mut self, minimum: Percent) -> Self {
+        self.user_limit_minimum = minimum;
+        self
+    }
+
+    /// The same queue, where this user counts that many times.
+    #[must_use]
+    pub fn with_user_weight(mut self, user: impl Into<String>, weight: Factor) -> Self {
+        self.user_weights.insert(user.into(), weight);
         self
     }
 
@@ -204,6 +227,8 @@ pub struct QueueUpdate {
     pub maximum: Option<Maximum>,
     /// New user limit factor (`Some(None)`: up to the leaf's maximum).
     pub user_limit_factor: Option<Option<Factor>>,
+    /// New part of the leaf that each of several users may have.
+    pub user_limit_minimum: Option<Percent>,
     /// New priority among its siblings.
     pub priority: Option<i32>,
     /// Whether it takes new applications from now on.

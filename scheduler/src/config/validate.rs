@@ -48,6 +48,9 @@ fn check_queue(
         return Err(queue_error(path, &format!("is deeper than {DEPTH_MAX} levels")));
     }
     check_own_limits(types, path, &queue.capacity, &queue.maximum, queue.user_limit_factor)?;
+    if let Some((user, _)) = queue.user_weights.iter().find(|(_, weight)| weight.milli() == 0) {
+        return Err(queue_error(path, &format!("the weight of user `{user}` is 0; it must be above 0")));
+    }
     check_siblings(path, queue.children.iter().map(|child| &child.capacity))?;
     let mut names = BTreeSet::new();
     for child in &queue.children {

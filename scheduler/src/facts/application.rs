@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::container_list::ContainerList;
+use crate::config::Factor;
 use crate::ids::{LeafUserId, QueueId};
 use crate::resource::Resources;
 
@@ -43,4 +44,7 @@ pub(crate) struct LeafUser {
     /// By partition, reservations included.
     pub(crate) used: Vec<Resources>,
     pub(crate) applications: u32,
+    /// Units of its asks that are neither placed nor cancelled; with any it is active.
+    pub(crate) outstanding: u64,
+    pub(crate) weight: Factor,
 }

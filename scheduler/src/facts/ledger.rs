@@ -40,6 +40,7 @@ impl Facts {
         let (application, shape) = (ask.application, ask.shape);
         let charged = self.charge(application, shape, node_id, Use::Running, 1);
         self.queues[charged.leaf.index()].quota[charged.partition.index()].pending -= charged.resources;
+        self.note_taken_units(charged.user, 1);
         let devices = self.take_room(node_id, &charged);
         let id = self.container_ids.take();
         self.applications.at_mut(application).containers.add(id);
@@ -122,7 +123,8 @@ impl Facts {
         let units = i64::from(ask.outstanding());
         let application = self.applications.at_mut(ask.application);
         application.asks += 1;
-        let leaf = application.leaf;
+        let (leaf, user) = (application.leaf, application.user);
+        self.note_wanted_units(user, ask.outstanding());
         let shape = self.shapes.at(ask.shape);
         let pending = shape.need.resources.times(units);
         self.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
@@ -134,10 +136,36 @@ impl Facts {
         let ask = self.asks.at_mut(id);
         debug_assert!(units <= ask.outstanding(), "{id} has fewer outstanding");
         ask.cancelled += units;
-        let leaf = self.applications.at(ask.application).leaf;
+        let Application { leaf, user, .. } = *self.applications.at(ask.application);
         let shape = self.shapes.at(ask.shape);
         let pending = shape.need.resources.times(i64::from(units));
         self.queues[leaf.index()].quota[shape.partition.index()].pending -= pending;
+        self.note_taken_units(user, units);
+    }
+
+    /// A user has more pending.
+    fn note_wanted_units(&mut self, user: LeafUserId, units: u32) {
+        let user = &mut self.users[user.index()];
+        let was_active = user.outstanding > 0;
+        user.outstanding += u64::from(units);
+        if !was_active && user.outstanding > 0 {
+            let queue = &mut self.queues[user.leaf.index()];
+            queue.active.users += 1;
+            queue.active.weight_milli += user.weight.milli();
+            queue.count_use_of(user, |sum, used| *sum += used);
+        }
+    }
+
+    /// A user has less pending.
+    fn note_taken_units(&mut self, user: LeafUserId, units: u32) {
+        let user = &mut self.users[user.index()];
+        user.outstanding -= u64::from(units);
+        if units > 0 && user.outstanding == 0 {
+            let queue = &mut self.queues[user.leaf.index()];
+            queue.active.users -= 1;
+            queue.active.weight_milli -= user.weight.milli();
+            queue.count_use_of(user, |sum, used| *sum -= used);
+        }
     }
 
     /// An ask with nothing outstanding and no claims left is gone. True if its shape went with it.
@@ -191,7 +219,12 @@ impl Facts {
         let owner = self.applications.at_mut(application);
         owner.used += delta;
         let (leaf, user) = (owner.leaf, owner.user);
-        self.users[user.index()].used[partition.index()] += delta;
+        let of_user = &mut self.users[user.index()];
+        of_user.used[partition.index()] += delta;
+        let of_leaf = &mut self.queues[leaf.index()];
+        if of_leaf.shares_among_users() && of_user.outstanding > 0 {
+            of_leaf.quota[partition.index()].used_by_active += delta;
+        }
         let mut level = Some(leaf);
         while let Some(queue) = level {
             let queue = &mut self.queues[queue.index()];

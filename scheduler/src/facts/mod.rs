@@ -10,6 +10,7 @@ mod node;
 mod queue;
 mod shape;
 mod table;
+mod user_limit;
 
 use std::sync::Arc;
 
@@ -25,12 +26,13 @@ pub(crate) use ledger::Charged;
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
 pub use queue::Quota;
-pub(crate) use queue::{Queue, build_queues};
+pub(crate) use queue::{ActiveUsers, Queue, build_queues};
 pub use shape::AttributeRule;
 pub(crate) use shape::{Shape, Shapes};
 pub(crate) use table::{IdPool, Table};
+pub(crate) use user_limit::LeafUse;
 
-use crate::config::EngineConfig;
+use crate::config::{EngineConfig, Factor};
 use crate::ids::{
     ApplicationId, AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, RackId, ReservationId,
 };
@@ -115,9 +117,26 @@ impl Facts {
         let user = LeafUserId(self.users.len() as u32);
         let name: Arc<str> = name.into();
         let used = vec![Resources::ZERO; self.partitions.len()];
-        self.users.push(LeafUser { name: Arc::clone(&name), leaf, used, applications: 0 });
+        let weight = self.user_weight(leaf, &name);
+        self.users.push(LeafUser {
+            name: Arc::clone(&name),
+            leaf,
+            used,
+            applications: 0,
+            outstanding: 0,
+            weight,
+        });
         self.queues[leaf.index()].users.insert(name, user);
         user
+    }
+
+    /// What the nearest queue above that names the user says.
+    fn user_weight(&self, leaf: QueueId, name: &str) -> Factor {
+        let chain = self.queue(leaf).chain.iter().rev();
+        chain
+            .map(|id| self.queue(*id))
+            .find_map(|queue| queue.user_weights.get(name).copied())
+            .unwrap_or(Factor::ONE)
     }
 
     /// Computes guarantees, maxima and user limits of all queues from the partitions' totals.

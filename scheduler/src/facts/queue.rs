@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::config::{
-    ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueOrdering, QueueState,
+    ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, Percent, QueueConfig, QueueOrdering,
+    QueueState,
 };
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
@@ -22,9 +23,14 @@ pub(crate) struct Queue {
     pub(crate) capacity: Capacity,
     pub(crate) maximum: Maximum,
     pub(crate) ordering: ApplicationOrdering,
-    pub(crate) child_ordering: QueueOrdering,
+    /// Whether priority decides between it and its siblings.
+    pub(crate) is_ranked: bool,
     pub(crate) priority: i32,
     pub(crate) user_limit_factor: Option<Factor>,
+    pub(crate) user_limit_minimum: Percent,
+    pub(crate) user_weights: BTreeMap<String, Factor>,
+    /// Leaves only.
+    pub(crate) active: ActiveUsers,
     /// By partition.
     pub(crate) quota: Vec<Quota>,
     /// By name; leaves only.
@@ -43,7 +49,7 @@ pub struct Quota {
     pub guaranteed: Resources,
     /// What it may use at most.
     pub maximum: Resources,
-    /// What one user may use at most (leaves).
+    /// What one user may use at most (leaves), times the user's weight; where users are held to shares it can be less.
     pub user_limit: Resources,
     /// What use is divided by when queues are ordered: the guarantee, and for types of which nothing is
     /// guaranteed the partition's total.
@@ -54,8 +60,18 @@ pub struct Quota {
     pub reserved: Resources,
     /// What its outstanding asks would need (leaves; sums for parents are made when read).
     pub pending: Resources,
+    /// The part of `used` that belongs to users with something pending, in leaves that hold their users to shares.
+    pub used_by_active: Resources,
     /// Running containers.
     pub containers: u64,
+}
+
+/// The users of a leaf that have something pending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct ActiveUsers {
+    pub(crate) users: u32,
+    /// The sum of their weights.
+    pub(crate) weight_milli: u64,
 }
 
 impl Queue {
@@ -71,7 +87,7 @@ impl Queue {
 /// The queues of a configuration in depth-first order; the root is number 0.
 pub(crate) fn build_queues(root: &QueueConfig, partitions: usize) -> Vec<Queue> {
     let mut queues = Vec::new();
-    add_queue(&mut queues, root, None, partitions);
+    add_queue(&mut queues, root, None, false, partitions);
     queues
 }
 
@@ -79,6 +95,7 @@ fn add_queue(
     queues: &mut Vec<Queue>,
     config: &QueueConfig,
     parent: Option<QueueId>,
+    is_ranked: bool,
     partitions: usize,
 ) -> QueueId {
     let id = QueueId(queues.len() as u32);
@@ -94,9 +111,12 @@ fn add_queue(
         capacity: config.capacity,
         maximum: config.maximum,
         ordering: config.ordering,
-        child_ordering: config.child_ordering,
+        is_ranked,
         priority: config.priority,
         user_limit_factor: config.user_limit_factor,
+        user_limit_minimum: config.user_limit_minimum,
+        user_weights: config.user_weights.clone(),
+        active: ActiveUsers::default(),
         quota: vec![Quota::default(); partitions],
         users: BTreeMap::new(),
         state: config.state,
@@ -104,7 +124,8 @@ fn add_queue(
         applications: 0,
     });
     for child in &config.children {
-        let child = add_queue(queues, child, Some(id), partitions);
+        let is_ranked = config.child_ordering == QueueOrdering::PriorityUtilization;
+        let child = add_queue(queues, child, Some(id), is_ranked, partitions);
         queues[id.index()].children.push(child);
     }
     id

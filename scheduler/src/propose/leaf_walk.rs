@@ -33,7 +33,7 @@ impl QueueWalk<'_> {
             let is_closed = self.scratch.shape_status(shape) == ShapeStatus::Closed;
             if backlog.is_open(shape, self.set) && !is_closed {
                 let cursor = &mut self.scratch.queues[leaf.index()].leaf;
-                cursor.lanes.push(LaneCursor { lane, last: None, heads: 0, dropped: false });
+                cursor.lanes.push(LaneCursor::new(lane));
                 let place = cursor.lanes.len() - 1;
                 self.push_next_application(leaf, place);
                 self.report_if_done(leaf, place, proposals);
@@ -55,6 +55,10 @@ impl QueueWalk<'_> {
                 self.scratch.queues[leaf.index()].leaf.heads.pop();
                 continue;
             }
+            if lane_cursor.is_held {
+                self.scratch.queues[leaf.index()].leaf.hold();
+                continue;
+            }
             let key = self.key_of(head.slot, leaf, head.key);
             if key != head.key {
                 self.advance(leaf);
@@ -67,8 +71,7 @@ impl QueueWalk<'_> {
             }
             let size = self.size_of(lane.shape);
             if let Some(reason) = self.blocked_at(leaf, lane.user, &size) {
-                self.scratch.queues[leaf.index()].leaf.lanes[head.lane as usize].dropped = true;
-                Self::report_blocked(proposals, lane_id, reason);
+                self.leave_lane(leaf, head.lane as usize, reason, proposals);
                 continue;
             }
             return Some(Candidate {
@@ -78,6 +81,16 @@ impl QueueWalk<'_> {
                 shape: lane.shape,
                 pending: head.pending,
             });
+        }
+    }
+
+    /// Leaves a lane that is blocked: for the rest of the pass, or until the user's limit moves.
+    fn leave_lane(&mut self, leaf: QueueId, place: usize, reason: ParkReason, proposals: &mut Proposals) {
+        let may_move = reason == ParkReason::UserLimit && self.state.facts.queue(leaf).shares_among_users();
+        let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
+        *(if may_move { &mut cursor.is_held } else { &mut cursor.dropped }) = true;
+        if !std::mem::replace(&mut cursor.is_reported, true) {
+            Self::report_blocked(proposals, cursor.lane, reason);
         }
     }
 

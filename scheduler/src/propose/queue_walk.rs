@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use super::batch::{Observation, Proposals};
 use super::scratch::{QueueKey, Scratch};
 use crate::backlog::{ParkReason, PendingAsk};
-use crate::config::{ApplicationOrdering, QueueOrdering};
+use crate::config::ApplicationOrdering;
+use crate::facts::{ActiveUsers, LeafUse};
 use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
 use crate::resource::{Resources, SHARE_ONE, dominant_share};
 use crate::state::State;
@@ -116,13 +117,11 @@ impl<'a> QueueWalk<'a> {
         let quota = queue.quota(self.partition);
         let without_guarantee = quota.guaranteed.is_zero();
         let share = dominant_share(level, &quota.share_base);
-        let above = queue.parent.map(|parent| self.state.facts.queue(parent).child_ordering);
-        let rank = match above {
-            Some(QueueOrdering::PriorityUtilization) => {
-                let is_satisfied = share >= if without_guarantee { 1 } else { SHARE_ONE };
-                (is_satisfied, Reverse(queue.priority))
-            }
-            _ => (false, Reverse(0)),
+        let rank = if queue.is_ranked {
+            let is_satisfied = share >= if without_guarantee { 1 } else { SHARE_ONE };
+            (is_satisfied, Reverse(queue.priority))
+        } else {
+            (false, Reverse(0))
         };
         QueueKey { rank, without_guarantee, share, queue: id }
     }
@@ -140,8 +139,40 @@ impl<'a> QueueWalk<'a> {
                 return Some(ParkReason::QueueLimit(queue));
             }
         }
-        let limit = &self.state.facts.queue(leaf).quota(self.partition).user_limit;
-        (!self.user_level(user).can_grow(size, limit)).then_some(ParkReason::UserLimit)
+        let used = self.user_level(user);
+        let leaf_use = || self.leaf_use(leaf);
+        let may_grow = self.state.facts.user_may_grow(user, self.partition, &used, size, leaf_use);
+        (!may_grow).then_some(ParkReason::UserLimit)
+    }
+
+    /// What is in use in the leaf, with what is in flight, which is for asks that are pending. A user to whom this pass
+    /// gave all that was pending is active no more.
+    fn leaf_use(&self, leaf: QueueId) -> LeafUse {
+        let queue = self.state.facts.queue(leaf);
+        let quota = queue.quota(self.partition);
+        let scratch = &self.scratch.queues[leaf.index()];
+        let satisfied = &scratch.leaf.satisfied;
+        LeafUse {
+            all: scratch.level,
+            active: scratch.level - quota.used + quota.used_by_active - satisfied.used,
+            active_users: ActiveUsers {
+                users: queue.active.users - satisfied.users.users,
+                weight_milli: queue.active.weight_milli - satisfied.users.weight_milli,
+            },
+        }
+    }
+
+    /// Notes that the user got one of its units; with the last one it is active no more.
+    fn count_unit(&mut self, leaf: QueueId, user: LeafUserId) {
+        let scratch = &mut self.scratch.users[user.index()];
+        scratch.given_units += 1;
+        let facts = self.state.facts.user(user);
+        if scratch.given_units == facts.outstanding {
+            let satisfied = &mut self.scratch.queues[leaf.index()].leaf.satisfied;
+            satisfied.users.users += 1;
+            satisfied.users.weight_milli += facts.weight.milli();
+            satisfied.used += scratch.level;
+        }
     }
 
     fn user_level(&mut self, user: LeafUserId) -> Resources {
@@ -151,6 +182,7 @@ impl<'a> QueueWalk<'a> {
             let in_flight = self.state.in_flight.of_user(user, self.partition).load();
             scratch.level = self.state.facts.user(user).used[self.partition.index()] + in_flight;
             scratch.given = Resources::ZERO;
+            scratch.given_units = 0;
             scratch.is_touched = false;
         }
         scratch.level
@@ -160,6 +192,7 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn charge(&mut self, candidate: &Candidate, size: &Resources) {
         self.scratch.queues[candidate.leaf.index()].leaf.taken += 1;
         self.advance(candidate.leaf);
+        self.scratch.queues[candidate.leaf.index()].leaf.release_held();
         self.user_level(candidate.user);
         let user = &mut self.scratch.users[candidate.user.index()];
         if !std::mem::replace(&mut user.is_touched, true) {
@@ -167,6 +200,9 @@ impl<'a> QueueWalk<'a> {
         }
         user.level += *size;
         user.given += *size;
+        if self.state.facts.queue(candidate.leaf).shares_among_users() {
+            self.count_unit(candidate.leaf, candidate.user);
+        }
         let chain = &self.state.facts.queue(candidate.leaf).chain;
         for (depth, &queue) in chain.iter().enumerate() {
             let scratch = &mut self.scratch.queues[queue.index()];

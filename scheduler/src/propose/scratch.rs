@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use crate::backlog::{OrderKey, PendingAsk, Place};
+use crate::facts::ActiveUsers;
 use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -49,7 +50,16 @@ pub(super) struct UserScratch {
     pub(super) stamp: u64,
     pub(super) level: Resources,
     pub(super) given: Resources,
+    /// How many containers that was.
+    pub(super) given_units: u64,
     pub(super) is_touched: bool,
+}
+
+/// Users to whom a pass gave all that they had pending, and what they use with it.
+#[derive(Debug, Default)]
+pub(super) struct Satisfied {
+    pub(super) users: ActiveUsers,
+    pub(super) used: Resources,
 }
 
 /// Order among siblings: as [`QueueOrdering`](crate::config::QueueOrdering) says, by the first field that differs.
@@ -67,6 +77,9 @@ pub(super) struct QueueKey {
 pub(super) struct LeafCursor {
     pub(super) heads: BinaryHeap<Reverse<Head>>,
     pub(super) lanes: Vec<LaneCursor>,
+    pub(super) satisfied: Satisfied,
+    /// Heads of lanes that are held.
+    pub(super) held: Vec<Head>,
     /// The next lane to open, with its first application.
     pub(super) upcoming: Option<(Place, LaneId)>,
     /// Containers given to the leaf in this pass.
@@ -82,6 +95,16 @@ pub(super) struct LaneCursor {
     pub(super) heads: u32,
     /// Out of this pass.
     pub(super) dropped: bool,
+    /// Out until the leaf is given something: that moves the limits of its users.
+    pub(super) is_held: bool,
+    /// The committer is told that it is blocked.
+    pub(super) is_reported: bool,
+}
+
+impl LaneCursor {
+    pub(super) fn new(lane: LaneId) -> Self {
+        Self { lane, last: None, heads: 0, dropped: false, is_held: false, is_reported: false }
+    }
 }
 
 /// An application with something available in one lane.
@@ -142,9 +165,25 @@ impl Scratch {
 }
 
 impl LeafCursor {
+    /// Puts the top head aside until [`release_held`](Self::release_held).
+    pub(super) fn hold(&mut self) {
+        let top = self.heads.pop();
+        self.held.extend(top.map(|Reverse(head)| head));
+    }
+
+    /// What was held is looked at again.
+    pub(super) fn release_held(&mut self) {
+        for head in self.held.drain(..) {
+            self.lanes[head.lane as usize].is_held = false;
+            self.heads.push(Reverse(head));
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.heads.clear();
         self.lanes.clear();
+        self.held.clear();
+        self.satisfied = Satisfied::default();
         self.upcoming = None;
         self.taken = 0;
     }

@@ -381,8 +381,7 @@ impl AskView<'_> {
                 return PendingReason::QueueLimit;
             }
         }
-        let limit = &facts.queue(application.leaf).quota(shape.partition).user_limit;
-        if !facts.user(application.user).used[shape.partition.index()].can_grow(size, limit) {
+        if !facts.user_may_use(application.user, shape.partition, size) {
             return PendingReason::UserLimit;
         }
         let has_room = |(id, node): (NodeId, &Node)| will_do(id, node) && node.can_take(shape);

@@ -145,7 +145,10 @@ impl Oracle {
         let queues = &books.queues[partition];
         let chain = self.tree.chain(application.leaf);
         let allows = |queue: &usize| may_add(&queues[*queue].used, &size, &queues[*queue].limits.maximum);
-        let used = books.user(partition, application.leaf, &application.spec.user);
-        (chain.iter().all(allows), may_add(&used, &size, &queues[application.leaf].limits.user))
+        let user = &application.spec.user;
+        let used = books.user(partition, application.leaf, user);
+        let contest = self.contest(books, partition, application.leaf);
+        let weight = self.tree.weight(application.leaf, user);
+        (chain.iter().all(allows), contest.allows(weight, &used, &size))
     }
 }

@@ -5,7 +5,7 @@ use apportion::{
     ResourceAllocationCommitRequest,
 };
 
-use super::amounts::{Amounts, amounts};
+use super::amounts::{Amounts, amounts, minus};
 use super::node::choose_devices;
 use super::{Books, Claim, Container, Effect, Hints, Oracle};
 
@@ -26,7 +26,7 @@ impl Oracle {
         if request.is_empty() {
             verdict.reasons.push(RejectReason::Empty);
         }
-        let before = self.books();
+        let (before, earlier) = (self.books(), self.clone());
         self.give_back(request, hints, &mut verdict);
         let mut started = hints.containers.iter().copied();
         for proposal in &request.allocate {
@@ -36,7 +36,7 @@ impl Oracle {
             self.reserve(proposal, &mut verdict);
         }
         self.drop_surplus(request, hints, &mut verdict);
-        self.check_growth(&before, &mut verdict);
+        self.check_growth(&earlier, &before, &mut verdict);
         self.asks.retain(|_, ask| ask.outstanding > 0);
         verdict
     }
@@ -65,7 +65,7 @@ impl Oracle {
 
     /// Whoever holds more than before the request holds no more than the limits allow. A request that takes
     /// no more than it gives back is legal even above a limit that was lowered meanwhile.
-    fn check_growth(&self, before: &Books, verdict: &mut Verdict) {
+    fn check_growth(&self, earlier: &Self, before: &Books, verdict: &mut Verdict) {
         let after = self.books();
         let is_over = |before: &Amounts, after: &Amounts, limit: &Amounts| {
             (0..limit.len()).any(|i| after[i] > before[i] && after[i] > limit[i])
@@ -76,8 +76,9 @@ impl Oracle {
             }
         }
         for ((partition, leaf, user), used) in &after.users {
-            let limit = &after.queues[*partition][*leaf].limits.user;
-            if is_over(&before.user(*partition, *leaf, user), used, limit) {
+            let contest = earlier.contest(before, *partition, *leaf);
+            let held = before.user(*partition, *leaf, user);
+            if !contest.allows(self.tree.weight(*leaf, user), &held, &minus(used, &held)) {
                 verdict.reasons.push(RejectReason::UserLimit);
             }
         }

@@ -14,6 +14,7 @@ mod node;
 mod order;
 mod progress;
 mod tree;
+mod users;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use apportion::config::{
-    ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig, QueueOrdering,
+    ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, Percent, QueueConfig, QueueOrdering,
     QueueState, QueueUpdate,
 };
 use apportion::{AMOUNT_MAX, QueueId};
@@ -33,6 +33,10 @@ pub struct Queue {
     pub state: QueueState,
     /// How many it takes.
     pub applications: ApplicationLimits,
+    /// What part each of several users may have.
+    pub user_minimum: Percent,
+    /// By how much users count.
+    pub user_weights: BTreeMap<String, Factor>,
     /// User limit factor.
     pub factor: Option<Factor>,
 }
@@ -68,6 +72,8 @@ impl Tree {
             ordering: config.ordering,
             child_ordering: config.child_ordering,
             priority: config.priority,
+            user_minimum: config.user_limit_minimum,
+            user_weights: config.user_weights.clone(),
             state: config.state,
             applications: config.applications,
             factor: config.user_limit_factor,
@@ -95,6 +101,13 @@ impl Tree {
         std::iter::successors(Some(queue), |queue| self.queues[*queue].parent).collect()
     }
 
+    /// By how much, in thousandths, the user counts in the leaf: the nearest queue that names the user says it.
+    #[must_use]
+    pub fn weight(&self, leaf: usize, user: &str) -> i128 {
+        let said = self.chain(leaf).into_iter().find_map(|queue| self.queues[queue].user_weights.get(user));
+        said.map_or(1000, |weight| i128::from(weight.milli()))
+    }
+
     /// Whether the queue may get these limits. The root's are the cluster's.
     #[must_use]
     pub fn accepts(&self, queue: usize, update: &QueueUpdate) -> bool {
@@ -117,6 +130,7 @@ impl Tree {
         queue.maximum = update.maximum.unwrap_or(queue.maximum);
         queue.factor = update.user_limit_factor.unwrap_or(queue.factor);
         queue.priority = update.priority.unwrap_or(queue.priority);
+        queue.user_minimum = update.user_limit_minimum.unwrap_or(queue.user_minimum);
         queue.state = update.state.unwrap_or(queue.state);
         queue.applications = update.applications.unwrap_or(queue.applications);
     }

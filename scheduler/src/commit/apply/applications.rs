@@ -78,6 +78,7 @@ impl Applier<'_> {
             pending_since_ms: state.facts.now_ms,
         };
         state.facts.transition_submit_ask(id, ask);
+        state.note_moved_user_limits(state.facts.applications.at(application).leaf);
         state.in_flight.reset_ask(id);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);
         self.set_timers(id, shape_id, shape.located);
@@ -117,6 +118,7 @@ impl Applier<'_> {
         let ask = self.state.facts.asks.at(id);
         let (application, units) = (ask.application, units.min(ask.outstanding()));
         self.state.facts.transition_cancel(id, units);
+        self.state.note_moved_user_limits(self.state.facts.applications.at(application).leaf);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.settle_ask(id);
     }
@@ -148,6 +150,9 @@ impl Applier<'_> {
         queue.priority = update.priority.unwrap_or(queue.priority);
         queue.state = update.state.unwrap_or(queue.state);
         queue.application_limits = update.applications.unwrap_or(queue.application_limits);
+        if let Some(minimum) = update.user_limit_minimum {
+            self.state.facts.set_user_limit_minimum(id, minimum);
+        }
         self.state.mark_limits_stale();
     }
 }

@@ -40,6 +40,7 @@ impl Applier<'_> {
         }
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         backlog.rekey(facts, charged.application);
+        self.state.note_moved_user_limits(charged.leaf);
         let AllocationProposal { ask, node, .. } = *proposal;
         self.tell(charged.application, EventKind::Allocated { ask, container, node, locality });
     }
@@ -57,6 +58,7 @@ impl Applier<'_> {
         state.roster.note_change(node, charged.partition);
         state.backlog.add_claim(claim, state.facts.asks.at(ask));
         state.backlog.rekey(&state.facts, charged.application);
+        state.note_moved_user_limits(charged.leaf);
         let age_limit_ms = state.facts.config.reservations.age_limit_ms;
         state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(claim));
         state.review_claim(node);

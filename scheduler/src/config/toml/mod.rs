@@ -43,6 +43,8 @@
 //! child_ordering = "utilization"          # or "priority_utilization" (parents)
 //! priority = 0                            # higher is first where the parent orders by priority
 //! user_limit_factor = 1                   # 1.5 or "unlimited"
+//! user_limit_minimum = "100 %"            # below 100 %: what each of several users with something pending may have
+//! # user_weights = { alice = 1.5 }        # by how much users count, here and below; others once
 //! state = "running"                       # or "stopped": takes no new applications, nor do the queues below
 //! # maximum_applications = 100            # in it and below; one more is refused
 //! # maximum_applications_per_user = 10    # of one user (leaves)

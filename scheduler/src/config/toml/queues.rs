@@ -27,6 +27,8 @@ const KEYS: &[&str] = &[
     "child_ordering",
     "priority",
     "user_limit_factor",
+    "user_limit_minimum",
+    "user_weights",
     "state",
     "maximum_applications",
     "maximum_applications_per_user",
@@ -154,6 +156,10 @@ fn read_queue(
     if let Some(factor) = section.read("user_limit_factor", |entry| entry.limit_factor())? {
         queue.user_limit_factor = factor;
     }
+    if let Some(minimum) = section.read("user_limit_minimum", |entry| entry.percent())? {
+        queue.user_limit_minimum = minimum;
+    }
+    queue.user_weights = section.read("user_weights", user_weights)?.unwrap_or_default();
     read_applications(&section, queue)
 }
 
@@ -169,10 +175,15 @@ fn read_applications(section: &Section<'_>, queue: &mut QueueConfig) -> Result<(
     Ok(())
 }
 
+fn user_weights(entry: &Entry<'_>) -> Result<BTreeMap<String, Factor>, ConfigFileError> {
+    let weight = |entry: &Entry<'_>| Ok((entry.key.get_ref().to_string(), entry.factor()?));
+    entry.section()?.entries().iter().map(weight).collect()
+}
+
 /// Whether a queue was meant: `[queues.root.a]` nests where `[queues."root.a"]` names.
 fn is_unquoted_path(entry: &Entry<'_>) -> bool {
     let key: &str = entry.key.get_ref();
-    entry.value.get_ref().is_table() && !["capacity", "maximum_capacity"].contains(&key)
+    entry.value.get_ref().is_table() && !["capacity", "maximum_capacity", "user_weights"].contains(&key)
 }
 
 fn capacity(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Capacity, ConfigFileError> {

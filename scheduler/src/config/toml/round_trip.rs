@@ -1,5 +1,7 @@
 //! What is written is read back the same, and no text makes the reader panic.
 
+use std::collections::BTreeMap;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -67,27 +69,33 @@ fn maximum(types: usize) -> impl Strategy<Value = Maximum> {
     prop_oneof![percent(100).prop_map(Maximum::Percent), amounts]
 }
 
+fn users() -> impl Strategy<Value = (Percent, BTreeMap<String, Factor>)> {
+    (percent(100), prop::collection::btree_map(".{0,4}", factor(), 0..3))
+}
+
 fn child_ordering() -> impl Strategy<Value = QueueOrdering> {
     prop_oneof![Just(QueueOrdering::Utilization), Just(QueueOrdering::PriorityUtilization)]
 }
 
 fn queue(types: usize) -> impl Strategy<Value = QueueConfig> {
     let ordering = prop_oneof![Just(ApplicationOrdering::Fifo), Just(ApplicationOrdering::Fair)];
-    let limits = (name(), capacity(types), maximum(types), prop::option::of(factor()));
+    let limits = (name(), capacity(types), maximum(types), prop::option::of(factor()), users());
     let order = (ordering, child_ordering(), any::<i32>());
     (limits, order, any::<bool>(), any::<[Option<u32>; 2]>()).prop_map(
         |(limits, order, is_stopped, counts)| {
-            let (name, capacity, maximum, user_limit) = limits;
+            let (name, capacity, maximum, user_limit, (minimum, weights)) = limits;
             let (ordering, child_ordering, priority) = order;
             let [total, per_user] = counts;
-            QueueConfig::leaf(name, capacity)
+            let queue = QueueConfig::leaf(name, capacity)
                 .with_maximum(maximum)
                 .with_ordering(ordering)
                 .with_child_ordering(child_ordering)
                 .with_priority(priority)
                 .with_user_limit_factor(user_limit)
+                .with_user_limit_minimum(minimum)
                 .with_state(if is_stopped { QueueState::Stopped } else { QueueState::Running })
-                .with_applications(ApplicationLimits { total, per_user })
+                .with_applications(ApplicationLimits { total, per_user });
+            QueueConfig { user_weights: weights, ..queue }
         },
     )
 }

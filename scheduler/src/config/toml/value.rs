@@ -76,6 +76,11 @@ impl<'a> Entry<'a> {
         self.decimal(text.trim().trim_end_matches('w'))
     }
 
+    /// `1.5`.
+    pub(super) fn factor(&self) -> Result<Factor, ConfigFileError> {
+        self.number("a number")
+    }
+
     /// `1.5`, or `"unlimited"` as `None`.
     pub(super) fn limit_factor(&self) -> Result<Option<Factor>, ConfigFileError> {
         if self.value.get_ref().as_str() == Some("unlimited") {

@@ -141,6 +141,14 @@ fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, pa
         Some(factor) => file.line("user_limit_factor", factor),
         None => file.line("user_limit_factor", quoted("unlimited")),
     }
+    if queue.user_limit_minimum != Percent::ALL {
+        file.line("user_limit_minimum", quoted(&queue.user_limit_minimum.to_string()));
+    }
+    if !queue.user_weights.is_empty() {
+        let weight = |(user, weight): (&String, &Factor)| format!("{} = {weight}", quoted_key(user));
+        let weights: Vec<_> = queue.user_weights.iter().map(weight).collect();
+        file.line("user_weights", format!("{{ {} }}", weights.join(", ")));
+    }
     if queue.state != QueueState::default() {
         file.line("state", quoted(state_word(queue.state)));
     }

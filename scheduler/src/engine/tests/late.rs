@@ -8,7 +8,7 @@ use crate::backlog::ParkReason;
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::commit::ResourceAllocationCommitRequest;
-use crate::config::{EngineConfig, Factor, Maximum, QueueConfig, QueueUpdate};
+use crate::config::{EngineConfig, Factor, Maximum, Percent, QueueConfig, QueueUpdate};
 use crate::engine::proposer::propose;
 use crate::engine::shared::Message;
 use crate::engine::{Engine, Handle, Parts, Step};
@@ -92,6 +92,27 @@ fn a_batch_that_has_become_too_much_for_its_queue_is_judged_one_by_one() {
 #[test]
 fn a_batch_that_has_become_too_much_for_its_user_is_judged_one_by_one() {
     expect_limit_kept(leaf("a").with_user_limit_factor(Some(Factor::ONE)));
+}
+
+/// Alone the user may have all four; beside a second one, half of the guarantee.
+#[test]
+fn a_batch_whose_users_shares_moved_is_judged_one_by_one() {
+    let shared = leaf("a").with_user_limit_minimum(Percent::whole(50));
+    let bench = Bench::serial(config([shared]));
+    bench.node("n1", 8);
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 4);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 4);
+    let competitor = bench.application_of("root.a", "competitor");
+    bench.ask(competitor, 1, 4);
+    bench.decide(batch);
+    assert_eq!(bench.containers().len(), 2);
+    bench.engine.run_until_quiet();
+    let used =
+        |user| bench.engine.read(|view| view.queue("root.a").unwrap().used_by(user, PartitionId::DEFAULT));
+    assert_eq!((used("user"), used("competitor")), (memory(4), memory(4)));
 }
 
 /// A queue at its maximum of 3, and a pass that sees it there.

@@ -61,7 +61,11 @@ impl Bench {
     }
 
     fn application(&self, queue: &str) -> ApplicationId {
-        let spec = ApplicationSpec::new("application", queue, "user");
+        self.application_of(queue, "user")
+    }
+
+    fn application_of(&self, queue: &str, user: &str) -> ApplicationId {
+        let spec = ApplicationSpec::new("application", queue, user);
         self.engine.handle().submit_application(spec, &self.events).unwrap()
     }
 

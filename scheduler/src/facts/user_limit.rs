@@ -1,0 +1,112 @@
+//! What one user of a leaf may have: the one test that proposers and the committer use.
+
+use super::{ActiveUsers, Facts, LeafUser, Queue};
+use crate::config::{Factor, Percent};
+use crate::ids::{LeafUserId, PartitionId, QueueId};
+use crate::resource::{RESOURCE_TYPES_MAX, Resources};
+
+/// What is in use in a leaf's partition, as whoever asks sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafUse {
+    /// By all of its users.
+    pub(crate) all: Resources,
+    /// By those with something pending.
+    pub(crate) active: Resources,
+    /// Who they are.
+    pub(crate) active_users: ActiveUsers,
+}
+
+impl Queue {
+    /// Whether the limit of each user moves with what the others do.
+    pub(crate) fn shares_among_users(&self) -> bool {
+        self.user_limit_minimum < Percent::ALL
+    }
+
+    /// Counts what a user who is active now, or is so no more, uses; nobody asks for it where limits do not move.
+    pub(super) fn count_use_of(&mut self, user: &LeafUser, count: impl Fn(&mut Resources, Resources)) {
+        if self.shares_among_users() {
+            self.quota
+                .iter_mut()
+                .zip(&user.used)
+                .for_each(|(quota, used)| count(&mut quota.used_by_active, *used));
+        }
+    }
+
+    /// The limit of a user who would use `size` more.
+    ///
+    /// In the words of `capacity-scheduler.md` 2.8: the current capacity is the guarantee or, where more is used, the use;
+    /// a user may have the minimum percentage of it, or an equal share of what active users use. YARN lets whoever is
+    /// below the limit have one container more. Here nobody exceeds the limit, so it is that of the moment in which each
+    /// active user has got such a container: enough for those who have least, and for nobody else.
+    fn shared_user_limit(
+        &self,
+        partition: PartitionId,
+        weight: Factor,
+        used: &LeafUse,
+        size: &Resources,
+    ) -> Resources {
+        let quota = self.quota(partition);
+        let users = i64::from(used.active_users.users.max(1));
+        let weights = i128::from(used.active_users.weight_milli.max(weight.milli()));
+        let part = i128::from(self.user_limit_minimum.millionths());
+        let mut limit = quota.user_limit;
+        for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
+            let more = size[i].max(0).saturating_mul(users);
+            let capacity = i128::from(quota.guaranteed[i].max(used.all[i].saturating_add(more)));
+            let share = i128::from(used.active[i].saturating_add(more)) * 1000 / weights;
+            let shared = i64::try_from(share.max(capacity * part / 1_000_000)).unwrap_or(i64::MAX);
+            limit.set(i, limit[i].min(shared));
+        }
+        limit
+    }
+}
+
+impl Facts {
+    /// Holds users of the leaf to another part of it.
+    pub(crate) fn set_user_limit_minimum(&mut self, id: QueueId, minimum: Percent) {
+        let queue = &mut self.queues[id.index()];
+        queue.user_limit_minimum = minimum;
+        queue.quota.iter_mut().for_each(|quota| quota.used_by_active = Resources::ZERO);
+        for user in queue.users.values().map(|user| self.users[user.index()].clone()).collect::<Vec<_>>() {
+            if user.outstanding > 0 {
+                queue.count_use_of(&user, |sum, used| *sum += used);
+            }
+        }
+    }
+
+    /// Whether the user, who uses `used`, may use `size` more. What else is in use is asked for only where it matters.
+    pub(crate) fn user_may_grow(
+        &self,
+        id: LeafUserId,
+        partition: PartitionId,
+        used: &Resources,
+        size: &Resources,
+        leaf_use: impl FnOnce() -> LeafUse,
+    ) -> bool {
+        let user = self.user(id);
+        let queue = self.queue(user.leaf);
+        let ceiling = &queue.quota(partition).user_limit;
+        if !queue.shares_among_users() && user.weight == Factor::ONE {
+            return used.can_grow(size, ceiling);
+        }
+        let limit = if queue.shares_among_users() {
+            queue.shared_user_limit(partition, user.weight, &leaf_use(), size)
+        } else {
+            *ceiling
+        };
+        used.can_grow(size, &limit.scaled(user.weight.milli(), Factor::ONE.milli()))
+    }
+
+    /// Whether the user may use `size` more than it does.
+    pub(crate) fn user_may_use(&self, id: LeafUserId, partition: PartitionId, size: &Resources) -> bool {
+        let user = self.user(id);
+        let leaf_use = || self.leaf_use(user.leaf, partition);
+        self.user_may_grow(id, partition, &user.used[partition.index()], size, leaf_use)
+    }
+
+    fn leaf_use(&self, leaf: QueueId, partition: PartitionId) -> LeafUse {
+        let queue = self.queue(leaf);
+        let quota = queue.quota(partition);
+        LeafUse { all: quota.used, active: quota.used_by_active, active_users: queue.active }
+    }
+}

@@ -1,0 +1,62 @@
+//! What one user of a leaf may have, which depends on who else wants something.
+
+use std::collections::BTreeSet;
+
+use apportion::config::Percent;
+
+use super::amounts::{Amounts, NOTHING, part, plus};
+use super::{Books, Oracle};
+
+/// What users compete for in one leaf and partition, at one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Contest {
+    guaranteed: Amounts,
+    ceiling: Amounts,
+    minimum: Percent,
+    leaf_used: Amounts,
+    /// What users with something pending use, how many they are, and the sum of their weights.
+    active_used: Amounts,
+    active: i128,
+    weights: i128,
+}
+
+impl Oracle {
+    pub(super) fn contest(&self, books: &Books, partition: usize, leaf: usize) -> Contest {
+        let in_leaf = self.asks.values().map(|ask| &self.applications[&ask.application]);
+        let names: BTreeSet<&str> =
+            in_leaf.filter(|application| application.leaf == leaf).map(|a| a.spec.user.as_str()).collect();
+        let book = &books.queues[partition][leaf];
+        Contest {
+            guaranteed: book.limits.guaranteed,
+            ceiling: book.limits.user,
+            minimum: self.tree.queues[leaf].user_minimum,
+            leaf_used: book.used,
+            active_used: names
+                .iter()
+                .fold(NOTHING, |sum, name| plus(&sum, &books.user(partition, leaf, name))),
+            active: names.len() as i128,
+            weights: names.iter().map(|name| self.tree.weight(leaf, name)).sum(),
+        }
+    }
+}
+
+impl Contest {
+    /// Whether a user of this weight, who uses `used`, may use `more` of each type of which it is not negative.
+    pub(super) fn allows(&self, weight: i128, used: &Amounts, more: &Amounts) -> bool {
+        (0..more.len())
+            .all(|i| more[i] <= 0 || i128::from(used[i] + more[i]) <= self.limit(i, weight, more[i]))
+    }
+
+    fn limit(&self, i: usize, weight: i128, more: i64) -> i128 {
+        let mut limit = i128::from(self.ceiling[i]);
+        if self.minimum < Percent::ALL && self.guaranteed[i] > 0 {
+            // As if each of them got one more.
+            let round = i128::from(more) * self.active.max(1);
+            let capacity = i128::from(self.guaranteed[i]).max(i128::from(self.leaf_used[i]) + round);
+            let of_capacity = capacity * i128::from(self.minimum.millionths()) / 1_000_000;
+            let equal = (i128::from(self.active_used[i]) + round) * 1000 / self.weights.max(weight);
+            limit = limit.min(of_capacity.max(equal));
+        }
+        part(i64::try_from(limit).unwrap_or(i64::MAX), weight, 1000)
+    }
+}
