@@ -57,8 +57,8 @@ pub use commit::{
     ResourceAllocationCommitRequest, ResourceAllocationCommitter,
 };
 pub use engine::{
-    Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, PROPOSERS_MAX, Parts,
-    Proposer, StartError, Step, SubmitError,
+    Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, NotSerial,
+    PROPOSERS_MAX, Parts, Proposer, StartError, Step, SubmitError,
 };
 pub use event::{Event, EventKind, Refusal};
 pub use facts::{
@@ -73,7 +73,7 @@ pub use log::fuzz_log;
 pub use log::{LogDigest, LogError, LogReader, LogSink, LoggedGroup, Replay, SharedLog};
 pub use nearest::nearest;
 pub use place::{BUCKETS, NodeOrder, NodeOrderKind, PlacementSet, ScoredNode};
-pub use propose::ProposalBatch;
+pub use propose::{PassScope, ProposalBatch};
 pub use resource::{
     AMOUNT_MAX, DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices, Need, RESOURCE_TYPES_MAX, ResourceError,
     ResourceTypes, Resources, Room, SHARE_ONE, dominant_share, fits,

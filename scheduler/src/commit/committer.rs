@@ -104,6 +104,8 @@ impl Committer<'_> {
                 set.trust_debits();
             }
             self.record(&proposals.observations, set, proposals.version, rejected > 0);
+        } else {
+            self.record_offers(&proposals.observations);
         }
         self.stats.batches += 1;
         rejected

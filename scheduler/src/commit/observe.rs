@@ -13,6 +13,17 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Committer<'_> {
+    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered.
+    pub(super) fn record_offers(&mut self, observations: &[Observation]) {
+        for observation in observations {
+            if let Observation::Waits { ask, offered, .. } = observation
+                && self.state.facts.asks.get(*ask).is_some()
+            {
+                self.state.backlog.waiting.record_offers(*ask, offered);
+            }
+        }
+    }
+
     /// Records the observations of a pass over `set` that saw state version `seen`. If one of its proposals
     /// was rejected, the pass had taken too much out of its view to say that there is no room.
     pub(super) fn record(

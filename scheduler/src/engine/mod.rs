@@ -13,6 +13,7 @@ mod publish;
 mod reshard;
 mod serial;
 mod shared;
+mod single_step;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use group::{GroupCommitter, Step};
 pub use handle::{Handle, SubmitError};
 pub use health::Health;
 pub use proposer::Proposer;
+pub use single_step::NotSerial;
 pub use stream::{EventStream, Lagging};
 pub use timing::EngineTiming;
 

@@ -16,8 +16,8 @@ const PANICS_MAX: u32 = 100;
 /// [`run`](Self::run) does all of it. The single steps are for those who want to decide what happens between them:
 /// [`next_batch`](Self::next_batch), or [`propose`](Self::propose) without waiting, then [`send`](Self::send).
 pub struct Proposer {
-    shared: Arc<Shared>,
-    scratch: Scratch,
+    pub(super) shared: Arc<Shared>,
+    pub(super) scratch: Scratch,
     /// Where to look for a set first: proposers start apart, and go on behind the set they had last.
     start: u32,
 }

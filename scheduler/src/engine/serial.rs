@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::group::GroupCommitter;
 use super::proposer::Proposer;
 use super::shared::{Message, Shared};
+use crate::propose::PassScope;
 
 /// Both sides of a serial engine.
 pub(crate) struct SerialDriver {
@@ -36,12 +37,19 @@ impl SerialDriver {
     }
 
     /// Commits what was sent, and proposes nothing.
-    #[cfg(test)]
     pub(super) fn commit_waiting(&mut self) {
         self.committer.commit_group(None);
         while let Some(message) = self.committer.inbox().try_receive() {
             self.committer.commit_group(Some(message));
         }
+    }
+
+    /// Makes and commits a pass within `scope` for one request at most; returns how many it proposed.
+    pub(super) fn pass_once(&mut self, scope: PassScope) -> usize {
+        let Some(batch) = self.proposer.propose_once(scope) else { return 0 };
+        let proposed = batch.requests().len();
+        self.committer.commit_group(Some(Message::Batch(batch)));
+        proposed
     }
 
     /// Deals with everything sent before the gate was closed: `last` messages in all. Other threads may still be on

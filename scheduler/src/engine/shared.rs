@@ -11,7 +11,7 @@ use crate::config::{ConfigError, EngineConfig, QueueUpdate};
 use crate::facts::{IdPool, Queue};
 use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId, RackId};
 use crate::place::Leases;
-use crate::propose::{BatchHome, PassLimits, ProposalBatch};
+use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch};
 use crate::state::State;
 use crate::stats::EngineStats;
 use crate::sync::{
@@ -146,6 +146,7 @@ impl Shared {
                 requests: config.limits.batch_requests,
                 visits: config.limits.pass_visits,
                 leaf_quantum,
+                scope: PassScope::default(),
             },
             leases: Leases::new(state.facts.partitions.len(), config.node_order),
             work: Signal::default(),

@@ -57,6 +57,23 @@ impl PlacementSet {
         Self { id, order, nodes: Vec::new(), index, seen: 0, debited: Vec::new() }
     }
 
+    /// A view of one node of the set alone, for a pass that nobody else shares. Without a node it is of all.
+    pub(crate) fn confined(id: SetId, order: NodeOrderKind, nodes: Nodes<'_>, node: Option<NodeId>) -> Self {
+        let mut set = Self::new(id, order);
+        match node {
+            None => set.sync(nodes),
+            Some(node) => {
+                let positions = nodes.roster.positions(id);
+                set.index = BucketIndex::new(positions);
+                set.nodes.resize(positions, Candidate::ABSENT);
+                let (_, position) = nodes.roster.place_of(node, id.partition());
+                set.refresh(nodes, position);
+                set.seen = nodes.roster.change_count(id);
+            }
+        }
+        set
+    }
+
     /// Which set this is.
     #[must_use]
     pub fn id(&self) -> SetId {

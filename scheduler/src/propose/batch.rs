@@ -73,7 +73,14 @@ pub struct ProposalBatch {
 
 impl ProposalBatch {
     pub(crate) fn new(set: Box<PlacementSet>, home: Arc<dyn BatchHome>) -> Self {
-        Self { proposals: Proposals::default(), set: Some(set), begun_ns: 0, proposing_ns: 0, home }
+        let mut batch = Self::without_lease(home);
+        batch.set = Some(set);
+        batch
+    }
+
+    /// For a pass over a view of its own.
+    pub(crate) fn without_lease(home: Arc<dyn BatchHome>) -> Self {
+        Self { proposals: Proposals::default(), set: None, begun_ns: 0, proposing_ns: 0, home }
     }
 
     /// What it asks the committer to do.

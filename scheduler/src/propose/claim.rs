@@ -19,7 +19,8 @@ impl Picker<'_> {
         proposals: &mut Proposals,
     ) -> Pick {
         let facts = &self.state.facts;
-        let is_nowhere_else = self.state.backlog.is_last_open(candidate.shape, self.set.id());
+        let is_nowhere_else =
+            self.state.backlog.is_last_open(candidate.shape, self.set.id()) && !self.fits_out_of_scope(shape);
         let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| is_nowhere_else) else {
             return give_up(candidate, scratch);
         };

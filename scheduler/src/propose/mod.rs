@@ -15,6 +15,7 @@ mod settle;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amounts, BatchHome, Observation};
+pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
 pub(crate) use rescue::propose_rescue;
 pub(crate) use scratch::Scratch;

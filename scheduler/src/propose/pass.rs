@@ -5,6 +5,7 @@ use super::pick::{Pick, Picker};
 use super::queue_walk::QueueWalk;
 use super::scratch::Scratch;
 use crate::backlog::ParkReason;
+use crate::ids::{NodeId, QueueId};
 use crate::place::PlacementSet;
 use crate::state::State;
 
@@ -17,6 +18,17 @@ pub(crate) struct PassLimits {
     pub(crate) visits: usize,
     /// Containers per leaf.
     pub(crate) leaf_quantum: u32,
+    /// What it may look at.
+    pub(crate) scope: PassScope,
+}
+
+/// What a pass is confined to; without anything it is about every node of its set and every ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassScope {
+    /// This node alone, as after its heartbeat in YARN.
+    pub node: Option<NodeId>,
+    /// The asks of this leaf alone. Limits above it hold all the same.
+    pub leaf: Option<QueueId>,
 }
 
 /// Room for so many requests is made beforehand, at most; B may be without bound.
@@ -36,8 +48,8 @@ pub(crate) fn run_pass(
 ) {
     proposals.version = state.version;
     set.sync(state.nodes());
-    let mut walk = QueueWalk::start(state, scratch, set.id(), limits.leaf_quantum);
-    let mut picker = Picker::new(state, set);
+    let mut walk = QueueWalk::start(state, scratch, set.id(), limits);
+    let mut picker = Picker::new(state, set, limits.scope);
     picker.settle_claims(limits.requests, proposals);
     // Visits count from here, or a shape whose claims find nothing would never get to claim a further node.
     let visits_max = picker.visits + limits.visits;

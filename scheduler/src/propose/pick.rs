@@ -1,12 +1,13 @@
 //! Picks a node for the next ask.
 
 use super::batch::{Observation, Proposals};
+use super::pass::PassScope;
 use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, Locality, Shape};
+use crate::facts::{Ask, Locality, Reservation, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::place::PlacementSet;
 use crate::resource::{Room, fits};
@@ -40,11 +41,12 @@ pub(super) struct Picker<'a> {
     pub(super) claims: usize,
     /// Something was passed over only because of what others have in flight.
     pub(super) in_use: bool,
+    scope: PassScope,
 }
 
 impl<'a> Picker<'a> {
-    pub(super) fn new(state: &'a State, set: &'a mut PlacementSet) -> Self {
-        Self { state, set, visits: 0, claims: 0, in_use: false }
+    pub(super) fn new(state: &'a State, set: &'a mut PlacementSet, scope: PassScope) -> Self {
+        Self { state, set, visits: 0, claims: 0, in_use: false, scope }
     }
 
     pub(super) fn pick(
@@ -155,6 +157,20 @@ impl<'a> Picker<'a> {
             .collect();
         self.visits += visits;
         offered
+    }
+
+    /// Whether the pass may settle this claim.
+    pub(super) fn may_settle(&self, claim: &Reservation, on_its_node: bool) -> bool {
+        let ask = self.state.facts.asks.at(claim.ask);
+        let leaf = self.state.facts.applications.at(ask.application).leaf;
+        self.scope.leaf.is_none_or(|only| only == leaf)
+            && self.scope.node.is_none_or(|only| !on_its_node || only == claim.node)
+    }
+
+    /// Whether a node that the pass does not look at has room for the shape.
+    pub(super) fn fits_out_of_scope(&self, shape: &Shape) -> bool {
+        let has_room = |id: NodeId| self.state.facts.nodes.at(id).can_take(shape);
+        self.scope.node.is_some() && self.state.roster.nodes_of(shape.partition).any(has_room)
     }
 
     /// A unit of a listed ask. Of one that asks for a single container the ask itself is not looked at: the committer has

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::batch::{Observation, Proposals};
+use super::pass::PassLimits;
 use super::scratch::{QueueKey, Scratch};
 use crate::backlog::{ParkReason, PendingAsk};
 use crate::config::ApplicationOrdering;
@@ -30,6 +31,8 @@ pub(super) struct QueueWalk<'a> {
     pub(super) set: SetId,
     pub(super) partition: PartitionId,
     leaf_quantum: u32,
+    /// The only leaf to walk to, if not all.
+    only_leaf: Option<QueueId>,
     /// No node of the partition is claimed, so no unit of an ask is.
     pub(super) is_unclaimed: bool,
 }
@@ -37,13 +40,14 @@ pub(super) struct QueueWalk<'a> {
 const ROOT: QueueId = QueueId(0);
 
 impl<'a> QueueWalk<'a> {
-    pub(super) fn start(state: &'a State, scratch: &'a mut Scratch, set: SetId, leaf_quantum: u32) -> Self {
+    pub(super) fn start(state: &'a State, scratch: &'a mut Scratch, set: SetId, limits: &PassLimits) -> Self {
         let facts = &state.facts;
         scratch.start(facts.queues.len(), facts.users.len(), facts.shapes.slots());
         scratch.open_shapes = state.backlog.count_wanted(set);
         let partition = set.partition();
         let is_unclaimed = facts.partitions[partition.index()].reserved_nodes == 0;
-        Self { state, scratch, set, partition, leaf_quantum, is_unclaimed }
+        let (leaf_quantum, only_leaf) = (limits.leaf_quantum, limits.scope.leaf);
+        Self { state, scratch, set, partition, leaf_quantum, only_leaf, is_unclaimed }
     }
 
     /// The most deserving ask that is left, or `None` if nothing is left for this set.
@@ -89,12 +93,17 @@ impl<'a> QueueWalk<'a> {
         let mut children = std::mem::take(&mut self.scratch.queues[id.index()].children);
         children.clear();
         for &child in &queue.children {
-            if self.state.backlog.has_runnable(child, self.partition) {
+            if self.state.backlog.has_runnable(child, self.partition) && self.leads_on(child) {
                 let level = self.level_of(child);
                 children.push(Reverse(self.key(child, &level)));
             }
         }
         self.scratch.queues[id.index()].children = children;
+    }
+
+    /// Whether the walk may go there.
+    fn leads_on(&self, queue: QueueId) -> bool {
+        self.only_leaf.is_none_or(|leaf| self.state.facts.queue(leaf).chain.contains(&queue))
     }
 
     fn take_stock(&mut self, id: QueueId) {

@@ -27,6 +27,9 @@ impl Picker<'_> {
     fn fulfil_claims(&mut self, proposals: &mut Proposals) {
         for &claim in self.state.roster.ready_claims(self.set.id()) {
             let Some(reservation) = self.state.facts.reservations.get(claim) else { continue };
+            if !self.may_settle(reservation, true) {
+                continue;
+            }
             if self.take(self.unit(reservation.ask)) {
                 let proposal = AllocationProposal {
                     ask: reservation.ask,
@@ -48,7 +51,7 @@ impl Picker<'_> {
             if proposals.requests.len() >= requests_max {
                 return;
             }
-            if ready.contains(&claim) {
+            if ready.contains(&claim) || !self.may_settle(self.state.facts.reservations.at(claim), false) {
                 continue;
             }
             if self.is_in_use(claim) {

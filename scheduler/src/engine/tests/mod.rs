@@ -8,6 +8,7 @@ mod faults;
 mod hand;
 mod ladder;
 mod late;
+mod single_step;
 mod views;
 mod wakes;
 

@@ -1,0 +1,78 @@
+//! Serial mode step by step: commit without proposing, and passes for one container at most. For scenarios and tests,
+//! which want to say what happens between two decisions.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::proposer::Proposer;
+use super::{Driver, Engine};
+use crate::ids::SetId;
+use crate::place::PlacementSet;
+use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch, run_pass};
+use crate::state::State;
+
+/// Single steps are for engines in serial mode; in parallel mode the threads go on by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("single steps are possible in serial mode only")]
+pub struct NotSerial;
+
+impl Engine {
+    /// Commits what was sent so far, and proposes nothing.
+    ///
+    /// # Errors
+    /// When the engine is not in serial mode.
+    pub fn commit_waiting(&self) -> Result<(), NotSerial> {
+        let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial) };
+        driver.commit_waiting();
+        Ok(())
+    }
+
+    /// Commits what was sent, then makes one pass within `scope` that proposes one container or one reservation at most,
+    /// and commits that. Without a node it is about the whole cluster, the default partition first. Returns how many
+    /// requests it proposed: 1 or 0.
+    ///
+    /// Such a pass is what a node's heartbeat is to YARN. As always a node is claimed only if no other node of the
+    /// partition has room. What it sees in vain is not remembered, except that a node was offered to an ask that names
+    /// others.
+    ///
+    /// # Errors
+    /// When the engine is not in serial mode.
+    pub fn pass_once(&self, scope: PassScope) -> Result<usize, NotSerial> {
+        let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial) };
+        driver.commit_waiting();
+        Ok(driver.pass_once(scope))
+    }
+}
+
+impl Proposer {
+    /// A pass within `scope` for one request at most, over a view of its own, so that it needs no lease. `None` if the
+    /// node is not there.
+    pub(super) fn propose_once(&mut self, scope: PassScope) -> Option<Box<ProposalBatch>> {
+        let home: Arc<dyn BatchHome> = Arc::clone(&self.shared) as Arc<dyn BatchHome>;
+        let mut batch = Box::new(ProposalBatch::without_lease(home));
+        let state = self.shared.state.read();
+        let limits = PassLimits { requests: 1, scope, ..self.shared.pass_limits };
+        for set in sets_within(&state, scope)? {
+            let order = state.facts.config.node_order;
+            let mut view = PlacementSet::confined(set, order, state.nodes(), scope.node);
+            run_pass(&state, &mut view, &mut self.scratch, &limits, &mut batch.proposals);
+            if !batch.requests().is_empty() {
+                break;
+            }
+        }
+        drop(state);
+        Some(batch)
+    }
+}
+
+/// The sets that a pass within `scope` is about, if its node is there.
+fn sets_within(state: &State, scope: PassScope) -> Option<Vec<SetId>> {
+    let Some(id) = scope.node else {
+        let sets =
+            |partition| (0..state.roster.sets(partition)).map(move |number| SetId::new(partition, number));
+        return Some(state.partitions().flat_map(sets).collect());
+    };
+    let partition = state.facts.nodes.get(id)?.partition;
+    Some(vec![state.roster.place_of(id, partition).0])
+}

@@ -1,0 +1,143 @@
+//! Passes for one container at most, over one node, over all, and for one leaf.
+
+use super::{Bench, config, leaf, memory};
+use crate::change::AskSpec;
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::config::{EngineConfig, LocalityDelay, Maximum, Percent};
+use crate::engine::{Mode, NotSerial};
+use crate::ids::{AskId, NodeId};
+use crate::propose::PassScope;
+
+impl Bench {
+    fn pass_on(&self, node: NodeId) -> usize {
+        self.engine.pass_once(PassScope { node: Some(node), leaf: None }).unwrap()
+    }
+
+    fn containers_on(&self, node: NodeId) -> usize {
+        self.engine.read(|view| view.node(node).unwrap().containers().len())
+    }
+
+    fn claims(&self, ask: AskId) -> u32 {
+        self.engine.read(|view| view.ask(ask).map_or(0, |ask| ask.reserved()))
+    }
+
+    /// Single steps leave nothing behind that ordinary passes would stumble over.
+    fn expect_sound(&self) {
+        assert!(self.engine.audit().is_clean(), "{}", self.engine.audit());
+        self.engine.run_until_quiet();
+        assert!(self.engine.audit().is_clean(), "{}", self.engine.audit());
+    }
+}
+
+fn reserving() -> EngineConfig {
+    let mut config = config([leaf("a")]);
+    (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
+    config
+}
+
+#[test]
+fn a_single_pass_over_a_node_places_one_container_there() {
+    let bench = Bench::serial(config([leaf("a")]));
+    let nodes = [bench.node("n1", 8), bench.node("n2", 2)];
+    bench.ask(bench.application("root.a"), 1, 5);
+    assert_eq!([1, 1, 0].map(|_| bench.pass_on(nodes[1])), [1, 1, 0], "it has room for two");
+    assert_eq!(nodes.map(|node| bench.containers_on(node)), [0, 2]);
+    assert_eq!(bench.pass_on(nodes[0]), 1, "that the other is full says nothing of this one");
+    assert_eq!(bench.engine.pass_once(PassScope::default()), Ok(1));
+    assert_eq!(bench.containers_on(nodes[0]), 2);
+    bench.expect_sound();
+    assert_eq!(bench.containers_on(nodes[0]), 3);
+}
+
+#[test]
+fn a_single_pass_for_a_leaf_leaves_the_others_alone() {
+    let bench = Bench::serial(config([leaf("a"), leaf("b").with_maximum(Maximum::absolute(&[2]))]));
+    let node = bench.node("n1", 8);
+    let asks = ["root.a", "root.b"].map(|queue| bench.ask(bench.application(queue), 1, 5));
+    let leaf = bench.engine.handle().queue("root.b").ok();
+    let proposed = [(); 3].map(|()| bench.engine.pass_once(PassScope { node: Some(node), leaf }).unwrap());
+    assert_eq!(proposed, [1, 1, 0], "the limits hold all the same");
+    let left = asks.map(|ask| bench.engine.read(|view| view.ask(ask).unwrap().outstanding()));
+    assert_eq!(left, [5, 3]);
+    bench.expect_sound();
+}
+
+/// A claim is for what fits nowhere, also when the pass looks at one node only.
+#[test]
+fn a_single_pass_claims_a_node_only_if_no_other_has_room() {
+    let bench = Bench::serial(reserving());
+    let nodes = [bench.node("n1", 4), bench.node("n2", 8)];
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 1);
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    let large = bench.ask(application, 4, 1);
+    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (0, 0), "the other has room");
+    bench.engine.handle().drain_node(nodes[1]).unwrap();
+    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (1, 1));
+    bench.expect_sound();
+}
+
+#[test]
+fn a_single_pass_fulfils_only_the_claim_on_its_node() {
+    let bench = Bench::serial(reserving());
+    let nodes = [bench.node("n1", 4), bench.node("n2", 4)];
+    let application = bench.application("root.a");
+    let small = bench.ask(application, 1, 2);
+    bench.commit();
+    let handle = bench.engine.handle();
+    for node in nodes {
+        drop(handle.commit(ResourceAllocationCommitRequest::allocate(small, node)).unwrap());
+    }
+    bench.commit();
+    // A node more that takes nothing, so that limits are not in the way.
+    let idle = bench.node("idle", 100);
+    handle.drain_node(idle).unwrap();
+    let large = bench.ask(application, 4, 2);
+    bench.engine.run_until_quiet();
+    assert_eq!(bench.claims(large), 2);
+    for node in nodes {
+        let small = bench.engine.read(|view| view.node(node).unwrap().containers()[0]);
+        handle.complete_container(small).unwrap();
+    }
+    assert_eq!(bench.pass_on(nodes[1]), 1);
+    assert_eq!(nodes.map(|node| bench.containers_on(node)), [0, 1]);
+    let other_leaf = bench.engine.handle().queue("root").ok();
+    let scope = PassScope { node: Some(nodes[0]), leaf: other_leaf };
+    assert_eq!(bench.engine.pass_once(scope), Ok(0), "the claim is another leaf's");
+    bench.expect_sound();
+    assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 1]);
+}
+
+#[test]
+fn single_passes_offer_one_node_after_the_other() {
+    let mut config = config([leaf("a")]);
+    config.locality_delay = LocalityDelay::Nodes { rack: 2, any: 2 };
+    let bench = Bench::serial(config);
+    let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 8));
+    let application = bench.application("root.a");
+    let named = AskSpec::new(memory(1), 3).on_hosts([nodes[0]]);
+    bench.engine.handle().submit_ask(application, named).unwrap();
+    assert_eq!(bench.pass_on(nodes[1]), 0);
+    assert_eq!(bench.pass_on(nodes[1]), 0, "a node counts once");
+    assert_eq!(bench.pass_on(nodes[2]), 0);
+    assert_eq!(bench.pass_on(nodes[1]), 1, "two others were offered");
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    bench.expect_sound();
+}
+
+#[test]
+fn a_single_pass_over_a_node_that_is_gone_proposes_nothing() {
+    let bench = Bench::serial(config([leaf("a")]));
+    let node = bench.node("n1", 8);
+    bench.ask(bench.application("root.a"), 1, 5);
+    bench.engine.handle().remove_node(node).unwrap();
+    assert_eq!(bench.pass_on(node), 0);
+    bench.expect_sound();
+}
+
+#[test]
+fn single_steps_are_for_serial_mode() {
+    let bench = Bench::new(config([leaf("a")]), Mode::Parallel { proposers: 1 });
+    assert_eq!(bench.engine.pass_once(PassScope::default()), Err(NotSerial));
+    assert_eq!(bench.engine.commit_waiting(), Err(NotSerial));
+}
