@@ -81,7 +81,8 @@ pub use resource::{
 pub use stats::EngineStats;
 pub use sync::Ticket;
 pub use view::{
-    ApplicationView, AskView, ContainerView, NodeView, PendingReason, QueueStatus, QueueView, View,
+    ApplicationView, AskView, ContainerView, NodeView, PendingReason, QueueStatus, QueueView,
+    ReservationView, View,
 };
 
 #[cfg(doctest)]

@@ -40,6 +40,9 @@ macro_rules! reject_reasons {
         }
 
         impl RejectReason {
+            /// Every reason.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
             /// The name in statistics and reports.
             #[must_use]
             pub const fn label(self) -> &'static str {

@@ -72,6 +72,17 @@ pub struct ContainerView {
     pub size: Resources,
 }
 
+/// A claim on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReservationView {
+    /// Whose unit it is for.
+    pub ask: AskId,
+    /// Which node is kept.
+    pub node: NodeId,
+    /// Since when.
+    pub created_ms: u64,
+}
+
 impl<'a> View<'a> {
     pub(crate) fn new(state: &'a State) -> Self {
         Self { state }
@@ -189,6 +200,14 @@ impl<'a> View<'a> {
         let view = *self;
         let all = view.state.facts.containers.iter();
         all.filter_map(move |(id, _)| Some((id, view.container(id)?)))
+    }
+
+    /// All claims, by identifier.
+    pub fn reservations(&self) -> impl Iterator<Item = (ReservationId, ReservationView)> + use<'a> {
+        self.state.facts.reservations.iter().map(|(id, claim)| {
+            let created_ms = claim.created_ms;
+            (id, ReservationView { ask: claim.ask, node: claim.node, created_ms })
+        })
     }
 }
 

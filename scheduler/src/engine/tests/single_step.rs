@@ -7,6 +7,7 @@ use crate::config::{EngineConfig, LocalityDelay, Maximum, Percent};
 use crate::engine::{Mode, NotSerial};
 use crate::ids::{AskId, NodeId};
 use crate::propose::PassScope;
+use crate::view::ReservationView;
 
 impl Bench {
     fn pass_on(&self, node: NodeId) -> usize {
@@ -74,6 +75,8 @@ fn a_single_pass_claims_a_node_only_if_no_other_has_room() {
     assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (0, 0), "the other has room");
     bench.engine.handle().drain_node(nodes[1]).unwrap();
     assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (1, 1));
+    let known = bench.engine.read(|view| view.reservations().map(|(_, claim)| claim).collect::<Vec<_>>());
+    assert_eq!(known, [ReservationView { ask: large, node: nodes[0], created_ms: 0 }]);
     bench.expect_sound();
 }
 
