@@ -1,11 +1,13 @@
 //! Looking at the state.
 
+mod placements;
 mod queue;
 
+pub use placements::{ContainerView, ReservationView};
 use serde::{Deserialize, Serialize};
 
 use crate::commit::CommitSeq;
-use crate::facts::{Application, Ask, ContainerOnNode, Locality, Node, NodeState};
+use crate::facts::{Application, Ask, ContainerOnNode, Locality, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
@@ -59,28 +61,6 @@ pub struct AskView<'a> {
     id: AskId,
     ask: &'a Ask,
     state: &'a State,
-}
-
-/// A running container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContainerView {
-    /// Whose it is.
-    pub application: ApplicationId,
-    /// Where it runs.
-    pub node: NodeId,
-    /// What it holds.
-    pub size: Resources,
-}
-
-/// A claim on a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReservationView {
-    /// Whose unit it is for.
-    pub ask: AskId,
-    /// Which node is kept.
-    pub node: NodeId,
-    /// Since when.
-    pub created_ms: u64,
 }
 
 impl<'a> View<'a> {
@@ -183,32 +163,6 @@ impl<'a> View<'a> {
         let state = self.state;
         state.facts.asks.iter().map(move |(id, ask)| AskView { id, ask, state })
     }
-
-    /// A running container.
-    #[must_use]
-    pub fn container(&self, id: ContainerId) -> Option<ContainerView> {
-        let container = self.state.facts.containers.get(id)?;
-        Some(ContainerView {
-            application: container.application,
-            node: container.node,
-            size: self.state.facts.shapes.at(container.shape).need.resources,
-        })
-    }
-
-    /// All running containers, by identifier.
-    pub fn containers(&self) -> impl Iterator<Item = (ContainerId, ContainerView)> + use<'a> {
-        let view = *self;
-        let all = view.state.facts.containers.iter();
-        all.filter_map(move |(id, _)| Some((id, view.container(id)?)))
-    }
-
-    /// All claims, by identifier.
-    pub fn reservations(&self) -> impl Iterator<Item = (ReservationId, ReservationView)> + use<'a> {
-        self.state.facts.reservations.iter().map(|(id, claim)| {
-            let created_ms = claim.created_ms;
-            (id, ReservationView { ask: claim.ask, node: claim.node, created_ms })
-        })
-    }
 }
 
 impl<'a> NodeView<'a> {
@@ -282,6 +236,12 @@ impl<'a> NodeView<'a> {
     #[must_use]
     pub fn devices(&self) -> &'a Devices {
         &self.node.room.devices
+    }
+
+    /// Its attributes.
+    #[must_use]
+    pub fn attributes(&self) -> &'a NodeAttributes {
+        &self.node.attributes
     }
 
     /// Its containers, in no particular order.

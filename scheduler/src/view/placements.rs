@@ -1,0 +1,55 @@
+//! Looking at what nodes are given to: containers and claims.
+
+use super::View;
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
+use crate::resource::Resources;
+
+/// A running container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContainerView {
+    /// Whose it is.
+    pub application: ApplicationId,
+    /// Where it runs.
+    pub node: NodeId,
+    /// What it holds.
+    pub size: Resources,
+}
+
+/// A claim on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReservationView {
+    /// Whose unit it is for.
+    pub ask: AskId,
+    /// Which node is kept.
+    pub node: NodeId,
+    /// Since when.
+    pub created_ms: u64,
+}
+
+impl<'a> View<'a> {
+    /// A running container.
+    #[must_use]
+    pub fn container(&self, id: ContainerId) -> Option<ContainerView> {
+        let container = self.state.facts.containers.get(id)?;
+        Some(ContainerView {
+            application: container.application,
+            node: container.node,
+            size: self.state.facts.shapes.at(container.shape).need.resources,
+        })
+    }
+
+    /// All running containers, by identifier.
+    pub fn containers(&self) -> impl Iterator<Item = (ContainerId, ContainerView)> + use<'a> {
+        let view = *self;
+        let all = view.state.facts.containers.iter();
+        all.filter_map(move |(id, _)| Some((id, view.container(id)?)))
+    }
+
+    /// All claims, by identifier.
+    pub fn reservations(&self) -> impl Iterator<Item = (ReservationId, ReservationView)> + use<'a> {
+        self.state.facts.reservations.iter().map(|(id, claim)| {
+            let created_ms = claim.created_ms;
+            (id, ReservationView { ask: claim.ask, node: claim.node, created_ms })
+        })
+    }
+}
