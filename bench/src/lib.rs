@@ -6,6 +6,7 @@ pub mod cli;
 pub mod output;
 pub mod process;
 pub mod report;
+pub mod scenario;
 pub mod sim;
 pub mod steady;
 pub mod sweep;

@@ -7,6 +7,7 @@ mod progress;
 mod queues;
 mod replay;
 mod run;
+mod scenario;
 mod steady;
 mod sweep;
 mod sweep_input;
@@ -30,7 +31,7 @@ use crate::output::check_distinct;
 #[derive(Debug, Parser)]
 #[command(name = "apportion-bench", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 all well; 1 the run failed or its audit found a violation; 2 something \
+    after_help = "Exit codes: 0 all well; 1 the run or a scenario failed, or the audit found a violation; 2 something \
 about the input or the command line is wrong."
 )]
 pub struct Cli {
@@ -55,6 +56,8 @@ enum Command {
     Fairness(steady::SteadyArgs),
     /// Measures on virtual time how long large containers wait in a full cluster, with and without reservations.
     Starvation(steady::SteadyArgs),
+    /// Runs scenarios: files that say what happens to a cluster and what is expected of it.
+    Scenario(scenario::ScenarioArgs),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
     Verify(verify::VerifyArgs),
     /// Prints shell completions.
@@ -102,6 +105,7 @@ impl Cli {
             Command::Throughput(args) => throughput::run(&args),
             Command::Fairness(args) => steady::run_fairness(&args),
             Command::Starvation(args) => steady::run_starvation(&args),
+            Command::Scenario(args) => scenario::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Completions { shell } => {
                 clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut io::stdout());

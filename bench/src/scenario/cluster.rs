@@ -1,0 +1,78 @@
+//! The engine under a scenario, on virtual time.
+
+use std::sync::Arc;
+
+use apportion::config::EngineConfig;
+use apportion::{Engine, EventStream, Handle, ManualClock, Mode, ResourceTypes, StartError};
+
+use super::containers::Told;
+use super::names::Names;
+use super::problem::{Done, StepError};
+
+/// More events than any scenario causes between two steps.
+const EVENTS_MAX: usize = 1 << 20;
+
+/// An engine, what its things are called, and what it has told.
+pub(super) struct Cluster {
+    pub(super) engine: Engine,
+    pub(super) handle: Handle,
+    pub(super) stream: EventStream,
+    pub(super) names: Names,
+    pub(super) told: Told,
+    is_serial: bool,
+    clock: ManualClock,
+    now_ms: u64,
+}
+
+impl Cluster {
+    pub(super) fn start(config: EngineConfig, mode: Mode) -> Result<Self, StartError> {
+        let clock = ManualClock::new();
+        let engine = Engine::start(config, mode, Arc::new(clock.clone()), None)?;
+        let handle = engine.handle();
+        let stream = handle.event_stream(EVENTS_MAX);
+        let (names, told) = (Names::default(), Told::default());
+        Ok(Self { engine, handle, stream, names, told, is_serial: mode == Mode::Serial, clock, now_ms: 0 })
+    }
+
+    pub(super) fn types(&self) -> &ResourceTypes {
+        &self.handle.config().resources
+    }
+
+    /// In serial mode commits what was sent, without proposing anything, so that every step begins with what the one
+    /// before has brought about. In parallel mode the threads go on by themselves.
+    pub(super) fn settle(&mut self) -> Done {
+        if self.is_serial {
+            self.engine.commit_waiting()?;
+        }
+        self.listen()
+    }
+
+    /// As [`settle`](Self::settle), and in parallel mode waits until there is nothing left to do: for whoever needs the
+    /// engine's answer.
+    pub(super) fn settle_fully(&mut self) -> Done {
+        if !self.is_serial {
+            self.engine.run_until_quiet();
+        }
+        self.settle()
+    }
+
+    pub(super) fn run_until_quiet(&mut self) -> Done {
+        self.engine.run_until_quiet();
+        self.listen()
+    }
+
+    pub(super) fn advance(&mut self, ms: u64) -> Done {
+        self.now_ms = self.now_ms.saturating_add(ms);
+        self.clock.set(self.now_ms);
+        Ok(self.handle.tick()?)
+    }
+
+    /// Takes note of what the engine has told meanwhile.
+    fn listen(&mut self) -> Done {
+        let mut events = Vec::new();
+        let drained = self.stream.drain_into(&mut events);
+        drained.map_err(|_| StepError::failed("more happened at once than a scenario can follow"))?;
+        events.iter().for_each(|event| self.told.note(event, &self.names));
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Configurations within scenarios, and files beside them.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use apportion::ResourceTypes;
+use apportion::config::capacity_scheduler::from_capacity_scheduler_xml;
+use apportion::config::toml::from_toml;
+use apportion::config::{EngineConfig, QueueConfig};
+
+use super::amounts::index_of;
+use super::form::{ScenarioForm, ShareForm, UpdateQueueForm};
+use super::problem::{BadScenario, Done, StepError};
+
+/// The configuration that a scenario is run with.
+pub(super) fn config_of(form: &ScenarioForm, file: &Path) -> Result<EngineConfig, BadScenario> {
+    let bad = |line: u64, problem: String| BadScenario { file: file.display().to_string(), line, problem };
+    match (&form.config, &form.config_file) {
+        (Some(text), None) => from_toml(&text.value, "config").map_err(|error| {
+            let line = text.referenced.line() + error.line as u64 - 1;
+            bad(line, format!("config: {}", error.problem))
+        }),
+        (None, Some(path)) => {
+            let beside = file.parent().unwrap_or(Path::new(".")).join(&path.value);
+            read_config(&beside).map_err(|problem| bad(path.referenced.line(), problem))
+        }
+        (None, None) => Err(bad(1, "no configuration; give `config` or `config_file`".into())),
+        (Some(_), Some(path)) => {
+            Err(bad(path.referenced.line(), "give either `config` or `config_file`, not both".into()))
+        }
+    }
+}
+
+fn read_config(path: &Path) -> Result<EngineConfig, String> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("toml") => from_toml(&text, &name).map_err(|error| error.to_string()),
+        Some("xml") => from_capacity_scheduler_xml(&text, &name, &ResourceTypes::memory_and_vcores())
+            .map(|imported| imported.into_config())
+            .map_err(|error| error.to_string()),
+        _ => Err(format!("{name}: a configuration ends in .toml or .xml")),
+    }
+}
+
+/// A queue with the limits of an update, read as the configuration's reader reads them.
+pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<QueueConfig> {
+    let names = types.names().iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+    let mut text = format!("[resources]\ntypes = [{names}]\n");
+    if let Some(devices) = types.device_type() {
+        let _ = writeln!(text, "devices = {}", quoted(&types.names()[devices]));
+    }
+    let _ = writeln!(text, "[queues.{}]", quoted(&form.queue));
+    let given = [
+        ("capacity", &form.capacity),
+        ("maximum_capacity", &form.maximum_capacity),
+        ("user_limit_factor", &form.user_limit_factor),
+    ];
+    for (key, share) in given {
+        if let Some(share) = share {
+            let _ = writeln!(text, "{key} = {}", share_text(share, types)?);
+        }
+    }
+    let config = from_toml(&text, "update").map_err(|error| StepError::Bad(error.problem.to_string()))?;
+    let mut queue = config.root;
+    while let Some(child) = queue.children.pop() {
+        queue = child;
+    }
+    Ok(queue)
+}
+
+fn share_text(share: &ShareForm, types: &ResourceTypes) -> Done<String> {
+    Ok(match share {
+        ShareForm::Whole(number) => number.to_string(),
+        ShareForm::Part(number) => number.to_string(),
+        ShareForm::Text(text) => quoted(text),
+        ShareForm::Amounts(amounts) => {
+            let mut pairs = Vec::new();
+            for (name, amount) in amounts {
+                let index = index_of(types, name).map_err(StepError::Bad)?;
+                pairs.push(format!("{} = {amount}", quoted(&types.names()[index])));
+            }
+            format!("{{ {} }}", pairs.join(", "))
+        }
+    })
+}
+
+/// A string that means the same to TOML as to JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

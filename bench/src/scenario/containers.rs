@@ -1,0 +1,83 @@
+//! What applications were told: which containers run, and every event as a line of text.
+
+use std::collections::BTreeMap;
+
+use apportion::{
+    ApplicationEnd, ApplicationId, AskId, ContainerId, EndCause, Event, EventKind, Locality, NodeId, Refusal,
+};
+
+use super::names::Names;
+
+/// A running container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Running {
+    pub(super) container: ContainerId,
+    pub(super) application: ApplicationId,
+    pub(super) ask: AskId,
+    pub(super) node: NodeId,
+}
+
+/// What has been told so far.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// The oldest first.
+    pub(super) running: Vec<Running>,
+    /// By application: what was told since the last time somebody looked.
+    pub(super) lines: BTreeMap<ApplicationId, Vec<String>>,
+    /// Asks that were refused, and nobody has asked about yet.
+    pub(super) refused: Vec<(AskId, Refusal)>,
+}
+
+impl Told {
+    /// Takes note of an event.
+    pub(super) fn note(&mut self, event: &Event, names: &Names) {
+        let line = match event.kind {
+            EventKind::Allocated { ask, container, node, locality } => {
+                self.running.push(Running { container, application: event.application, ask, node });
+                let is_located = names.asks.values().any(|known| known.id == ask && known.is_located);
+                let locality = if is_located { locality_text(locality) } else { "" };
+                format!("allocated {}{locality}", place(names, ask, node))
+            }
+            EventKind::ContainerEnded { container, cause } => {
+                let Some(at) = self.running.iter().position(|known| known.container == container) else {
+                    return;
+                };
+                let known = self.running.remove(at);
+                format!("{} {}", cause_text(cause), place(names, known.ask, known.node))
+            }
+            EventKind::AskCancelled { ask, units } => format!("cancelled {}: {units}", names.ask_called(ask)),
+            EventKind::Reserved { ask, node } => format!("reserved {}", place(names, ask, node)),
+            EventKind::Unreserved { ask, node } => format!("unreserved {}", place(names, ask, node)),
+            EventKind::ApplicationEnded { end: ApplicationEnd::Finished } => "finished".into(),
+            EventKind::ApplicationEnded { end: ApplicationEnd::Killed } => "killed".into(),
+            EventKind::AskRefused { ask, refusal } => {
+                self.refused.push((ask, refusal));
+                format!("refused {}: {refusal}", names.ask_called(ask))
+            }
+            _ => format!("{:?}", event.kind),
+        };
+        self.lines.entry(event.application).or_default().push(line);
+    }
+}
+
+fn place(names: &Names, ask: AskId, node: NodeId) -> String {
+    format!("{} on {}", names.ask_called(ask), names.node_called(node))
+}
+
+fn locality_text(locality: Locality) -> &'static str {
+    match locality {
+        Locality::NodeLocal => " (node-local)",
+        Locality::RackLocal => " (rack-local)",
+        Locality::OffSwitch => " (off-switch)",
+    }
+}
+
+fn cause_text(cause: EndCause) -> &'static str {
+    match cause {
+        EndCause::Completed => "completed",
+        EndCause::Released => "released",
+        EndCause::NodeLost => "lost",
+        EndCause::ApplicationEnded => "ended",
+        EndCause::Preempted => "preempted",
+    }
+}

@@ -1,0 +1,231 @@
+//! What a scenario expects, compared with the engine's state.
+
+use std::collections::BTreeMap;
+
+use apportion::{ApplicationId, NodeId, NodeState, Resources, View};
+
+use super::cluster::Cluster;
+use super::compare::Comparison;
+use super::form::{
+    ApplicationWanted, AskWanted, ExpectForm, NodeStateWord, NodeWanted, QueueWanted, ReservationWanted,
+    UserWanted,
+};
+use super::names::{NamedAsk, expand};
+use super::problem::{Done, StepError};
+
+/// What a node is reserved by that is not reserved.
+const NOBODY: &str = "nobody";
+
+impl Cluster {
+    pub(super) fn expect(&mut self, form: &ExpectForm) -> Done {
+        let lines = self.take_lines(&form.applications)?;
+        let compared = self.engine.read(|view| {
+            let mut comparison = Comparison::new(self.types());
+            let mut expected = Expected { cluster: self, view, to: &mut comparison };
+            expected.compare(form, &lines)?;
+            comparison.finish()
+        });
+        compared?;
+        let report = self.engine.audit();
+        if report.is_clean() { Ok(()) } else { Err(StepError::Failed(vec![report.to_string()])) }
+    }
+
+    /// What those applications were told whose events are looked at.
+    fn take_lines(&mut self, wanted: &BTreeMap<String, ApplicationWanted>) -> Done<Lines> {
+        let looked_at = wanted.iter().filter(|(_, wanted)| wanted.events.is_some());
+        looked_at
+            .map(|(name, _)| {
+                let id = self.names.application(name)?;
+                Ok((id, self.told.lines.remove(&id).unwrap_or_default()))
+            })
+            .collect()
+    }
+}
+
+type Lines = BTreeMap<ApplicationId, Vec<String>>;
+
+struct Expected<'a, 'c> {
+    cluster: &'a Cluster,
+    view: &'a View<'a>,
+    to: &'a mut Comparison<'c>,
+}
+
+impl Expected<'_, '_> {
+    fn compare(&mut self, form: &ExpectForm, lines: &Lines) -> Done {
+        let mut is_empty = form.reservations.is_none();
+        for (path, wanted) in &form.queues {
+            is_empty = false;
+            self.queue(path, wanted)?;
+        }
+        for (leaf, users) in &form.users {
+            for (user, wanted) in users {
+                is_empty = false;
+                self.user(leaf, user, wanted)?;
+            }
+        }
+        for (name, wanted) in &form.applications {
+            is_empty = false;
+            self.application(name, wanted, lines)?;
+        }
+        for (name, wanted) in &form.asks {
+            is_empty = false;
+            self.ask(name, wanted)?;
+        }
+        for (range, wanted) in &form.nodes {
+            is_empty = false;
+            for name in expand(range)? {
+                self.node(&name, wanted)?;
+            }
+        }
+        if let Some(wanted) = &form.reservations {
+            self.reservations(wanted)?;
+        }
+        if is_empty { Err(StepError::bad("nothing is expected")) } else { Ok(()) }
+    }
+
+    fn queue(&mut self, path: &str, wanted: &QueueWanted) -> Done {
+        let id = self.cluster.handle.queue(path)?;
+        let partition = self.cluster.handle.partition(&wanted.partition)?;
+        let Some(queue) = self.view.queues().find(|queue| queue.id() == id) else {
+            return Err(StepError::failed(format!("queue {path} is gone")));
+        };
+        let quota = queue.quota(partition);
+        self.to.look_at(format!("queue {path}"), |to| {
+            to.amounts("used", &quota.used, wanted.used.as_ref())?;
+            to.amounts("reserved", &quota.reserved, wanted.reserved.as_ref())?;
+            to.amounts("pending", &quota.pending, wanted.pending.as_ref())?;
+            to.amounts("guaranteed", &quota.guaranteed, wanted.guaranteed.as_ref())?;
+            to.amounts("maximum", &quota.maximum, wanted.maximum.as_ref())?;
+            to.amounts("user limit", &quota.user_limit, wanted.user_limit.as_ref())?;
+            to.equal("containers", quota.containers, wanted.containers);
+            Ok(())
+        })
+    }
+
+    fn user(&mut self, leaf: &str, user: &str, wanted: &UserWanted) -> Done {
+        let id = self.cluster.handle.queue(leaf)?;
+        let partition = self.cluster.handle.partition(&wanted.partition)?;
+        let queue = self.view.queues().find(|queue| queue.id() == id);
+        let used = queue.map_or(Resources::ZERO, |queue| queue.used_by(user, partition));
+        self.to
+            .look_at(format!("user {user} in {leaf}"), |to| to.amounts("used", &used, wanted.used.as_ref()))
+    }
+
+    fn application(&mut self, name: &str, wanted: &ApplicationWanted, lines: &Lines) -> Done {
+        let id = self.cluster.names.application(name)?;
+        let application = self.view.application(id);
+        let (mut pending, mut reserved) = (Resources::ZERO, Resources::ZERO);
+        for ask in self.view.asks().filter(|ask| ask.application() == id) {
+            (0..ask.outstanding()).for_each(|_| pending += ask.size());
+            (0..ask.reserved()).for_each(|_| reserved += ask.size());
+        }
+        let used = application.map_or(Resources::ZERO, |application| application.used());
+        let containers = application.map_or(0, |application| application.containers().count());
+        self.to.look_at(format!("application {name}"), |to| {
+            to.equal("containers", containers, wanted.containers);
+            to.amounts("used", &used, wanted.used.as_ref())?;
+            to.amounts("reserved", &reserved, wanted.reserved.as_ref())?;
+            to.amounts("pending", &pending, wanted.pending.as_ref())?;
+            to.equal("ended", application.is_none(), wanted.ended);
+            if let Some(wanted) = &wanted.events {
+                to.lines("events", lines.get(&id).map_or(&[], Vec::as_slice), wanted);
+            }
+            Ok(())
+        })
+    }
+
+    fn ask(&mut self, name: &str, wanted: &AskWanted) -> Done {
+        let NamedAsk { id, .. } = self.cluster.names.ask(name)?;
+        let view = self.view.ask(id);
+        let running = self.cluster.told.running.iter().filter(|it| it.ask == id);
+        let nodes: Vec<NodeId> = running.map(|it| it.node).collect();
+        let mut on = Vec::new();
+        for (range, count) in &wanted.on {
+            for node in expand(range)? {
+                on.push((self.cluster.names.node(&node)?, node, *count));
+            }
+        }
+        self.to.look_at(format!("ask {name}"), |to| {
+            to.equal("running", nodes.len(), wanted.running);
+            to.equal("pending", view.map_or(0, |ask| ask.outstanding()), wanted.pending);
+            to.equal("reserved", view.map_or(0, |ask| ask.reserved()), wanted.reserved);
+            for (node, name, count) in on {
+                let got = nodes.iter().filter(|id| **id == node).count();
+                to.equal(&format!("running on {name}"), got, Some(count));
+            }
+            let reason = view.map_or_else(|| "is not pending".into(), |ask| word(ask.pending_reason()));
+            let why = wanted.why.map(word);
+            to.equal("why", reason.as_str(), why.as_deref());
+            Ok(())
+        })
+    }
+
+    fn node(&mut self, name: &str, wanted: &NodeWanted) -> Done {
+        let id = self.cluster.names.node(name)?;
+        let node = self.view.node(id);
+        if let Some(asked_for) = wanted.reserved_by.as_deref().filter(|name| *name != NOBODY) {
+            self.cluster.names.ask(asked_for)?;
+        }
+        self.to.look_at(format!("node {name}"), |to| {
+            let state = node.map_or("gone", |node| match node.state() {
+                _ if node.is_stale() => "stale",
+                NodeState::Active => "active",
+                NodeState::Draining => "draining",
+            });
+            to.equal("state", state, wanted.state.map(NodeStateWord::text));
+            let Some(node) = node else {
+                let is_more_said =
+                    wanted.used.is_some() || wanted.free.is_some() || wanted.containers.is_some();
+                if is_more_said || wanted.reserved_by.is_some() {
+                    to.differ("is gone");
+                }
+                return Ok(());
+            };
+            to.amounts("used", &node.allocated(), wanted.used.as_ref())?;
+            to.amounts("free", &node.free(), wanted.free.as_ref())?;
+            to.equal("containers", node.containers().len(), wanted.containers);
+            let claim = self.view.reservations().find(|(_, claim)| claim.node == id);
+            let holder = claim.map_or(NOBODY, |(_, claim)| self.cluster.names.ask_called(claim.ask));
+            to.equal("reserved by", holder, wanted.reserved_by.as_deref());
+            Ok(())
+        })
+    }
+
+    fn reservations(&mut self, wanted: &[ReservationWanted]) -> Done {
+        let names = &self.cluster.names;
+        let line = |ask: &str, node: &str| format!("{ask} on {node}");
+        let mut wanted_lines = Vec::new();
+        for wanted in wanted {
+            names.ask(&wanted.ask)?;
+            names.node(&wanted.node)?;
+            wanted_lines.push(line(&wanted.ask, &wanted.node));
+        }
+        let claims = self.view.reservations();
+        let mut got: Vec<String> = claims
+            .map(|(_, claim)| line(names.ask_called(claim.ask), names.node_called(claim.node)))
+            .collect();
+        got.sort();
+        wanted_lines.sort();
+        self.to.look_at("all".into(), |to| {
+            to.lines("reservations", &got, &wanted_lines);
+            Ok(())
+        })
+    }
+}
+
+/// A reason as files write it.
+pub(super) fn word(reason: apportion::PendingReason) -> String {
+    let word = serde_json::to_value(reason).ok().and_then(|value| value.as_str().map(str::to_owned));
+    word.unwrap_or_else(|| format!("{reason:?}"))
+}
+
+impl NodeStateWord {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Draining => "draining",
+            Self::Stale => "stale",
+            Self::Gone => "gone",
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Expectations as they are written. What is not said is not looked at.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Amounts;
+
+/// What is expected of everything at one moment.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ExpectForm {
+    #[serde(default)]
+    pub(in crate::scenario) queues: BTreeMap<String, QueueWanted>,
+    /// By leaf queue, then by user.
+    #[serde(default)]
+    pub(in crate::scenario) users: BTreeMap<String, BTreeMap<String, UserWanted>>,
+    #[serde(default)]
+    pub(in crate::scenario) applications: BTreeMap<String, ApplicationWanted>,
+    #[serde(default)]
+    pub(in crate::scenario) asks: BTreeMap<String, AskWanted>,
+    /// By name, or by a range of names of nodes that are all like that.
+    #[serde(default)]
+    pub(in crate::scenario) nodes: BTreeMap<String, NodeWanted>,
+    /// All there are, in any order.
+    pub(in crate::scenario) reservations: Option<Vec<ReservationWanted>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct QueueWanted {
+    #[serde(default)]
+    pub(in crate::scenario) partition: String,
+    pub(in crate::scenario) used: Option<Amounts>,
+    pub(in crate::scenario) reserved: Option<Amounts>,
+    pub(in crate::scenario) pending: Option<Amounts>,
+    pub(in crate::scenario) guaranteed: Option<Amounts>,
+    pub(in crate::scenario) maximum: Option<Amounts>,
+    pub(in crate::scenario) user_limit: Option<Amounts>,
+    pub(in crate::scenario) containers: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct UserWanted {
+    #[serde(default)]
+    pub(in crate::scenario) partition: String,
+    pub(in crate::scenario) used: Option<Amounts>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ApplicationWanted {
+    /// Running ones.
+    pub(in crate::scenario) containers: Option<usize>,
+    /// With what is reserved.
+    pub(in crate::scenario) used: Option<Amounts>,
+    pub(in crate::scenario) reserved: Option<Amounts>,
+    pub(in crate::scenario) pending: Option<Amounts>,
+    pub(in crate::scenario) ended: Option<bool>,
+    /// Everything it was told since the last time somebody looked, in order.
+    pub(in crate::scenario) events: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct AskWanted {
+    pub(in crate::scenario) running: Option<usize>,
+    pub(in crate::scenario) pending: Option<u32>,
+    pub(in crate::scenario) reserved: Option<u32>,
+    /// Containers that run, by node.
+    #[serde(default)]
+    pub(in crate::scenario) on: BTreeMap<String, usize>,
+    /// Why it is pending.
+    pub(in crate::scenario) why: Option<apportion::PendingReason>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct NodeWanted {
+    pub(in crate::scenario) used: Option<Amounts>,
+    pub(in crate::scenario) free: Option<Amounts>,
+    pub(in crate::scenario) containers: Option<usize>,
+    /// The ask for which it is reserved, or `nobody`.
+    pub(in crate::scenario) reserved_by: Option<String>,
+    pub(in crate::scenario) state: Option<NodeStateWord>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scenario) enum NodeStateWord {
+    Active,
+    Draining,
+    /// Silent for too long.
+    Stale,
+    /// Not registered any more.
+    Gone,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ReservationWanted {
+    pub(in crate::scenario) ask: String,
+    pub(in crate::scenario) node: String,
+}

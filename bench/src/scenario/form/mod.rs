@@ -1,0 +1,135 @@
+//! What may stand in a scenario file, as it is written there. Names are looked up when a step is carried out.
+
+mod expect;
+mod one_or_many;
+mod step;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+pub(super) use expect::{
+    ApplicationWanted, AskWanted, ExpectForm, NodeStateWord, NodeWanted, QueueWanted, ReservationWanted,
+    UserWanted,
+};
+pub(super) use one_or_many::OneOrMany;
+pub(super) use step::{
+    CommitForm, ContainersForm, PassForm, PrepareForm, RequestForm, ResizeForm, ShareForm, Step,
+    UpdateQueueForm, Verdict,
+};
+
+/// Amounts by the name of the resource type, with or without its unit.
+pub(super) type Amounts = BTreeMap<String, i64>;
+/// A name, a range of names (`n0..n9`), or a list of both.
+pub(super) type NamesForm = OneOrMany<String>;
+
+/// A whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScenarioForm {
+    /// What it shows, in a sentence or two.
+    pub(super) about: String,
+    /// The configuration: the text of a native TOML file.
+    pub(super) config: Option<Spanned<String>>,
+    /// The same in a file of its own, native TOML or YARN's XML, beside this one.
+    pub(super) config_file: Option<Spanned<PathBuf>>,
+    /// How it is run; in serial mode alone if not said.
+    #[serde(default = "serial_only")]
+    pub(super) modes: Spanned<Vec<ModeForm>>,
+    #[serde(default)]
+    pub(super) nodes: Vec<Spanned<NodeForm>>,
+    #[serde(default)]
+    pub(super) applications: Vec<Spanned<ApplicationForm>>,
+    pub(super) steps: Vec<Spanned<Step>>,
+}
+
+fn serial_only() -> Spanned<Vec<ModeForm>> {
+    let nowhere = serde_saphyr::Location::UNKNOWN;
+    Spanned { value: vec![ModeForm::Serial], referenced: nowhere, defined: nowhere }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ModeForm {
+    Serial,
+    Parallel,
+}
+
+/// A node, or several alike.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NodeForm {
+    /// Its name, or a range of names.
+    pub(super) name: String,
+    pub(super) resources: Amounts,
+    pub(super) rack: Option<String>,
+    #[serde(default)]
+    pub(super) partition: String,
+    #[serde(default)]
+    pub(super) devices: u8,
+    #[serde(default)]
+    pub(super) attributes: BTreeMap<String, String>,
+    /// Part of the message with which it is refused.
+    pub(super) refused: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApplicationForm {
+    pub(super) name: String,
+    pub(super) queue: String,
+    #[serde(default = "somebody")]
+    pub(super) user: String,
+    #[serde(default)]
+    pub(super) priority: u32,
+    pub(super) refused: Option<String>,
+}
+
+fn somebody() -> String {
+    "user".into()
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AskForm {
+    pub(super) application: String,
+    /// What steps and expectations call it.
+    pub(super) name: String,
+    pub(super) size: Amounts,
+    #[serde(default = "one")]
+    pub(super) count: u32,
+    #[serde(default)]
+    pub(super) priority: u32,
+    #[serde(default)]
+    pub(super) partition: String,
+    #[serde(default)]
+    pub(super) hosts: NamesForm,
+    #[serde(default)]
+    pub(super) racks: NamesForm,
+    /// Nothing but the hosts and racks named will do.
+    #[serde(default)]
+    pub(super) strict: bool,
+    pub(super) devices: Option<DevicesForm>,
+    pub(super) attribute: Option<AttributeForm>,
+    pub(super) refused: Option<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DevicesForm {
+    pub(super) count: u8,
+    pub(super) milli: u16,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AttributeForm {
+    pub(super) name: String,
+    pub(super) one_of: OneOrMany<String>,
+}

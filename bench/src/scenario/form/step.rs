@@ -1,0 +1,236 @@
+//! Steps as they are written.
+
+use std::fmt;
+
+use apportion::RejectReason;
+use apportion::nearest;
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
+
+use super::{Amounts, ApplicationForm, AskForm, ExpectForm, NamesForm, NodeForm, OneOrMany};
+
+/// One step.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scenario) enum Step {
+    /// Everything there is to do at the present time.
+    RunUntilQuiet,
+    /// One container or reservation at most.
+    #[serde(deserialize_with = "all_or_confined")]
+    Pass(PassForm),
+    AdvanceMs(u64),
+    Heartbeat(NamesForm),
+    AddNode(NodeForm),
+    DrainNode(NamesForm),
+    ActivateNode(NamesForm),
+    RemoveNode(NamesForm),
+    ResizeNode(ResizeForm),
+    Submit(ApplicationForm),
+    EndApplication(NamesForm),
+    KillApplication(NamesForm),
+    Ask(Box<AskForm>),
+    Cancel(CancelForm),
+    /// Containers end by themselves, well or not: the engine makes no difference.
+    #[serde(alias = "fail")]
+    Complete(ContainersForm),
+    /// Their application gives containers back.
+    Release(ContainersForm),
+    UpdateQueue(UpdateQueueForm),
+    /// A commit request made by hand, of what there is now, to be committed later.
+    Prepare(PrepareForm),
+    Commit(CommitForm),
+    Expect(Box<ExpectForm>),
+}
+
+/// What a pass is confined to: `all`, or a node and a leaf.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct PassForm {
+    pub(in crate::scenario) node: Option<NamesForm>,
+    pub(in crate::scenario) leaf: Option<String>,
+    pub(in crate::scenario) times: Option<u32>,
+}
+
+fn all_or_confined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PassForm, D::Error> {
+    deserializer.deserialize_any(PassVisitor)
+}
+
+struct PassVisitor;
+
+impl<'de> Visitor<'de> for PassVisitor {
+    type Value = PassForm;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`all`, or `{ node: NAME, leaf: QUEUE, times: N }`")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<PassForm, E> {
+        match word {
+            "all" => Ok(PassForm::default()),
+            _ => Err(E::unknown_variant(word, &["all"])),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PassForm, A::Error> {
+        PassForm::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ResizeForm {
+    pub(in crate::scenario) node: NamesForm,
+    pub(in crate::scenario) resources: Amounts,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct CancelForm {
+    pub(in crate::scenario) ask: String,
+    /// All that are outstanding if not said.
+    pub(in crate::scenario) units: Option<u32>,
+}
+
+/// Containers that run: of an ask or of an application, on any node or on one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ContainersForm {
+    pub(in crate::scenario) ask: Option<String>,
+    pub(in crate::scenario) application: Option<String>,
+    pub(in crate::scenario) node: Option<String>,
+    /// The oldest so many; all of them if not said.
+    pub(in crate::scenario) count: Option<usize>,
+}
+
+/// New limits of a queue; what is not given stays.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct UpdateQueueForm {
+    pub(in crate::scenario) queue: String,
+    pub(in crate::scenario) capacity: Option<ShareForm>,
+    pub(in crate::scenario) maximum_capacity: Option<ShareForm>,
+    pub(in crate::scenario) user_limit_factor: Option<ShareForm>,
+    pub(in crate::scenario) refused: Option<String>,
+}
+
+/// A share of a queue as the configuration writes it: a number, a text such as `40 %`, or amounts.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(in crate::scenario) enum ShareForm {
+    Whole(i64),
+    Part(f64),
+    Text(String),
+    Amounts(Amounts),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct PrepareForm {
+    pub(in crate::scenario) name: String,
+    pub(in crate::scenario) request: RequestForm,
+}
+
+/// A request, or the name of a prepared one, and the verdicts on it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct CommitForm {
+    pub(in crate::scenario) request: Option<RequestForm>,
+    pub(in crate::scenario) prepared: Option<String>,
+    /// One verdict for each time it is committed.
+    pub(in crate::scenario) expect: OneOrMany<Verdict>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct RequestForm {
+    #[serde(default)]
+    pub(in crate::scenario) allocate: Vec<AllocateForm>,
+    #[serde(default)]
+    pub(in crate::scenario) reserve: Vec<OnNodeForm>,
+    /// Containers to end for others.
+    #[serde(default)]
+    pub(in crate::scenario) release: Vec<ContainersForm>,
+    /// Nodes whose reservations are to be dropped.
+    #[serde(default)]
+    pub(in crate::scenario) unreserve: NamesForm,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct AllocateForm {
+    pub(in crate::scenario) ask: String,
+    pub(in crate::scenario) node: String,
+    /// Fulfils the reservation that is on the node now, whosoever it is.
+    #[serde(default)]
+    pub(in crate::scenario) from_reservation: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct OnNodeForm {
+    pub(in crate::scenario) ask: String,
+    pub(in crate::scenario) node: String,
+}
+
+/// The committer's verdict on a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::scenario) enum Verdict {
+    Accepted,
+    Rejected(RejectReason),
+}
+
+const ACCEPTED: &str = "accepted";
+
+impl<'de> Deserialize<'de> for Verdict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        if word == ACCEPTED {
+            return Ok(Self::Accepted);
+        }
+        let reason = RejectReason::ALL.iter().find(|reason| reason.label() == word);
+        reason.map(|reason| Self::Rejected(*reason)).ok_or_else(|| {
+            let labels = RejectReason::ALL.iter().map(|reason| reason.label());
+            let hint = nearest(&word, labels.chain([ACCEPTED]));
+            let hint = hint.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+            D::Error::custom(format!("unknown verdict `{word}`{hint}"))
+        })
+    }
+}
+
+impl Step {
+    /// What the file calls it.
+    pub(in crate::scenario) fn name(&self) -> &'static str {
+        match self {
+            Self::RunUntilQuiet => "run_until_quiet",
+            Self::Pass(_) => "pass",
+            Self::AdvanceMs(_) => "advance_ms",
+            Self::Heartbeat(_) => "heartbeat",
+            Self::AddNode(_) => "add_node",
+            Self::DrainNode(_) => "drain_node",
+            Self::ActivateNode(_) => "activate_node",
+            Self::RemoveNode(_) => "remove_node",
+            Self::ResizeNode(_) => "resize_node",
+            Self::Submit(_) => "submit",
+            Self::EndApplication(_) => "end_application",
+            Self::KillApplication(_) => "kill_application",
+            Self::Ask(_) => "ask",
+            Self::Cancel(_) => "cancel",
+            Self::Complete(_) => "complete",
+            Self::Release(_) => "release",
+            Self::UpdateQueue(_) => "update_queue",
+            Self::Prepare(_) => "prepare",
+            Self::Commit(_) => "commit",
+            Self::Expect(_) => "expect",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accepted => f.write_str(ACCEPTED),
+            Self::Rejected(reason) => reason.fmt(f),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Scenarios as data: a cluster, what happens to it step by step, and what is expected of it, in a YAML file each.
+//!
+//! `tests/scenarios/README.md` describes the format. A file is read as a whole ([`form`] says what may stand in it),
+//! then run once for each mode it asks for: every step is sent to an engine on virtual time, and what a step expects is
+//! compared with the engine's state.
+
+mod amounts;
+mod cluster;
+mod commit;
+mod compare;
+mod configuration;
+mod containers;
+mod expect;
+mod find;
+mod form;
+mod names;
+mod problem;
+mod read;
+mod run;
+mod state;
+mod steps;
+mod submit;
+
+pub use find::find_files;
+pub use problem::BadScenario;
+pub use read::{Scenario, read_file};
+pub use run::{Failure, RunMode, ScenarioRun, run};

@@ -1,0 +1,104 @@
+//! What the names of a scenario stand for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apportion::{ApplicationId, AskId, NodeId, ResourceAllocationCommitRequest};
+
+use super::form::NamesForm;
+use super::problem::{Done, StepError};
+
+/// More nodes than any scenario is readable with.
+const RANGE_MAX: u32 = 10_000;
+
+/// Everything that was named so far. What is gone keeps its name.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    pub(super) applications: BTreeMap<String, ApplicationId>,
+    pub(super) asks: BTreeMap<String, NamedAsk>,
+    pub(super) nodes: BTreeMap<String, NodeId>,
+    pub(super) racks: BTreeSet<String>,
+    pub(super) requests: BTreeMap<String, ResourceAllocationCommitRequest>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NamedAsk {
+    pub(super) id: AskId,
+    /// It names hosts or racks, so it matters where its containers are.
+    pub(super) is_located: bool,
+}
+
+impl Names {
+    pub(super) fn application(&self, name: &str) -> Done<ApplicationId> {
+        find("application", &self.applications, name).copied()
+    }
+
+    pub(super) fn ask(&self, name: &str) -> Done<NamedAsk> {
+        find("ask", &self.asks, name).copied()
+    }
+
+    pub(super) fn node(&self, name: &str) -> Done<NodeId> {
+        find("node", &self.nodes, name).copied()
+    }
+
+    pub(super) fn request(&self, name: &str) -> Done<&ResourceAllocationCommitRequest> {
+        find("prepared request", &self.requests, name)
+    }
+
+    /// All nodes that a list of names and ranges is about.
+    pub(super) fn nodes_in(&self, names: &NamesForm) -> Done<Vec<NodeId>> {
+        let mut nodes = Vec::new();
+        for name in &names.0 {
+            for name in expand(name)? {
+                nodes.push(self.node(&name)?);
+            }
+        }
+        Ok(nodes)
+    }
+
+    pub(super) fn ask_called(&self, id: AskId) -> &str {
+        // The newest of that identifier; identifiers carry generations, so there is one.
+        self.asks.iter().find(|(_, ask)| ask.id == id).map_or("?", |(name, _)| name)
+    }
+
+    pub(super) fn node_called(&self, id: NodeId) -> &str {
+        self.nodes.iter().find(|(_, node)| **node == id).map_or("?", |(name, _)| name)
+    }
+}
+
+fn find<'a, T>(what: &str, known: &'a BTreeMap<String, T>, name: &str) -> Done<&'a T> {
+    known.get(name).ok_or_else(|| StepError::unknown(what, name, known.keys().map(String::as_str)))
+}
+
+/// The names of a range such as `n0..n9`, or the name itself.
+pub(super) fn expand(name: &str) -> Done<Vec<String>> {
+    let Some((first, last)) = name.split_once("..") else { return Ok(vec![name.to_owned()]) };
+    let (prefix, from) = split_number(first);
+    let (other, to) = split_number(last);
+    match (from, to) {
+        (Some(from), Some(to)) if prefix == other && from <= to && to - from < RANGE_MAX => {
+            Ok((from..=to).map(|number| format!("{prefix}{number}")).collect())
+        }
+        _ => Err(StepError::Bad(format!(
+            "`{name}` is no range of names; one is written `n0..n9`, with up to {RANGE_MAX} names"
+        ))),
+    }
+}
+
+fn split_number(name: &str) -> (&str, Option<u32>) {
+    let prefix = name.trim_end_matches(|character: char| character.is_ascii_digit());
+    (prefix, name[prefix.len()..].parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_expanded() {
+        assert_eq!(expand("n8..n11").unwrap(), ["n8", "n9", "n10", "n11"]);
+        assert_eq!(expand("node-a").unwrap(), ["node-a"]);
+        for wrong in ["n1..m2", "n2..n1", "n..n1", "n0..n10000", "n0..", "n0..n99999999999"] {
+            assert!(matches!(expand(wrong), Err(StepError::Bad(_))), "{wrong}");
+        }
+    }
+}

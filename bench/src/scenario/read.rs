@@ -1,0 +1,144 @@
+//! Reading a scenario file, and what can be told of it without running it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use apportion::config::EngineConfig;
+use apportion::nearest;
+use serde_saphyr::Error;
+
+use super::configuration::config_of;
+use super::form::{ModeForm, ScenarioForm, Step};
+use super::problem::BadScenario;
+use super::run::RunMode;
+
+/// The largest scenario that is read, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// How many proposers the runs in parallel mode have.
+const PROPOSERS: [usize; 3] = [1, 2, 4];
+
+/// A scenario that is ready to run.
+#[derive(Debug)]
+pub struct Scenario {
+    pub(super) file: String,
+    pub(super) form: ScenarioForm,
+    pub(super) config: EngineConfig,
+}
+
+impl Scenario {
+    /// The file it was read from.
+    #[must_use]
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// What it says it shows, on one line.
+    #[must_use]
+    pub fn about(&self) -> String {
+        self.form.about.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The modes it is to be run in.
+    #[must_use]
+    pub fn modes(&self) -> Vec<RunMode> {
+        let is_wanted = |mode| self.form.modes.value.contains(&mode);
+        let serial = is_wanted(ModeForm::Serial).then_some(RunMode::Serial);
+        let parallel = PROPOSERS.into_iter().filter(|_| is_wanted(ModeForm::Parallel));
+        serial.into_iter().chain(parallel.map(|proposers| RunMode::Parallel { proposers })).collect()
+    }
+}
+
+/// Reads a scenario.
+///
+/// # Errors
+/// When the file cannot be read, is not YAML, says something that scenarios do not know, has a configuration that no
+/// engine can run on, or asks for what parallel mode cannot do.
+pub fn read_file(path: &Path) -> Result<Scenario, BadScenario> {
+    let file = path.display().to_string();
+    let bad = |line: u64, problem: String| BadScenario { file: file.clone(), line: line.max(1), problem };
+    let text = read_text(path).map_err(|problem| bad(1, problem))?;
+    let form: ScenarioForm = serde_saphyr::from_str_with_options(&text, options())
+        .map_err(|error| bad(line_of(&error), problem_of(error.without_snippet())))?;
+    check_modes(&form).map_err(|(line, problem)| bad(line, problem))?;
+    let config = config_of(&form, path)?;
+    Ok(Scenario { form, config, file })
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
+    match read.map_err(|error| error.to_string())? as u64 {
+        0..=FILE_BYTES_MAX => Ok(text),
+        _ => Err(format!("a scenario has at most {FILE_BYTES_MAX} bytes")),
+    }
+}
+
+/// No more of anything than a scenario of that size can use, so that aliases of aliases end soon.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_aliases: 1_000, max_anchors: 100, max_nodes: 100_000, max_depth: 32 },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 100_000, max_replay_stack_depth: 8 },
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::Error,
+        strict_booleans: true,
+    }
+}
+
+fn line_of(error: &Error) -> u64 {
+    error.location().map_or(1, |location| location.line())
+}
+
+fn problem_of(error: &Error) -> String {
+    match error {
+        Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
+        Error::SerdeUnknownVariant { variant, expected, .. } => unknown("word", variant, expected),
+        Error::SerdeMissingField { field, .. } => format!("`{field}` is missing"),
+        Error::InvalidScalar { ty: "i64" | "u64" | "u32" | "u16" | "u8", .. } => {
+            "a whole number belongs here".into()
+        }
+        Error::Message { msg, .. } => msg.clone(),
+        // Without the place, which is said already.
+        other => {
+            let text = other.to_string();
+            let problem = text.lines().next().unwrap_or_default();
+            problem.split(" at line ").next().unwrap_or(problem).to_owned()
+        }
+    }
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+    let all = || format!("known here: {}", known.join(", "));
+    format!("unknown {what} `{name}`; {}", near.unwrap_or_else(all))
+}
+
+/// In parallel mode there are no single passes, and what is expected is certain only when all is quiet.
+fn check_modes(form: &ScenarioForm) -> Result<(), (u64, String)> {
+    if form.modes.value.is_empty() {
+        return Err((form.modes.referenced.line(), "no mode to run it in".into()));
+    }
+    if form.steps.is_empty() {
+        return Err((1, "a scenario without steps shows nothing".into()));
+    }
+    if !form.modes.value.contains(&ModeForm::Parallel) {
+        return Ok(());
+    }
+    let mut is_quiet = false;
+    for step in &form.steps {
+        let name = step.value.name();
+        let problem = match step.value {
+            Step::Pass(_) | Step::Prepare(_) | Step::Commit(_) => Some("has its place in serial mode alone"),
+            Step::Expect(_) if !is_quiet => {
+                Some("comes right after `run_until_quiet` where modes has `parallel`")
+            }
+            _ => None,
+        };
+        if let Some(problem) = problem {
+            return Err((step.referenced.line(), format!("`{name}` {problem}")));
+        }
+        is_quiet =
+            matches!(step.value, Step::RunUntilQuiet) || is_quiet && matches!(step.value, Step::Expect(_));
+    }
+    Ok(())
+}

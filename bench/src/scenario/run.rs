@@ -1,0 +1,124 @@
+//! Running a scenario once.
+
+use std::fmt;
+
+use apportion::Mode;
+use serde_saphyr::Spanned;
+
+use super::cluster::Cluster;
+use super::problem::{BadScenario, Done, StepError};
+use super::read::Scenario;
+use super::state::to_tables;
+
+/// How a scenario is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunMode {
+    /// On one thread.
+    Serial,
+    /// On a committing thread and so many proposing ones.
+    Parallel {
+        /// How many.
+        proposers: usize,
+    },
+}
+
+/// What came of one run.
+#[derive(Clone, Debug)]
+pub struct ScenarioRun {
+    /// How it was run.
+    pub mode: RunMode,
+    /// How many steps went as expected.
+    pub steps: usize,
+    /// What did not, if anything; the run ended there.
+    pub failure: Option<Failure>,
+}
+
+/// A step that did not go as expected.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The step's line in the file, counted from 1.
+    pub line: u64,
+    /// What the step is called.
+    pub step: String,
+    /// Each difference, with what was got and what was wanted.
+    pub differences: Vec<String>,
+    /// Queues, nodes, applications and pending asks at that moment.
+    pub state: String,
+}
+
+/// Runs a scenario in one mode, up to the first step that does not go as expected.
+///
+/// # Errors
+/// When a step names what is not there, or says something impossible.
+pub fn run(scenario: &Scenario, mode: RunMode) -> Result<ScenarioRun, BadScenario> {
+    let bad =
+        |line: u64, problem: String| BadScenario { file: scenario.file.clone(), line: line.max(1), problem };
+    let config = scenario.config.clone();
+    let mut cluster = Cluster::start(config, mode.into()).map_err(|error| bad(1, error.to_string()))?;
+    let mut steps = 0;
+    let failure = match play(&mut cluster, scenario, &mut steps) {
+        Ok(()) => None,
+        Err((line, step, StepError::Bad(problem))) => return Err(bad(line, format!("{step}: {problem}"))),
+        Err((line, step, StepError::Failed(differences))) => {
+            Some(Failure { line, step, differences, state: to_tables(&cluster) })
+        }
+    };
+    cluster.engine.shutdown();
+    Ok(ScenarioRun { mode, steps, failure })
+}
+
+/// Where a step went wrong: its line, its name, and how.
+type Stop = (u64, String, StepError);
+
+fn play(cluster: &mut Cluster, scenario: &Scenario, steps: &mut usize) -> Result<(), Stop> {
+    let form = &scenario.form;
+    for node in &form.nodes {
+        attempt(cluster, node, "node", |cluster, node| cluster.add_nodes(node))?;
+    }
+    for application in &form.applications {
+        attempt(cluster, application, "application", |cluster, form| cluster.submit_application(form))?;
+    }
+    for step in &form.steps {
+        attempt(cluster, step, step.value.name(), Cluster::perform)?;
+        *steps += 1;
+    }
+    let last = form.steps.last().map_or(1, |step| step.referenced.line());
+    audit(cluster).map_err(|error| (last, "audit at the end".into(), error))
+}
+
+/// Does one thing and everything it brings about at once.
+fn attempt<T>(
+    cluster: &mut Cluster,
+    what: &Spanned<T>,
+    name: &str,
+    act: impl FnOnce(&mut Cluster, &T) -> Done,
+) -> Result<(), Stop> {
+    let done = act(cluster, &what.value).and_then(|()| cluster.settle());
+    let done = done.and_then(|()| cluster.expect_nothing_refused());
+    done.map_err(|error| (what.referenced.line(), name.to_owned(), error))
+}
+
+fn audit(cluster: &mut Cluster) -> Done {
+    cluster.settle_fully()?;
+    let report = cluster.engine.audit();
+    if report.is_clean() { Ok(()) } else { Err(StepError::failed(report.to_string())) }
+}
+
+impl From<RunMode> for Mode {
+    fn from(mode: RunMode) -> Self {
+        match mode {
+            RunMode::Serial => Self::Serial,
+            RunMode::Parallel { proposers } => Self::Parallel { proposers },
+        }
+    }
+}
+
+impl fmt::Display for RunMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serial => f.write_str("serial"),
+            Self::Parallel { proposers: 1 } => f.write_str("parallel, 1 proposer"),
+            Self::Parallel { proposers } => write!(f, "parallel, {proposers} proposers"),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Carrying out one step.
+
+use apportion::config::{QueueConfig, QueueUpdate};
+use apportion::{ApplicationEnd, NodeId, PassScope, SubmitError};
+
+use super::amounts::to_resources;
+use super::cluster::Cluster;
+use super::configuration::queue_of;
+use super::containers::Running;
+use super::form::{ContainersForm, NamesForm, PassForm, ResizeForm, Step, UpdateQueueForm};
+use super::problem::{Done, StepError};
+use super::submit::{expect_reason, not_refused};
+
+impl Cluster {
+    /// Carries out a step, up to what can be seen at once.
+    pub(super) fn perform(&mut self, step: &Step) -> Done {
+        match step {
+            Step::RunUntilQuiet => self.run_until_quiet(),
+            Step::Pass(form) => self.pass(form),
+            Step::AdvanceMs(ms) => self.advance(*ms),
+            Step::Heartbeat(names) => {
+                let nodes = self.names.nodes_in(names)?;
+                Ok(self.handle.heartbeat(&nodes)?)
+            }
+            Step::AddNode(form) => self.add_nodes(form),
+            Step::DrainNode(names) => self.for_nodes(names, |cluster, node| cluster.handle.drain_node(node)),
+            Step::ActivateNode(names) => {
+                self.for_nodes(names, |cluster, node| cluster.handle.activate_node(node))
+            }
+            Step::RemoveNode(names) => {
+                self.for_nodes(names, |cluster, node| cluster.handle.remove_node(node))
+            }
+            Step::ResizeNode(form) => self.resize(form),
+            Step::Submit(form) => self.submit_application(form),
+            Step::EndApplication(names) => self.end(names, ApplicationEnd::Finished),
+            Step::KillApplication(names) => self.end(names, ApplicationEnd::Killed),
+            Step::Ask(form) => self.submit_ask(form),
+            Step::Cancel(form) => {
+                let ask = self.names.ask(&form.ask)?.id;
+                Ok(self.handle.cancel_ask(ask, form.units.unwrap_or(u32::MAX))?)
+            }
+            Step::Complete(form) => {
+                self.for_containers(form, |cluster, it| cluster.handle.complete_container(it.container))
+            }
+            Step::Release(form) => {
+                self.for_containers(form, |cluster, it| cluster.handle.release_container(it.container))
+            }
+            Step::UpdateQueue(form) => self.update_queue(form),
+            Step::Prepare(form) => self.prepare(form),
+            Step::Commit(form) => self.commit(form),
+            Step::Expect(form) => self.expect(form),
+        }
+    }
+
+    /// Each node in turn, all of that so many times.
+    fn pass(&mut self, form: &PassForm) -> Done {
+        let nodes = form.node.as_ref().map(|names| self.names.nodes_in(names)).transpose()?;
+        let nodes: Vec<Option<NodeId>> =
+            nodes.map_or_else(|| vec![None], |nodes| nodes.into_iter().map(Some).collect());
+        let leaf = form.leaf.as_deref().map(|path| self.handle.queue(path)).transpose()?;
+        for _ in 0..form.times.unwrap_or(1) {
+            for node in &nodes {
+                self.engine.pass_once(PassScope { node: *node, leaf })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn for_nodes(&self, names: &NamesForm, act: impl Fn(&Self, NodeId) -> Result<(), SubmitError>) -> Done {
+        let nodes = self.names.nodes_in(names)?;
+        Ok(nodes.into_iter().try_for_each(|node| act(self, node))?)
+    }
+
+    fn resize(&self, form: &ResizeForm) -> Done {
+        let capacity = to_resources(self.types(), &form.resources)?;
+        for node in self.names.nodes_in(&form.node)? {
+            let attributes = self.engine.read(|view| view.node(node).map(|node| node.attributes().clone()));
+            let attributes = attributes.ok_or_else(|| StepError::bad("the node is gone"))?;
+            self.handle.update_node(node, capacity, attributes)?;
+        }
+        Ok(())
+    }
+
+    fn end(&self, names: &NamesForm, end: ApplicationEnd) -> Done {
+        for name in &names.0 {
+            let application = self.names.application(name)?;
+            self.handle.end_application(application, end)?;
+        }
+        Ok(())
+    }
+
+    fn for_containers(
+        &self,
+        form: &ContainersForm,
+        act: impl Fn(&Self, Running) -> Result<(), SubmitError>,
+    ) -> Done {
+        let containers = self.containers(form)?;
+        Ok(containers.into_iter().try_for_each(|container| act(self, container))?)
+    }
+
+    /// The oldest of the running containers that the form is about.
+    pub(super) fn containers(&self, form: &ContainersForm) -> Done<Vec<Running>> {
+        if form.ask.is_none() && form.application.is_none() {
+            return Err(StepError::bad("say whose containers: `ask: NAME` or `application: NAME`"));
+        }
+        let ask = form.ask.as_deref().map(|name| self.names.ask(name)).transpose()?.map(|ask| ask.id);
+        let application = form.application.as_deref().map(|name| self.names.application(name)).transpose()?;
+        let node = form.node.as_deref().map(|name| self.names.node(name)).transpose()?;
+        let is_meant = |it: &&Running| {
+            ask.is_none_or(|ask| ask == it.ask)
+                && application.is_none_or(|application| application == it.application)
+                && node.is_none_or(|node| node == it.node)
+        };
+        let mut found: Vec<Running> = self.told.running.iter().filter(is_meant).copied().collect();
+        let count = form.count.unwrap_or(found.len());
+        if found.is_empty() || found.len() < count {
+            return Err(StepError::failed(format!("{} such containers run, wanted {count}", found.len())));
+        }
+        found.truncate(count);
+        Ok(found)
+    }
+
+    fn update_queue(&mut self, form: &UpdateQueueForm) -> Done {
+        let queue = self.handle.queue(&form.queue)?;
+        let QueueConfig { capacity, maximum, user_limit_factor, .. } = queue_of(form, self.types())?;
+        let update = QueueUpdate {
+            capacity: form.capacity.as_ref().map(|_| capacity),
+            maximum: form.maximum_capacity.as_ref().map(|_| maximum),
+            user_limit_factor: form.user_limit_factor.as_ref().map(|_| user_limit_factor),
+        };
+        let ticket = self.handle.update_queue(queue, update)?;
+        self.settle_fully()?;
+        match (ticket.try_take(), &form.refused) {
+            (Some(Ok(_)), None) => Ok(()),
+            (Some(Ok(_)), Some(reason)) => Err(not_refused(reason)),
+            (Some(Err(error)), None) => Err(StepError::failed(format!("refused with: {error}"))),
+            (Some(Err(error)), Some(reason)) => expect_reason(reason, &error.to_string()),
+            (None, _) => Err(StepError::failed("the engine gave no answer")),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Nodes, applications and asks, as they come, and with which reason they are refused.
+
+use apportion::{ApplicationSpec, AskSpec, AttributeRule, DeviceNeed, NodeSpec, SubmitError};
+
+use super::amounts::to_resources;
+use super::cluster::Cluster;
+use super::form::{ApplicationForm, AskForm, NodeForm};
+use super::names::{NamedAsk, expand};
+use super::problem::{Done, StepError};
+
+impl Cluster {
+    pub(super) fn add_nodes(&mut self, form: &NodeForm) -> Done {
+        let capacity = to_resources(self.types(), &form.resources)?;
+        for name in expand(&form.name)? {
+            let mut spec = NodeSpec::new(&name, capacity).with_devices(form.devices);
+            spec.attributes.clone_from(&form.attributes);
+            spec.partition = self.handle.partition(&form.partition)?;
+            if let Some(rack) = &form.rack {
+                spec = spec.on_rack(rack);
+            }
+            let rack = spec.rack.clone();
+            if let Some(node) = judge(form.refused.as_deref(), self.handle.add_node(spec))? {
+                self.names.nodes.insert(name, node);
+                self.names.racks.insert(rack);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn submit_application(&mut self, form: &ApplicationForm) -> Done {
+        if self.names.applications.contains_key(&form.name) {
+            return Err(StepError::Bad(format!("there is an application `{}` already", form.name)));
+        }
+        let spec = ApplicationSpec::new(&form.name, &form.queue, &form.user).with_priority(form.priority);
+        let submitted = self.handle.submit_application(spec, &self.stream);
+        if let Some(application) = judge(form.refused.as_deref(), submitted)? {
+            self.names.applications.insert(form.name.clone(), application);
+        }
+        Ok(())
+    }
+
+    pub(super) fn submit_ask(&mut self, form: &AskForm) -> Done {
+        if self.names.asks.contains_key(&form.name) {
+            return Err(StepError::Bad(format!("there is an ask `{}` already", form.name)));
+        }
+        let application = self.names.application(&form.application)?;
+        let spec = self.ask_spec(form)?;
+        let is_located = !spec.wishes.is_empty();
+        // One that the engine refuses later than its handle does is told of as an event.
+        let submitted = self.handle.submit_ask(application, spec);
+        let is_refused = submitted.is_err();
+        if let Some(id) = judge_early(form.refused.as_deref(), submitted)? {
+            self.names.asks.insert(form.name.clone(), NamedAsk { id, is_located });
+        }
+        match &form.refused {
+            Some(reason) if !is_refused => self.expect_refusal(&form.name, reason),
+            _ => Ok(()),
+        }
+    }
+
+    fn ask_spec(&self, form: &AskForm) -> Done<AskSpec> {
+        let mut spec = AskSpec::new(to_resources(self.types(), &form.size)?, form.count);
+        spec.priority = form.priority;
+        spec.partition = self.handle.partition(&form.partition)?;
+        spec = spec.on_hosts(self.names.nodes_in(&form.hosts)?);
+        for rack in &form.racks.0 {
+            if !self.names.racks.contains(rack) {
+                let known = self.names.racks.iter().map(String::as_str);
+                return Err(StepError::unknown("rack", rack, known));
+            }
+            spec = spec.on_racks([self.handle.rack(rack)]);
+        }
+        if form.strict {
+            spec = spec.strictly_local();
+        }
+        if let Some(devices) = &form.devices {
+            spec = spec.with_devices(DeviceNeed { count: devices.count, milli: devices.milli });
+        }
+        spec.rule = form.attribute.as_ref().map(|rule| {
+            Box::new(AttributeRule { attribute: rule.name.clone(), one_of: rule.one_of.0.clone() })
+        });
+        Ok(spec)
+    }
+
+    fn expect_refusal(&mut self, name: &str, reason: &str) -> Done {
+        self.settle_fully()?;
+        let id = self.names.ask(name)?.id;
+        let at = self.told.refused.iter().position(|(ask, _)| *ask == id);
+        match at.map(|at| self.told.refused.remove(at).1.to_string()) {
+            Some(got) => expect_reason(reason, &got),
+            None => Err(not_refused(reason)),
+        }
+    }
+
+    /// An ask that was refused though nobody expected it.
+    pub(super) fn expect_nothing_refused(&mut self) -> Done {
+        let all = std::mem::take(&mut self.told.refused);
+        let lines: Vec<String> = all
+            .iter()
+            .map(|(ask, refusal)| format!("ask {} was refused: {refusal}", self.names.ask_called(*ask)))
+            .collect();
+        if lines.is_empty() { Ok(()) } else { Err(StepError::Failed(lines)) }
+    }
+}
+
+/// What was submitted, unless it was to be refused, and was.
+pub(super) fn judge<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
+    match (judge_early(reason, submitted)?, reason) {
+        (Some(_), Some(reason)) => Err(not_refused(reason)),
+        (submitted, _) => Ok(submitted),
+    }
+}
+
+/// As [`judge`], but it may still be refused later. What is refused without anybody expecting it is a mistake in the
+/// file: the handle refuses only what is not possible in itself.
+fn judge_early<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
+    match (submitted, reason) {
+        (Ok(submitted), _) => Ok(Some(submitted)),
+        (Err(error), None) => Err(error.into()),
+        (Err(error), Some(reason)) => expect_reason(reason, &error.to_string()).map(|()| None),
+    }
+}
+
+pub(super) fn expect_reason(wanted: &str, got: &str) -> Done {
+    if got.contains(wanted) {
+        return Ok(());
+    }
+    Err(StepError::failed(format!("refused with: {got}; wanted: {wanted}")))
+}
+
+pub(super) fn not_refused(wanted: &str) -> StepError {
+    StepError::failed(format!("taken, but it was to be refused with: {wanted}"))
+}

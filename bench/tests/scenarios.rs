@@ -1,0 +1,151 @@
+//! Scenarios from outside: those of the repository, exit codes, and messages about files that are wrong.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod case;
+
+use std::path::Path;
+
+use case::{Case, contains_all, json};
+
+const SCENARIO: &str = "about: two of three fit
+modes: [serial, parallel]
+config: |
+  [resources]
+  types = [\"memory\"]
+  [queues.\"root.a\"]
+  capacity = \"100 %\"
+nodes:
+  - { name: n1, resources: { memory: 2 } }
+applications:
+  - { name: app1, queue: root.a }
+steps:
+  - ask: { application: app1, name: tasks, size: { memory: 1 }, count: 3 }
+  - run_until_quiet
+  - expect:
+      asks: { tasks: { running: 2, pending: 1 } }
+";
+
+fn message(case: &Case, arguments: &str, code: i32) -> String {
+    let output = case.run(arguments);
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{arguments}: {text}");
+    text.into_owned()
+}
+
+/// What the scenario says when a part of it is replaced.
+fn with(part: &str, other: &str, code: i32) -> String {
+    assert!(SCENARIO.contains(part), "{part}");
+    let case = Case::new();
+    case.file("it.yaml", SCENARIO.replace(part, other));
+    message(&case, "scenario it.yaml", code)
+}
+
+/// Every file of `tests/scenarios` but those of what does not exist yet.
+#[test]
+fn every_scenario_of_the_repository_passes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("tests/scenarios");
+    let text = message(&Case::new(), &format!("scenario {}", folder.display()), 0);
+    let passed = text.lines().filter(|line| line.starts_with("ok ")).count();
+    assert!(passed > 0 && text.contains(&format!("{passed} passed in")), "{text}");
+}
+
+#[test]
+fn a_scenario_runs_in_every_mode_it_names() {
+    let case = Case::new();
+    case.file("it.yaml", SCENARIO);
+    let text = message(&case, "scenario it.yaml", 0);
+    contains_all(&text, &["ok    it.yaml (serial; parallel, 1 proposer; parallel, 2 proposers; parallel, 4"]);
+    contains_all(&text, &["1 scenario, 4 runs: 1 passed"]);
+}
+
+#[test]
+fn what_is_not_as_expected_is_shown_with_the_state_around_it() {
+    let text = with("running: 2", "running: 3", 1);
+    contains_all(&text, &["FAIL  it.yaml:15: expect (serial)", "ask tasks running: got 2, wanted 3"]);
+    contains_all(
+        &text,
+        &["parallel, 4 proposers", "root.a", "n1", "app1", "queue_limit", "1 of 1 scenarios failed"],
+    );
+}
+
+#[test]
+fn a_wrong_file_is_refused_with_its_line_and_the_nearest_right_name() {
+    contains_all(
+        &with("count: 3", "cuont: 3", 2),
+        &["it.yaml:13: unknown key `cuont`; did you mean `count`?"],
+    );
+    contains_all(&with("- run_until_quiet", "- run_until_quit", 2), &["it.yaml:14", "`run_until_quiet`?"]);
+    contains_all(&with("application: app1", "application: ap1", 2), &["it.yaml:13", "mean `app1`?"]);
+    contains_all(
+        &with("capacity = ", "capasity = ", 2),
+        &["it.yaml:7: config: ", "capasity", "did you mean"],
+    );
+    contains_all(&with("queue: root.a", "queue: root.aa", 2), &["it.yaml:11", "mean `root.a`?"]);
+    contains_all(&with("{ memory: 2 }", "{ memry: 2 }", 2), &["it.yaml:9", "mean `memory`?"]);
+    contains_all(&with("{ running: 2, pending: 1 }", "{}", 2), &["it.yaml:15", "nothing is expected"]);
+    contains_all(&with("memory: 2", "memory: two", 2), &["it.yaml:9: a whole number belongs here"]);
+    contains_all(&with("steps:", "steps: [", 2), &["it.yaml:1"]);
+    contains_all(&with("nodes:", "about: again\nnodes:", 2), &["it.yaml:8", "about"]);
+}
+
+#[test]
+fn what_parallel_mode_cannot_do_is_refused() {
+    contains_all(
+        &with("- run_until_quiet", "- pass: all", 2),
+        &["it.yaml:14: `pass` has its place in serial"],
+    );
+    contains_all(&with("  - run_until_quiet\n", "", 2), &["it.yaml:14: `expect` comes right after"]);
+}
+
+#[test]
+fn aliases_of_aliases_end_soon() {
+    let mut bomb = String::from("about: &a0 [x, x, x, x, x, x, x, x, x, x]\nsteps:\n");
+    for level in 1..9 {
+        let aliases = vec![format!("*a{}", level - 1); 10].join(", ");
+        bomb += &format!("  - heartbeat: &a{level} [{aliases}]\n");
+    }
+    let case = Case::new();
+    case.file("bomb.yaml", bomb).file("none.yaml", "").file("bytes.yaml", [0xff, 0xfe, 0]);
+    contains_all(
+        &message(&case, "scenario bomb.yaml none.yaml bytes.yaml", 2),
+        &["bomb.yaml:", "3 of 3 files"],
+    );
+}
+
+#[test]
+fn folders_are_searched_and_what_is_left_to_do_is_passed_over() {
+    let case = Case::new();
+    for folder in ["all/a", "all/todo"] {
+        std::fs::create_dir_all(case.folder.path().join(folder)).unwrap();
+    }
+    case.file("all/a/one.yaml", SCENARIO).file("all/todo/two.yaml", "about: nothing yet");
+    case.file("all/a/three.yaml", SCENARIO.replace("two of three", "some"))
+        .file("all/a/notes.md", "no scenario");
+    contains_all(&message(&case, "scenario all", 0), &["one.yaml", "three.yaml", "2 scenarios"]);
+    contains_all(&message(&case, "scenario all/todo", 2), &["all/todo/two.yaml:1: `steps` is missing"]);
+    contains_all(&message(&case, "scenario all --filter some", 0), &["three.yaml", "1 scenario,"]);
+    contains_all(
+        &message(&case, "scenario all --filter nowhere", 2),
+        &["no scenario in all contains `nowhere`"],
+    );
+    contains_all(&message(&case, "scenario none.yaml", 2), &["none.yaml:1: No such file"]);
+    assert_eq!(
+        message(&case, "scenario all --list", 0),
+        "all/a/one.yaml: two of three fit\nall/a/three.yaml: some fit\n"
+    );
+}
+
+#[test]
+fn results_are_written_as_json_too() {
+    let case = Case::new();
+    case.file("good.yaml", SCENARIO).file("bad.yaml", SCENARIO.replace("running: 2", "running: 3"));
+    let output = case.run("scenario good.yaml bad.yaml --json -");
+    assert_eq!(output.status.code(), Some(1));
+    let results = json(&output.stdout);
+    assert_eq!((&results["failed"], &results["bad"]), (&1.into(), &0.into()));
+    assert_eq!(results["scenarios"][0]["runs"][3]["passed"], true);
+    let failure = &results["scenarios"][1]["runs"][0]["failure"];
+    assert_eq!((&failure["line"], &failure["step"]), (&15.into(), &"expect".into()));
+    assert_eq!(failure["differences"][0], "ask tasks running: got 2, wanted 3");
+}
