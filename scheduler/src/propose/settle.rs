@@ -14,7 +14,7 @@ use crate::ids::{ReservationId, ShapeId};
 impl Picker<'_> {
     /// Proposes a container for every claim that the pass's set can serve, up to `requests_max` in all.
     pub(super) fn settle_claims(&mut self, requests_max: usize, proposals: &mut Proposals) {
-        self.fulfil_claims(proposals);
+        self.fulfil_claims(requests_max, proposals);
         let state = self.state;
         for &shape in state.backlog.claimed_shapes(self.set.id().partition()) {
             if state.backlog.is_open(shape, self.set.id()) {
@@ -24,9 +24,12 @@ impl Picker<'_> {
     }
 
     /// Containers for claims on nodes of the set that have room now.
-    fn fulfil_claims(&mut self, proposals: &mut Proposals) {
+    fn fulfil_claims(&mut self, requests_max: usize, proposals: &mut Proposals) {
         for &claim in self.state.roster.ready_claims(self.set.id()) {
             let Some(reservation) = self.state.facts.reservations.get(claim) else { continue };
+            if proposals.requests.len() >= requests_max {
+                return;
+            }
             if !self.may_settle(reservation, true) {
                 continue;
             }

@@ -366,7 +366,7 @@ impl AskView<'_> {
         let has_room = |(id, node): (NodeId, &Node)| will_do(id, node) && node.can_take(shape);
         if !nodes().any(has_room) {
             PendingReason::NoRoom
-        } else if backlog.waiting.allowed(facts, self.id, self.ask) < Locality::OffSwitch {
+        } else if shape.located && backlog.waiting.allowed(facts, self.id, self.ask) < Locality::OffSwitch {
             PendingReason::WaitsForHosts
         } else {
             PendingReason::Runnable

@@ -7,7 +7,7 @@ use crate::config::{EngineConfig, LocalityDelay, Maximum, Percent};
 use crate::engine::{Mode, NotSerial};
 use crate::ids::{AskId, NodeId};
 use crate::propose::PassScope;
-use crate::view::ReservationView;
+use crate::view::{PendingReason, ReservationView};
 
 impl Bench {
     fn pass_on(&self, node: NodeId) -> usize {
@@ -109,6 +109,39 @@ fn a_single_pass_fulfils_only_the_claim_on_its_node() {
     assert_eq!(bench.engine.pass_once(scope), Ok(0), "the claim is another leaf's");
     bench.expect_sound();
     assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 1]);
+}
+
+/// Each claim that is ready is a request of its own.
+#[test]
+fn a_single_pass_over_all_fulfils_one_claim() {
+    let bench = Bench::serial(reserving());
+    let nodes = [bench.node("n1", 4), bench.node("n2", 4)];
+    let application = bench.application("root.a");
+    bench.ask(application, 4, 2);
+    let idle = bench.node("idle", 100);
+    bench.engine.handle().drain_node(idle).unwrap();
+    bench.engine.run_until_quiet();
+    let second = bench.ask(application, 4, 2);
+    bench.engine.run_until_quiet();
+    assert_eq!(bench.claims(second), 2);
+    for node in nodes {
+        let running = bench.engine.read(|view| view.node(node).unwrap().containers()[0]);
+        bench.engine.handle().complete_container(running).unwrap();
+    }
+    assert_eq!(bench.engine.pass_once(PassScope::default()), Ok(1));
+    assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 0]);
+    bench.expect_sound();
+    assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 1]);
+}
+
+#[test]
+fn an_ask_that_names_nothing_waits_for_no_host() {
+    let bench = Bench::serial(config([leaf("a")]));
+    bench.node("n1", 8);
+    let ask = bench.ask(bench.application("root.a"), 1, 1);
+    bench.commit();
+    let reason = bench.engine.read(|view| view.ask(ask).unwrap().pending_reason());
+    assert_eq!(reason, PendingReason::Runnable);
 }
 
 #[test]
