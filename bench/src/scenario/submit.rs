@@ -1,6 +1,6 @@
 //! Nodes, applications and asks, as they come, and with which reason they are refused.
 
-use apportion::{ApplicationSpec, AskSpec, AttributeRule, DeviceNeed, NodeSpec, SubmitError};
+use apportion::{ApplicationSpec, AskSpec, AttributeRule, DeviceNeed, NodeSpec, Refusal, SubmitError};
 
 use super::amounts::to_resources;
 use super::cluster::Cluster;
@@ -53,7 +53,7 @@ impl Cluster {
             self.names.asks.insert(form.name.clone(), NamedAsk { id, is_located });
         }
         match &form.refused {
-            Some(reason) if !is_refused => self.expect_refusal(&form.name, reason),
+            Some(reason) if !is_refused => self.expect_refusal(form, reason),
             _ => Ok(()),
         }
     }
@@ -82,12 +82,15 @@ impl Cluster {
         Ok(spec)
     }
 
-    fn expect_refusal(&mut self, name: &str, reason: &str) -> Done {
+    fn expect_refusal(&mut self, form: &AskForm, reason: &str) -> Done {
         self.settle_fully()?;
-        let id = self.names.ask(name)?.id;
+        let (id, application) = (self.names.ask(&form.name)?.id, self.names.application(&form.application)?);
         let at = self.told.refused.iter().position(|(ask, _)| *ask == id);
-        match at.map(|at| self.told.refused.remove(at).1.to_string()) {
-            Some(got) => expect_reason(reason, &got),
+        let told = at.map(|at| self.told.refused.remove(at).1);
+        // An application that ended before is told of nothing any more.
+        let is_ended = self.engine.read(|view| view.application(application).is_none());
+        match told.or(is_ended.then_some(Refusal::ApplicationEnded)) {
+            Some(refusal) => expect_reason(reason, &refusal.to_string()),
             None => Err(not_refused(reason)),
         }
     }
