@@ -55,6 +55,10 @@ pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<Qu
         ("capacity", &form.capacity),
         ("maximum_capacity", &form.maximum_capacity),
         ("user_limit_factor", &form.user_limit_factor),
+        ("priority", &form.priority),
+        ("state", &form.state),
+        ("maximum_applications", &form.maximum_applications),
+        ("maximum_applications_per_user", &form.maximum_applications_per_user),
     ];
     for (key, share) in given {
         if let Some(share) = share {

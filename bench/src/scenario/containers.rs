@@ -24,8 +24,15 @@ pub(super) struct Told {
     pub(super) running: Vec<Running>,
     /// By application: what was told since the last time somebody looked.
     pub(super) lines: BTreeMap<ApplicationId, Vec<String>>,
-    /// Asks that were refused, and nobody has asked about yet.
-    pub(super) refused: Vec<(AskId, Refusal)>,
+    /// What was refused, and nobody has asked about yet.
+    pub(super) refused: Vec<(Refused, Refusal)>,
+}
+
+/// What the engine refused after its handle had taken it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    Application(ApplicationId),
+    Ask(AskId),
 }
 
 impl Told {
@@ -51,8 +58,12 @@ impl Told {
             EventKind::ApplicationEnded { end: ApplicationEnd::Finished } => "finished".into(),
             EventKind::ApplicationEnded { end: ApplicationEnd::Killed } => "killed".into(),
             EventKind::AskRefused { ask, refusal } => {
-                self.refused.push((ask, refusal));
+                self.refused.push((Refused::Ask(ask), refusal));
                 format!("refused {}: {refusal}", names.ask_called(ask))
+            }
+            EventKind::ApplicationRefused { refusal } => {
+                self.refused.push((Refused::Application(event.application), refusal));
+                format!("refused: {refusal}")
             }
             _ => format!("{:?}", event.kind),
         };

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use apportion::{ApplicationId, NodeId, NodeState, Resources, View};
+use apportion::{ApplicationId, NodeId, NodeState, QueueStatus, Resources, View};
 
 use super::cluster::Cluster;
 use super::compare::Comparison;
 use super::form::{
-    ApplicationWanted, AskWanted, ExpectForm, NodeStateWord, NodeWanted, QueueWanted, ReservationWanted,
-    UserWanted,
+    ApplicationWanted, AskWanted, ExpectForm, NodeStateWord, NodeWanted, QueueStatusWord, QueueWanted,
+    ReservationWanted, UserWanted,
 };
 use super::names::{NamedAsk, expand};
 use super::problem::{Done, StepError};
@@ -98,6 +98,8 @@ impl Expected<'_, '_> {
             to.amounts("maximum", &quota.maximum, wanted.maximum.as_ref())?;
             to.amounts("user limit", &quota.user_limit, wanted.user_limit.as_ref())?;
             to.equal("containers", quota.containers, wanted.containers);
+            to.equal("applications", queue.application_count(), wanted.applications);
+            to.equal("status", status_text(queue.status()), wanted.status.map(QueueStatusWord::text));
             Ok(())
         })
     }
@@ -217,6 +219,24 @@ impl Expected<'_, '_> {
 pub(super) fn word(reason: apportion::PendingReason) -> String {
     let word = serde_json::to_value(reason).ok().and_then(|value| value.as_str().map(str::to_owned));
     word.unwrap_or_else(|| format!("{reason:?}"))
+}
+
+fn status_text(status: QueueStatus) -> &'static str {
+    match status {
+        QueueStatus::Running => "running",
+        QueueStatus::Draining => "draining",
+        QueueStatus::Stopped => "stopped",
+    }
+}
+
+impl QueueStatusWord {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Draining => "draining",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
 impl NodeStateWord {

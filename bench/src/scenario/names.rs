@@ -56,8 +56,11 @@ impl Names {
     }
 
     pub(super) fn ask_called(&self, id: AskId) -> &str {
-        // The newest of that identifier; identifiers carry generations, so there is one.
         self.asks.iter().find(|(_, ask)| ask.id == id).map_or("?", |(name, _)| name)
+    }
+
+    pub(super) fn application_called(&self, id: ApplicationId) -> &str {
+        self.applications.iter().find(|(_, application)| **application == id).map_or("?", |(name, _)| name)
     }
 
     pub(super) fn node_called(&self, id: NodeId) -> &str {

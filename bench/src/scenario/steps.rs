@@ -122,11 +122,17 @@ impl Cluster {
 
     fn update_queue(&mut self, form: &UpdateQueueForm) -> Done {
         let queue = self.handle.queue(&form.queue)?;
-        let QueueConfig { capacity, maximum, user_limit_factor, .. } = queue_of(form, self.types())?;
+        let QueueConfig { capacity, maximum, user_limit_factor, priority, state, applications, .. } =
+            queue_of(form, self.types())?;
+        let limits_applications =
+            form.maximum_applications.is_some() || form.maximum_applications_per_user.is_some();
         let update = QueueUpdate {
             capacity: form.capacity.as_ref().map(|_| capacity),
             maximum: form.maximum_capacity.as_ref().map(|_| maximum),
             user_limit_factor: form.user_limit_factor.as_ref().map(|_| user_limit_factor),
+            priority: form.priority.as_ref().map(|_| priority),
+            state: form.state.as_ref().map(|_| state),
+            applications: limits_applications.then_some(applications),
         };
         let ticket = self.handle.update_queue(queue, update)?;
         self.settle_fully()?;

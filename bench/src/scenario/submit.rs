@@ -4,6 +4,7 @@ use apportion::{ApplicationSpec, AskSpec, AttributeRule, DeviceNeed, NodeSpec, R
 
 use super::amounts::to_resources;
 use super::cluster::Cluster;
+use super::containers::Refused;
 use super::form::{ApplicationForm, AskForm, NodeForm};
 use super::names::{NamedAsk, expand};
 use super::problem::{Done, StepError};
@@ -19,10 +20,12 @@ impl Cluster {
                 spec = spec.on_rack(rack);
             }
             let rack = spec.rack.clone();
-            if let Some(node) = judge(form.refused.as_deref(), self.handle.add_node(spec))? {
-                self.names.nodes.insert(name, node);
-                self.names.racks.insert(rack);
+            let Some(node) = judge(form.refused.as_deref(), self.handle.add_node(spec))? else { continue };
+            if let Some(reason) = &form.refused {
+                return Err(not_refused(reason));
             }
+            self.names.nodes.insert(name, node);
+            self.names.racks.insert(rack);
         }
         Ok(())
     }
@@ -33,10 +36,11 @@ impl Cluster {
         }
         let spec = ApplicationSpec::new(&form.name, &form.queue, &form.user).with_priority(form.priority);
         let submitted = self.handle.submit_application(spec, &self.stream);
-        if let Some(application) = judge(form.refused.as_deref(), submitted)? {
-            self.names.applications.insert(form.name.clone(), application);
-        }
-        Ok(())
+        let Some(application) = judge(form.refused.as_deref(), submitted)? else { return Ok(()) };
+        self.names.applications.insert(form.name.clone(), application);
+        let Some(reason) = &form.refused else { return Ok(()) };
+        let told = self.take_refusal(Refused::Application(application))?;
+        expect_refusal(reason, told)
     }
 
     pub(super) fn submit_ask(&mut self, form: &AskForm) -> Done {
@@ -46,16 +50,15 @@ impl Cluster {
         let application = self.names.application(&form.application)?;
         let spec = self.ask_spec(form)?;
         let is_located = !spec.wishes.is_empty();
-        // One that the engine refuses later than its handle does is told of as an event.
-        let submitted = self.handle.submit_ask(application, spec);
-        let is_refused = submitted.is_err();
-        if let Some(id) = judge_early(form.refused.as_deref(), submitted)? {
-            self.names.asks.insert(form.name.clone(), NamedAsk { id, is_located });
-        }
-        match &form.refused {
-            Some(reason) if !is_refused => self.expect_refusal(form, reason),
-            _ => Ok(()),
-        }
+        let Some(id) = judge(form.refused.as_deref(), self.handle.submit_ask(application, spec))? else {
+            return Ok(());
+        };
+        self.names.asks.insert(form.name.clone(), NamedAsk { id, is_located });
+        let Some(reason) = &form.refused else { return Ok(()) };
+        let told = self.take_refusal(Refused::Ask(id))?;
+        // An application that ended before is told of nothing any more.
+        let is_ended = self.engine.read(|view| view.application(application).is_none());
+        expect_refusal(reason, told.or(is_ended.then_some(Refusal::ApplicationEnded)))
     }
 
     fn ask_spec(&self, form: &AskForm) -> Done<AskSpec> {
@@ -82,46 +85,39 @@ impl Cluster {
         Ok(spec)
     }
 
-    fn expect_refusal(&mut self, form: &AskForm, reason: &str) -> Done {
+    /// With what something was refused after the handle had taken it.
+    fn take_refusal(&mut self, what: Refused) -> Done<Option<Refusal>> {
         self.settle_fully()?;
-        let (id, application) = (self.names.ask(&form.name)?.id, self.names.application(&form.application)?);
-        let at = self.told.refused.iter().position(|(ask, _)| *ask == id);
-        let told = at.map(|at| self.told.refused.remove(at).1);
-        // An application that ended before is told of nothing any more.
-        let is_ended = self.engine.read(|view| view.application(application).is_none());
-        match told.or(is_ended.then_some(Refusal::ApplicationEnded)) {
-            Some(refusal) => expect_reason(reason, &refusal.to_string()),
-            None => Err(not_refused(reason)),
-        }
+        let at = self.told.refused.iter().position(|(refused, _)| *refused == what);
+        Ok(at.map(|at| self.told.refused.remove(at).1))
     }
 
-    /// An ask that was refused though nobody expected it.
+    /// Something was refused though nobody expected it.
     pub(super) fn expect_nothing_refused(&mut self) -> Done {
         let all = std::mem::take(&mut self.told.refused);
-        let lines: Vec<String> = all
-            .iter()
-            .map(|(ask, refusal)| format!("ask {} was refused: {refusal}", self.names.ask_called(*ask)))
-            .collect();
+        let line = |(what, refusal): &(Refused, Refusal)| match what {
+            Refused::Ask(ask) => format!("ask {} was refused: {refusal}", self.names.ask_called(*ask)),
+            Refused::Application(application) => {
+                format!("application {} was refused: {refusal}", self.names.application_called(*application))
+            }
+        };
+        let lines: Vec<String> = all.iter().map(line).collect();
         if lines.is_empty() { Ok(()) } else { Err(StepError::Failed(lines)) }
     }
 }
 
-/// What was submitted, unless it was to be refused, and was.
-pub(super) fn judge<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
-    match (judge_early(reason, submitted)?, reason) {
-        (Some(_), Some(reason)) => Err(not_refused(reason)),
-        (submitted, _) => Ok(submitted),
-    }
-}
-
-/// As [`judge`], but it may still be refused later. What is refused without anybody expecting it is a mistake in the
-/// file: the handle refuses only what is not possible in itself.
-fn judge_early<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
+/// What was submitted, unless it is refused, as it was to be. It may still be refused later. What is refused without anybody
+/// expecting it is a mistake in the file: the handle refuses only what is not possible in itself.
+fn judge<T>(reason: Option<&str>, submitted: Result<T, SubmitError>) -> Done<Option<T>> {
     match (submitted, reason) {
         (Ok(submitted), _) => Ok(Some(submitted)),
         (Err(error), None) => Err(error.into()),
         (Err(error), Some(reason)) => expect_reason(reason, &error.to_string()).map(|()| None),
     }
+}
+
+fn expect_refusal(reason: &str, refusal: Option<Refusal>) -> Done {
+    refusal.map_or_else(|| Err(not_refused(reason)), |refusal| expect_reason(reason, &refusal.to_string()))
 }
 
 pub(super) fn expect_reason(wanted: &str, got: &str) -> Done {

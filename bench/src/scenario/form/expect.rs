@@ -38,6 +38,18 @@ pub(in crate::scenario) struct QueueWanted {
     pub(in crate::scenario) maximum: Option<Amounts>,
     pub(in crate::scenario) user_limit: Option<Amounts>,
     pub(in crate::scenario) containers: Option<u64>,
+    /// Applications in it and below.
+    pub(in crate::scenario) applications: Option<u32>,
+    pub(in crate::scenario) status: Option<QueueStatusWord>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::scenario) enum QueueStatusWord {
+    Running,
+    /// It takes no applications and waits for those it has.
+    Draining,
+    Stopped,
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 pub(super) use expect::{
-    ApplicationWanted, AskWanted, ExpectForm, NodeStateWord, NodeWanted, QueueWanted, ReservationWanted,
-    UserWanted,
+    ApplicationWanted, AskWanted, ExpectForm, NodeStateWord, NodeWanted, QueueStatusWord, QueueWanted,
+    ReservationWanted, UserWanted,
 };
 pub(super) use one_or_many::OneOrMany;
 pub(super) use step::{

@@ -111,6 +111,11 @@ pub(in crate::scenario) struct UpdateQueueForm {
     pub(in crate::scenario) capacity: Option<ShareForm>,
     pub(in crate::scenario) maximum_capacity: Option<ShareForm>,
     pub(in crate::scenario) user_limit_factor: Option<ShareForm>,
+    pub(in crate::scenario) priority: Option<ShareForm>,
+    pub(in crate::scenario) state: Option<ShareForm>,
+    /// The two limits on applications are set together: one that is not given ends.
+    pub(in crate::scenario) maximum_applications: Option<ShareForm>,
+    pub(in crate::scenario) maximum_applications_per_user: Option<ShareForm>,
     pub(in crate::scenario) refused: Option<String>,
 }
 
