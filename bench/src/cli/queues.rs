@@ -40,7 +40,7 @@ pub(super) fn read_queues(path: &Path, types: &ResourceTypes) -> Result<EngineCo
                     if entry.value.is_empty() { String::new() } else { format!(" = {}", entry.value) };
                 eprintln!("{name}:{}: not carried over: {}{value}: {}", entry.line, entry.key, entry.reason);
             }
-            Ok(imported.into_config())
+            Ok(imported.config)
         }
         _ => Err(Failure::input(format!("{name}: a queue file ends in .toml or .xml"))),
     }

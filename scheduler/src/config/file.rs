@@ -3,6 +3,8 @@
 use thiserror::Error;
 
 use super::ConfigError;
+#[cfg(feature = "import")]
+use super::NotCarriedOver;
 
 /// The largest configuration file that is read, in bytes; room for some 50,000 queues.
 const FILE_BYTES_MAX: usize = 16 << 20;
@@ -100,6 +102,24 @@ impl<'a> Source<'a> {
 
     pub(super) fn value(&self, offset: usize, key: &str, problem: impl Into<String>) -> ConfigFileError {
         self.error(offset, ConfigFileProblem::Value { key: excerpt(key), problem: problem.into() })
+    }
+
+    /// An entry of an importer's report about the setting at `offset`.
+    #[cfg(feature = "import")]
+    pub(super) fn not_carried_over(
+        &self,
+        offset: usize,
+        key: &str,
+        value: &str,
+        reason: impl Into<String>,
+    ) -> NotCarriedOver {
+        NotCarriedOver {
+            file_name: self.file_name.to_owned(),
+            line: self.line(offset),
+            key: key.to_owned(),
+            value: value.to_owned(),
+            reason: reason.into(),
+        }
     }
 
     pub(super) fn config(&self, offset: usize, error: ConfigError) -> ConfigFileError {

@@ -4,17 +4,23 @@
 pub mod capacity_scheduler;
 #[cfg(any(feature = "toml", feature = "import"))]
 mod file;
+#[cfg(feature = "import")]
+mod imported;
 mod queue;
 mod share;
 #[cfg(feature = "toml")]
 pub mod toml;
 mod validate;
+#[cfg(feature = "import")]
+pub mod yunikorn;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 #[cfg(any(feature = "toml", feature = "import"))]
 pub use file::{ConfigFileError, ConfigFileProblem};
+#[cfg(feature = "import")]
+pub use imported::{Imported, NotCarriedOver};
 pub use queue::{
     ApplicationLimits, ApplicationOrdering, Capacity, Maximum, QueueConfig, QueueOrdering, QueueState,
     QueueUpdate,

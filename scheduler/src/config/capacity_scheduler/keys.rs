@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::NotCarriedOver;
 use super::known::{self, PREFIX, Use};
 use super::property::{Setting, Settings};
 use super::tree::{Listed, queue_key};
-use crate::config::ConfigFileError;
 use crate::config::file::excerpt;
+use crate::config::{ConfigFileError, NotCarriedOver};
 use crate::nearest::{hint, nearest};
 
 /// Checks all keys in the order of the file and adds to `report` those without a meaning for the engine.

@@ -2,7 +2,7 @@
 //!
 //! Read are the queue tree (`queues`), `capacity` and `maximum-capacity` in percent, as weights (`3w`) and as
 //! amounts (`[memory=4Gi,vcores=2]`), `user-limit-factor`, the leaves' `ordering-policy`, and the locality
-//! delays. Everything else that YARN knows is reported as [`NotCarriedOver`]; what YARN does not know is an
+//! delays. Everything else that YARN knows is reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an
 //! error, and so is what YARN would refuse: capacities of siblings that do not sum to 100 %, queues that are
 //! configured but not listed, a maximum below the capacity.
 
@@ -26,51 +26,12 @@ mod tests;
 use self::property::Settings;
 use self::queue::Queues;
 use super::file::Source;
-use super::{ConfigError, ConfigFileError, EngineConfig, LocalityDelay, QueueConfig};
+use super::{ConfigError, ConfigFileError, EngineConfig, Imported};
 use crate::resource::ResourceTypes;
-
-/// What a `capacity-scheduler.xml` says to this engine.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Imported {
-    /// The resource types the amounts below are counted in: those the importer was given.
-    pub resources: ResourceTypes,
-    /// The queue tree.
-    pub root: QueueConfig,
-    /// The locality delay, in distinct nodes; `None` if the file has none.
-    pub locality_delay: Option<LocalityDelay>,
-    /// What the file says besides, in its order.
-    pub not_carried_over: Vec<NotCarriedOver>,
-}
-
-/// A property that has no effect on the engine, or not the one it has on YARN.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotCarriedOver {
-    /// The whole key.
-    pub key: String,
-    /// The value as it is written, trimmed.
-    pub value: String,
-    /// Why, in words for the file's owner.
-    pub reason: String,
-    /// The line of the key, counted from 1.
-    pub line: usize,
-}
-
-impl Imported {
-    /// A configuration with what was imported, and for the rest what [`EngineConfig::new`] takes.
-    #[must_use]
-    pub fn into_config(self) -> EngineConfig {
-        let mut config = EngineConfig::new(self.resources, self.root);
-        config.locality_delay = self.locality_delay.unwrap_or(config.locality_delay);
-        config
-    }
-}
 
 /// Imports the text of a `capacity-scheduler.xml` for an engine that counts `types`. YARN's `memory` is the
 /// type `memory_mib`, `vcores` is `vcore_milli`, and `yarn.io/gpu` is `gpu_milli` or `gpu`. `file_name` is only
 /// for messages.
-///
-/// The configuration that [`Imported::into_config`] makes of the result passes [`EngineConfig::validate`].
 ///
 /// # Errors
 /// The first thing that is wrong, with its line and column: broken XML, or XML with a document type; a key
@@ -88,14 +49,14 @@ pub fn from_capacity_scheduler_xml(
     let listed = tree::listed(&settings)?;
     keys::check(&settings, &listed, &mut report)?;
     let root = Queues::new(&settings, types, &mut report)?.root(&listed)?;
-    let locality_delay = scheduler::locality_delay(&settings, &mut report)?;
+    let mut config = EngineConfig::new(types.clone(), root);
+    if let Some(delay) = scheduler::locality_delay(&settings, &mut report)? {
+        config.locality_delay = delay;
+    }
     scheduler::check_calculator(&settings, &mut report);
     report.sort_by_key(|entry| entry.line);
-    let imported = Imported { resources: types.clone(), root, locality_delay, not_carried_over: report };
-    match imported.clone().into_config().validate() {
-        Ok(()) => Ok(imported),
-        Err(error) => Err(refused(&settings, error)),
-    }
+    config.validate().map_err(|error| refused(&settings, error))?;
+    Ok(Imported { config, not_carried_over: report })
 }
 
 /// What the engine refuses, at the property of the queue it is about.
@@ -115,6 +76,6 @@ pub fn fuzz_capacity_scheduler_xml(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let types = ResourceTypes::memory_and_vcores();
     if let Ok(imported) = from_capacity_scheduler_xml(&text, "fuzz.xml", &types) {
-        assert_eq!(imported.into_config().validate(), Ok(()));
+        assert_eq!(imported.config.validate(), Ok(()));
     }
 }

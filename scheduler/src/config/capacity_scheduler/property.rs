@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::NotCarriedOver;
-use crate::config::ConfigFileError;
 use crate::config::file::Source;
+use crate::config::{ConfigFileError, NotCarriedOver};
 
 /// One `<property>`, trimmed, with the offsets of its texts.
 #[derive(Clone, Debug)]
@@ -57,12 +56,8 @@ impl<'p> Settings<'p> {
         let mut settings = Self { source, by_key: BTreeMap::new() };
         for property in properties {
             let Some(setting) = Setting::of(property) else {
-                report.push(NotCarriedOver {
-                    key: property.key.clone(),
-                    value: String::new(),
-                    reason: "it has no <value>, so Hadoop ignores it".to_owned(),
-                    line: source.line(property.key_offset),
-                });
+                let reason = "it has no <value>, so Hadoop ignores it";
+                report.push(source.not_carried_over(property.key_offset, &property.key, "", reason));
                 continue;
             };
             let (winner, loser) = match settings.get(setting.key) {
@@ -100,12 +95,7 @@ impl<'p> Settings<'p> {
         setting: &Setting<'_>,
         reason: impl Into<String>,
     ) -> NotCarriedOver {
-        NotCarriedOver {
-            key: setting.key.to_owned(),
-            value: setting.value.to_owned(),
-            reason: reason.into(),
-            line: self.source.line(setting.key_offset),
-        }
+        self.source.not_carried_over(setting.key_offset, setting.key, setting.value, reason)
     }
 
     /// The error that the value is not one.

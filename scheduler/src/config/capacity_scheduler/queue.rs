@@ -1,6 +1,5 @@
 //! Queues with their limits, as the properties of the listed queues say.
 
-use super::NotCarriedOver;
 use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::sibling::{self, Child};
@@ -8,7 +7,8 @@ use super::tree::Listed;
 use super::value::{self, Size};
 use crate::config::file::excerpt;
 use crate::config::{
-    ApplicationOrdering, Capacity, ConfigError, ConfigFileError, Factor, Maximum, Percent, QueueConfig,
+    ApplicationOrdering, Capacity, ConfigError, ConfigFileError, Factor, Maximum, NotCarriedOver, Percent,
+    QueueConfig,
 };
 use crate::nearest::{hint, nearest};
 use crate::resource::ResourceTypes;

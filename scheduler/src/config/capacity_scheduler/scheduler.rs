@@ -1,11 +1,10 @@
 //! Settings of the whole scheduler: locality delay and resource calculator.
 
-use super::NotCarriedOver;
 use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::value;
 use crate::config::file::excerpt;
-use crate::config::{ConfigFileError, LocalityDelay};
+use crate::config::{ConfigFileError, LocalityDelay, NotCarriedOver};
 
 /// YARN's delay until a rack-mate will do, if only the additional delay is configured.
 const RACK_NODES_DEFAULT: u32 = 40;

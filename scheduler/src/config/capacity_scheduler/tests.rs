@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, Percent};
+use crate::config::{ApplicationOrdering, Capacity, Factor, LocalityDelay, Maximum, Percent, QueueConfig};
 use crate::resource::Resources;
 
 /// A file with one property per line, the first one at line 2.
@@ -43,8 +43,9 @@ fn the_sample_of_the_load_simulator_is_imported() {
     let imported = import(&text).unwrap();
     let leaf = |name: &str, percent| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent)));
     let leaves = [leaf("sls_queue_1", 25), leaf("sls_queue_2", 25), leaf("sls_queue_3", 50)];
-    assert_eq!(imported.root, QueueConfig::root(leaves), "the maximum of 100 is that of a new leaf");
-    assert_eq!((imported.locality_delay, imported.not_carried_over), (None, vec![]));
+    assert_eq!(imported.config.root, QueueConfig::root(leaves), "the maximum of 100 is that of a new leaf");
+    assert_eq!(imported.config.locality_delay, LocalityDelay::default());
+    assert_eq!(imported.not_carried_over, vec![]);
 }
 
 #[test]
@@ -83,10 +84,9 @@ fn every_property_that_is_read_is_read() {
     ]);
     let a = leaf("a", amounts(&[4096, 2000])).with_maximum(Maximum::absolute(&[8192]));
     let c = leaf("c", amounts(&[2])).with_user_limit_factor(Some(factor("0.5")));
-    assert_eq!(imported.root, QueueConfig::root([a, b, c]));
-    assert_eq!(imported.locality_delay, Some(LocalityDelay::Nodes { rack: 40, any: 100 }));
+    assert_eq!(imported.config.root, QueueConfig::root([a, b, c]));
+    assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 40, any: 100 });
     assert_eq!(reasons(&imported), []);
-    assert_eq!(imported.into_config().locality_delay, LocalityDelay::Nodes { rack: 40, any: 100 });
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
     ];
     assert_eq!(reasons(&imported), expected);
     assert_eq!(imported.not_carried_over[0].value, "RUNNING");
-    assert_eq!(imported.locality_delay, Some(LocalityDelay::Nodes { rack: 40, any: 40 }));
+    assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 40, any: 40 });
 }
 
 #[test]
@@ -146,7 +146,10 @@ fn of_properties_with_one_name_the_last_or_the_final_counts() {
 <property><name>yarn.scheduler.capacity.root.a.capacity</name><value>2</value></property>
 <property><name>yarn.scheduler.capacity.root.a.state</name></property></configuration>";
     let imported = import(text).unwrap();
-    assert_eq!(imported.root, QueueConfig::root([QueueConfig::leaf("a", Capacity::Percent(Percent::ALL))]));
+    assert_eq!(
+        imported.config.root,
+        QueueConfig::root([QueueConfig::leaf("a", Capacity::Percent(Percent::ALL))])
+    );
     let expected = [
         ("root.a.capacity", "overridden by line 3, which is final", 2),
         ("root.a.capacity", "overridden by line 3, which is final", 4),
@@ -196,7 +199,8 @@ fn numbers_finer_than_the_engines_are_rounded_down() {
         ("root.c.capacity", "33.34"),
     ]);
     let percent = |text: &str| Capacity::Percent(text.parse().unwrap());
-    let capacities = imported_thirds.root.children.iter().map(|child| child.capacity).collect::<Vec<_>>();
+    let capacities =
+        imported_thirds.config.root.children.iter().map(|child| child.capacity).collect::<Vec<_>>();
     assert_eq!(capacities, [percent("33.3333"), percent("33.3333"), percent("33.3334")]);
     let expected = [
         ("root.a.capacity", "rounded down to 33.3333 %", 3),
@@ -215,7 +219,7 @@ fn the_queues_with_nothing_below_a_queue_with_nothing_are_fine() {
         ("root.b.queues", "c"),
         ("root.b.c.capacity", "0"),
     ]);
-    assert_eq!(imported.root.children[1].children[0].capacity, Capacity::Percent(Percent::default()));
+    assert_eq!(imported.config.root.children[1].children[0].capacity, Capacity::Percent(Percent::default()));
 }
 
 #[test]
@@ -226,6 +230,6 @@ fn a_queue_may_be_called_like_a_key() {
         ("root.capacity", "100"),
         ("root.capacity.maximum-capacity", "100"),
     ]);
-    assert_eq!(imported.root.children[0].name, "capacity");
+    assert_eq!(imported.config.root.children[0].name, "capacity");
     assert_eq!(imported.not_carried_over, []);
 }

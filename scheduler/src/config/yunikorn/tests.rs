@@ -1,0 +1,229 @@
+//! What is imported, and what is reported.
+
+use super::*;
+use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig};
+use crate::place::NodeOrderKind;
+use crate::resource::Resources;
+
+pub(super) fn import(text: &str) -> Result<Imported, ConfigFileError> {
+    from_queues_yaml(text, "q.yaml", &ResourceTypes::memory_and_vcores())
+}
+
+#[track_caller]
+fn imported(text: &str) -> Imported {
+    import(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+fn reported(imported: &Imported) -> Vec<(usize, &str, &str, &str)> {
+    let entries = imported.not_carried_over.iter();
+    entries
+        .map(|entry| (entry.line, entry.key.as_str(), entry.value.as_str(), entry.reason.as_str()))
+        .collect()
+}
+
+/// A file with these lines below the root's `queues`.
+pub(super) fn below_root(lines: &str) -> String {
+    let indented: String = lines.lines().map(|line| format!("          {line}\n")).collect();
+    format!("partitions:\n  - name: default\n    queues:\n      - name: root\n        queues:\n{indented}")
+}
+
+fn leaf(name: &str, capacity: Capacity) -> QueueConfig {
+    QueueConfig::leaf(name, capacity).with_user_limit_factor(None)
+}
+
+fn amounts(amounts: &[i64]) -> Capacity {
+    Capacity::Absolute(Resources::new(amounts))
+}
+
+const ONE: Capacity = Capacity::Weight(Factor::ONE);
+
+#[test]
+fn every_key_that_is_read_is_read() {
+    let imported = imported(
+        "partitions:
+  - name: default
+    nodesortpolicy:
+      type: binpacking
+    preemption:
+      enabled: false
+    queues:
+      - name: root
+        properties:
+          application.sort.policy: fair
+          application.sort.priority: disabled
+        queues:
+          - name: Dev
+            resources:
+              guaranteed: {memory: 10Gi, vcore: 4}
+              max: {memory: 20Gi}
+            queues:
+              - name: etl
+                resources:
+                  guaranteed: {memory: 2Gi, vcore: 500m}
+              - name: adhoc
+                properties:
+                  application.sort.policy: fifo
+                  application.sort.priority: enabled
+          - name: prod
+            parent: true
+            queues:
+              - name: web
+                resources:
+                  guaranteed: {memory: 1073741824}
+                  max: {memory: 2Gi, vcore: '2'}
+",
+    );
+    let fair = |queue: QueueConfig| queue.with_ordering(ApplicationOrdering::Fair);
+    let parent = |name, capacity| QueueConfig::leaf(name, capacity);
+    let dev = parent("dev", amounts(&[10_240, 4_000]))
+        .with_maximum(Maximum::absolute(&[20_480]))
+        .with_children([fair(leaf("etl", amounts(&[2_048, 500]))), leaf("adhoc", ONE)]);
+    let web = leaf("web", amounts(&[1_024])).with_maximum(Maximum::absolute(&[2_048, 2_000]));
+    let prod = parent("prod", amounts(&[1_024])).with_children([fair(web)]);
+    assert_eq!(imported.config.root, QueueConfig::root([dev, prod]));
+    assert_eq!(imported.config.node_order, NodeOrderKind::Pack);
+    assert_eq!(reported(&imported), []);
+}
+
+#[test]
+fn the_root_may_be_left_out() {
+    let imported = imported("partitions:\n- queues:\n  - name: a\n  - name: b\n");
+    assert_eq!(imported.config.root, QueueConfig::root([leaf("a", ONE), leaf("b", ONE)]));
+    assert_eq!(imported.config.node_order, NodeOrderKind::Spread);
+    assert_eq!(reported(&imported), []);
+}
+
+/// What YuniKorn knows and this engine has nothing for.
+const WITH_EVERYTHING_ELSE: &str = "checksum: ABC
+partitions:
+  - name: default
+    placementrules:
+      - {name: tag, value: namespace, create: true}
+    limits:
+      - limit: all
+        users: ['*']
+        maxapplications: 9
+    preemption: {quotapreemptionenabled: true}
+    usergroupresolver: {type: ldap}
+    nodesortpolicy:
+      resourceweights: {memory: 2.5}
+    queues:
+      - name: root
+        submitacl: '*'
+        queues:
+          - name: a
+            parent: true
+            maxapplications: 5
+            adminacl: admin ops
+            childtemplate:
+              maxapplications: 2
+              resources: {max: {memory: 1Gi}}
+          - name: b
+            properties:
+              priority.offset: -5
+              preemption.delay: 1m30s
+              application.sort.policy: fair
+              my.note: x
+            resources:
+              max: {memory: 1000, nvidia.com/gpu: 4}
+              guaranteed: {vcore: 0}
+            limits:
+              - users: [ann, bob]
+                groups: [dev]
+                maxresources: {vcore: 2}
+  - name: gpu
+    queues: []
+";
+
+#[test]
+fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
+    let imported = imported(WITH_EVERYTHING_ELSE);
+    let later = "not supported by this engine yet";
+    let creation =
+        "this engine does not create queues on demand yet; a queue without queues below it is a leaf";
+    let rules = "placement rules are not supported by this engine yet; applications name their queue";
+    let limits = "limits of users and groups in absolute amounts are not supported by this engine yet";
+    let access = "access to queues is not checked by this engine yet";
+    let expected = [
+        (5, "partitions.default.placementrules[0].name", "tag", rules),
+        (5, "partitions.default.placementrules[0].value", "namespace", rules),
+        (5, "partitions.default.placementrules[0].create", "true", rules),
+        (7, "partitions.default.limits[0].limit", "all", limits),
+        (8, "partitions.default.limits[0].users", "[*]", limits),
+        (9, "partitions.default.limits[0].maxapplications", "9", limits),
+        (
+            10,
+            "partitions.default.preemption.quotapreemptionenabled",
+            "true",
+            "this engine does not choose victims of preemption yet",
+        ),
+        (11, "partitions.default.usergroupresolver.type", "ldap", later),
+        (
+            13,
+            "partitions.default.nodesortpolicy.resourceweights.memory",
+            "2.5",
+            "this engine's node orders weigh all resource types alike",
+        ),
+        (16, "root.submitacl", "*", access),
+        (19, "root.a.parent", "true", creation),
+        (20, "root.a.maxapplications", "5", later),
+        (21, "root.a.adminacl", "admin ops", access),
+        (23, "root.a.childtemplate.maxapplications", "2", creation),
+        (24, "root.a.childtemplate.resources.max.memory", "1Gi", creation),
+        (27, "root.b.properties.priority.offset", "-5", later),
+        (28, "root.b.properties.preemption.delay", "1m30s", later),
+        (
+            29,
+            "root.b.properties.application.sort.policy",
+            "fair",
+            "this engine's fair order looks at shares before priorities",
+        ),
+        (
+            30,
+            "root.b.properties.my.note",
+            "x",
+            "YuniKorn does not know this property either and passes over it",
+        ),
+        (32, "root.b.resources.max.memory", "1000", "rounded down to 0 memory_mib"),
+        (32, "root.b.resources.max.nvidia.com/gpu", "4", "this engine does not count it (as `gpu`)"),
+        (33, "root.b.resources.guaranteed.vcore", "0", "YuniKorn passes over amounts that are all zero"),
+        (35, "root.b.limits[0].users", "[ann, bob]", limits),
+        (36, "root.b.limits[0].groups", "[dev]", limits),
+        (37, "root.b.limits[0].maxresources.vcore", "2", limits),
+        (
+            38,
+            "partitions.gpu.name",
+            "gpu",
+            "an engine has one tree of queues; this partition needs an engine of its own",
+        ),
+    ];
+    assert_eq!(reported(&imported), expected);
+    assert!(imported.not_carried_over.iter().all(|entry| entry.file_name == "q.yaml"));
+}
+
+#[test]
+fn other_resources_are_counted_if_the_engine_counts_them() {
+    let types = ResourceTypes::new(["memory_mib", "vcore_milli", "gpu"]).unwrap();
+    let text = below_root("- name: a\n  resources:\n    guaranteed: {nvidia.com/gpu: 4}");
+    let imported = from_queues_yaml(&text, "q.yaml", &types).unwrap();
+    assert_eq!(imported.config.root.children[0].capacity, amounts(&[0, 0, 4]));
+    assert_eq!(imported.not_carried_over, []);
+}
+
+#[test]
+fn aliases_and_merges_are_what_they_repeat() {
+    let imported = imported(&below_root(
+        "- name: a
+  resources: &small
+    max: {memory: 1Gi}
+- name: b
+  resources: *small
+- name: c
+  resources:
+    <<: *small
+    guaranteed: {memory: 1Mi}",
+    ));
+    let small = |name, capacity| leaf(name, capacity).with_maximum(Maximum::absolute(&[1_024]));
+    let leaves = [small("a", ONE), small("b", ONE), small("c", amounts(&[1]))];
+    assert_eq!(imported.config.root, QueueConfig::root(leaves));
+}
