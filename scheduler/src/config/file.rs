@@ -76,6 +76,11 @@ impl<'a> Source<'a> {
         Ok(source)
     }
 
+    #[cfg(feature = "import")]
+    pub(super) fn file_name(&self) -> &'a str {
+        self.file_name
+    }
+
     pub(super) fn text(&self) -> &'a str {
         self.text
     }

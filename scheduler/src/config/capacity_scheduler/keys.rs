@@ -21,16 +21,24 @@ pub(super) fn check(
         let path_and_name = setting.key.strip_prefix(PREFIX).filter(|rest| rest.starts_with("root."));
         let becomes = match path_and_name {
             Some(rest) => keys.of_queue(&setting, rest)?,
-            None => known::of_scheduler(setting.key).ok_or_else(|| {
-                let nearest = known::nearest_of_scheduler(setting.key);
-                settings.source().unknown_key(setting.key_offset, setting.key, nearest)
-            })?,
+            None => of_scheduler(settings, &setting)?,
         };
         if let Use::Reported(reason) = becomes {
             report.push(settings.not_carried_over(&setting, reason));
         }
     }
     Ok(())
+}
+
+/// What becomes of a key that is no queue's. Only the file with the queues is the scheduler's own: what else others
+/// say is no mistake.
+fn of_scheduler(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<Use, ConfigFileError> {
+    let is_foreign = !std::ptr::eq(setting.source, settings.source()) && known::is_foreign(setting.key);
+    let becomes = known::of_scheduler(setting.key).or(is_foreign.then_some(known::FOREIGN));
+    becomes.ok_or_else(|| {
+        let nearest = known::nearest_of_scheduler(setting.key);
+        setting.source.unknown_key(setting.key_offset, setting.key, nearest)
+    })
 }
 
 const UNLISTED: Use =
@@ -60,7 +68,7 @@ impl Keys<'_, '_> {
             Some((path, _)) => Err(self.unlisted(setting, path)),
             None => {
                 let nearest = known::nearest_of_queue(name).map(|name| queue_key(above, &name));
-                Err(self.settings.source().unknown_key(setting.key_offset, setting.key, nearest))
+                Err(setting.source.unknown_key(setting.key_offset, setting.key, nearest))
             }
         }
     }
@@ -75,6 +83,6 @@ impl Keys<'_, '_> {
         let list = excerpt(&queue_key(parent, "queues"));
         let hint = hint(nearest(path, self.queues.keys().copied()).as_deref());
         let problem = format!("queue `{}` is not listed in `{list}`{hint}", excerpt(path));
-        self.settings.source().value(setting.key_offset, setting.key, problem)
+        setting.source.value(setting.key_offset, setting.key, problem)
     }
 }

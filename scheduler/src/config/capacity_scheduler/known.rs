@@ -21,7 +21,8 @@ const NO_CREATION: Use = Use::Reported(
 );
 const NO_HEARTBEAT: Use = Use::Reported("this engine does not wait for the heartbeats of nodes to place");
 const ASYNCHRONOUS: Use = Use::Reported("this engine always schedules asynchronously");
-const OTHER_FILE: Use = Use::Reported("not a key of the capacity scheduler; yarn-site.xml is not read here");
+const OTHER_SCHEDULER: Use = Use::Reported("a key of another scheduler");
+pub(super) const FOREIGN: Use = Use::Reported("not a key of the scheduler");
 
 /// Keys of one queue, behind its path. A star stands for one name or more.
 const OF_QUEUES: [(Use, &[&str]); 3] = [
@@ -33,6 +34,7 @@ const OF_QUEUES: [(Use, &[&str]); 3] = [
             "maximum-capacity",
             "user-limit-factor",
             "ordering-policy",
+            "priority",
             "allow-zero-capacity-sum",
         ],
     ),
@@ -89,7 +91,6 @@ const OF_QUEUES: [(Use, &[&str]); 3] = [
             "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
             "ordering-policy.priority-utilization.underutilized-preemption.enabled",
             "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
-            "priority",
             "reservable",
             "reservation-agent",
             "reservation-enforcement-window",
@@ -170,30 +171,56 @@ const OF_SCHEDULER: [(Use, &[&str]); 4] = [
     ),
 ];
 
-/// Keys of other files that are found in this one; Hadoop reads them all into one configuration.
-const OF_OTHER_FILES: [(Use, &[&str]); 1] = [(
-    OTHER_FILE,
-    &[
-        "hadoop.*",
-        "yarn.acl.enable",
-        "yarn.admin.acl",
-        "yarn.cluster.*",
-        "yarn.node-labels.*",
-        "yarn.nodemanager.*",
-        "yarn.resource-types",
-        "yarn.resource-types.*",
-        "yarn.resourcemanager.*",
-        "yarn.scheduler.configuration.*",
-        "yarn.scheduler.include-port-in-node-name",
-        "yarn.scheduler.maximum-allocation-mb",
-        "yarn.scheduler.maximum-allocation-vcores",
-        "yarn.scheduler.minimum-allocation-mb",
-        "yarn.scheduler.minimum-allocation-vcores",
-        "yarn.scheduler.queue-placement-rules",
-        "yarn.scheduler.queue-placement-rules.app-name",
-        "yarn.scheduler.skip.node.multiplier",
-    ],
-)];
+/// Keys of the scheduler and what it works with that `yarn-site.xml` and `resource-types.xml` have. Hadoop reads
+/// all files into one configuration, so they may be in any.
+const OF_YARN: [(Use, &[&str]); 3] = [
+    (
+        READ,
+        &[
+            "yarn.resource-types",
+            "yarn.resource-types.*.units",
+            "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
+            "yarn.resourcemanager.scheduler.class",
+            "yarn.scheduler.skip.node.multiplier",
+        ],
+    ),
+    (OTHER_SCHEDULER, &["yarn.scheduler.fair.*", "yarn.scheduler.fifo.*"]),
+    (
+        NOT_YET,
+        &[
+            "yarn.acl.enable",
+            "yarn.admin.acl",
+            "yarn.cluster.max-application-priority",
+            "yarn.node-labels.*",
+            "yarn.resource-types.*.maximum-allocation",
+            "yarn.resource-types.*.minimum-allocation",
+            "yarn.resource-types.*.tags",
+            "yarn.resourcemanager.am-scheduling.*",
+            "yarn.resourcemanager.application-timeouts.*",
+            "yarn.resourcemanager.auto-update.containers",
+            "yarn.resourcemanager.monitor.*",
+            "yarn.resourcemanager.nm-container-queuing.*",
+            "yarn.resourcemanager.node-labels.*",
+            "yarn.resourcemanager.opportunistic-container-allocation.*",
+            "yarn.resourcemanager.placement-constraints.*",
+            "yarn.resourcemanager.reservation-system.*",
+            "yarn.resourcemanager.scheduler.*",
+            "yarn.resourcemanager.work-preserving-recovery.*",
+            "yarn.scheduler.configuration.*",
+            "yarn.scheduler.include-port-in-node-name",
+            "yarn.scheduler.maximum-allocation-mb",
+            "yarn.scheduler.maximum-allocation-vcores",
+            "yarn.scheduler.minimum-allocation-mb",
+            "yarn.scheduler.minimum-allocation-vcores",
+            "yarn.scheduler.queue-placement-rules",
+            "yarn.scheduler.queue-placement-rules.app-name",
+        ],
+    ),
+];
+
+/// Keys that are not the scheduler's, but are found beside its own.
+const OF_OTHERS: [(Use, &[&str]); 1] =
+    [(FOREIGN, &["hadoop.*", "yarn.cluster.*", "yarn.nodemanager.*", "yarn.resourcemanager.*"])];
 
 /// What becomes of a queue's key, if YARN knows it.
 pub(super) fn of_queue(name: &str) -> Option<Use> {
@@ -209,7 +236,7 @@ pub(super) fn nearest_of_queue(name: &str) -> Option<String> {
 pub(super) fn of_scheduler(key: &str) -> Option<Use> {
     match key.strip_prefix(PREFIX) {
         Some(name) => find(&OF_SCHEDULER, name),
-        None => find(&OF_OTHER_FILES, key),
+        None => find(&OF_YARN, key).or_else(|| find(&OF_OTHERS, key)),
     }
 }
 
@@ -222,7 +249,12 @@ pub(super) fn nearest_of_scheduler(key: &str) -> Option<String> {
     let name = key.splitn(4, '.').nth(3).unwrap_or("");
     let is_known = name.starts_with("root.") || find(&OF_SCHEDULER, name).is_some();
     let with_prefix = is_known.then(|| format!("{PREFIX}{name}"));
-    nearest(key, patterns(&OF_OTHER_FILES).chain(with_prefix.as_deref()))
+    nearest(key, patterns(&OF_YARN).chain(with_prefix.as_deref()))
+}
+
+/// Whether a key of another file need not be known: none that begins like the scheduler's.
+pub(super) fn is_foreign(key: &str) -> bool {
+    !key.starts_with("yarn.scheduler.") && !key.starts_with("yarn.resource-type")
 }
 
 fn patterns<'t>(table: &'t [(Use, &'t [&'t str])]) -> impl Iterator<Item = &'t str> {

@@ -1,33 +1,58 @@
-//! Importer of YARN's `capacity-scheduler.xml`.
+//! Importer of YARN's `capacity-scheduler.xml`, with what `yarn-site.xml` and `resource-types.xml` add.
 //!
 //! Read are the queue tree (`queues`), `capacity` and `maximum-capacity` in percent, as weights (`3w`) and as
-//! amounts (`[memory=4Gi,vcores=2]`), `user-limit-factor`, the leaves' `ordering-policy`, and the locality
-//! delays. Everything else that YARN knows is reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an
+//! amounts (`[memory=4Gi,vcores=2]`), `user-limit-factor`, `ordering-policy`, `priority`, the locality delays, when
+//! a silent node is skipped, and the units of resource types. Everything else that YARN knows is reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an
 //! error, and so is what YARN would refuse: capacities of siblings that do not sum to 100 %, queues that are
 //! configured but not listed, a maximum below the capacity.
 
 mod keys;
 mod known;
+mod mapping;
 mod property;
 mod queue;
 mod scheduler;
 mod sibling;
 mod tree;
+mod types;
 mod value;
 mod xml;
 
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
 mod refusals;
 #[cfg(test)]
 mod tests;
 
-use self::property::Settings;
+use self::property::{File, Settings};
 use self::queue::Queues;
+use self::types::Types;
 use super::file::Source;
 use super::{ConfigError, ConfigFileError, EngineConfig, Imported};
 use crate::resource::ResourceTypes;
+
+/// A file's text with its name, which is only for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedText<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// What is in it.
+    pub text: &'a str,
+}
+
+/// The files that say how a YARN cluster is scheduled. Hadoop reads them into one configuration, the queues last.
+#[derive(Clone, Copy, Debug)]
+pub struct YarnFiles<'a> {
+    /// `capacity-scheduler.xml`
+    pub queues: NamedText<'a>,
+    /// `yarn-site.xml`: the nodes' heartbeats, and whatever a `capacity-scheduler.xml` may say.
+    pub site: Option<NamedText<'a>>,
+    /// `resource-types.xml`: resources beside memory and vcores, with their units.
+    pub resource_types: Option<NamedText<'a>>,
+}
 
 /// Imports the text of a `capacity-scheduler.xml` for an engine that counts `types`. YARN's `memory` is the
 /// type `memory_mib`, `vcores` is `vcore_milli`, and `yarn.io/gpu` is `gpu_milli` or `gpu`. `file_name` is only
@@ -36,27 +61,49 @@ use crate::resource::ResourceTypes;
 /// # Errors
 /// The first thing that is wrong, with its line and column: broken XML, or XML with a document type; a key
 /// that YARN does not know (with the nearest one it does); a value of the wrong form; whatever YARN or
-/// `validate` would refuse.
+/// [`EngineConfig::validate`] would refuse.
 pub fn from_capacity_scheduler_xml(
     text: &str,
     file_name: &str,
     types: &ResourceTypes,
 ) -> Result<Imported, ConfigFileError> {
-    let source = Source::new(file_name, text)?;
-    let properties = xml::properties(&source)?;
+    let queues = NamedText { name: file_name, text };
+    from_yarn_files(&YarnFiles { queues, site: None, resource_types: None }, Some(types))
+}
+
+/// Imports a cluster's files for an engine that counts `types`; without them, for one that counts memory, vcores
+/// and whatever `yarn.resource-types` lists.
+///
+/// # Errors
+/// As [`from_capacity_scheduler_xml`], in any of the files. In `yarn-site.xml` only keys that begin with
+/// `yarn.scheduler.` or `yarn.resource-types` have to be known.
+pub fn from_yarn_files(
+    files: &YarnFiles<'_>,
+    types: Option<&ResourceTypes>,
+) -> Result<Imported, ConfigFileError> {
+    let queues = file(&files.queues)?;
+    let others = [files.site, files.resource_types];
+    let others = others.iter().flatten().map(file).collect::<Result<Vec<_>, _>>()?;
     let mut report = Vec::new();
-    let settings = Settings::new(&source, &properties, &mut report);
+    let settings = Settings::new(&others, &queues, &mut report);
     let listed = tree::listed(&settings)?;
     keys::check(&settings, &listed, &mut report)?;
-    let root = Queues::new(&settings, types, &mut report)?.root(&listed)?;
-    let mut config = EngineConfig::new(types.clone(), root);
-    if let Some(delay) = scheduler::locality_delay(&settings, &mut report)? {
-        config.locality_delay = delay;
-    }
-    scheduler::check_calculator(&settings, &mut report);
-    report.sort_by_key(|entry| entry.line);
+    let types = Types::read(&settings, types)?;
+    let root = Queues::new(&settings, &types, &mut report)?.root(&listed)?;
+    mapping::check(&settings, &listed)?;
+    let mut config = EngineConfig::new(types.engine().clone(), root);
+    scheduler::read(&settings, &mut config, &mut report)?;
+    let names = [Some(files.queues), files.site, files.resource_types].map(|file| file.map(|file| file.name));
+    let place = |name: &str| names.iter().position(|known| *known == Some(name));
+    report.sort_by_key(|entry| (place(&entry.file_name), entry.line));
     config.validate().map_err(|error| refused(&settings, error))?;
     Ok(Imported { config, not_carried_over: report })
+}
+
+fn file<'a>(file: &NamedText<'a>) -> Result<File<'a>, ConfigFileError> {
+    let source = Source::new(file.name, file.text)?;
+    let properties = xml::properties(&source)?;
+    Ok(File { source, properties })
 }
 
 /// What the engine refuses, at the property of the queue it is about.
@@ -67,7 +114,10 @@ fn refused(settings: &Settings<'_>, error: ConfigError) -> ConfigFileError {
     };
     let keys = ["capacity", "queues"].map(|name| tree::queue_key(path, name));
     let setting = keys.iter().find_map(|key| settings.get(key));
-    settings.source().config(setting.map_or(0, |setting| setting.key_offset), error)
+    match setting {
+        Some(setting) => setting.source.config(setting.key_offset, error),
+        None => settings.source().config(0, error),
+    }
 }
 
 /// The body of a fuzz target: imports `data`, and what can be imported must be a valid configuration.

@@ -19,6 +19,8 @@ pub(super) struct Property {
 /// A property with a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'p> {
+    /// The file it stands in.
+    pub(super) source: &'p Source<'p>,
     pub(super) key: &'p str,
     pub(super) value: &'p str,
     pub(super) key_offset: usize,
@@ -27,9 +29,10 @@ pub(super) struct Setting<'p> {
 }
 
 impl<'p> Setting<'p> {
-    fn of(property: &'p Property) -> Option<Self> {
+    fn of(source: &'p Source<'p>, property: &'p Property) -> Option<Self> {
         let Property { key, value, is_final, key_offset, value_offset } = property;
         Some(Self {
+            source,
             key,
             value: value.as_deref()?,
             key_offset: *key_offset,
@@ -39,23 +42,46 @@ impl<'p> Setting<'p> {
     }
 }
 
+impl Setting<'_> {
+    /// Where it is, for a reader of `other`.
+    fn place_from(&self, other: &Self) -> String {
+        let line = self.source.line(self.key_offset);
+        if std::ptr::eq(self.source, other.source) {
+            format!("line {line}")
+        } else {
+            format!("{}:{line}", self.source.file_name())
+        }
+    }
+}
+
+/// One of the files that Hadoop reads into one configuration.
+#[derive(Debug)]
+pub(super) struct File<'p> {
+    pub(super) source: Source<'p>,
+    pub(super) properties: Vec<Property>,
+}
+
 /// The properties that count, by key.
 #[derive(Debug)]
 pub(super) struct Settings<'p> {
+    /// The file with the queues.
     source: &'p Source<'p>,
     by_key: BTreeMap<&'p str, Setting<'p>>,
 }
 
 impl<'p> Settings<'p> {
-    /// Decides which properties count; the others are added to `report`.
+    /// Decides which properties count; the others are added to `report`. The file with the queues is the last.
     pub(super) fn new(
-        source: &'p Source<'p>,
-        properties: &'p [Property],
+        others: &'p [File<'p>],
+        queues: &'p File<'p>,
         report: &mut Vec<NotCarriedOver>,
     ) -> Self {
-        let mut settings = Self { source, by_key: BTreeMap::new() };
-        for property in properties {
-            let Some(setting) = Setting::of(property) else {
+        let mut settings = Self { source: &queues.source, by_key: BTreeMap::new() };
+        let files = others.iter().chain([queues]);
+        let properties =
+            files.flat_map(|file| file.properties.iter().map(|property| (&file.source, property)));
+        for (source, property) in properties {
+            let Some(setting) = Setting::of(source, property) else {
                 let reason = "it has no <value>, so Hadoop ignores it";
                 report.push(source.not_carried_over(property.key_offset, &property.key, "", reason));
                 continue;
@@ -65,15 +91,16 @@ impl<'p> Settings<'p> {
                 earlier => (setting, earlier),
             };
             if let Some(loser) = loser {
-                let line = source.line(winner.key_offset);
                 let why = if winner.is_final { ", which is final" } else { "" };
-                report.push(settings.not_carried_over(&loser, format!("overridden by line {line}{why}")));
+                let place = winner.place_from(&loser);
+                report.push(settings.not_carried_over(&loser, format!("overridden by {place}{why}")));
             }
             settings.by_key.insert(winner.key, winner);
         }
         settings
     }
 
+    /// The file with the queues, for what no setting says.
     pub(super) fn source(&self) -> &'p Source<'p> {
         self.source
     }
@@ -82,7 +109,7 @@ impl<'p> Settings<'p> {
         self.by_key.get(key).copied()
     }
 
-    /// All of them in the order of the file.
+    /// All of them in the order of their file.
     pub(super) fn in_order(&self) -> Vec<Setting<'p>> {
         let mut settings: Vec<_> = self.by_key.values().copied().collect();
         settings.sort_by_key(|setting| setting.key_offset);
@@ -95,12 +122,12 @@ impl<'p> Settings<'p> {
         setting: &Setting<'_>,
         reason: impl Into<String>,
     ) -> NotCarriedOver {
-        self.source.not_carried_over(setting.key_offset, setting.key, setting.value, reason)
+        setting.source.not_carried_over(setting.key_offset, setting.key, setting.value, reason)
     }
 
     /// The error that the value is not one.
     pub(super) fn refused(&self, setting: &Setting<'_>, problem: impl Into<String>) -> ConfigFileError {
-        self.source.value(setting.value_offset, setting.key, problem)
+        setting.source.value(setting.value_offset, setting.key, problem)
     }
 
     /// The value of a key that has a meaning here, which must be written out.

@@ -4,20 +4,20 @@ use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::sibling::{self, Child};
 use super::tree::Listed;
+use super::types::Types;
 use super::value::{self, Size};
 use crate::config::file::excerpt;
 use crate::config::{
     ApplicationOrdering, Capacity, ConfigError, ConfigFileError, Factor, Maximum, NotCarriedOver, Percent,
-    QueueConfig,
+    QueueConfig, QueueOrdering,
 };
 use crate::nearest::{hint, nearest};
-use crate::resource::ResourceTypes;
 
 /// Reads the properties of queues.
 #[derive(Debug)]
 pub(super) struct Queues<'p, 'r> {
     settings: &'r Settings<'p>,
-    types: &'r ResourceTypes,
+    types: &'r Types,
     report: &'r mut Vec<NotCarriedOver>,
     /// The user limit factor of leaves that have none of their own.
     user_limit_factor: Option<Factor>,
@@ -28,7 +28,7 @@ pub(super) struct Queues<'p, 'r> {
 impl<'p, 'r> Queues<'p, 'r> {
     pub(super) fn new(
         settings: &'r Settings<'p>,
-        types: &'r ResourceTypes,
+        types: &'r Types,
         report: &'r mut Vec<NotCarriedOver>,
     ) -> Result<Self, ConfigFileError> {
         let is_uniform = settings.switch(&format!("{PREFIX}legacy-queue-mode.enabled"), true)?;
@@ -59,12 +59,13 @@ impl<'p, 'r> Queues<'p, 'r> {
         maximum: Maximum,
     ) -> Result<QueueConfig, ConfigFileError> {
         let mut queue = QueueConfig::leaf(listed.name, capacity).with_maximum(maximum);
+        queue.priority = self.priority(listed)?;
         if listed.children.is_empty() {
             queue.ordering = self.application_ordering(listed)?;
             queue.user_limit_factor = self.user_limit_factor(listed)?;
             return Ok(queue);
         }
-        self.check_parent(listed)?;
+        queue.child_ordering = self.child_ordering(listed)?;
         let children = self.capacities(listed, capacity == Capacity::Percent(Percent::default()))?;
         for (child, capacity) in listed.children.iter().zip(children) {
             let maximum = self.maximum(child, &capacity)?;
@@ -109,8 +110,9 @@ impl<'p, 'r> Queues<'p, 'r> {
 
     /// The error about `path` where `parent` lists its children.
     fn refused_list(&self, parent: &Listed<'p>, path: &str, problem: String) -> ConfigFileError {
-        let offset = parent.queues.map_or(0, |setting| setting.key_offset);
-        self.settings.source().config(offset, ConfigError::Queue { path: excerpt(path), problem })
+        let place =
+            parent.queues.map_or((self.settings.source(), 0), |setting| (setting.source, setting.key_offset));
+        place.0.config(place.1, ConfigError::Queue { path: excerpt(path), problem })
     }
 
     fn maximum(&mut self, listed: &Listed<'p>, capacity: &Capacity) -> Result<Maximum, ConfigFileError> {
@@ -179,23 +181,32 @@ impl<'p, 'r> Queues<'p, 'r> {
         }
     }
 
-    /// What a parent may have of a leaf's properties, and its order of children.
-    fn check_parent(&mut self, parent: &Listed<'p>) -> Result<(), ConfigFileError> {
+    fn priority(&self, listed: &Listed<'p>) -> Result<i32, ConfigFileError> {
+        let Some(setting) = self.settings.get(&listed.key("priority")) else { return Ok(0) };
+        let text = self.settings.value(&setting)?;
+        let refused =
+            || self.settings.refused(&setting, format!("`{}` is no whole number of 32 bits", excerpt(text)));
+        text.parse().map_err(|_| refused())
+    }
+
+    /// The order of a parent's children. What it has of a leaf's properties is reported.
+    fn child_ordering(&mut self, parent: &Listed<'p>) -> Result<QueueOrdering, ConfigFileError> {
         if let Some(setting) = self.settings.get(&parent.key("user-limit-factor")) {
             self.limit_factor(&setting)?;
             self.note(&setting, "users are limited in leaves only");
         }
-        let Some(setting) = self.settings.get(&parent.key("ordering-policy")) else { return Ok(()) };
+        let Some(setting) = self.settings.get(&parent.key("ordering-policy")) else {
+            return Ok(QueueOrdering::default());
+        };
         match self.settings.value(&setting)? {
-            "utilization" => {}
-            text if text.contains('.') || text == "priority-utilization" => {
+            "utilization" => Ok(QueueOrdering::Utilization),
+            "priority-utilization" => Ok(QueueOrdering::PriorityUtilization),
+            text if text.contains('.') => {
                 self.note(&setting, "not supported by this engine yet, utilization is used");
+                Ok(QueueOrdering::Utilization)
             }
-            text => {
-                return Err(self.unknown_policy(&setting, text, &["utilization", "priority-utilization"]));
-            }
+            text => Err(self.unknown_policy(&setting, text, &["utilization", "priority-utilization"])),
         }
-        Ok(())
     }
 
     fn unknown_policy(&self, setting: &Setting<'p>, text: &str, known: &[&str]) -> ConfigFileError {

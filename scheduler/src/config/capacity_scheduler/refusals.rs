@@ -108,6 +108,34 @@ fn lists_of_queues_that_make_no_tree_are_refused() {
 }
 
 #[test]
+fn a_mapping_to_an_unknown_queue_is_refused() {
+    let key = "queue-mappings";
+    let mapping = |value: &str, message: &str| {
+        let message = format!("4:69: {}{key}: {message}", known::PREFIX);
+        refused_with(&[ONE_LEAF[0], ONE_LEAF[1], (key, value)], &message);
+    };
+    mapping("u:ann:a,g:ops:root.b", "unknown queue `root.b`; did you mean `root.a`?");
+    mapping("u:%user:b.%user", "unknown queue `b.%user`");
+    mapping("x:ann:a", "`x:ann:a` has not the form u:USER:QUEUE or g:GROUP:QUEUE");
+    mapping("u::a", "`u::a` has an empty name");
+    for fine in ["u:ann:a, g:ops:root.a", "u:%user:%user", "u:%user:root.a.%user"] {
+        assert!(import(&file(&[ONE_LEAF[0], ONE_LEAF[1], (key, fine)])).is_ok(), "{fine}");
+    }
+    let creates = ("root.auto-queue-creation-v2.enabled", "true");
+    assert!(import(&file(&[ONE_LEAF[0], ONE_LEAF[1], creates, (key, "u:ann:root.new")])).is_ok());
+}
+
+#[test]
+fn a_file_of_the_fair_scheduler_is_refused_by_name() {
+    let text = "<?xml version='1.0'?>\n<allocations><queue name='a'/></allocations>";
+    refused(
+        text,
+        "2:1: this is a file of the fair scheduler, which is not read; \
+         write its queues as a capacity-scheduler.xml or as native TOML",
+    );
+}
+
+#[test]
 fn values_that_are_none_are_refused_where_they_are() {
     let refused_value = |key: &str, value: &str, message: &str| {
         let property = (key, value);
@@ -133,6 +161,8 @@ fn values_that_are_none_are_refused_where_they_are() {
     );
     refused_value("root.a.user-limit-factor", "0", "must be above 0, or -1 for no limit");
     refused_value("root.a.ordering-policy", "fare", "`fare` is none of fifo, fair; did you mean `fair`?");
+    refused_value("root.a.priority", "high", "`high` is no whole number of 32 bits");
+    refused_value("root.a.priority", "4294967296", "`4294967296` is no whole number of 32 bits");
     refused_value("root.ordering-policy", "fifo", "`fifo` is none of utilization, priority-utilization");
     refused_value("root.allow-zero-capacity-sum", "perhaps", "expected true or false");
     refused_value("node-locality-delay", "4.5", "`4.5` is no whole number from 0, nor -1");

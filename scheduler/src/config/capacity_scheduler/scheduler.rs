@@ -1,17 +1,84 @@
-//! Settings of the whole scheduler: locality delay and resource calculator.
+//! Settings of the whole scheduler: locality delay, heartbeats, and what this engine does in one way only.
 
 use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::value;
 use crate::config::file::excerpt;
-use crate::config::{ConfigFileError, LocalityDelay, NotCarriedOver};
+use crate::config::{ConfigFileError, EngineConfig, HeartbeatPolicy, LocalityDelay, NotCarriedOver};
 
 /// YARN's delay until a rack-mate will do, if only the additional delay is configured.
 const RACK_NODES_DEFAULT: u32 = 40;
 
+/// YARN's interval between the heartbeats of a node, and how many may be missing.
+const HEARTBEAT_MS_DEFAULT: u64 = 1000;
+const MISSED_DEFAULT: u32 = 2;
+
+/// Reads them all into `config`.
+pub(super) fn read(
+    settings: &Settings<'_>,
+    config: &mut EngineConfig,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    if let Some(delay) = locality_delay(settings, report)? {
+        config.locality_delay = delay;
+    }
+    config.heartbeat = heartbeat(settings)?;
+    check_calculator(settings, report);
+    check_class(settings, report);
+    check_allocations(settings, "mb")?;
+    check_allocations(settings, "vcores")
+}
+
+/// When a silent node is skipped; `None` if the files have neither key.
+fn heartbeat(settings: &Settings<'_>) -> Result<Option<HeartbeatPolicy>, ConfigFileError> {
+    let interval = settings.get("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms");
+    let missed = settings.get("yarn.scheduler.skip.node.multiplier");
+    if interval.is_none() && missed.is_none() {
+        return Ok(None);
+    }
+    let interval_ms = interval.map_or(Ok(HEARTBEAT_MS_DEFAULT), |setting| whole(settings, &setting, 1))?;
+    let missed_max = missed.map_or(Ok(MISSED_DEFAULT), |setting| whole(settings, &setting, 1))?;
+    Ok(Some(HeartbeatPolicy { interval_ms, missed_max }))
+}
+
+/// A whole number that is at least `least`.
+fn whole<T: std::str::FromStr + PartialOrd + From<u8>>(
+    settings: &Settings<'_>,
+    setting: &Setting<'_>,
+    least: u8,
+) -> Result<T, ConfigFileError> {
+    let text = settings.value(setting)?;
+    text.parse().ok().filter(|number| *number >= T::from(least)).ok_or_else(|| {
+        settings.refused(setting, format!("`{}` is no whole number from {least}", excerpt(text)))
+    })
+}
+
+/// YARN does not start with a smallest container above its largest.
+fn check_allocations(settings: &Settings<'_>, unit: &str) -> Result<(), ConfigFileError> {
+    let setting = |end: &str| settings.get(&format!("yarn.scheduler.{end}-allocation-{unit}"));
+    let number = |setting: Option<Setting<'_>>| setting.map(|s| whole::<u64>(settings, &s, 0)).transpose();
+    let (least, most) = (number(setting("minimum"))?, number(setting("maximum"))?);
+    match (setting("minimum"), least, most) {
+        (Some(setting), Some(least), Some(most)) if least > most => {
+            Err(settings.refused(&setting, format!("{least} is above the largest container's {most}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reports another scheduler's choice.
+fn check_class(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) {
+    let setting = settings.get("yarn.resourcemanager.scheduler.class");
+    if let Some(setting) = setting.filter(|setting| !setting.value.ends_with(".CapacityScheduler")) {
+        report.push(
+            settings.not_carried_over(&setting, "this engine schedules as the capacity scheduler does"),
+        );
+    }
+}
+
 /// The delay in distinct nodes (`capacity-scheduler.md` 2.7): YARN counts missed opportunities, each of which
 /// is meant to be another node. `None` if the file has neither delay.
-pub(super) fn locality_delay(
+fn locality_delay(
     settings: &Settings<'_>,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<Option<LocalityDelay>, ConfigFileError> {
@@ -51,7 +118,7 @@ fn nodes(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<Option<u32>, 
 }
 
 /// Reports a calculator that compares less than this engine does.
-pub(super) fn check_calculator(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) {
+fn check_calculator(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) {
     let setting = settings.get(&format!("{PREFIX}resource-calculator"));
     if let Some(setting) = setting.filter(|setting| !setting.value.ends_with(".DominantResourceCalculator")) {
         report.push(settings.not_carried_over(&setting, "this engine always compares dominant shares"));

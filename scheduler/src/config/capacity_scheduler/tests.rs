@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::config::{ApplicationOrdering, Capacity, Factor, LocalityDelay, Maximum, Percent, QueueConfig};
+use crate::config::{
+    ApplicationOrdering, Capacity, Factor, LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering,
+};
 use crate::resource::Resources;
 
 /// A file with one property per line, the first one at line 2.
@@ -61,7 +63,9 @@ fn every_property_that_is_read_is_read() {
         ("root.b.b2.capacity", "1w"),
         ("root.b.b2.ordering-policy", "fair"),
         ("root.b.b2.maximum-capacity", "80.5"),
-        ("root.b.ordering-policy", "utilization"),
+        ("root.b.ordering-policy", "priority-utilization"),
+        ("root.b.b1.priority", "-3"),
+        ("root.ordering-policy", "utilization"),
         ("root.c.capacity", "[memory=2]"),
         ("root.c.maximum-capacity", "-1"),
         ("root.c.user-limit-factor", "0.5"),
@@ -76,8 +80,9 @@ fn every_property_that_is_read_is_read() {
     let leaf =
         |name: &str, capacity| QueueConfig::leaf(name, capacity).with_user_limit_factor(Some(factor("1.25")));
     let amounts = |amounts: &[i64]| Capacity::Absolute(Resources::new(amounts));
-    let b = QueueConfig::leaf("b", amounts(&[1])).with_children([
-        leaf("b1", Capacity::Weight(factor("2.5"))).with_user_limit_factor(None),
+    let by_priority = QueueOrdering::PriorityUtilization;
+    let b = QueueConfig::leaf("b", amounts(&[1])).with_child_ordering(by_priority).with_children([
+        leaf("b1", Capacity::Weight(factor("2.5"))).with_user_limit_factor(None).with_priority(-3),
         leaf("b2", Capacity::Weight(Factor::ONE))
             .with_ordering(ApplicationOrdering::Fair)
             .with_maximum(Maximum::Percent("80.5".parse().unwrap())),
@@ -103,7 +108,7 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("maximum-am-resource-percent", "0.1"),
         ("schedule-asynchronously.enable", "true"),
         ("yarn.resourcemanager.monitor.capacity.preemption.observe_only", "true"),
-        ("root.ordering-policy", "priority-utilization"),
+        ("root.ordering-policy", "org.example.Order"),
         ("root.user-limit-factor", "2"),
         ("root.maximum-capacity", "50"),
         ("rack-locality-additional-delay", "-1"),
@@ -117,11 +122,7 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("root.a.ordering-policy", "not supported by this engine yet, fifo is used", 8),
         ("maximum-am-resource-percent", later, 9),
         ("schedule-asynchronously.enable", "this engine always schedules asynchronously", 10),
-        (
-            "yarn.resourcemanager.monitor.capacity.preemption.observe_only",
-            "not a key of the capacity scheduler; yarn-site.xml is not read here",
-            11,
-        ),
+        ("yarn.resourcemanager.monitor.capacity.preemption.observe_only", later, 11),
         ("root.ordering-policy", "not supported by this engine yet, utilization is used", 12),
         ("root.user-limit-factor", "users are limited in leaves only", 13),
         ("root.maximum-capacity", "the root has all there is", 14),

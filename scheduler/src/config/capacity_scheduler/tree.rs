@@ -84,7 +84,7 @@ fn names<'p>(
         if !seen.insert(*name) {
             let path = excerpt(&format!("{parent}.{name}"));
             let error = ConfigError::Queue { path, problem: "is listed twice".to_owned() };
-            return Err(settings.source().config(setting.key_offset, error));
+            return Err(setting.source.config(setting.key_offset, error));
         }
     }
     Ok(names)

@@ -151,6 +151,10 @@ impl Walk<'_> {
     fn element(&self, name: &str) -> Result<Element, ConfigFileError> {
         match (self.open.last().map(|(element, _)| *element), name) {
             (None, "configuration") if !self.has_root => Ok(Element::Configuration),
+            (None, "allocations") if !self.has_root => Err(self.error(
+                "this is a file of the fair scheduler, which is not read; \
+                 write its queues as a capacity-scheduler.xml or as native TOML",
+            )),
             (Some(Element::Configuration), "configuration") => Ok(Element::Configuration),
             (Some(Element::Configuration), "property") => Ok(Element::Property),
             (Some(Element::Configuration), "include") => Err(self.error("other files are not included")),
