@@ -1,5 +1,6 @@
 //! The program `apportion-bench`.
 
+mod config;
 mod demo;
 mod failure;
 mod limit;
@@ -60,6 +61,8 @@ enum Command {
     Scenario(scenario::ScenarioArgs),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
     Verify(verify::VerifyArgs),
+    /// Checks and converts configurations: native TOML, YARN's and YuniKorn's.
+    Config(config::ConfigArgs),
     /// Prints shell completions.
     Completions {
         /// The shell to complete for.
@@ -107,6 +110,7 @@ impl Cli {
             Command::Starvation(args) => steady::run_starvation(&args),
             Command::Scenario(args) => scenario::run(&args),
             Command::Verify(args) => verify::run(&args),
+            Command::Config(args) => config::run(&args),
             Command::Completions { shell } => {
                 clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut io::stdout());
                 Ok(())

@@ -39,7 +39,7 @@ pub(super) struct TraceFiles {
     /// The cluster: OpenB's node table, or a node file of YARN's simulator.
     #[arg(long, value_name = "FILE")]
     pub(super) nodes: Option<PathBuf>,
-    /// The queues: a native TOML file, or YARN's capacity-scheduler.xml.
+    /// The queues: a native TOML file, YARN's capacity-scheduler.xml, or YuniKorn's queues.yaml.
     #[arg(long, value_name = "FILE")]
     pub(super) queues: Option<PathBuf>,
 }

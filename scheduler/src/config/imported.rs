@@ -13,6 +13,13 @@ pub struct Imported {
     pub not_carried_over: Vec<NotCarriedOver>,
 }
 
+impl From<EngineConfig> for Imported {
+    /// All of it is carried over.
+    fn from(config: EngineConfig) -> Self {
+        Self { config, not_carried_over: Vec::new() }
+    }
+}
+
 /// A setting that has no effect on the engine, or not the one it has on the scheduler it was written for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotCarriedOver {

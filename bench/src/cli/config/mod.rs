@@ -1,0 +1,69 @@
+//! `apportion-bench config`: what a configuration says to the engine, and in the engine's own words.
+
+mod check;
+mod cluster;
+mod convert;
+mod read;
+mod schema;
+mod show;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+pub(super) use self::read::{Format, read_file, report_line};
+use super::Failure;
+
+/// A look at configurations.
+#[derive(Clone, Debug, Args)]
+pub(super) struct ConfigArgs {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Command {
+    /// Reads a configuration, shows the queues it makes, and lists what was not carried over.
+    Check(check::CheckArgs),
+    /// Writes a configuration as native TOML. What was not carried over is listed in comments at its head.
+    Convert(convert::ConvertArgs),
+    /// Prints the JSON schema of native files, for editors that complete and check TOML.
+    Schema,
+}
+
+/// The files of a configuration.
+#[derive(Clone, Debug, Args)]
+struct Files {
+    /// Native TOML, YARN's capacity-scheduler.xml, or YuniKorn's queues.yaml.
+    file: PathBuf,
+    /// What the file is, where neither its name nor its beginning says so.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// YARN's yarn-site.xml, read before capacity-scheduler.xml.
+    #[arg(long, value_name = "FILE")]
+    yarn_site: Option<PathBuf>,
+    /// YARN's resource-types.xml: which resources there are beside memory and vcores.
+    #[arg(long, value_name = "FILE")]
+    resource_types: Option<PathBuf>,
+    /// The resource types that the engine counts, for instance memory_mib,vcore_milli,gpu. A native file says it
+    /// itself.
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',')]
+    types: Option<Vec<String>>,
+}
+
+pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {
+    match &args.command {
+        Command::Check(args) => check::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Schema => print(schema::SCHEMA.trim_end()),
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    writeln!(std::io::stdout(), "{text}").map_err(Failure::run)
+}

@@ -1,0 +1,120 @@
+//! Configuration files of all formats.
+
+use std::path::Path;
+
+use apportion::ResourceTypes;
+use apportion::config::capacity_scheduler::{NamedText, YarnFiles, from_yarn_files};
+use apportion::config::toml::from_toml;
+use apportion::config::yunikorn::from_queues_yaml;
+use apportion::config::{Imported, NotCarriedOver};
+use clap::ValueEnum;
+
+use super::Files;
+use crate::cli::Failure;
+
+/// What a configuration file is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Format {
+    /// This engine: TOML.
+    Native,
+    /// YARN's capacity scheduler: XML.
+    Yarn,
+    /// YuniKorn: YAML.
+    Yunikorn,
+}
+
+impl Format {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Yarn => "yarn",
+            Self::Yunikorn => "yunikorn",
+        }
+    }
+
+    /// By the ending of the name, else by how the text begins.
+    pub(super) fn of(path: &Path, text: &str) -> Self {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("toml") => Self::Native,
+            Some("xml") => Self::Yarn,
+            Some("yaml" | "yml") => Self::Yunikorn,
+            _ if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') => Self::Yarn,
+            _ if text.lines().any(|line| line.starts_with("partitions:")) => Self::Yunikorn,
+            _ => Self::Native,
+        }
+    }
+}
+
+/// The text of a file.
+fn text_of(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+}
+
+/// A configuration and what it was read as. `files.types` are the engine's resource types, if the command line has
+/// them; a native file has its own.
+pub(super) fn read(files: &Files) -> Result<(Format, Imported), Failure> {
+    let text = text_of(&files.file)?;
+    let format = files.format.unwrap_or_else(|| Format::of(&files.file, &text));
+    let types = files.types.as_ref().map(ResourceTypes::new).transpose();
+    let types = types.map_err(|error| Failure::input(format!("--types: {error}")))?;
+    let of_yarn = [("--yarn-site", &files.yarn_site), ("--resource-types", &files.resource_types)];
+    if let (false, Some((option, _))) =
+        (format == Format::Yarn, of_yarn.iter().find(|(_, path)| path.is_some()))
+    {
+        return Err(Failure::input(format!("{option} goes with a capacity-scheduler.xml only")));
+    }
+    if format == Format::Native && types.is_some() {
+        return Err(Failure::input("--types goes with imported files only; a native file has [resources]"));
+    }
+    let others = of_yarn.map(|(_, path)| path.as_deref());
+    let imported = read_text(format, &files.file, &text, others, types.as_ref())?;
+    Ok((format, imported))
+}
+
+/// A configuration file by itself, for an engine that counts `types`.
+pub(in crate::cli) fn read_file(path: &Path, types: &ResourceTypes) -> Result<(Format, Imported), Failure> {
+    let text = text_of(path)?;
+    let format = Format::of(path, &text);
+    Ok((format, read_text(format, path, &text, [None, None], Some(types))?))
+}
+
+fn read_text(
+    format: Format,
+    path: &Path,
+    text: &str,
+    [site, resource_types]: [Option<&Path>; 2],
+    types: Option<&ResourceTypes>,
+) -> Result<Imported, Failure> {
+    let name = path.display().to_string();
+    match format {
+        Format::Native => from_toml(text, &name).map(Imported::from),
+        Format::Yunikorn => {
+            let default = ResourceTypes::memory_and_vcores();
+            from_queues_yaml(text, &name, types.unwrap_or(&default))
+        }
+        Format::Yarn => {
+            let named = |path: Option<&Path>| -> Result<_, Failure> {
+                path.map(|path| Ok((path.display().to_string(), text_of(path)?))).transpose()
+            };
+            let (site, resource_types) = (named(site)?, named(resource_types)?);
+            let files = YarnFiles {
+                queues: NamedText { name: &name, text },
+                site: site.as_ref().map(|(name, text)| NamedText { name, text }),
+                resource_types: resource_types.as_ref().map(|(name, text)| NamedText { name, text }),
+            };
+            from_yarn_files(&files, types)
+        }
+    }
+    .map_err(Failure::input)
+}
+
+/// An entry of the list of what was not carried over, on one line whatever the file says.
+pub(in crate::cli) fn report_line(entry: &NotCarriedOver) -> String {
+    let NotCarriedOver { file_name, line, key, value, reason, .. } = entry;
+    let value = if value.is_empty() { String::new() } else { format!(" = {value}") };
+    let text = format!("{file_name}:{line}: not carried over: {key}{value}: {reason}");
+    let plain = |character: char| {
+        if character.is_control() { character.escape_default().collect() } else { character.to_string() }
+    };
+    text.chars().map(plain).collect()
+}
