@@ -29,7 +29,7 @@ pub(super) struct WorkloadArgs {
     /// The cluster: OpenB's node table, or a node file of YARN's simulator.
     #[arg(long, value_name = "FILE")]
     nodes: Option<PathBuf>,
-    /// The queues: a native TOML file, or YARN's capacity-scheduler.xml.
+    /// The queues: a native TOML file, YARN's capacity-scheduler.xml, or YuniKorn's queues.yaml.
     #[arg(long, value_name = "FILE")]
     queues: Option<PathBuf>,
     /// The step of virtual time: what happens between two ticks happens at the later one.

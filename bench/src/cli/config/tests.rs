@@ -4,8 +4,8 @@ use std::path::Path;
 
 use apportion::config::toml::{from_toml, to_toml};
 use apportion::config::{
-    ApplicationOrdering, Capacity, EngineConfig, EngineLimits, HeartbeatPolicy, Imported, LocalityDelay,
-    Maximum, Percent, QueueConfig, QueueOrdering, ReservationPolicy,
+    ApplicationLimits, ApplicationOrdering, Capacity, EngineConfig, EngineLimits, HeartbeatPolicy, Imported,
+    LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering, QueueState, ReservationPolicy,
 };
 use apportion::{NodeOrderKind, NodeSpec, ResourceTypes, Resources};
 use serde_json::{Value, json};
@@ -211,10 +211,8 @@ fn the_samples_of_the_load_simulator_are_read() {
     let (_, imported) = read(&Files { yarn_site: Some(site), ..files(&queues) }).unwrap();
     assert_eq!(imported.config.root.children.len(), 3);
     let lines: Vec<_> = imported.not_carried_over.iter().map(report_line).collect();
-    assert!(
-        lines.iter().any(|line| line.contains("yarn.scheduler.capacity.maximum-applications")),
-        "{lines:?}"
-    );
+    assert_eq!(imported.config.root.applications.total, Some(1000), "which yarn-site.xml says");
+    assert!(lines.iter().any(|line| line.contains("yarn.resourcemanager.scheduler.class")), "{lines:?}");
     let fair = read(&files(&folder.join("sample-conf-fair-scheduler.xml"))).unwrap_err().to_string();
     assert!(fair.contains("this is a file of the fair scheduler"), "{fair}");
 }
@@ -231,6 +229,8 @@ fn everything() -> EngineConfig {
         child_ordering: QueueOrdering::PriorityUtilization,
         priority: -3,
         user_limit_factor: None,
+        state: QueueState::Stopped,
+        applications: ApplicationLimits { total: Some(5), per_user: Some(2) },
         children: Vec::new(),
     };
     let weighted = QueueConfig::leaf("b", Capacity::Weight("2.5".parse().unwrap()))

@@ -19,7 +19,7 @@ fn whole() -> String {
         ("root.b.maximum-capacity", "-1"),
         ("root.a.user-limit-factor", "1.5"),
         ("root.a.ordering-policy", "fair"),
-        ("root.a.state", "RUNNING"),
+        ("root.a.acl_submit_applications", "x"),
         ("node-locality-delay", "40"),
     ])
 }
@@ -34,7 +34,7 @@ fn entities_are_refused() {
         "<configuration><property><name>&lol;</name></property></configuration>",
         "1:32: `&lol;` is refused: entities are not expanded",
     );
-    let text = whole().replace("fair", "&#x66;a&#105;r").replace("RUNNING", "&lt;&amp;&gt;<![CDATA[<x>]]>");
+    let text = whole().replace("fair", "&#x66;a&#105;r").replace(">x<", ">&lt;&amp;&gt;<![CDATA[<x>]]><");
     let imported = import(&text).unwrap();
     assert_eq!(imported.config.root, import(&whole()).unwrap().config.root);
     assert_eq!(imported.not_carried_over[0].value, "<&><x>");
@@ -105,6 +105,8 @@ fn properties() -> impl Strategy<Value = String> {
         "root.allow-zero-capacity-sum",
         "root.a.a.capacity",
         "root.a.state",
+        "root.a.maximum-applications",
+        "maximum-applications",
         "node-locality-delay",
         "rack-locality-additional-delay",
         "user-limit-factor",

@@ -47,11 +47,11 @@ fn silent_nodes_are_skipped_as_the_site_says() {
 #[test]
 fn all_files_are_one_configuration_and_the_queues_come_last() {
     let queues = [QUEUES[0], QUEUES[1], ("node-locality-delay", "7")];
-    let site = [("node-locality-delay", "40"), ("maximum-applications", "1000")];
+    let site = [("node-locality-delay", "40"), ("maximum-am-resource-percent", "0.5")];
     let imported = import(&queues, &site, &[]).unwrap();
     assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 7, any: 7 });
     let key = |name| format!("{}{name}", known::PREFIX);
-    let (delay, applications) = (key("node-locality-delay"), key("maximum-applications"));
+    let (delay, applications) = (key("node-locality-delay"), key("maximum-am-resource-percent"));
     let expected = [
         ("site.xml", 2, &*delay, "overridden by cs.xml:4"),
         ("site.xml", 3, &*applications, "not supported by this engine yet"),

@@ -1,11 +1,13 @@
 //! Importer of YARN's `capacity-scheduler.xml`, with what `yarn-site.xml` and `resource-types.xml` add.
 //!
 //! Read are the queue tree (`queues`), `capacity` and `maximum-capacity` in percent, as weights (`3w`) and as
-//! amounts (`[memory=4Gi,vcores=2]`), `user-limit-factor`, `ordering-policy`, `priority`, the locality delays, when
+//! amounts (`[memory=4Gi,vcores=2]`), `user-limit-factor`, `ordering-policy`, `priority`, `state`,
+//! `maximum-applications`, the locality delays, when
 //! a silent node is skipped, and the units of resource types. Everything else that YARN knows is reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an
 //! error, and so is what YARN would refuse: capacities of siblings that do not sum to 100 %, queues that are
 //! configured but not listed, a maximum below the capacity.
 
+mod applications;
 mod keys;
 mod known;
 mod mapping;
@@ -89,7 +91,8 @@ pub fn from_yarn_files(
     let listed = tree::listed(&settings)?;
     keys::check(&settings, &listed, &mut report)?;
     let types = Types::read(&settings, types)?;
-    let root = Queues::new(&settings, &types, &mut report)?.root(&listed)?;
+    let mut root = Queues::new(&settings, &types, &mut report)?.root(&listed)?;
+    applications::read(&settings, &listed, &mut root, &mut report)?;
     mapping::check(&settings, &listed)?;
     let mut config = EngineConfig::new(types.engine().clone(), root);
     scheduler::read(&settings, &mut config, &mut report)?;

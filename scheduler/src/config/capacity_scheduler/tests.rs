@@ -5,6 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::config::{
     ApplicationOrdering, Capacity, Factor, LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering,
+    QueueState,
 };
 use crate::resource::Resources;
 
@@ -100,7 +101,7 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
     let imported = imported(&[
         ("root.queues", "a"),
         ("root.a.capacity", "100"),
-        ("root.a.state", "RUNNING"),
+        ("root.a.acl_administer_queue", "ops"),
         ("root.a.accessible-node-labels.gpu.capacity", "50"),
         ("root.a.user-settings.j.r.weight", "1.5"),
         ("root.acl_submit_applications", "*"),
@@ -115,7 +116,7 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("resource-calculator", "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator"),
     ]);
     let expected = [
-        ("root.a.state", later, 4),
+        ("root.a.acl_administer_queue", later, 4),
         ("root.a.accessible-node-labels.gpu.capacity", later, 5),
         ("root.a.user-settings.j.r.weight", later, 6),
         ("root.acl_submit_applications", later, 7),
@@ -135,8 +136,41 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("resource-calculator", "this engine always compares dominant shares", 16),
     ];
     assert_eq!(reasons(&imported), expected);
-    assert_eq!(imported.not_carried_over[0].value, "RUNNING");
+    assert_eq!(imported.not_carried_over[0].value, "ops");
     assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 40, any: 40 });
+}
+
+#[test]
+fn applications_are_limited_as_yarn_limits_them() {
+    let with = |more: &[(&str, &str)]| {
+        let queues = [("root.queues", "a,b"), ("root.a.capacity", "29"), ("root.b.capacity", "71")];
+        let below = [("root.b.queues", "c"), ("root.b.c.capacity", "100"), ("root.b.state", "stopped")];
+        imported(&[&queues[..], &below, more].concat())
+    };
+    let limits = |imported: &Imported| {
+        let root = &imported.config.root;
+        let limits = |queue: &QueueConfig| (queue.applications.total, queue.applications.per_user);
+        [
+            limits(root),
+            limits(&root.children[0]),
+            limits(&root.children[1]),
+            limits(&root.children[1].children[0]),
+        ]
+    };
+    let none = (None, None);
+    let unlimited = with(&[]);
+    assert_eq!(limits(&unlimited), [none; 4]);
+    assert_eq!(unlimited.config.root.children[1].state, QueueState::Stopped);
+    assert_eq!(unlimited.config.root.children[1].children[0].state, QueueState::Running);
+    let system = ("maximum-applications", "100");
+    let parts = with(&[system, ("root.a.user-limit-factor", "0.5")]);
+    assert_eq!(limits(&parts), [(Some(100), None), (Some(29), Some(14)), none, (Some(71), None)]);
+    let own = with(&[system, ("root.a.maximum-applications", "7"), ("global-queue-max-application", "9")]);
+    assert_eq!(limits(&own), [(Some(100), None), (Some(7), None), none, (Some(9), None)]);
+    assert_eq!(reasons(&own), []);
+    let weighted = imported(&[("root.queues", "a"), ("root.a.capacity", "1w"), system]);
+    assert_eq!(reasons(&weighted).len(), 1, "{:?}", reasons(&weighted));
+    assert_eq!(weighted.config.root.applications.total, Some(100));
 }
 
 #[test]
@@ -166,7 +200,7 @@ fn queues_created_on_demand_are_reported() {
         ("root.a.capacity", "100"),
         ("root.a.auto-queue-creation-v2.enabled", "true"),
         ("root.*.auto-queue-creation-v2.template.capacity", "1w"),
-        ("root.a.bob.maximum-applications", "7"),
+        ("root.a.bob.max-parallel-apps", "7"),
     ]);
     let creation =
         "this engine does not create queues on demand yet; a queue without listed children is a leaf";
@@ -174,7 +208,7 @@ fn queues_created_on_demand_are_reported() {
     let expected = [
         ("root.a.auto-queue-creation-v2.enabled", creation, 4),
         ("root.*.auto-queue-creation-v2.template.capacity", creation, 5),
-        ("root.a.bob.maximum-applications", unlisted, 6),
+        ("root.a.bob.max-parallel-apps", unlisted, 6),
     ];
     assert_eq!(reasons(&imported), expected);
 }

@@ -7,7 +7,7 @@ use super::tree::Queue;
 use crate::config::{Capacity, ConfigFileError, Factor, Maximum, NotCarriedOver, Percent, QueueConfig};
 use crate::resource::{ResourceTypes, Resources};
 
-const NOT_YET: &str = "not supported by this engine yet";
+const WAITS: &str = "above it YuniKorn lets applications wait; this engine could only refuse them yet";
 const NO_CREATION: &str =
     "this engine does not create queues on demand yet; a queue without queues below it is a leaf";
 
@@ -84,7 +84,7 @@ impl Queues<'_> {
         if queue.max_applications != 0
             && let Some(applications) = entry.get("maxapplications")
         {
-            applications.report(NOT_YET, self.report);
+            applications.report(WAITS, self.report);
         }
         for acl in ["adminacl", "submitacl"].iter().filter_map(|key| entry.get(key)) {
             if acl.text()?.split_whitespace().count() > 2 {

@@ -138,6 +138,7 @@ partitions:
 #[test]
 fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
     let imported = imported(WITH_EVERYTHING_ELSE);
+    let waits = "above it YuniKorn lets applications wait; this engine could only refuse them yet";
     let later = "not supported by this engine yet";
     let creation =
         "this engine does not create queues on demand yet; a queue without queues below it is a leaf";
@@ -166,7 +167,7 @@ fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
         ),
         (16, "root.submitacl", "*", access),
         (19, "root.a.parent", "true", creation),
-        (20, "root.a.maxapplications", "5", later),
+        (20, "root.a.maxapplications", "5", waits),
         (21, "root.a.adminacl", "admin ops", access),
         (23, "root.a.childtemplate.maxapplications", "2", creation),
         (24, "root.a.childtemplate.resources.max.memory", "1Gi", creation),

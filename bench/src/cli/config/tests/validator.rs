@@ -98,7 +98,7 @@ fn check_properties(
         match (keyword, known(key), &schema[keyword]) {
             ("additionalProperties", None, Value::Bool(false)) => problems.push(format!("{path}: unknown")),
             ("properties", Some(schema), _) | ("additionalProperties", None, schema) => {
-                check(root, schema, value, &path, problems)
+                check(root, schema, value, &path, problems);
             }
             _ => {}
         }
