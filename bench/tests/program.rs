@@ -131,7 +131,7 @@ fn wrong_queues_are_refused_with_the_nearest_right_name() {
     case.file("queues.yaml", queues);
     contains_all(
         &refuses(&case, "--format sls --workload jobs.json --queues queues.yaml"),
-        &[".toml or .xml"],
+        &["queues.yaml:2:1:", "not YAML"],
     );
 }
 
