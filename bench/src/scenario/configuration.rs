@@ -37,7 +37,7 @@ fn read_config(path: &Path) -> Result<EngineConfig, String> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => from_toml(&text, &name).map_err(|error| error.to_string()),
         Some("xml") => from_capacity_scheduler_xml(&text, &name, &ResourceTypes::memory_and_vcores())
-            .map(|imported| imported.into_config())
+            .map(|imported| imported.config)
             .map_err(|error| error.to_string()),
         _ => Err(format!("{name}: a configuration ends in .toml or .xml")),
     }
@@ -55,6 +55,7 @@ pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<Qu
         ("capacity", &form.capacity),
         ("maximum_capacity", &form.maximum_capacity),
         ("user_limit_factor", &form.user_limit_factor),
+        ("user_limit_minimum", &form.user_limit_minimum),
         ("priority", &form.priority),
         ("state", &form.state),
         ("maximum_applications", &form.maximum_applications),

@@ -122,14 +122,16 @@ impl Cluster {
 
     fn update_queue(&mut self, form: &UpdateQueueForm) -> Done {
         let queue = self.handle.queue(&form.queue)?;
-        let QueueConfig { capacity, maximum, user_limit_factor, priority, state, applications, .. } =
-            queue_of(form, self.types())?;
+        let queue_config = queue_of(form, self.types())?;
+        let QueueConfig { capacity, maximum, user_limit_factor, user_limit_minimum, .. } = queue_config;
+        let QueueConfig { priority, state, applications, .. } = queue_config;
         let limits_applications =
             form.maximum_applications.is_some() || form.maximum_applications_per_user.is_some();
         let update = QueueUpdate {
             capacity: form.capacity.as_ref().map(|_| capacity),
             maximum: form.maximum_capacity.as_ref().map(|_| maximum),
             user_limit_factor: form.user_limit_factor.as_ref().map(|_| user_limit_factor),
+            user_limit_minimum: form.user_limit_minimum.as_ref().map(|_| user_limit_minimum),
             priority: form.priority.as_ref().map(|_| priority),
             state: form.state.as_ref().map(|_| state),
             applications: limits_applications.then_some(applications),

@@ -229,6 +229,8 @@ fn everything() -> EngineConfig {
         child_ordering: QueueOrdering::PriorityUtilization,
         priority: -3,
         user_limit_factor: None,
+        user_limit_minimum: percent("12.5"),
+        user_weights: [("alice".to_owned(), "1.5".parse().unwrap())].into(),
         state: QueueState::Stopped,
         applications: ApplicationLimits { total: Some(5), per_user: Some(2) },
         children: Vec::new(),

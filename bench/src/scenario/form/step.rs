@@ -111,6 +111,7 @@ pub(in crate::scenario) struct UpdateQueueForm {
     pub(in crate::scenario) capacity: Option<ShareForm>,
     pub(in crate::scenario) maximum_capacity: Option<ShareForm>,
     pub(in crate::scenario) user_limit_factor: Option<ShareForm>,
+    pub(in crate::scenario) user_limit_minimum: Option<ShareForm>,
     pub(in crate::scenario) priority: Option<ShareForm>,
     pub(in crate::scenario) state: Option<ShareForm>,
     /// The two limits on applications are set together: one that is not given ends.

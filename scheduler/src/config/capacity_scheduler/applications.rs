@@ -3,7 +3,7 @@
 use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::tree::Listed;
-use super::value;
+use super::users;
 use crate::config::file::excerpt;
 use crate::config::{ApplicationLimits, Capacity, ConfigFileError, NotCarriedOver, QueueConfig, QueueState};
 
@@ -79,15 +79,7 @@ fn per_user(
     queue: &QueueConfig,
     total: Option<u32>,
 ) -> Result<Option<u32>, ConfigFileError> {
-    let key = "minimum-user-limit-percent";
-    let setting = settings.get(&leaf.key(key)).or_else(|| settings.get(&format!("{PREFIX}{key}")));
-    let percent = match setting {
-        Some(setting) => value::decimal(settings.value(&setting)?, 100)
-            .map_err(|problem| settings.refused(&setting, problem))?
-            .percent()
-            .millionths(),
-        None => 1_000_000,
-    };
+    let percent = users::minimum(settings, leaf)?.millionths();
     let (Some(total), Some(factor)) = (total, queue.user_limit_factor) else { return Ok(None) };
     let most = f64::from(total) * f64::from(percent) / 1e6 * factor.milli() as f64 / 1e3;
     Ok(Some(whole(most)).filter(|most| *most < total))

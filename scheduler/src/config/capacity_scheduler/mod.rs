@@ -1,7 +1,7 @@
 //! Importer of YARN's `capacity-scheduler.xml`, with what `yarn-site.xml` and `resource-types.xml` add.
 //!
 //! Read are the queue tree (`queues`), `capacity` and `maximum-capacity` in percent, as weights (`3w`) and as
-//! amounts (`[memory=4Gi,vcores=2]`), `user-limit-factor`, `ordering-policy`, `priority`, `state`,
+//! amounts (`[memory=4Gi,vcores=2]`), `user-limit-factor`, `minimum-user-limit-percent`, weights of users, `ordering-policy`, `priority`, `state`,
 //! `maximum-applications`, the locality delays, when
 //! a silent node is skipped, and the units of resource types. Everything else that YARN knows is reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an
 //! error, and so is what YARN would refuse: capacities of siblings that do not sum to 100 %, queues that are
@@ -17,6 +17,7 @@ mod scheduler;
 mod sibling;
 mod tree;
 mod types;
+mod users;
 mod value;
 mod xml;
 
@@ -92,6 +93,7 @@ pub fn from_yarn_files(
     keys::check(&settings, &listed, &mut report)?;
     let types = Types::read(&settings, types)?;
     let mut root = Queues::new(&settings, &types, &mut report)?.root(&listed)?;
+    users::read(&settings, &listed, &mut root)?;
     applications::read(&settings, &listed, &mut root, &mut report)?;
     mapping::check(&settings, &listed)?;
     let mut config = EngineConfig::new(types.engine().clone(), root);

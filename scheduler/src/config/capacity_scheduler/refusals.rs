@@ -164,6 +164,7 @@ fn values_that_are_none_are_refused_where_they_are() {
     refused_value("root.a.state", "off", "`off` is neither RUNNING nor STOPPED");
     refused_value("root.a.maximum-applications", "-1", "`-1` is no whole number from 0");
     refused_value("root.a.minimum-user-limit-percent", "101", "`101` is not a plain number from 0 to 100");
+    refused_value("root.a.user-settings.j.r.weight", "0", "must be above 0");
     refused_value("root.a.priority", "high", "`high` is no whole number of 32 bits");
     refused_value("root.a.priority", "4294967296", "`4294967296` is no whole number of 32 bits");
     refused_value("root.ordering-policy", "fifo", "`fifo` is none of utilization, priority-utilization");

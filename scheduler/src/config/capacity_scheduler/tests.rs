@@ -96,6 +96,26 @@ fn every_property_that_is_read_is_read() {
 }
 
 #[test]
+fn users_have_weights_and_minimum_limits() {
+    let imported = imported(&[
+        ("root.queues", "a,b"),
+        ("root.a.capacity", "50"),
+        ("root.b.capacity", "50"),
+        ("minimum-user-limit-percent", "50.5"),
+        ("root.b.minimum-user-limit-percent", "25"),
+        ("root.a.user-settings.j.r.weight", "1.5"),
+        ("root.user-settings.ann.weight", "2"),
+    ]);
+    let root = imported.config.root;
+    let minima = root.children.iter().map(|leaf| leaf.user_limit_minimum.to_string());
+    assert_eq!(minima.collect::<Vec<_>>(), ["50.5 %", "25 %"]);
+    let weight = |queue: &QueueConfig, user: &str| queue.user_weights.get(user).map(ToString::to_string);
+    assert_eq!(weight(&root.children[0], "j.r").as_deref(), Some("1.5"), "a name may have dots");
+    assert_eq!(weight(&root, "ann").as_deref(), Some("2"));
+    assert_eq!(imported.not_carried_over, []);
+}
+
+#[test]
 fn what_yarn_knows_and_this_engine_does_not_is_reported() {
     let later = "not supported by this engine yet";
     let imported = imported(&[
@@ -118,7 +138,6 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
     let expected = [
         ("root.a.acl_administer_queue", later, 4),
         ("root.a.accessible-node-labels.gpu.capacity", later, 5),
-        ("root.a.user-settings.j.r.weight", later, 6),
         ("root.acl_submit_applications", later, 7),
         ("root.a.ordering-policy", "not supported by this engine yet, fifo is used", 8),
         ("maximum-am-resource-percent", later, 9),
