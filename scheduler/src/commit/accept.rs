@@ -79,7 +79,7 @@ fn check_queue_limit(
     change: &Resources,
 ) -> Result<(), RejectReason> {
     let quota = facts.queue(queue).quota(partition);
-    if quota.used.can_grow(change, &quota.maximum) { Ok(()) } else { Err(RejectReason::QueueLimit) }
+    if quota.admits(&quota.used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
 }
 
 /// Whether the user's use may change by so much.
@@ -308,8 +308,7 @@ fn candidate(facts: &Facts, ask: AskId, node: NodeId) -> Result<(&Ask, &Node, &S
     if node.partition != shape.partition {
         return Err(RejectReason::WrongPartition);
     }
-    let is_near_enough = ask.wishes.locality_of(id, node.rack) <= ask.wishes.loosest();
-    if !is_near_enough || shape.rule.as_ref().is_some_and(|rule| !rule.holds(&node.attributes)) {
+    if !ask.wishes.will_do(id, node.rack) || !shape.meets_rule(&node.attributes) {
         return Err(RejectReason::ConstraintViolated);
     }
     Ok((ask, node, shape))

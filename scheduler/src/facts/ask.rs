@@ -45,6 +45,11 @@ impl Wishes {
         }
     }
 
+    /// Whether the ask may ever be placed on the node, at once or after a delay.
+    pub(crate) fn will_do(&self, node: NodeId, rack: RackId) -> bool {
+        self.locality_of(node, rack) <= self.loosest()
+    }
+
     /// The loosest locality that this ask may ever end with. A hard wish for hosts excludes their racks,
     /// unless racks are named too.
     pub(crate) fn loosest(&self) -> Locality {

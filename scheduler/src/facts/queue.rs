@@ -66,6 +66,13 @@ pub struct Quota {
     pub containers: u64,
 }
 
+impl Quota {
+    /// Whether the queue's maximum lets this much be added to what counts as its use.
+    pub(crate) fn admits(&self, level: &Resources, more: &Resources) -> bool {
+        level.can_grow(more, &self.maximum)
+    }
+}
+
 /// The users of a leaf that have something pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct ActiveUsers {

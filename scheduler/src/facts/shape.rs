@@ -36,7 +36,12 @@ pub(crate) struct Shape {
 impl Shape {
     /// Whether a node with this room and these attributes can take one container of this shape now.
     pub(crate) fn fits_on(&self, room: &Room, attributes: &NodeAttributes) -> bool {
-        fits(&self.need, room) && self.rule.as_ref().is_none_or(|rule| rule.holds(attributes))
+        fits(&self.need, room) && self.meets_rule(attributes)
+    }
+
+    /// Whether the rule, if there is one, holds on a node with these attributes.
+    pub(crate) fn meets_rule(&self, attributes: &NodeAttributes) -> bool {
+        self.rule.as_ref().is_none_or(|rule| rule.holds(attributes))
     }
 }
 

@@ -89,24 +89,39 @@ impl Facts {
         if !queue.shares_among_users() && user.weight == Factor::ONE {
             return used.can_grow(size, ceiling);
         }
+        used.can_grow(size, &self.user_limit(id, partition, size, leaf_use))
+    }
+
+    /// What the user may use at most if it is to use `size` more.
+    pub(crate) fn user_limit(
+        &self,
+        id: LeafUserId,
+        partition: PartitionId,
+        size: &Resources,
+        leaf_use: impl FnOnce() -> LeafUse,
+    ) -> Resources {
+        let user = self.user(id);
+        let queue = self.queue(user.leaf);
         let limit = if queue.shares_among_users() {
             queue.shared_user_limit(partition, user.weight, &leaf_use(), size)
         } else {
-            *ceiling
+            queue.quota(partition).user_limit
         };
-        used.can_grow(size, &limit.scaled(user.weight.milli(), Factor::ONE.milli()))
+        limit.scaled(user.weight.milli(), Factor::ONE.milli())
     }
 
     /// Whether the user may use `size` more than it does.
     pub(crate) fn user_may_use(&self, id: LeafUserId, partition: PartitionId, size: &Resources) -> bool {
         let user = self.user(id);
-        let leaf_use = || self.leaf_use(user.leaf, partition);
+        let leaf_use = || self.leaf_use(user.leaf, partition, Resources::ZERO);
         self.user_may_grow(id, partition, &user.used[partition.index()], size, leaf_use)
     }
 
-    fn leaf_use(&self, leaf: QueueId, partition: PartitionId) -> LeafUse {
+    /// What is in use in the leaf, and in flight besides, which is for asks that are pending.
+    pub(crate) fn leaf_use(&self, leaf: QueueId, partition: PartitionId, in_flight: Resources) -> LeafUse {
         let queue = self.queue(leaf);
         let quota = queue.quota(partition);
-        LeafUse { all: quota.used, active: quota.used_by_active, active_users: queue.active }
+        let (all, active) = (quota.used + in_flight, quota.used_by_active + in_flight);
+        LeafUse { all, active, active_users: queue.active }
     }
 }

@@ -6,7 +6,7 @@ use super::index::BucketIndex;
 use super::order::{NodeOrder, NodeOrderKind, ScoredNode};
 use super::ring::NodeChange;
 use super::roster::Roster;
-use crate::facts::{Facts, Shape};
+use crate::facts::{Facts, Node, Shape};
 use crate::ids::{NodeId, SetId};
 use crate::in_flight::InFlight;
 use crate::resource::{Devices, Need, Resources, Room, fits};
@@ -49,6 +49,13 @@ pub(crate) struct Nodes<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) in_flight: &'a InFlight,
     pub(crate) roster: &'a Roster,
+}
+
+impl Nodes<'_> {
+    /// What the node has left apart from picks of it in flight.
+    pub(crate) fn room_left(&self, id: NodeId, node: &Node) -> Room {
+        Room { free: node.room.free - self.in_flight.on_node(id), devices: node.room.devices }
+    }
 }
 
 impl PlacementSet {
@@ -144,7 +151,7 @@ impl PlacementSet {
             node.is_open().then(|| Candidate {
                 node: Some(id),
                 capacity: node.capacity,
-                room: Room { free: node.room.free - nodes.in_flight.on_node(id), devices: node.room.devices },
+                room: nodes.room_left(id, node),
             })
         });
         let candidate = candidate.unwrap_or(Candidate::ABSENT);

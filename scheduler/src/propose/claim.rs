@@ -6,7 +6,7 @@ use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::Shape;
-use crate::resource::{RESOURCE_TYPES_MAX, SHARE_ONE};
+use crate::resource::missing_share;
 
 impl Picker<'_> {
     /// Claims a node of the set for the ask, if no set of the partition has room for its shape and the ask
@@ -55,15 +55,7 @@ impl Picker<'_> {
                 shape.fits_on(&node.empty_room(), &node.attributes)
             })
         };
-        let lacks = |position: &usize| {
-            let free = self.set.free_at(*position);
-            let need = &shape.need.resources;
-            let shares = (0..RESOURCE_TYPES_MAX).filter(|i| need[*i] > 0).map(|i| {
-                let missing = (need[i] - free[i]).max(0);
-                i128::from(missing) * i128::from(SHARE_ONE) / i128::from(need[i])
-            });
-            shares.max().unwrap_or(0)
-        };
+        let lacks = |position: &usize| missing_share(&shape.need.resources, &self.set.free_at(*position));
         (0..self.set.positions()).filter(could_hold).min_by_key(|position| (lacks(position), *position))
     }
 }

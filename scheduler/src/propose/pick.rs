@@ -10,7 +10,6 @@ use crate::config::LocalityDelay;
 use crate::facts::{Ask, Locality, Reservation, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::place::PlacementSet;
-use crate::resource::{Room, fits};
 use crate::state::State;
 
 /// What became of a candidate.
@@ -206,6 +205,5 @@ fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> boo
     if home == set.id() && !set.fits_at(state.nodes(), position, shape) {
         return false;
     }
-    let room = Room { free: node.room.free - state.in_flight.on_node(id), devices: node.room.devices };
-    fits(&shape.need, &room) && shape.rule.as_ref().is_none_or(|rule| rule.holds(&node.attributes))
+    shape.fits_on(&state.nodes().room_left(id, node), &node.attributes)
 }

@@ -143,8 +143,8 @@ impl<'a> QueueWalk<'a> {
         size: &Resources,
     ) -> Option<ParkReason> {
         for &queue in &self.state.facts.queue(leaf).chain {
-            let maximum = &self.state.facts.queue(queue).quota(self.partition).maximum;
-            if !self.scratch.queues[queue.index()].level.can_grow(size, maximum) {
+            let quota = self.state.facts.queue(queue).quota(self.partition);
+            if !quota.admits(&self.scratch.queues[queue.index()].level, size) {
                 return Some(ParkReason::QueueLimit(queue));
             }
         }

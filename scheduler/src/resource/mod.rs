@@ -9,6 +9,7 @@ mod vector;
 pub(crate) use device::DeviceMask;
 pub use device::{DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices};
 pub use fit::{Need, Room, fits};
+pub(crate) use share::missing_share;
 pub use share::{SHARE_ONE, dominant_share};
 pub use types::{ResourceError, ResourceTypes};
 pub use vector::{AMOUNT_MAX, RESOURCE_TYPES_MAX, Resources};

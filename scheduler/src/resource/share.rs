@@ -13,6 +13,16 @@ pub fn dominant_share(used: &Resources, total: &Resources) -> u64 {
         .fold(0, |most, i| if used[i] > 0 { most.max(share(used[i], total[i])) } else { most })
 }
 
+/// How much of a need is missing where so much is free: the largest `missing[i] / needed[i]` in steps of 2^-20.
+#[must_use]
+pub(crate) fn missing_share(need: &Resources, free: &Resources) -> i128 {
+    let shares = (0..RESOURCE_TYPES_MAX).filter(|i| need[*i] > 0).map(|i| {
+        let missing = (need[i] - free[i]).max(0);
+        i128::from(missing) * i128::from(SHARE_ONE) / i128::from(need[i])
+    });
+    shares.max().unwrap_or(0)
+}
+
 /// Of one type, of which something is used.
 fn share(used: i64, total: i64) -> u64 {
     let used = used.unsigned_abs();
@@ -35,6 +45,13 @@ mod tests {
         assert_eq!(dominant_share(&Resources::new(&[10, 1000]), &total), SHARE_ONE);
         assert_eq!(dominant_share(&Resources::ZERO, &Resources::ZERO), 0);
         assert_eq!(dominant_share(&Resources::new(&[0, 1]), &Resources::new(&[5, 0])), u64::MAX);
+    }
+
+    #[test]
+    fn the_largest_part_is_what_is_missing() {
+        let need = Resources::new(&[100, 10, 0]);
+        assert_eq!(missing_share(&need, &Resources::new(&[75, 5, -9])), i128::from(SHARE_ONE) / 2);
+        assert_eq!(missing_share(&need, &Resources::new(&[100, 11, -9])), 0);
     }
 
     #[test]
