@@ -5,8 +5,10 @@
 //! rejection and never hits the wrong target (YARN-5195, YARN-8127).
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::bits::ones;
 
@@ -43,6 +45,23 @@ macro_rules! generational_id {
                 if self.generation > 0 { write!(f, ".{}", self.generation) } else { Ok(()) }
             }
         }
+
+        /// Reads what is displayed; the word in front can be left out.
+        impl FromStr for $name {
+            type Err = InvalidId;
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                let numbers = text.strip_prefix($prefix).unwrap_or(text);
+                let (index, generation) = numbers.split_once('.').unwrap_or((numbers, "0"));
+                let number = |digits: &str| {
+                    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+                    digits.parse().ok().filter(|_| is_number)
+                };
+                match (number(index), number(generation)) {
+                    (Some(index), Some(generation)) => Ok(Self { index, generation }),
+                    _ => Err(InvalidId { text: text.to_owned(), prefix: $prefix }),
+                }
+            }
+        }
     };
 }
 
@@ -70,6 +89,14 @@ macro_rules! dense_id {
             }
         }
     };
+}
+
+/// A text that names nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{text}` is no identifier like `{prefix}12` or, of a slot that was used before, `{prefix}12.3`")]
+pub struct InvalidId {
+    text: String,
+    prefix: &'static str,
 }
 
 /// An identifier made of a slot and the slot's generation.
@@ -149,3 +176,20 @@ impl SetId {
 
 /// How many placement sets one partition can have: they are kept as bits of one word.
 pub(crate) const SETS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_read_as_they_are_displayed() {
+        for id in [AskId::new(12, 0), AskId::new(0, 3), AskId::new(u32::MAX, u32::MAX)] {
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        assert_eq!("7.2".parse(), Ok(AskId::new(7, 2)));
+        for wrong in ["", "ask-", "app-1", "ask-1.", "ask-+1", "ask-1.2.3", "4294967296", "-1"] {
+            let error = wrong.parse::<AskId>().unwrap_err().to_string();
+            assert!(error.contains(wrong) && error.contains("`ask-12.3`"), "{error}");
+        }
+    }
+}

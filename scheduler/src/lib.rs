@@ -35,6 +35,7 @@ mod commit;
 pub mod config;
 mod engine;
 mod event;
+mod explain;
 mod facts;
 mod ids;
 mod in_flight;
@@ -61,12 +62,16 @@ pub use engine::{
     PROPOSERS_MAX, Parts, Proposer, StartError, Step, SubmitError,
 };
 pub use event::{Event, EventKind, Refusal};
+pub use explain::{
+    Amounts, Blocker, ClaimedNode, DeviceShortage, Explanation, Funnel, KeptNode, LimitReached, LocalityWait,
+    PendingReason, Rejection, Shortage, Stage, Standing, WhyPending,
+};
 pub use facts::{
     ApplicationEnd, AttributeRule, ContainerOnNode, EndCause, Locality, NodeAttributes, NodeState, Quota,
     StateDigest, Wishes,
 };
 pub use ids::{
-    ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,
+    ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,
 };
 #[doc(hidden)]
 pub use log::fuzz_log;
@@ -81,8 +86,7 @@ pub use resource::{
 pub use stats::EngineStats;
 pub use sync::Ticket;
 pub use view::{
-    ApplicationView, AskView, ContainerView, NodeView, PendingReason, QueueStatus, QueueView,
-    ReservationView, View,
+    ApplicationView, AskView, ContainerView, NodeView, QueueStatus, QueueView, ReservationView, View,
 };
 
 #[cfg(doctest)]

@@ -9,6 +9,7 @@ mod admission;
 mod capacity_scheduler;
 mod embedder;
 mod engine;
+mod explain;
 mod limits;
 mod peers;
 mod races;

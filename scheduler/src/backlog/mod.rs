@@ -9,6 +9,7 @@ mod applications;
 mod check;
 mod demand;
 mod lane;
+mod notes;
 mod order;
 mod parking;
 mod pending;
@@ -24,6 +25,7 @@ use smallvec::SmallVec;
 pub(crate) use applications::Place;
 pub(crate) use demand::Demand;
 pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason};
+pub(crate) use notes::{AskNotes, Ending};
 pub(crate) use order::OrderKey;
 pub(crate) use pending::{PendingAsk, PendingAsks};
 pub(crate) use unlucky::Unlucky;
@@ -68,6 +70,7 @@ pub(crate) struct Backlog {
     moved_user_limits: Vec<QueueId>,
     pub(crate) waiting: Waiting,
     pub(crate) unlucky: Unlucky,
+    pub(crate) notes: AskNotes,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -120,6 +123,7 @@ impl Backlog {
             moved_user_limits: Vec::new(),
             waiting: Waiting::new(partitions),
             unlucky: Unlucky::default(),
+            notes: AskNotes::default(),
         }
     }
 

@@ -56,6 +56,13 @@ impl Waiting {
         reached.max(least).min(ask.wishes.loosest())
     }
 
+    /// When the ask may look further than it may now, if that is a matter of time.
+    pub(crate) fn looks_further_ms(facts: &Facts, ask: &Ask) -> Option<u64> {
+        let LocalityDelay::Time { rack_ms, any_ms } = facts.config.locality_delay else { return None };
+        let due_ms = [rack_ms, any_ms].map(|delay_ms| ask.pending_since_ms.saturating_add(delay_ms));
+        due_ms.into_iter().filter(|at_ms| *at_ms > facts.now_ms).min()
+    }
+
     /// The distinct nodes that were offered to the ask, ascending.
     pub(crate) fn offered(&self, id: AskId) -> &[NodeId] {
         self.located.get(&id).map_or(&[], |located| &located.offered)

@@ -3,7 +3,7 @@
 use super::accept::{accept, is_within_limits};
 use super::apply::{Applier, Effects};
 use super::fetch::fetch_ended;
-use super::outcome::{CommitOutcome, CommitSeq};
+use super::outcome::{CommitOutcome, CommitSeq, RejectReason};
 use super::request::ResourceAllocationCommitRequest;
 use crate::change::Change;
 use crate::ids::{AskId, SetId};
@@ -76,6 +76,7 @@ impl Committer<'_> {
     fn decide(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> CommitOutcome {
         if let Err(reason) = accept(&self.state.facts, request, known.is_within_limits) {
             self.stats.count_rejected(reason);
+            self.state.note_rejected(request, reason);
             return CommitOutcome::Rejected(reason);
         }
         self.stats.count_committed(request);
@@ -142,6 +143,14 @@ impl Committer<'_> {
 }
 
 impl State {
+    /// Remembers for whoever asks why something is pending what was rejected.
+    #[cold]
+    fn note_rejected(&mut self, request: &ResourceAllocationCommitRequest, reason: RejectReason) {
+        for ask in request.units().filter(|ask| self.facts.asks.get(*ask).is_some()) {
+            self.backlog.notes.note_rejected(ask, reason, self.facts.now_ms);
+        }
+    }
+
     /// What is decided now, others may have waited for.
     fn resume(&mut self, requests: &[ResourceAllocationCommitRequest]) {
         if !requests.is_empty() {

@@ -35,8 +35,9 @@ pub use timing::EngineTiming;
 use crate::audit::AuditReport;
 use crate::clock::Clock;
 use crate::config::{ConfigError, EngineConfig};
+use crate::explain::Explanation;
 use crate::facts::StateDigest;
-use crate::ids::SETS_MAX;
+use crate::ids::{AskId, SETS_MAX};
 use crate::log::LogSink;
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -228,6 +229,13 @@ impl Engine {
             report.check_sets(&state, &self.shared.leases);
         }
         report
+    }
+
+    /// Why an ask is pending, or what became of it. The engine stands still while the nodes of the ask's partition are
+    /// looked at.
+    #[must_use]
+    pub fn explain(&self, ask: AskId) -> Explanation {
+        self.read(|view| view.explain(ask))
     }
 
     /// The digest of the state.

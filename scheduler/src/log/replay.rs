@@ -51,6 +51,8 @@ impl Replay {
         };
         config.validate().map_err(|error| problem(error.to_string()))?;
         let mut replay = Self { state: State::new(Arc::clone(&config)) };
+        // A log holds what was accepted.
+        replay.state.backlog.notes.miss_rejections();
         replay.committing(|committer| committer.apply(Change::Configured { config }));
         Ok(replay)
     }

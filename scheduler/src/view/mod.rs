@@ -4,10 +4,10 @@ mod placements;
 mod queue;
 
 pub use placements::{ContainerView, ReservationView};
-use serde::{Deserialize, Serialize};
 
 use crate::commit::CommitSeq;
-use crate::facts::{Application, Ask, ContainerOnNode, Locality, Node, NodeAttributes, NodeState};
+use crate::explain::{Explanation, PendingReason, explain, pending_reason};
+use crate::facts::{Application, Ask, ContainerOnNode, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
@@ -18,26 +18,6 @@ pub use queue::{QueueStatus, QueueView};
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     state: &'a State,
-}
-
-/// Why an ask is pending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PendingReason {
-    /// No node of its partition that meets its conditions could hold it even when empty.
-    NoNodeLargeEnough,
-    /// A queue on its path would exceed its maximum.
-    QueueLimit,
-    /// Its user would exceed the user limit.
-    UserLimit,
-    /// It holds a claim on a node and waits for that node's room.
-    HoldsReservation,
-    /// It waits for the hosts or racks it names.
-    WaitsForHosts,
-    /// No node has room for it now.
-    NoRoom,
-    /// It will be looked at, or is being decided.
-    Runnable,
 }
 
 /// A node.
@@ -156,6 +136,13 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn is_ask_over(&self, id: AskId) -> bool {
         self.state.facts.asks.was_removed(id)
+    }
+
+    /// Why an ask is pending, or what became of it. Looks at the nodes of its partition, so it is not for every ask all
+    /// the time.
+    #[must_use]
+    pub fn explain(&self, id: AskId) -> Explanation {
+        explain(self.state, id)
     }
 
     /// All asks with something outstanding, by identifier.
@@ -338,38 +325,6 @@ impl AskView<'_> {
     /// Why it is pending. Looks at the partition's nodes, so it is not for every ask all the time.
     #[must_use]
     pub fn pending_reason(&self) -> PendingReason {
-        let State { facts, roster, backlog, .. } = self.state;
-        let shape = facts.shapes.at(self.ask.shape);
-        let application = facts.applications.at(self.ask.application);
-        let nodes = || roster.nodes_of(shape.partition).map(|id| (id, facts.nodes.at(id)));
-        let will_do =
-            |id: NodeId, node: &Node| self.ask.wishes.locality_of(id, node.rack) <= self.ask.wishes.loosest();
-        let could_hold = |(id, node): (NodeId, &Node)| {
-            will_do(id, node) && shape.fits_on(&node.empty_room(), &node.attributes)
-        };
-        if !nodes().any(could_hold) {
-            return PendingReason::NoNodeLargeEnough;
-        }
-        if !self.ask.reservations.is_empty() {
-            return PendingReason::HoldsReservation;
-        }
-        let size = &shape.need.resources;
-        for queue in &facts.queue(application.leaf).chain {
-            let quota = facts.queue(*queue).quota(shape.partition);
-            if !quota.used.can_grow(size, &quota.maximum) {
-                return PendingReason::QueueLimit;
-            }
-        }
-        if !facts.user_may_use(application.user, shape.partition, size) {
-            return PendingReason::UserLimit;
-        }
-        let has_room = |(id, node): (NodeId, &Node)| will_do(id, node) && node.can_take(shape);
-        if !nodes().any(has_room) {
-            PendingReason::NoRoom
-        } else if shape.located && backlog.waiting.allowed(facts, self.id, self.ask) < Locality::OffSwitch {
-            PendingReason::WaitsForHosts
-        } else {
-            PendingReason::Runnable
-        }
+        pending_reason(self.state, self.id, self.ask)
     }
 }

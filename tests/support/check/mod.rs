@@ -7,6 +7,7 @@
 
 mod crowd;
 mod events;
+mod explain;
 mod sent;
 mod state;
 
@@ -19,6 +20,7 @@ use apportion::{
 
 use crate::support::oracle::{Hints, Oracle};
 use events::Told;
+pub use explain::compare_explanations;
 pub use sent::Sent;
 
 /// How much can be said in advance about what the engine does.
@@ -81,6 +83,7 @@ impl Checker {
         told.expect_nothing_else(&self.oracle);
         self.check_quiet(engine);
         state::compare(engine, &self.oracle);
+        explain::check_quiet(engine);
         let report = engine.audit();
         assert!(report.is_clean(), "the audit: {:?}", report.violations);
         check_replay(engine, log, self.seen);

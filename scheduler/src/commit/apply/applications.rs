@@ -126,6 +126,7 @@ impl Applier<'_> {
     /// Drops claims beyond what an ask still wants, and the ask itself when it wants nothing more.
     pub(super) fn settle_ask(&mut self, id: AskId) {
         let Some(ask) = self.state.facts.asks.get(id) else { return };
+        let (cancelled, placed) = (ask.cancelled, ask.allocated);
         let outstanding = ask.outstanding();
         let surplus = ask.reservations.len().saturating_sub(outstanding as usize);
         let claims: SmallVec<[_; 2]> = ask.reservations[..surplus].into();
@@ -138,6 +139,7 @@ impl Applier<'_> {
             state.backlog.unlucky.forget(id);
             state.facts.transition_forget_ask(id);
             state.in_flight.reset_ask(id);
+            state.backlog.notes.note_end(id, cancelled, placed);
             self.effects.vacated_asks.push(id);
         }
     }

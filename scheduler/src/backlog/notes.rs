@@ -1,0 +1,135 @@
+//! What is remembered of asks for people who want to know. Nothing is decided by it.
+//!
+//! Written only when a request is rejected or an ask is cancelled, and bounded, so that it costs nothing otherwise.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use crate::commit::RejectReason;
+use crate::ids::AskId;
+
+/// Of so many pending asks rejections are counted at a time.
+const REJECTED_MAX: usize = 1_024;
+/// So many asks that ended with units cancelled are remembered.
+const CANCELLED_MAX: usize = 1_024;
+
+/// How often requests for an ask were rejected for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RejectionNote {
+    pub(crate) reason: RejectReason,
+    pub(crate) count: u64,
+    pub(crate) last_ms: u64,
+}
+
+/// What became of an ask that has nothing outstanding any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// All of its units were placed.
+    Placed,
+    /// So many of its units were cancelled, and the others placed.
+    Cancelled { units: u32, placed: u32 },
+    /// One or the other, too long ago.
+    Forgotten,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AskNotes {
+    rejected: FxHashMap<AskId, Vec<RejectionNote>>,
+    /// Some ask was not counted because too many are, or this is a replay, which sees no rejection.
+    misses_rejections: bool,
+    /// Asks that ended with these units cancelled and these placed.
+    cancelled: VecDeque<(AskId, u32, u32)>,
+    /// Some cancelled ask is not remembered any more.
+    misses_cancelled: bool,
+}
+
+impl AskNotes {
+    /// From now on nobody sees what is rejected.
+    pub(crate) fn miss_rejections(&mut self) {
+        self.misses_rejections = true;
+    }
+
+    /// A request for the pending ask was rejected.
+    pub(crate) fn note_rejected(&mut self, ask: AskId, reason: RejectReason, now_ms: u64) {
+        if self.rejected.len() >= REJECTED_MAX && !self.rejected.contains_key(&ask) {
+            self.misses_rejections = true;
+            return;
+        }
+        let notes = self.rejected.entry(ask).or_default();
+        match notes.iter_mut().find(|note| note.reason == reason) {
+            Some(note) => (note.count, note.last_ms) = (note.count + 1, now_ms),
+            None => notes.push(RejectionNote { reason, count: 1, last_ms: now_ms }),
+        }
+    }
+
+    /// The ask has nothing outstanding any more.
+    pub(crate) fn note_end(&mut self, ask: AskId, cancelled: u32, placed: u32) {
+        if !self.rejected.is_empty() {
+            self.rejected.remove(&ask);
+        }
+        if cancelled == 0 {
+            return;
+        }
+        if self.cancelled.len() == CANCELLED_MAX {
+            self.cancelled.pop_front();
+            self.misses_cancelled = true;
+        }
+        self.cancelled.push_back((ask, cancelled, placed));
+    }
+
+    /// What requests for a pending ask were rejected for; `None` if that is not known.
+    pub(crate) fn rejections(&self, ask: AskId) -> Option<&[RejectionNote]> {
+        let counted = self.rejected.get(&ask).map(Vec::as_slice);
+        if self.misses_rejections { counted } else { Some(counted.unwrap_or_default()) }
+    }
+
+    /// What became of an ask that was here and is gone.
+    pub(crate) fn ending(&self, ask: AskId) -> Ending {
+        match self.cancelled.iter().find(|(known, ..)| *known == ask) {
+            Some(&(_, units, placed)) => Ending::Cancelled { units, placed },
+            None if self.misses_cancelled => Ending::Forgotten,
+            None => Ending::Placed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::SlotId;
+
+    #[test]
+    fn rejections_are_counted_by_reason_until_the_ask_ends() {
+        let (mut notes, ask) = (AskNotes::default(), AskId::new(1, 0));
+        assert_eq!(notes.rejections(ask), Some(&[][..]));
+        for (reason, now_ms) in
+            [(RejectReason::NodeFull, 1), (RejectReason::QueueLimit, 2), (RejectReason::NodeFull, 3)]
+        {
+            notes.note_rejected(ask, reason, now_ms);
+        }
+        let counted =
+            notes.rejections(ask).unwrap().iter().map(|note| (note.reason, note.count, note.last_ms));
+        let expected = [(RejectReason::NodeFull, 2, 3), (RejectReason::QueueLimit, 1, 2)];
+        assert!(counted.eq(expected), "{notes:?}");
+        notes.note_end(ask, 0, 1);
+        assert_eq!(notes.rejections(ask), Some(&[][..]));
+        assert_eq!(notes.ending(ask), Ending::Placed);
+    }
+
+    #[test]
+    fn what_does_not_fit_into_the_notes_is_said_to_be_unknown() {
+        let mut notes = AskNotes::default();
+        let ask = |number: usize| AskId::new(number as u32, 0);
+        for number in 0..=REJECTED_MAX {
+            notes.note_rejected(ask(number), RejectReason::NodeFull, 0);
+        }
+        assert_eq!(notes.rejections(ask(0)).map(<[_]>::len), Some(1));
+        assert_eq!(notes.rejections(ask(REJECTED_MAX)), None);
+        for number in 0..=CANCELLED_MAX {
+            notes.note_end(ask(number), 2, 3);
+        }
+        assert_eq!(notes.ending(ask(1)), Ending::Cancelled { units: 2, placed: 3 });
+        assert_eq!(notes.ending(ask(0)), Ending::Forgotten);
+    }
+}

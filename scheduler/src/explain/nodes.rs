@@ -1,0 +1,181 @@
+//! The funnel: where each node drops out for an ask.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::KeptNode;
+use super::shortage::{Shortage, Shortages};
+use crate::facts::{Ask, Locality, Node, NodeState, Shape};
+use crate::ids::{AskId, NodeId};
+use crate::resource::{Need, fits};
+use crate::state::State;
+
+/// What a node drops out for, in the order in which it is looked at: conditions on the node, room, conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Stage {
+    /// It belongs to another partition than the ask is for.
+    OtherPartition,
+    /// It takes no new containers.
+    Draining,
+    /// It has been silent for too long.
+    Silent,
+    /// It is none of the hosts or racks that the ask names, and nothing else will do.
+    NotNamed,
+    /// Its attributes do not meet the ask's rule.
+    WrongAttributes,
+    /// It is none of the hosts or racks that the ask names, and the ask still waits for those.
+    LaterByLocality,
+    /// Even empty it could not hold one container.
+    TooSmall,
+    /// It has too little left of some resource type.
+    NoRoom,
+    /// It has enough left in all, but not on the devices one by one.
+    NoDevice,
+    /// It has room, and is kept for another ask.
+    Kept,
+    /// It has room, but only until what is proposed for it is decided.
+    InFlight,
+    /// It has room, and nothing about it is in the way.
+    Fits,
+}
+
+impl Stage {
+    /// All of them, in order.
+    pub const ALL: [Self; 12] = [
+        Self::OtherPartition,
+        Self::Draining,
+        Self::Silent,
+        Self::NotNamed,
+        Self::WrongAttributes,
+        Self::LaterByLocality,
+        Self::TooSmall,
+        Self::NoRoom,
+        Self::NoDevice,
+        Self::Kept,
+        Self::InFlight,
+        Self::Fits,
+    ];
+}
+
+/// How many nodes drop out at which stage; together they are all nodes of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Funnel {
+    /// All nodes of the cluster.
+    pub nodes: usize,
+    /// How many of them drop out at each stage; those at [`Stage::Fits`] pass.
+    pub stages: BTreeMap<Stage, usize>,
+}
+
+impl Funnel {
+    /// How many nodes drop out there.
+    #[must_use]
+    pub fn at(&self, stage: Stage) -> usize {
+        self.stages.get(&stage).copied().unwrap_or(0)
+    }
+}
+
+/// Looks at nodes on behalf of one ask.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'a> {
+    pub(super) state: &'a State,
+    pub(super) ask: &'a Ask,
+    pub(super) shape: &'a Shape,
+    /// How far from what it names the ask may be placed now.
+    allowed: Locality,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
+        let shape = state.facts.shapes.at(ask.shape);
+        // A unit for which a node was claimed has waited long enough to go anywhere.
+        let allowed = if shape.located && ask.reservations.is_empty() {
+            state.backlog.waiting.allowed(&state.facts, id, ask)
+        } else {
+            ask.wishes.loosest()
+        };
+        Self { state, ask, shape, allowed }
+    }
+
+    /// The nodes of the ask's partition.
+    pub(super) fn nodes(self) -> impl Iterator<Item = (NodeId, &'a Node)> {
+        let nodes = &self.state.facts.nodes;
+        self.state.roster.nodes_of(self.shape.partition).map(|id| (id, nodes.at(id)))
+    }
+
+    /// Whether the node, were it empty and free to take containers, could hold one.
+    pub(super) fn could_hold(&self, id: NodeId, node: &Node) -> bool {
+        self.ask.wishes.will_do(id, node.rack) && self.shape.fits_on(&node.empty_room(), &node.attributes)
+    }
+
+    /// Whether the node has room for one container of the ask, at once or after a delay.
+    pub(super) fn has_room(&self, id: NodeId, node: &Node) -> bool {
+        self.ask.wishes.will_do(id, node.rack) && node.can_take(self.shape)
+    }
+
+    /// Whether the node is near enough to what the ask names by now.
+    pub(super) fn is_near(&self, id: NodeId, node: &Node) -> bool {
+        self.ask.wishes.locality_of(id, node.rack) <= self.allowed
+    }
+
+    /// What the node drops out for.
+    pub(super) fn stage_of(&self, id: NodeId, node: &Node) -> Stage {
+        let Self { state, ask, shape, .. } = self;
+        if node.partition != shape.partition {
+            Stage::OtherPartition
+        } else if node.state == NodeState::Draining {
+            Stage::Draining
+        } else if !node.is_candidate() {
+            Stage::Silent
+        } else if !ask.wishes.will_do(id, node.rack) {
+            Stage::NotNamed
+        } else if !shape.meets_rule(&node.attributes) {
+            Stage::WrongAttributes
+        } else if !self.is_near(id, node) {
+            Stage::LaterByLocality
+        } else if !fits(&shape.need, &node.empty_room()) {
+            Stage::TooSmall
+        } else if !fits(&Need { devices: None, ..shape.need }, &node.room) {
+            Stage::NoRoom
+        } else if !fits(&shape.need, &node.room) {
+            Stage::NoDevice
+        } else if node.reservation.is_some_and(|claim| !ask.reservations.contains(&claim)) {
+            Stage::Kept
+        } else if !fits(&shape.need, &state.nodes().room_left(id, node)) {
+            Stage::InFlight
+        } else {
+            Stage::Fits
+        }
+    }
+}
+
+/// What a look at every node of the partition finds.
+pub(super) struct Survey {
+    pub(super) funnel: Funnel,
+    pub(super) shortage: Option<Shortage>,
+    pub(super) kept_node: Option<KeptNode>,
+}
+
+pub(super) fn survey(judge: &Judge<'_>) -> Survey {
+    let facts = &judge.state.facts;
+    let mut stages: BTreeMap<Stage, usize> = Stage::ALL.iter().map(|stage| (*stage, 0)).collect();
+    let mut count = |stage: Stage, nodes: usize| *stages.entry(stage).or_default() += nodes;
+    let (mut shortages, mut kept_node, mut nodes) = (Shortages::new(judge), None, 0);
+    for (id, node) in judge.nodes() {
+        let stage = judge.stage_of(id, node);
+        count(stage, 1);
+        nodes += 1;
+        shortages.note(stage, id, node);
+        if stage == Stage::Kept && kept_node.is_none() {
+            kept_node = node.reservation.map(|claim| KeptNode {
+                node: id,
+                name: node.name.to_string(),
+                kept_for: facts.reservations.at(claim).ask,
+            });
+        }
+    }
+    count(Stage::OtherPartition, facts.nodes.len() - nodes);
+    Survey { funnel: Funnel { nodes: facts.nodes.len(), stages }, shortage: shortages.least(), kept_node }
+}

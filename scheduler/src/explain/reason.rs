@@ -1,0 +1,53 @@
+//! Why an ask is pending, in one word.
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::{Blocker, first_limit};
+use super::nodes::Judge;
+use crate::facts::Ask;
+use crate::ids::AskId;
+use crate::state::State;
+
+/// Why an ask is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PendingReason {
+    /// No node of its partition that meets its conditions could hold it even when empty.
+    NoNodeLargeEnough,
+    /// A queue on its path would exceed its maximum.
+    QueueLimit,
+    /// Its user would exceed the user limit.
+    UserLimit,
+    /// It holds a claim on a node and waits for that node's room.
+    HoldsReservation,
+    /// It waits for the hosts or racks it names.
+    WaitsForHosts,
+    /// No node has room for it now.
+    NoRoom,
+    /// It will be looked at, or is being decided.
+    Runnable,
+}
+
+/// The reason. Looks at the partition's nodes, as far as it has to.
+pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReason {
+    let judge = Judge::new(state, id, ask);
+    if !judge.nodes().any(|(id, node)| judge.could_hold(id, node)) {
+        return PendingReason::NoNodeLargeEnough;
+    }
+    if !ask.reservations.is_empty() {
+        return PendingReason::HoldsReservation;
+    }
+    match first_limit(state, ask) {
+        Some(Blocker::QueueMaximum(_)) => return PendingReason::QueueLimit,
+        Some(_) => return PendingReason::UserLimit,
+        None => {}
+    }
+    let mut reason = PendingReason::NoRoom;
+    for (id, node) in judge.nodes().filter(|(id, node)| judge.has_room(*id, node)) {
+        if judge.is_near(id, node) {
+            return PendingReason::Runnable;
+        }
+        reason = PendingReason::WaitsForHosts;
+    }
+    reason
+}

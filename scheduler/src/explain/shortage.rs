@@ -1,0 +1,121 @@
+//! What is missing where an ask fails by room alone.
+
+use serde::Serialize;
+
+use super::nodes::{Judge, Stage};
+use super::{Amounts, ShortOf, as_text};
+use crate::facts::Node;
+use crate::ids::NodeId;
+use crate::resource::{Need, Resources, Room, SHARE_ONE, missing_share};
+
+/// The node that is least short of what one container needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shortage {
+    /// Which node.
+    #[serde(serialize_with = "as_text")]
+    pub node: NodeId,
+    /// Its host name.
+    pub name: String,
+    /// Whether the container would not fit if the node were empty, as on all others; what is missing is missing then.
+    pub is_even_empty: bool,
+    /// What is missing, by resource type. Nothing if it is only the devices.
+    pub missing: Amounts,
+    /// What is missing of devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<DeviceShortage>,
+    /// Of the nodes that fail by room alone, how many are short of each resource type.
+    pub short_of: ShortOf,
+}
+
+/// Devices that a node has too few of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DeviceShortage {
+    /// How many the container needs.
+    pub needed: u8,
+    /// Thousandths that it needs of each.
+    pub milli: u16,
+    /// How many of the node's devices have so much left.
+    pub found: u8,
+}
+
+/// What is left to be found of `need` where so much is free.
+pub(super) fn missing(need: &Resources, free: &Resources) -> Resources {
+    need.combine(free, |need, free| if need > 0 { (need - free).max(0) } else { 0 })
+}
+
+/// Collects what nodes are short of.
+pub(super) struct Shortages<'a> {
+    judge: &'a Judge<'a>,
+    /// Of nodes that are large enough when empty, and of those that are not.
+    least: [Option<Least<'a>>; 2],
+    /// Nodes short of each type, of both kinds.
+    short_of: [ShortCounts; 2],
+}
+
+type ShortCounts = [usize; crate::resource::RESOURCE_TYPES_MAX];
+
+/// The least short node so far.
+struct Least<'a> {
+    share: i128,
+    id: NodeId,
+    node: &'a Node,
+}
+
+impl<'a> Shortages<'a> {
+    pub(super) fn new(judge: &'a Judge<'a>) -> Self {
+        Self { judge, least: [None, None], short_of: Default::default() }
+    }
+
+    /// Notes a node that dropped out.
+    pub(super) fn note(&mut self, stage: Stage, id: NodeId, node: &'a Node) {
+        let kind = match stage {
+            Stage::NoRoom | Stage::NoDevice => 0,
+            Stage::TooSmall => 1,
+            _ => return,
+        };
+        let (need, room) = (&self.judge.shape.need, room_of(kind, node));
+        let lacks = missing(&need.resources, &room.free);
+        for (count, amount) in self.short_of[kind].iter_mut().zip(lacks.amounts()) {
+            *count += usize::from(*amount > 0);
+        }
+        let share = missing_share(&need.resources, &room.free).max(missing_devices_share(need, &room));
+        if self.least[kind].as_ref().is_none_or(|least| share < least.share) {
+            self.least[kind] = Some(Least { share, id, node });
+        }
+    }
+
+    /// What the least short node lacks; nodes that are too small count only if there are no others.
+    pub(super) fn least(&self) -> Option<Shortage> {
+        let kind = self.least.iter().position(Option::is_some)?;
+        let Least { id, node, .. } = self.least[kind].as_ref()?;
+        let (need, room) = (&self.judge.shape.need, room_of(kind, node));
+        let types = &self.judge.state.facts.config.resources;
+        let short_of = types.names().iter().cloned().zip(self.short_of[kind]);
+        Some(Shortage {
+            node: *id,
+            name: node.name.to_string(),
+            is_even_empty: kind == 1,
+            missing: Amounts::new(types, &missing(&need.resources, &room.free)),
+            devices: missing_devices(need, &room),
+            short_of: short_of.filter(|(_, nodes)| *nodes > 0).collect(),
+        })
+    }
+}
+
+/// What the node has left, or would have if it were empty.
+fn room_of(kind: usize, node: &Node) -> Room {
+    if kind == 0 { node.room } else { node.empty_room() }
+}
+
+fn missing_devices(need: &Need, room: &Room) -> Option<DeviceShortage> {
+    let need = need.devices?;
+    let found = room.devices.free_milli().iter().filter(|free| **free >= need.milli).count() as u8;
+    (found < need.count).then_some(DeviceShortage { needed: need.count, milli: need.milli, found })
+}
+
+fn missing_devices_share(need: &Need, room: &Room) -> i128 {
+    let part = |short: DeviceShortage| {
+        i128::from(short.needed - short.found) * i128::from(SHARE_ONE) / i128::from(short.needed)
+    };
+    missing_devices(need, room).map_or(0, part)
+}

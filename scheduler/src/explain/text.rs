@@ -1,0 +1,204 @@
+//! Explanations in short sentences.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{
+    Amounts, Blocker, Explanation, LimitReached, PendingReason, Rejection, Shortage, Stage, Standing,
+    WhyPending,
+};
+
+impl Display for Explanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let ask = self.ask;
+        match &self.standing {
+            Standing::Pending(why) => {
+                let waited = seconds(self.now_ms.saturating_sub(why.since_ms));
+                writeln!(f, "{ask} {}, pending for {waited}.", why.what())?;
+                why.write_lines(f)
+            }
+            Standing::Placed => write!(f, "{ask} is satisfied: all of its containers were placed."),
+            Standing::Cancelled { units, placed } => {
+                let (units, placed) = (containers(*units), containers(*placed));
+                write!(f, "{ask} is over: {units} cancelled, {placed} placed.")
+            }
+            Standing::Over => write!(f, "{ask} is over: placed or cancelled, too long ago to say which."),
+            Standing::Unknown => write!(f, "{ask} is not known."),
+        }
+    }
+}
+
+/// One sentence: why it is pending.
+impl Display for WhyPending {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match (&self.blocker, self.reason) {
+            (_, PendingReason::NoNodeLargeEnough) => {
+                f.write_str("No node that meets its conditions could hold it, even empty.")
+            }
+            (Some(blocker), _) => blocker.fmt(f),
+            (None, PendingReason::HoldsReservation) => self.write_claims(f),
+            (None, _) if self.funnel.at(Stage::Fits) > 0 => {
+                f.write_str("Nothing is in its way: it will be looked at, or is being decided.")
+            }
+            (None, PendingReason::WaitsForHosts) => {
+                f.write_str("It waits for the hosts or racks it names")?;
+                match self.locality.as_ref().and_then(|wait| wait.until_ms) {
+                    Some(until_ms) => write!(f, ", and looks further at {}.", seconds(until_ms)),
+                    None => f.write_str(", and looks further when more nodes were offered to it."),
+                }
+            }
+            (None, _) => match &self.kept_node {
+                Some(kept) => write!(f, "Node {} has room, but is kept for {}.", kept.name, kept.kept_for),
+                None if self.funnel.at(Stage::InFlight) > 0 => {
+                    f.write_str("The nodes with room are about to be used by what is proposed already.")
+                }
+                None => f.write_str("No node that will do has room now."),
+            },
+        }
+    }
+}
+
+impl WhyPending {
+    /// What is asked for by whom.
+    fn what(&self) -> String {
+        let Self { outstanding, asked, size, application_name, application, queue, user, .. } = self;
+        let number = if outstanding == asked {
+            containers(*outstanding)
+        } else {
+            format!("{outstanding} more of {}", containers(*asked))
+        };
+        format!("wants {number} of {size} for {application_name} ({application}, user {user}) in {queue}")
+    }
+
+    fn write_lines(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}\n{}", self.funnel_text())?;
+        if let Some(shortage) = &self.shortage {
+            write!(f, "\n{shortage}")?;
+        }
+        if self.blocker.is_some() && !self.claims.is_empty() {
+            f.write_str("\n")?;
+            self.write_claims(f)?;
+        }
+        if let Some(rejections) = self.rejections.as_ref().filter(|rejections| !rejections.is_empty()) {
+            let each: Vec<String> = rejections.iter().map(Rejection::to_string).collect();
+            write!(f, "\nRejected for it: {}.", each.join("; "))?;
+        }
+        Ok(())
+    }
+
+    fn funnel_text(&self) -> String {
+        let stages = self.funnel.stages.iter().filter(|(_, nodes)| **nodes > 0);
+        let each: Vec<String> = stages.map(|(stage, nodes)| format!("{nodes} {}", stage.words())).collect();
+        match self.funnel.nodes {
+            0 => "There are no nodes.".to_owned(),
+            1 => format!("Of 1 node: {}.", each.join(", ")),
+            nodes => format!("Of {nodes} nodes: {}.", each.join(", ")),
+        }
+    }
+
+    fn write_claims(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let each: Vec<String> = self
+            .claims
+            .iter()
+            .map(|claim| match claim.missing.is_empty() {
+                true => claim.name.clone(),
+                false => format!("{} ({} has to become free)", claim.name, claim.missing),
+            })
+            .collect();
+        write!(f, "Kept for it: {}.", each.join(", "))
+    }
+}
+
+impl Stage {
+    /// What to say of nodes that drop out there.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::OtherPartition => "in another partition",
+            Self::Draining => "draining",
+            Self::Silent => "silent for too long",
+            Self::NotNamed => "not among the hosts or racks it insists on",
+            Self::WrongAttributes => "without the attributes it requires",
+            Self::LaterByLocality => "not tried yet because it waits for the hosts or racks it names",
+            Self::TooSmall => "too small even when empty",
+            Self::NoRoom => "with too little room",
+            Self::NoDevice => "with too little room on each device",
+            Self::Kept => "kept for other asks",
+            Self::InFlight => "with room that is about to be used",
+            Self::Fits => "with room for it now",
+        }
+    }
+}
+
+impl Display for Blocker {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::QueueMaximum(reached) => {
+                // The root may use all there is, so that is when the cluster is full.
+                let all = if reached.queue.contains('.') { "" } else { ", which is all there is" };
+                write!(f, "Queue {} is at its maximum{all}: {reached}.", reached.queue)
+            }
+            Self::UserLimit { user, reached } => {
+                write!(f, "User {user} is at the user limit of {}: {reached}.", reached.queue)
+            }
+            Self::InFlight { units } => {
+                write!(f, "All it wants is proposed and about to be decided: {}.", containers(*units))
+            }
+            Self::Claims { nodes: 1 } => f.write_str("All it wants has a node kept for it."),
+            Self::Claims { nodes } => write!(f, "All it wants has {nodes} nodes kept for it."),
+        }
+    }
+}
+
+impl Display for LimitReached {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let each: Vec<String> = self
+            .missing
+            .iter()
+            .map(|(name, missing)| {
+                let (used, in_flight, limit) =
+                    (self.used.get(name), self.in_flight.get(name), self.limit.get(name));
+                let on_its_way =
+                    if in_flight > 0 { format!(" and {in_flight} on its way") } else { String::new() };
+                format!("{used} {name} used{on_its_way}, {limit} at most, {missing} too few left")
+            })
+            .collect();
+        f.write_str(&each.join("; "))
+    }
+}
+
+impl Display for Shortage {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let empty = if self.is_even_empty { ", were it empty" } else { "" };
+        write!(f, "Least is missing on {}{empty}: ", self.name)?;
+        if !self.missing.is_empty() {
+            write!(f, "{}", self.missing)?;
+        }
+        if let Some(short) = self.devices {
+            let and = if self.missing.is_empty() { "" } else { "; " };
+            write!(f, "{and}{} of {} devices with {}/1000 left", short.found, short.needed, short.milli)?;
+        }
+        f.write_str(".")
+    }
+}
+
+impl Display for Rejection {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let words = self.reason.label().replace('_', " ");
+        write!(f, "{} for {words}, last at {}", self.count, seconds(self.last_ms))
+    }
+}
+
+impl Display for Amounts {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let each: Vec<String> = self.iter().map(|(name, amount)| format!("{amount} {name}")).collect();
+        f.write_str(&each.join(" and "))
+    }
+}
+
+fn containers(count: u32) -> String {
+    if count == 1 { "1 container".to_owned() } else { format!("{count} containers") }
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{:03} s", ms / 1_000, ms % 1_000)
+}

@@ -1,0 +1,377 @@
+//! Explanations: of each reason for which an ask can be pending, that the real one is named.
+
+use std::sync::Arc;
+
+use apportion::config::{
+    Capacity, EngineConfig, HeartbeatPolicy, Maximum, Percent, QueueConfig, ReservationPolicy,
+};
+use apportion::{
+    ApplicationSpec, AskId, AskSpec, AttributeRule, Blocker, DeviceNeed, Engine, Explanation, ManualClock,
+    Mode, NodeSpec, PendingReason, RejectReason, Replay, ResourceAllocationCommitRequest, ResourceTypes,
+    Resources, Stage, Standing, WhyPending,
+};
+use apportion_tests::support::cluster::Cluster;
+
+use crate::{engine, leaf};
+
+/// Of an ask that is pending: why, with the text checked for some words.
+fn why(cluster: &Cluster, ask: AskId, words: &[&str]) -> WhyPending {
+    let explanation = cluster.engine.explain(ask);
+    let text = explanation.to_string();
+    for word in words {
+        assert!(text.contains(word), "`{word}` is not in:\n{text}");
+    }
+    explanation.pending().unwrap_or_else(|| panic!("{text}")).clone()
+}
+
+/// How many nodes drop out where, leaving stages out at which none does.
+fn funnel(why: &WhyPending) -> Vec<(Stage, usize)> {
+    why.funnel.stages.iter().filter(|(_, nodes)| **nodes > 0).map(|(stage, nodes)| (*stage, *nodes)).collect()
+}
+
+/// One leaf, and an application in it.
+fn plain() -> (Cluster, apportion::ApplicationId) {
+    let mut cluster = Cluster::serial(engine([leaf("default", 100)]));
+    let application = cluster.application("root.default", "ann");
+    (cluster, application)
+}
+
+fn memory(amounts: &apportion::Amounts) -> i64 {
+    amounts.get("memory_mib")
+}
+
+#[test]
+fn the_maximum_of_a_leaf() {
+    let mut cluster =
+        Cluster::serial(engine([leaf("a", 100).with_maximum(Maximum::absolute(&[50])), leaf("b", 0)]));
+    cluster.node("n1", &[200]);
+    let application = cluster.application("root.a", "ann");
+    let ask = cluster.ask(application, &[20], 3);
+    cluster.run();
+    let why = why(
+        &cluster,
+        ask,
+        &["Queue root.a is at its maximum: 40 memory_mib used, 50 at most, 10 too few left"],
+    );
+    let Some(Blocker::QueueMaximum(reached)) = &why.blocker else { panic!("{why:?}") };
+    assert_eq!(reached.queue, "root.a");
+    assert_eq!([&reached.used, &reached.limit, &reached.missing].map(memory), [40, 50, 10]);
+    assert_eq!((why.reason, why.outstanding), (PendingReason::QueueLimit, 1));
+    assert_eq!(funnel(&why), [(Stage::Fits, 1)]);
+}
+
+/// Both the parent and the leaf are full: the parent is named, since it comes first.
+#[test]
+fn the_maximum_of_a_parent() {
+    let parent = leaf("parent", 100).with_maximum(Maximum::absolute(&[100]));
+    let mut cluster = Cluster::serial(engine([parent.with_children([leaf("a", 50), leaf("b", 50)])]));
+    cluster.node("n1", &[200]);
+    let sibling = cluster.application("root.parent.a", "ann");
+    cluster.ask(sibling, &[100], 1);
+    let application = cluster.application("root.parent.b", "bob");
+    let ask = cluster.ask(application, &[1], 1);
+    cluster.run();
+    let why = why(
+        &cluster,
+        ask,
+        &["Queue root.parent is at its maximum: 100 memory_mib used, 100 at most, 1 too few"],
+    );
+    let Some(Blocker::QueueMaximum(reached)) = &why.blocker else { panic!("{why:?}") };
+    assert_eq!(reached.queue, "root.parent");
+}
+
+#[test]
+fn the_user_limit() {
+    let queue = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(50)))
+        .with_user_limit_factor(Some("0.5".parse().unwrap()));
+    let mut cluster = Cluster::serial(engine([queue]));
+    cluster.node("n1", &[200]);
+    let application = cluster.application("root.a", "ann");
+    let ask = cluster.ask(application, &[30], 2);
+    cluster.run();
+    let why = why(
+        &cluster,
+        ask,
+        &["User ann is at the user limit of root.a: 30 memory_mib used, 50 at most, 10 too few"],
+    );
+    let Some(Blocker::UserLimit { user, reached }) = &why.blocker else { panic!("{why:?}") };
+    assert_eq!((user.as_str(), memory(&reached.missing)), ("ann", 10));
+    assert_eq!(why.reason, PendingReason::UserLimit);
+}
+
+/// The node on which the container lacks the smallest part of what it needs is named, with what is missing there.
+#[test]
+fn too_little_room_and_the_least_short_node() {
+    let (mut cluster, application) = plain();
+    for (name, cores) in [("n1", 4), ("n2", 6), ("n3", 5)] {
+        cluster.node(name, &[100, cores]);
+        let blocker = cluster.application("root.default", "bob");
+        let host = [cluster.handle.node(name).unwrap()];
+        cluster
+            .submit_ask(blocker, AskSpec::new(Resources::new(&[50, 1]), 1).on_hosts(host).strictly_local());
+    }
+    cluster.node("tiny", &[10, 1]);
+    cluster.run();
+    let ask = cluster.ask(application, &[60, 4], 1);
+    cluster.run();
+    let why =
+        why(&cluster, ask, &["No node that will do has room now.", "Least is missing on n2: 10 memory_mib."]);
+    assert_eq!(funnel(&why), [(Stage::TooSmall, 1), (Stage::NoRoom, 3)]);
+    let shortage = why.shortage.unwrap();
+    assert_eq!((shortage.name.as_str(), memory(&shortage.missing)), ("n2", 10));
+    assert_eq!(shortage.missing.get("vcore_milli"), 0);
+    let short_of: Vec<_> = shortage.short_of.iter().map(|(name, nodes)| (name.as_str(), *nodes)).collect();
+    assert_eq!(short_of, [("memory_mib", 3), ("vcore_milli", 1)]);
+    assert_eq!((why.reason, why.blocker), (PendingReason::NoRoom, None));
+}
+
+#[test]
+fn larger_than_every_node() {
+    let (mut cluster, application) = plain();
+    cluster.node("small", &[10, 10]);
+    cluster.node("large", &[90, 10]);
+    cluster.ask(application, &[90, 10], 1);
+    let ask = cluster.ask(application, &[100, 1], 1);
+    cluster.run();
+    let words = [
+        "No node that meets its conditions could hold it, even empty.",
+        "large, were it empty: 10 memory_mib",
+    ];
+    let why = why(&cluster, ask, &words);
+    assert_eq!(why.reason, PendingReason::NoNodeLargeEnough);
+    assert_eq!(funnel(&why), [(Stage::TooSmall, 2)]);
+    assert!(why.shortage.unwrap().is_even_empty);
+}
+
+/// The only node with room is kept for an ask that came before.
+#[test]
+fn behind_a_claimed_node() {
+    let reservations = ReservationPolicy { delay_ms: Some(0), ..ReservationPolicy::default() };
+    let mut cluster = Cluster::serial(EngineConfig { reservations, ..engine([leaf("default", 100)]) });
+    let n1 = cluster.node("n1", &[8]);
+    for name in ["n2", "n3", "n4"] {
+        cluster.node(name, &[4]);
+    }
+    let application = cluster.application("root.default", "ann");
+    cluster.ask(application, &[5], 1);
+    cluster.run();
+    let large = cluster.ask(application, &[8], 1);
+    cluster.run();
+    let behind = cluster.application("root.default", "bob");
+    let small = AskSpec::new(Resources::new(&[2]), 1).on_hosts([n1]).strictly_local();
+    let small = cluster.submit_ask(behind, small);
+    cluster.run();
+    let behind = why(&cluster, small, &[&format!("Node n1 has room, but is kept for {large}.")]);
+    assert_eq!(funnel(&behind), [(Stage::NotNamed, 3), (Stage::Kept, 1)]);
+    assert_eq!(behind.kept_node.unwrap().kept_for, large);
+    let first = why(&cluster, large, &["Kept for it: n1 (5 memory_mib has to become free)."]);
+    assert_eq!((first.reason, first.claims.len()), (PendingReason::HoldsReservation, 1));
+    assert_eq!(funnel(&first), [(Stage::TooSmall, 3), (Stage::NoRoom, 1)]);
+    assert_eq!(memory(&first.claims[0].missing), 5);
+}
+
+#[test]
+fn hosts_that_are_full_and_for_how_long_they_are_waited_for() {
+    let (mut cluster, application) = plain();
+    let named = cluster.node("named", &[8]);
+    cluster.add_node(NodeSpec::new("beside", Resources::new(&[8])).on_rack("elsewhere")).unwrap();
+    let spec = |size| AskSpec::new(Resources::new(&[size]), 1).on_hosts([named]);
+    cluster.submit_ask(application, spec(6));
+    cluster.run();
+    let relaxed = cluster.submit_ask(application, spec(4));
+    let strict = cluster.submit_ask(application, spec(4).strictly_local());
+    cluster.run();
+    let relaxed_why =
+        why(&cluster, relaxed, &["waits for the hosts or racks it names, and looks further at 0.500 s"]);
+    assert_eq!(relaxed_why.reason, PendingReason::WaitsForHosts);
+    assert_eq!(funnel(&relaxed_why), [(Stage::LaterByLocality, 1), (Stage::NoRoom, 1)]);
+    let strict_why =
+        why(&cluster, strict, &["1 not among the hosts or racks it insists on", "named: 2 memory_mib"]);
+    assert_eq!(funnel(&strict_why), [(Stage::NotNamed, 1), (Stage::NoRoom, 1)]);
+    assert_eq!((strict_why.reason, strict_why.locality), (PendingReason::NoRoom, None));
+    cluster.advance(1_000);
+    cluster.run();
+    assert_eq!(cluster.engine.explain(relaxed).standing, Standing::Placed);
+}
+
+#[test]
+fn nodes_of_other_partitions_and_without_the_attribute() {
+    let config = EngineConfig { partitions: vec!["gpu".into()], ..engine([leaf("default", 100)]) };
+    let mut cluster = Cluster::serial(config);
+    cluster.node("plain", &[8]);
+    let gpu = cluster.handle.partition("gpu").unwrap();
+    let labelled = NodeSpec::new("labelled", Resources::new(&[8])).in_partition(gpu);
+    cluster.add_node(labelled.with_attribute("zone", "a")).unwrap();
+    let application = cluster.application("root.default", "ann");
+    let rule = AttributeRule { attribute: "zone".into(), one_of: vec!["b".into()] };
+    let elsewhere = cluster.submit_ask(application, AskSpec::new(Resources::new(&[9]), 1).in_partition(gpu));
+    let ruled = AskSpec::new(Resources::new(&[1]), 1).in_partition(gpu).with_rule(rule);
+    let ruled = cluster.submit_ask(application, ruled);
+    cluster.run();
+    let elsewhere =
+        why(&cluster, elsewhere, &["Of 2 nodes: 1 in another partition, 1 too small even when empty."]);
+    assert_eq!((elsewhere.partition.as_str(), elsewhere.reason), ("gpu", PendingReason::NoNodeLargeEnough));
+    let ruled = why(&cluster, ruled, &["1 without the attributes it requires"]);
+    assert_eq!(funnel(&ruled), [(Stage::OtherPartition, 1), (Stage::WrongAttributes, 1)]);
+}
+
+#[test]
+fn nodes_that_drain_or_are_silent() {
+    let heartbeat = Some(HeartbeatPolicy { interval_ms: 100, missed_max: 2 });
+    let mut cluster = Cluster::serial(EngineConfig { heartbeat, ..engine([leaf("default", 100)]) });
+    let drained = cluster.node("drained", &[8]);
+    cluster.node("silent", &[8]);
+    cluster.drain(drained);
+    cluster.run();
+    cluster.advance(1_000);
+    cluster.heartbeat(&[drained]);
+    cluster.run();
+    let application = cluster.application("root.default", "ann");
+    let ask = cluster.ask(application, &[1], 1);
+    cluster.run();
+    let why = why(&cluster, ask, &["Of 2 nodes: 1 draining, 1 silent for too long."]);
+    assert_eq!((why.reason, why.since_ms), (PendingReason::NoRoom, 1_000));
+}
+
+/// Enough is left in all, but no device has a half left.
+#[test]
+fn devices_that_are_free_in_pieces() {
+    let types = ResourceTypes::new(["memory_mib", "gpu_milli"]).unwrap().with_devices("gpu_milli").unwrap();
+    let mut cluster = Cluster::serial(EngineConfig { resources: types, ..engine([leaf("default", 100)]) });
+    cluster.add_node(NodeSpec::new("n1", Resources::new(&[100])).with_devices(2)).unwrap();
+    cluster.add_node(NodeSpec::new("bare", Resources::new(&[100]))).unwrap();
+    let application = cluster.application("root.default", "ann");
+    let spec = |count, milli| AskSpec::new(Resources::new(&[1]), 1).with_devices(DeviceNeed { count, milli });
+    cluster.submit_ask(application, spec(2, 600));
+    let ask = cluster.submit_ask(application, spec(1, 500));
+    cluster.run();
+    let words = [
+        "1 with too little room on each device",
+        "Least is missing on n1: 0 of 1 devices with 500/1000 left.",
+    ];
+    let why = why(&cluster, ask, &words);
+    assert_eq!(funnel(&why), [(Stage::TooSmall, 1), (Stage::NoDevice, 1)]);
+    let short = why.shortage.unwrap().devices.unwrap();
+    assert_eq!((short.needed, short.milli, short.found), (1, 500, 0));
+}
+
+/// Between a pass and the verdict on its batch.
+#[test]
+fn proposals_on_their_way() {
+    let config = engine([leaf("default", 100).with_maximum(Maximum::absolute(&[10]))]);
+    let (engine, mut parts) = Engine::assemble(config, 1, Arc::new(ManualClock::new()), None).unwrap();
+    let handle = engine.handle();
+    let node = handle.add_node(NodeSpec::new("n1", Resources::new(&[10]))).unwrap();
+    let spare = handle.add_node(NodeSpec::new("spare", Resources::new(&[10]))).unwrap();
+    handle.drain_node(spare).unwrap();
+    let events = handle.event_stream(100);
+    let spec = ApplicationSpec::new("job", "root.default", "ann");
+    let application = handle.submit_application(spec, &events).unwrap();
+    let submit = |spec| handle.submit_ask(application, spec).unwrap();
+    let first = submit(AskSpec::new(Resources::new(&[7]), 1).on_hosts([node]));
+    let second = submit(AskSpec::new(Resources::new(&[1]), 4));
+    let third = submit(AskSpec::new(Resources::new(&[5]), 1));
+    while parts.committer.step() == apportion::Step::Worked {}
+    let batch = parts.proposers[0].propose().unwrap();
+    let pending = |ask| engine.explain(ask).pending().cloned().unwrap();
+    assert_eq!(pending(first).blocker, Some(Blocker::InFlight { units: 1 }));
+    assert_eq!(pending(second).in_flight, 3);
+    let behind = pending(third);
+    let Some(Blocker::QueueMaximum(reached)) = &behind.blocker else { panic!("{behind:?}") };
+    assert_eq!([&reached.used, &reached.in_flight, &reached.missing].map(memory), [0, 10, 5]);
+    assert_eq!(funnel(&behind), [(Stage::Draining, 1), (Stage::InFlight, 1)]);
+    assert!(engine.explain(third).to_string().contains("0 memory_mib used and 10 on its way, 10 at most"));
+    drop(batch);
+    assert_eq!(funnel(&pending(third)), [(Stage::Draining, 1), (Stage::Fits, 1)]);
+    assert!(engine.explain(third).to_string().contains("Nothing is in its way"));
+}
+
+#[test]
+fn what_was_rejected_is_counted_until_the_ask_is_over() {
+    let (mut cluster, application) = plain();
+    let (full, node) = (cluster.node("full", &[4]), cluster.node("n1", &[8]));
+    cluster.ask(application, &[4], 3);
+    cluster.run();
+    let ask = cluster.ask(application, &[4], 1);
+    for node in [full, full, node] {
+        cluster.commit(ResourceAllocationCommitRequest::allocate(ask, node));
+    }
+    cluster.drain(node);
+    cluster.commit(ResourceAllocationCommitRequest::allocate(ask, node));
+    cluster.run();
+    let why = why(&cluster, ask, &["Rejected for it: ", "3 for node full"]);
+    let counted: Vec<_> = why.rejections.unwrap().iter().map(|r| (r.reason, r.count)).collect();
+    assert_eq!(counted.len(), 2, "{counted:?}");
+    assert!(counted.contains(&(RejectReason::NodeFull, 3)), "{counted:?}");
+    assert!(counted.contains(&(RejectReason::NodeNotCandidate, 1)), "{counted:?}");
+    cluster.complete(cluster.running(application)[0]);
+    cluster.activate(node);
+    cluster.run();
+    assert_eq!(cluster.engine.explain(ask).standing, Standing::Placed);
+}
+
+#[test]
+fn asks_that_are_over_and_asks_that_never_were() {
+    let (mut cluster, application) = plain();
+    cluster.node("n1", &[4]);
+    let (placed, part) = (cluster.ask(application, &[1], 2), cluster.ask(application, &[1], 5));
+    cluster.run();
+    let unknown: AskId = "ask-99".parse().unwrap();
+    assert_eq!(why(&cluster, part, &["wants 3 more of 5 containers of 1 memory_mib"]).outstanding, 3);
+    cluster.cancel(part, 3);
+    cluster.run();
+    let standing = |ask| cluster.engine.explain(ask).standing;
+    assert_eq!(standing(placed), Standing::Placed);
+    assert_eq!(standing(part), Standing::Cancelled { units: 3, placed: 2 });
+    assert_eq!(standing(unknown), Standing::Unknown);
+    for (ask, words) in
+        [(placed, "all of its containers"), (part, "3 containers cancelled, 2"), (unknown, "not known")]
+    {
+        let text = cluster.engine.explain(ask).to_string();
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+/// At every position the engine stood at, a replay of the log says what the engine said, rejections apart.
+#[test]
+fn a_replayed_log_explains_as_the_engine_did() {
+    let (mut cluster, application) = plain();
+    cluster.node("n1", &[8]);
+    let ask = cluster.ask(application, &[3], 6);
+    let mut said: Vec<Explanation> = Vec::new();
+    for _ in 0..2 {
+        cluster.run();
+        said.push(cluster.engine.explain(ask));
+        cluster.complete(cluster.running(application)[0]);
+    }
+    cluster.run();
+    cluster.cancel(ask, 9);
+    cluster.run();
+    said.push(cluster.engine.explain(ask));
+    assert!(matches!(said[2].standing, Standing::Cancelled { .. }));
+    for mut expected in said {
+        let mut replay = Replay::read(&cluster.log()[..], Some(expected.seq.0)).unwrap();
+        if let Standing::Pending(why) = &mut expected.standing {
+            assert_eq!(why.rejections.take(), Some(vec![]));
+        }
+        assert_eq!(replay.view().explain(ask), expected);
+    }
+}
+
+/// On a busy engine an explanation is of one moment: its counts add up whatever the threads do.
+#[test]
+fn a_busy_engine_explains() {
+    let mut cluster = Cluster::start(engine([leaf("default", 100)]), Mode::Parallel { proposers: 2 });
+    for number in 0..20 {
+        cluster.node(&format!("n{number}"), &[50]);
+    }
+    let application = cluster.application("root.default", "ann");
+    let asks: Vec<AskId> = (0..50).map(|_| cluster.ask(application, &[1], 30)).collect();
+    for ask in asks.iter().cycle().take(500) {
+        if let Some(why) = cluster.engine.explain(*ask).pending() {
+            assert_eq!(why.funnel.stages.values().sum::<usize>(), why.funnel.nodes);
+        }
+    }
+    cluster.run();
+    assert_eq!(why(&cluster, asks[49], &["Of 20 nodes: 20 with too little room."]).outstanding, 30);
+}

@@ -1,0 +1,88 @@
+//! What explanations say of a quiet engine, compared with what is known without them.
+
+use apportion::{
+    Blocker, Engine, Explanation, RejectReason, ResourceAllocationCommitRequest, Stage, View, WhyPending,
+};
+
+use crate::support::oracle::{Hints, Oracle};
+
+/// Panics if an explanation does not add up, or names nothing although the engine left the ask pending: whoever is
+/// held back by no limit has no node left.
+pub(super) fn check_quiet(engine: &Engine) {
+    engine.read(|view| {
+        for explanation in pending(view) {
+            let why = explanation.pending().unwrap();
+            assert_eq!(why.funnel.stages.values().sum::<usize>(), view.node_count(), "{explanation}");
+            assert_eq!((why.in_flight, why.funnel.at(Stage::InFlight)), (0, 0), "{explanation}");
+            let is_explained = why.blocker.is_some() || why.funnel.at(Stage::Fits) == 0;
+            assert!(is_explained, "quiet, but nothing is in the way: {explanation}");
+            let is_short = why.funnel.at(Stage::NoRoom) + why.funnel.at(Stage::NoDevice) > 0;
+            let is_small = why.funnel.at(Stage::TooSmall) > 0;
+            assert_eq!(why.shortage.is_some(), is_short || is_small, "{explanation}");
+        }
+    });
+}
+
+/// Compares what is explained with the model's verdicts on one container of each ask on each node.
+pub fn compare_explanations(engine: &Engine, oracle: &Oracle) {
+    engine.read(|view| {
+        for explanation in pending(view) {
+            let why = explanation.pending().unwrap();
+            // What is claimed is charged already, and may be used on the node that is claimed. The model does not count
+            // the nodes offered to an ask.
+            let counts_offers = why.locality.as_ref().is_some_and(|wait| wait.until_ms.is_none());
+            if why.claims.is_empty() && !counts_offers {
+                compare(&explanation, why, oracle);
+            }
+        }
+    });
+}
+
+fn pending<'a>(view: &'a View<'_>) -> impl Iterator<Item = Explanation> + 'a {
+    view.asks().map(|ask| view.explain(ask.id()))
+}
+
+fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
+    let (mut unmet, mut full, mut kept, mut fits) = (0, 0, 0, 0);
+    // Of the partition's nodes: the first limit in the way, which is the same on all of them.
+    let mut limits: Vec<Option<RejectReason>> = Vec::new();
+    for &node in oracle.nodes.keys() {
+        let request = ResourceAllocationCommitRequest::allocate(explanation.ask, node);
+        let reasons = oracle.clone().judge(&request, &Hints::default()).reasons;
+        let has = |reason| reasons.contains(&reason);
+        let is_unmet = has(RejectReason::NodeNotCandidate)
+            || has(RejectReason::WrongPartition)
+            || has(RejectReason::ConstraintViolated)
+            || !oracle.may_take(explanation.ask, node);
+        match () {
+            () if is_unmet => unmet += 1,
+            () if has(RejectReason::NodeFull) => full += 1,
+            () if has(RejectReason::NodeReserved) => kept += 1,
+            () => fits += 1,
+        }
+        let is_limit =
+            |reason: &RejectReason| matches!(reason, RejectReason::QueueLimit | RejectReason::UserLimit);
+        if has(RejectReason::WrongPartition) {
+            continue;
+        }
+        limits.push(reasons.iter().copied().find(is_limit));
+    }
+    let at = |stages: &[Stage]| stages.iter().map(|stage| why.funnel.at(*stage)).sum::<usize>();
+    let filters = [
+        Stage::OtherPartition,
+        Stage::Draining,
+        Stage::Silent,
+        Stage::NotNamed,
+        Stage::WrongAttributes,
+        Stage::LaterByLocality,
+    ];
+    let rooms = [Stage::TooSmall, Stage::NoRoom, Stage::NoDevice];
+    let counted = [at(&filters), at(&rooms), at(&[Stage::Kept]), at(&[Stage::Fits])];
+    assert_eq!(counted, [unmet, full, kept, fits], "left explained, right expected: {explanation}");
+    let limit = match &why.blocker {
+        Some(Blocker::QueueMaximum(_)) => Some(RejectReason::QueueLimit),
+        Some(Blocker::UserLimit { .. }) => Some(RejectReason::UserLimit),
+        _ => None,
+    };
+    assert!(limits.iter().all(|expected| *expected == limit), "the model sees {limits:?}: {explanation}");
+}
