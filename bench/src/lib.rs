@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod output;
+pub mod pending;
 pub mod process;
 pub mod report;
 pub mod scenario;

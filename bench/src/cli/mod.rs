@@ -2,6 +2,7 @@
 
 mod config;
 mod demo;
+mod explain;
 mod failure;
 mod limit;
 mod progress;
@@ -61,6 +62,8 @@ enum Command {
     Scenario(scenario::ScenarioArgs),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
     Verify(verify::VerifyArgs),
+    /// Says why an ask of a log written with `--log` was pending at some change, or what became of it.
+    Explain(explain::ExplainArgs),
     /// Checks and converts configurations: native TOML, YARN's and YuniKorn's.
     Config(config::ConfigArgs),
     /// Prints shell completions.
@@ -79,7 +82,7 @@ pub(crate) struct OutputArgs {
     /// Write a report with plots, one HTML file that opens without a network.
     #[arg(long, value_name = "FILE.html")]
     report: Option<std::path::PathBuf>,
-    /// Write the engine's log, for `verify`.
+    /// Write the engine's log, for `verify` and `explain`.
     #[arg(long, value_name = "FILE")]
     log: Option<std::path::PathBuf>,
 }
@@ -110,6 +113,7 @@ impl Cli {
             Command::Starvation(args) => steady::run_starvation(&args),
             Command::Scenario(args) => scenario::run(&args),
             Command::Verify(args) => verify::run(&args),
+            Command::Explain(args) => explain::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Completions { shell } => {
                 clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut io::stdout());

@@ -5,6 +5,7 @@ use hdrhistogram::Histogram;
 
 use super::chart::{Axes, ChartError, Line, bar_chart, distribution_chart, line_chart, percent, plain};
 use super::heat_map::heat_map;
+use super::pending::to_pending_section;
 use super::table::rows;
 use super::{count_text, duration_text};
 use crate::report::RunParameters;
@@ -98,8 +99,9 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         record.state_digest,
     );
     let body = format!(
-        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>",
-        to_cards(&cards)
+        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}",
+        to_cards(&cards),
+        to_pending_section(&record.pending_longest).unwrap_or_default()
     );
     document(&title, &sub, &body)
 }
@@ -129,7 +131,8 @@ main{columns:540px 2;column-gap:16px}section{overflow-x:auto;break-inside:avoid;
 .names i{display:inline-block;width:14px;height:4px;margin-right:5px;vertical-align:middle}\
 main+section{margin-top:16px}svg{width:100%;min-width:480px;height:auto;display:block}table{border-collapse:collapse;width:100%}\
 td{border-bottom:1px solid #eee;padding:4px 8px 4px 0}td+td{text-align:right;font-variant-numeric:tabular-nums}\
-small{display:block;color:#666;white-space:nowrap}";
+th{text-align:left;font-weight:600;padding:4px 8px 4px 0}.why td{vertical-align:top;text-align:left;padding-right:16px}\
+.why small{white-space:normal}small{display:block;color:#666;white-space:nowrap}";
 
 pub(super) fn section(title: &str, note: &str, svg: &str) -> String {
     format!("<section><h2>{}</h2><p>{}</p>{svg}</section>", escape(title), escape(note))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use apportion::Mode;
 use serde::Serialize;
 
+use crate::pending::PendingKind;
 use crate::process;
 use crate::sim::{RunRecord, Utilisation};
 use crate::sweep::{Case, Spread, SweepPoint};
@@ -38,6 +39,7 @@ pub struct JsonReport {
     cancelled: u64,
     pending_at_end: u64,
     pending_by_reason: BTreeMap<String, u64>,
+    pending_longest: Vec<PendingKind>,
     committed: u64,
     rejected: u64,
     rejected_fraction: f64,
@@ -131,6 +133,7 @@ impl JsonReport {
             cancelled: record.cancelled,
             pending_at_end: record.pending_total(),
             pending_by_reason: record.pending_at_end.clone(),
+            pending_longest: record.pending_longest.clone(),
             committed: record.stats.committed,
             rejected: record.stats.rejected_total(),
             rejected_fraction: record.stats.rejected_fraction(),

@@ -6,6 +6,7 @@ mod heat_map;
 mod html;
 mod json;
 mod palette;
+mod pending;
 mod sweep;
 mod table;
 mod throughput;

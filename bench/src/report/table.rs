@@ -3,6 +3,7 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
+use super::pending::to_pending_table;
 use super::{count_text, duration_text};
 use crate::sim::RunRecord;
 
@@ -17,7 +18,8 @@ pub fn to_table(record: &RunRecord) -> String {
     if let Some(values) = table.column_mut(1) {
         values.set_cell_alignment(CellAlignment::Right);
     }
-    table.to_string()
+    let pending = to_pending_table(&record.pending_longest).map(|pending| format!("\n{pending}"));
+    table.to_string() + &pending.unwrap_or_default()
 }
 
 pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {

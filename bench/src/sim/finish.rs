@@ -7,6 +7,7 @@ use apportion::{PendingReason, SHARE_ONE, dominant_share};
 
 use super::record::{QueueUse, RunRecord};
 use super::run::{SimError, Simulation};
+use crate::pending::longest_pending;
 use crate::workload::{Tasks, Workload};
 
 impl Simulation<'_> {
@@ -29,6 +30,7 @@ impl Simulation<'_> {
             unplaceable,
             cancelled: self.tally.cancelled,
             pending_at_end,
+            pending_longest: self.engine.read(longest_pending),
             stats: self.engine.stats(),
             makespan_ms: self.engine.read(|view| view.now_ms()),
             elapsed,

@@ -7,6 +7,7 @@ use apportion::{EngineStats, Resources, StateDigest};
 use hdrhistogram::Histogram;
 
 use super::series::Series;
+use crate::pending::PendingKind;
 
 /// Everything that reports are made of.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct RunRecord {
     pub cancelled: u64,
     /// Containers still wanted at the end, by reason.
     pub pending_at_end: BTreeMap<String, u64>,
+    /// Why, of those that have been pending longest, the unplaceable ones included.
+    pub pending_longest: Vec<PendingKind>,
     /// Counters of the engine.
     pub stats: EngineStats,
     /// Virtual time of the last event.

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    Amounts, Blocker, Explanation, LimitReached, PendingReason, Rejection, Shortage, Stage, Standing,
+    Amounts, Blocker, Explanation, Funnel, LimitReached, PendingReason, Rejection, Shortage, Stage, Standing,
     WhyPending,
 };
 
@@ -70,7 +70,7 @@ impl WhyPending {
     }
 
     fn write_lines(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}\n{}", self.funnel_text())?;
+        write!(f, "{self}\n{}", self.funnel)?;
         if let Some(shortage) = &self.shortage {
             write!(f, "\n{shortage}")?;
         }
@@ -83,16 +83,6 @@ impl WhyPending {
             write!(f, "\nRejected for it: {}.", each.join("; "))?;
         }
         Ok(())
-    }
-
-    fn funnel_text(&self) -> String {
-        let stages = self.funnel.stages.iter().filter(|(_, nodes)| **nodes > 0);
-        let each: Vec<String> = stages.map(|(stage, nodes)| format!("{nodes} {}", stage.words())).collect();
-        match self.funnel.nodes {
-            0 => "There are no nodes.".to_owned(),
-            1 => format!("Of 1 node: {}.", each.join(", ")),
-            nodes => format!("Of {nodes} nodes: {}.", each.join(", ")),
-        }
     }
 
     fn write_claims(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -125,6 +115,19 @@ impl Stage {
             Self::Kept => "kept for other asks",
             Self::InFlight => "with room that is about to be used",
             Self::Fits => "with room for it now",
+        }
+    }
+}
+
+/// One sentence.
+impl Display for Funnel {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let stages = self.stages.iter().filter(|(_, nodes)| **nodes > 0);
+        let each: Vec<String> = stages.map(|(stage, nodes)| format!("{nodes} {}", stage.words())).collect();
+        match self.nodes {
+            0 => f.write_str("There are no nodes."),
+            1 => write!(f, "Of 1 node: {}.", each.join(", ")),
+            nodes => write!(f, "Of {nodes} nodes: {}.", each.join(", ")),
         }
     }
 }

@@ -1,0 +1,80 @@
+//! What stayed pending at the end, and why.
+
+use apportion::WhyPending;
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{ContentArrangement, Table};
+
+use super::html::{escape, section};
+use super::{count_text, duration_text};
+use crate::pending::PendingKind;
+
+/// Columns of the table for terminals.
+const WIDTH: u16 = 110;
+const NOTE: &str = "Of the asks of one size in one queue the one that waited longest; counts are of all nodes of the cluster.";
+
+/// One row of either table.
+struct Row {
+    ask: String,
+    queue: String,
+    waited: String,
+    containers: String,
+    /// The reason first, what else there is to say after it.
+    why: Vec<String>,
+}
+
+fn rows(kinds: &[PendingKind]) -> Vec<Row> {
+    let row = |kind: &PendingKind| {
+        let (longest, why) = (&kind.longest, kind.longest.pending()?);
+        let asks = if kind.asks > 1 { format!(" in {} asks", count_text(kind.asks)) } else { String::new() };
+        Some(Row {
+            ask: format!("{} of {}", longest.ask, why.application_name),
+            queue: why.queue.clone(),
+            waited: duration_text(longest.now_ms.saturating_sub(why.since_ms)),
+            containers: format!("{}{asks}, each {}", count_text(kind.containers), why.size),
+            why: sentences(why),
+        })
+    };
+    kinds.iter().filter_map(row).collect()
+}
+
+fn sentences(why: &WhyPending) -> Vec<String> {
+    let shortage = why.shortage.as_ref().map(ToString::to_string);
+    [Some(why.to_string()), Some(why.funnel.to_string()), shortage].into_iter().flatten().collect()
+}
+
+/// A table for a terminal; nothing if nothing is pending.
+pub(super) fn to_pending_table(kinds: &[PendingKind]) -> Option<String> {
+    if kinds.is_empty() {
+        return None;
+    }
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.set_header(["still pending", "since", "wants", "why"]);
+    for Row { ask, queue, waited, containers, why } in rows(kinds) {
+        table.add_row([format!("{ask} in {queue}"), waited, containers, why.join(" ")]);
+    }
+    Some(table.to_string())
+}
+
+/// A section of a page; nothing if nothing is pending.
+pub(super) fn to_pending_section(kinds: &[PendingKind]) -> Option<String> {
+    if kinds.is_empty() {
+        return None;
+    }
+    let row = |Row { ask, queue, waited, containers, why }: Row| {
+        let (first, rest) =
+            why.split_first().map_or((String::new(), &[][..]), |(first, rest)| (escape(first), rest));
+        let rest: String = rest.iter().map(|line| format!("<small>{}</small>", escape(line))).collect();
+        format!(
+            "<tr><td>{}<small>{}</small><td>{}<td>{}<td>{first}{rest}",
+            escape(&ask),
+            escape(&queue),
+            escape(&waited),
+            escape(&containers)
+        )
+    };
+    let body: String = rows(kinds).into_iter().map(row).collect();
+    let table = format!("<table class=why><tr><th>ask<th>pending for<th>containers<th>why{body}</table>");
+    Some(section("Still pending at the end", NOTE, &table))
+}
