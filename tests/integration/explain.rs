@@ -51,7 +51,7 @@ fn the_maximum_of_a_leaf() {
     let why = why(
         &cluster,
         ask,
-        &["Queue root.a is at its maximum: 40 memory_mib used, 50 at most, 10 too few left"],
+        &["Queue root.a may not use so much more: 40 memory_mib used, 50 at most, 10 too few left"],
     );
     let Some(Blocker::QueueMaximum(reached)) = &why.blocker else { panic!("{why:?}") };
     assert_eq!(reached.queue, "root.a");
@@ -74,7 +74,7 @@ fn the_maximum_of_a_parent() {
     let why = why(
         &cluster,
         ask,
-        &["Queue root.parent is at its maximum: 100 memory_mib used, 100 at most, 1 too few"],
+        &["Queue root.parent may not use so much more: 100 memory_mib used, 100 at most, 1 too few"],
     );
     let Some(Blocker::QueueMaximum(reached)) = &why.blocker else { panic!("{why:?}") };
     assert_eq!(reached.queue, "root.parent");
@@ -92,7 +92,7 @@ fn the_user_limit() {
     let why = why(
         &cluster,
         ask,
-        &["User ann is at the user limit of root.a: 30 memory_mib used, 50 at most, 10 too few"],
+        &["User ann may not use so much more of root.a: 30 memory_mib used, 50 at most, 10 too few"],
     );
     let Some(Blocker::UserLimit { user, reached }) = &why.blocker else { panic!("{why:?}") };
     assert_eq!((user.as_str(), memory(&reached.missing)), ("ann", 10));
@@ -164,7 +164,7 @@ fn behind_a_claimed_node() {
     let behind = why(&cluster, small, &[&format!("Node n1 has room, but is kept for {large}.")]);
     assert_eq!(funnel(&behind), [(Stage::NotNamed, 3), (Stage::Kept, 1)]);
     assert_eq!(behind.kept_node.unwrap().kept_for, large);
-    let first = why(&cluster, large, &["Kept for it: n1 (5 memory_mib has to become free)."]);
+    let first = why(&cluster, large, &["Kept for it: n1 (5 memory_mib must become free)."]);
     assert_eq!((first.reason, first.claims.len()), (PendingReason::HoldsReservation, 1));
     assert_eq!(funnel(&first), [(Stage::TooSmall, 3), (Stage::NoRoom, 1)]);
     assert_eq!(memory(&first.claims[0].missing), 5);
@@ -211,7 +211,15 @@ fn nodes_of_other_partitions_and_without_the_attribute() {
     let elsewhere =
         why(&cluster, elsewhere, &["Of 2 nodes: 1 in another partition, 1 too small even when empty."]);
     assert_eq!((elsewhere.partition.as_str(), elsewhere.reason), ("gpu", PendingReason::NoNodeLargeEnough));
-    let ruled = why(&cluster, ruled, &["1 without the attributes it requires"]);
+    let ruled = why(
+        &cluster,
+        ruled,
+        &[
+            "of 1 memory_mib on a node with zone = b for",
+            "No node meets its conditions.",
+            "1 without the attributes it requires",
+        ],
+    );
     assert_eq!(funnel(&ruled), [(Stage::OtherPartition, 1), (Stage::WrongAttributes, 1)]);
 }
 
@@ -247,7 +255,7 @@ fn devices_that_are_free_in_pieces() {
     cluster.run();
     let words = [
         "1 with too little room on each device",
-        "Least is missing on n1: 0 of 1 devices with 500/1000 left.",
+        "Least is missing on n1: 0 of 1 devices have 500/1000 left.",
     ];
     let why = why(&cluster, ask, &words);
     assert_eq!(funnel(&why), [(Stage::TooSmall, 1), (Stage::NoDevice, 1)]);

@@ -8,8 +8,9 @@ use super::html::{escape, section};
 use super::{count_text, duration_text};
 use crate::pending::PendingKind;
 
-/// Columns of the table for terminals.
+/// Columns of the table for terminals, and its rows.
 const WIDTH: u16 = 110;
+const ROWS_MAX: usize = 3;
 const NOTE: &str = "Of the asks of one size in one queue the one that waited longest; counts are of all nodes of the cluster.";
 
 /// One row of either table.
@@ -25,12 +26,12 @@ struct Row {
 fn rows(kinds: &[PendingKind]) -> Vec<Row> {
     let row = |kind: &PendingKind| {
         let (longest, why) = (&kind.longest, kind.longest.pending()?);
-        let asks = if kind.asks > 1 { format!(" in {} asks", count_text(kind.asks)) } else { String::new() };
+        let asks = if kind.asks > 1 { format!(" of {} asks", count_text(kind.asks)) } else { String::new() };
         Some(Row {
             ask: format!("{} of {}", longest.ask, why.application_name),
             queue: why.queue.clone(),
             waited: duration_text(longest.now_ms.saturating_sub(why.since_ms)),
-            containers: format!("{}{asks}, each {}", count_text(kind.containers), why.size),
+            containers: format!("{}{asks}, each {}", count_text(kind.containers), why.one_container()),
             why: sentences(why),
         })
     };
@@ -51,10 +52,14 @@ pub(super) fn to_pending_table(kinds: &[PendingKind]) -> Option<String> {
     table.load_style(UTF8_FULL_CONDENSED);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
     table.set_header(["still pending", "since", "wants", "why"]);
-    for Row { ask, queue, waited, containers, why } in rows(kinds) {
+    let mut rows = rows(kinds);
+    let left_out = rows.len().saturating_sub(ROWS_MAX);
+    rows.truncate(ROWS_MAX);
+    for Row { ask, queue, waited, containers, why } in rows {
         table.add_row([format!("{ask} in {queue}"), waited, containers, why.join(" ")]);
     }
-    Some(table.to_string())
+    let more = if left_out > 0 { format!("\n{left_out} more in --report and --json") } else { String::new() };
+    Some(format!("{table}{more}"))
 }
 
 /// A section of a page; nothing if nothing is pending.

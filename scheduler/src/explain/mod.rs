@@ -21,7 +21,7 @@ pub use shortage::{DeviceShortage, Shortage};
 
 use crate::backlog::{Ending, Waiting};
 use crate::commit::{CommitSeq, RejectReason};
-use crate::facts::{Ask, Locality};
+use crate::facts::{Ask, AttributeRule, Locality};
 use crate::ids::{ApplicationId, AskId, NodeId};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 use crate::state::State;
@@ -83,6 +83,9 @@ pub struct WhyPending {
     /// Devices of one container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<DeviceNeed>,
+    /// What the node's attributes have to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<AttributeRule>,
     /// Containers it asked for.
     pub asked: u32,
     /// Containers neither placed nor cancelled.
@@ -232,6 +235,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         partition: partition.cloned().unwrap_or_default(),
         size: Amounts::new(&facts.config.resources, &shape.need.resources),
         devices: shape.need.devices,
+        rule: shape.rule.as_deref().cloned(),
         asked: ask.asked,
         outstanding: ask.outstanding(),
         in_flight: state.in_flight.of_ask(id).load(),

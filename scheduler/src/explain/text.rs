@@ -31,9 +31,10 @@ impl Display for Explanation {
 impl Display for WhyPending {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match (&self.blocker, self.reason) {
-            (_, PendingReason::NoNodeLargeEnough) => {
-                f.write_str("No node that meets its conditions could hold it, even empty.")
-            }
+            (_, PendingReason::NoNodeLargeEnough) => match self.funnel.at(Stage::TooSmall) {
+                0 => f.write_str("No node meets its conditions."),
+                _ => f.write_str("No node that meets its conditions could hold it, even empty."),
+            },
             (Some(blocker), _) => blocker.fmt(f),
             (None, PendingReason::HoldsReservation) => self.write_claims(f),
             (None, _) if self.funnel.at(Stage::Fits) > 0 => {
@@ -60,13 +61,23 @@ impl Display for WhyPending {
 impl WhyPending {
     /// What is asked for by whom.
     fn what(&self) -> String {
-        let Self { outstanding, asked, size, application_name, application, queue, user, .. } = self;
+        let Self { outstanding, asked, application_name, application, queue, user, .. } = self;
+        let size = self.one_container();
         let number = if outstanding == asked {
             containers(*outstanding)
         } else {
             format!("{outstanding} more of {}", containers(*asked))
         };
         format!("wants {number} of {size} for {application_name} ({application}, user {user}) in {queue}")
+    }
+
+    /// What one container needs.
+    #[must_use]
+    pub fn one_container(&self) -> String {
+        let rule = self.rule.as_ref();
+        let rule =
+            rule.map(|rule| format!(" on a node with {} = {}", rule.attribute, rule.one_of.join(" or ")));
+        format!("{}{}", self.size, rule.unwrap_or_default())
     }
 
     fn write_lines(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -91,7 +102,7 @@ impl WhyPending {
             .iter()
             .map(|claim| match claim.missing.is_empty() {
                 true => claim.name.clone(),
-                false => format!("{} ({} has to become free)", claim.name, claim.missing),
+                false => format!("{} ({} must become free)", claim.name, claim.missing),
             })
             .collect();
         write!(f, "Kept for it: {}.", each.join(", "))
@@ -136,12 +147,14 @@ impl Display for Blocker {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::QueueMaximum(reached) => {
-                // The root may use all there is, so that is when the cluster is full.
-                let all = if reached.queue.contains('.') { "" } else { ", which is all there is" };
-                write!(f, "Queue {} is at its maximum{all}: {reached}.", reached.queue)
+                // The root may use all there is.
+                match reached.queue.split_once('.') {
+                    Some(_) => write!(f, "Queue {} may not use so much more: {reached}.", reached.queue),
+                    None => write!(f, "The cluster has too little left for anybody: {reached}."),
+                }
             }
             Self::UserLimit { user, reached } => {
-                write!(f, "User {user} is at the user limit of {}: {reached}.", reached.queue)
+                write!(f, "User {user} may not use so much more of {}: {reached}.", reached.queue)
             }
             Self::InFlight { units } => {
                 write!(f, "All it wants is proposed and about to be decided: {}.", containers(*units))
@@ -178,7 +191,7 @@ impl Display for Shortage {
         }
         if let Some(short) = self.devices {
             let and = if self.missing.is_empty() { "" } else { "; " };
-            write!(f, "{and}{} of {} devices with {}/1000 left", short.found, short.needed, short.milli)?;
+            write!(f, "{and}{} of {} devices have {}/1000 left", short.found, short.needed, short.milli)?;
         }
         f.write_str(".")
     }
@@ -194,7 +207,7 @@ impl Display for Rejection {
 impl Display for Amounts {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let each: Vec<String> = self.iter().map(|(name, amount)| format!("{amount} {name}")).collect();
-        f.write_str(&each.join(" and "))
+        f.write_str(&each.join(", "))
     }
 }
 

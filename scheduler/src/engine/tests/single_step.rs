@@ -5,9 +5,10 @@ use crate::change::AskSpec;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{EngineConfig, LocalityDelay, Maximum, Percent};
 use crate::engine::{Mode, NotSerial};
+use crate::explain::PendingReason;
 use crate::ids::{AskId, NodeId};
 use crate::propose::PassScope;
-use crate::view::{PendingReason, ReservationView};
+use crate::view::ReservationView;
 
 impl Bench {
     fn pass_on(&self, node: NodeId) -> usize {
