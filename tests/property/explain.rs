@@ -9,7 +9,7 @@ use crate::generate::{EVERYTHING, plan};
 use crate::play::play;
 
 proptest! {
-    #![proptest_config(cases(1000))]
+    #![proptest_config(cases(300))]
 
     /// That counts add up and nothing pending is unexplained is checked wherever an engine is quiet. Here every node is
     /// judged by the model too.
