@@ -4,7 +4,7 @@
 
 mod case;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use case::{Case, contains_all, json};
 
@@ -41,11 +41,23 @@ fn with(part: &str, other: &str, code: i32) -> String {
     message(&case, "scenario it.yaml", code)
 }
 
+fn folder_of_scenarios() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("tests/scenarios")
+}
+
+#[test]
+fn the_first_example_of_the_description_passes() {
+    let text = std::fs::read_to_string(folder_of_scenarios().join("README.md")).unwrap();
+    let example = text.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let case = Case::new();
+    case.file("it.yaml", example);
+    contains_all(&message(&case, "scenario it.yaml", 0), &["1 scenario, 1 run: 1 passed"]);
+}
+
 /// Every file of `tests/scenarios` but those of what does not exist yet.
 #[test]
 fn every_scenario_of_the_repository_passes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("tests/scenarios");
-    let text = message(&Case::new(), &format!("scenario {}", folder.display()), 0);
+    let text = message(&Case::new(), &format!("scenario {}", folder_of_scenarios().display()), 0);
     let passed = text.lines().filter(|line| line.starts_with("ok ")).count();
     assert!(passed > 0 && text.contains(&format!("{passed} passed in")), "{text}");
 }
