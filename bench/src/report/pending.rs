@@ -51,7 +51,7 @@ pub(super) fn to_pending_table(kinds: &[PendingKind]) -> Option<String> {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
-    table.set_header(["still pending", "since", "wants", "why"]);
+    table.set_header(["still pending", "for", "wants", "why"]);
     let mut rows = rows(kinds);
     let left_out = rows.len().saturating_sub(ROWS_MAX);
     rows.truncate(ROWS_MAX);

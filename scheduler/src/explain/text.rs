@@ -12,7 +12,7 @@ impl Display for Explanation {
         let ask = self.ask;
         match &self.standing {
             Standing::Pending(why) => {
-                let waited = seconds(self.now_ms.saturating_sub(why.since_ms));
+                let waited = duration(self.now_ms.saturating_sub(why.since_ms));
                 writeln!(f, "{ask} {}, pending for {waited}.", why.what())?;
                 why.write_lines(f)
             }
@@ -150,7 +150,7 @@ impl Display for Blocker {
                 // The root may use all there is.
                 match reached.queue.split_once('.') {
                     Some(_) => write!(f, "Queue {} may not use so much more: {reached}.", reached.queue),
-                    None => write!(f, "The cluster has too little left for anybody: {reached}."),
+                    None => write!(f, "The cluster has too little left: {reached}."),
                 }
             }
             Self::UserLimit { user, reached } => {
@@ -217,4 +217,26 @@ fn containers(count: u32) -> String {
 
 fn seconds(ms: u64) -> String {
     format!("{}.{:03} s", ms / 1_000, ms % 1_000)
+}
+
+/// As people say how long; moments are in seconds, to be found in a log again.
+fn duration(ms: u64) -> String {
+    let tenths = |unit_ms: u64| format!("{}.{}", ms / unit_ms, ms % unit_ms * 10 / unit_ms);
+    match ms {
+        0..120_000 => seconds(ms),
+        120_000..7_200_000 => format!("{} min", tenths(60_000)),
+        7_200_000..172_800_000 => format!("{} h", tenths(3_600_000)),
+        _ => format!("{} days", tenths(86_400_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_waits_read_well() {
+        let waits = [1_500, 150_000, 9_000_000, 12_537_396_300].map(duration);
+        assert_eq!(waits, ["1.500 s", "2.5 min", "2.5 h", "145.1 days"]);
+    }
 }
