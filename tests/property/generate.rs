@@ -43,10 +43,11 @@ fn cluster(variety: Variety) -> impl Strategy<Value = ClusterPlan> {
     let order =
         prop_oneof![Just(NodeOrderKind::Spread), Just(NodeOrderKind::Pack), Just(NodeOrderKind::First)];
     let partitions = if variety.everything { 0..=2usize } else { 0..=0 };
-    let resources = (1..=3usize, any::<bool>(), unit, partitions, order, any::<bool>());
+    let yarn = option::weighted(0.2, [0..4u8, 0..4u8, 0..4u8]);
+    let resources = (1..=3usize, any::<bool>(), unit, partitions, order, any::<bool>(), yarn);
     let policies = (reservations(variety), locality_delay(), heartbeat(variety), limits());
     (resources, vec(queue(), 1..=3), policies).prop_map(|(resources, queues, policies)| {
-        let (types, has_devices, unit, partitions, node_order, by_priority) = resources;
+        let (types, has_devices, unit, partitions, node_order, by_priority, yarn) = resources;
         let (reservations, locality_delay, heartbeat, limits) = policies;
         ClusterPlan {
             types,
@@ -54,6 +55,7 @@ fn cluster(variety: Variety) -> impl Strategy<Value = ClusterPlan> {
             unit,
             partitions,
             node_order,
+            yarn,
             by_priority,
             queues,
             reservations,

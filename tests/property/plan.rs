@@ -8,6 +8,7 @@ use std::fmt;
 use apportion::config::{
     ApplicationLimits, ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, HeartbeatPolicy,
     LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering, QueueState, QueueUpdate, ReservationPolicy,
+    Semantics,
 };
 use apportion::{NodeOrderKind, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
@@ -27,6 +28,8 @@ pub(crate) struct ClusterPlan {
     pub(crate) unit: i64,
     pub(crate) partitions: usize,
     pub(crate) node_order: NodeOrderKind,
+    /// Whether limits are YARN's, and the steps of sizes.
+    pub(crate) yarn: Option<Small>,
     /// Whether the root orders by priority.
     pub(crate) by_priority: bool,
     pub(crate) queues: Vec<QueuePlan>,
@@ -206,6 +209,12 @@ impl ClusterPlan {
         config.locality_delay = self.locality_delay;
         config.heartbeat = self.heartbeat;
         config.limits = self.limits;
+        if let Some(steps) = &self.yarn {
+            config.semantics = Semantics::YarnCompatible;
+            let mut minimum = *self.amounts(steps).amounts();
+            self.device_type().into_iter().for_each(|devices| minimum[devices] = 0);
+            config.allocation.minimum = Resources::new(&minimum);
+        }
         config
     }
 

@@ -202,6 +202,16 @@ impl Cluster {
 
 /// Applications and asks.
 impl Cluster {
+    /// Of each type that has steps the next whole number of them, at least one.
+    fn in_steps(&self, size: &Resources) -> Resources {
+        let steps = self.handle.config().allocation.minimum;
+        let rounded = size.amounts().iter().zip(steps.amounts()).map(|(amount, step)| {
+            let whole = |step: i64| (1..).map(|count| count * step).find(|sum| sum >= amount);
+            if *step == 0 { *amount } else { whole(*step).expect("some number of steps is enough") }
+        });
+        Resources::new(&rounded.collect::<Vec<_>>())
+    }
+
     /// Submits an application of priority 0.
     pub fn application(&mut self, queue: &str, user: &str) -> ApplicationId {
         self.submit(ApplicationSpec::new("application", queue, user))
@@ -232,6 +242,7 @@ impl Cluster {
         if let Some(need) = spec.devices {
             spec.size = self.with_devices(spec.size, need.total_milli());
         }
+        spec.size = self.in_steps(&spec.size);
         let has_wishes = !spec.wishes.hosts.is_empty() || !spec.wishes.racks.is_empty();
         if has_wishes || !spec.wishes.relax_locality {
             self.checker.certainty = self.checker.certainty.min(Certainty::Serial);

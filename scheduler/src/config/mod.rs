@@ -29,7 +29,7 @@ pub use share::{Factor, ParseDecimalError, Percent};
 pub(crate) use validate::{check_own_limits, check_siblings};
 
 use crate::place::NodeOrderKind;
-use crate::resource::{ResourceError, ResourceTypes};
+use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};
 
 /// Everything that decides how an engine schedules. It is the first record of every log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,10 @@ pub struct EngineConfig {
     pub locality_delay: LocalityDelay,
     /// When a silent node stops being a candidate; `None` if nodes do not heartbeat.
     pub heartbeat: Option<HeartbeatPolicy>,
+    /// How large containers are.
+    pub allocation: AllocationSizes,
+    /// Whose rules hold where YARN's differ from ours.
+    pub semantics: Semantics,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,
 }
@@ -66,6 +70,8 @@ impl EngineConfig {
             reservations: ReservationPolicy::default(),
             locality_delay: LocalityDelay::default(),
             heartbeat: None,
+            allocation: AllocationSizes::default(),
+            semantics: Semantics::default(),
             limits: EngineLimits::default(),
         }
     }
@@ -77,6 +83,45 @@ impl EngineConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         validate::check(self)
     }
+}
+
+/// How large containers are: what is asked for is rounded up to steps, and refused above the maximum
+/// (`capacity-scheduler.md` 1.1, container normalisation).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllocationSizes {
+    /// The smallest container and the step: of each type every container has a multiple of it, at least one. Nothing of a
+    /// type: it is not rounded.
+    pub minimum: Resources,
+    /// The largest container; `None` stands for a type without a limit.
+    pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
+}
+
+impl AllocationSizes {
+    /// The size rounded up, or the first type of which it is more than the maximum.
+    pub(crate) fn normalized(&self, size: &Resources) -> Result<Resources, usize> {
+        let mut normalized = *size;
+        for i in 0..RESOURCE_TYPES_MAX {
+            if self.maximum[i].is_some_and(|maximum| size[i] > maximum) {
+                return Err(i);
+            }
+            if let step @ 1.. = self.minimum[i] {
+                let rounded = (size[i].max(1) + step - 1) / step * step;
+                normalized.set(i, self.maximum[i].map_or(rounded, |maximum| rounded.min(maximum)));
+            }
+        }
+        Ok(normalized)
+    }
+}
+
+/// Whose rules hold where YARN's differ from ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Semantics {
+    /// Nobody exceeds a limit.
+    #[default]
+    Strict,
+    /// As YARN does: a user who is not above the user limit may have one container more, however large, and user limits
+    /// are rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8).
+    YarnCompatible,
 }
 
 /// Reservations: a claim on a node for an ask that no node of its partition can hold now.

@@ -36,7 +36,7 @@ pub enum ApplicationOrdering {
     /// Higher priority first, then the one submitted first.
     #[default]
     Fifo,
-    /// Smallest dominant share of the partition first, then higher priority, then the one submitted first.
+    /// Smallest dominant share of the cluster first, then higher priority, then the one submitted first.
     Fair,
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Capacity, ConfigError, EngineConfig, EngineLimits, Factor, LocalityDelay, Maximum, Percent, QueueConfig,
+    AllocationSizes, Capacity, ConfigError, EngineConfig, EngineLimits, Factor, LocalityDelay, Maximum,
+    Percent, QueueConfig,
 };
 use crate::resource::{AMOUNT_MAX, ResourceTypes, Resources};
 
@@ -22,6 +23,7 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     check_queue(&config.resources, &config.root, "root", 1)?;
     check_partitions(&config.partitions)?;
     check_limits(&config.limits)?;
+    check_allocation(&config.resources, &config.allocation)?;
     if let LocalityDelay::Nodes { rack, any } = config.locality_delay
         && rack > any
     {
@@ -131,6 +133,22 @@ fn check_partitions(names: &[String]) -> Result<(), ConfigError> {
         }
     }
     Ok(())
+}
+
+fn check_allocation(types: &ResourceTypes, sizes: &AllocationSizes) -> Result<(), ConfigError> {
+    let AllocationSizes { minimum, maximum } = sizes;
+    types.check(minimum)?;
+    types.check(&Resources::new(&maximum.map(|amount| amount.unwrap_or(0))))?;
+    if let Some(i) = (0..types.len()).find(|i| maximum[*i].is_some_and(|maximum| maximum < minimum[*i])) {
+        let name = &types.names()[i];
+        return Err(value_error("engine.allocation", &format!("the maximum of {name} is below the minimum")));
+    }
+    match types.device_type() {
+        Some(i) if minimum[i] > 0 || maximum[i].is_some() => {
+            Err(value_error("engine.allocation", "devices are not rounded: their type is left out"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_limits(limits: &EngineLimits) -> Result<(), ConfigError> {

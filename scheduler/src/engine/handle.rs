@@ -62,6 +62,16 @@ pub enum SubmitError {
         /// Thousandths of each.
         milli: u16,
     },
+    /// A container larger than the configuration allows.
+    #[error("a container has at most {maximum} of {name}, not {amount}")]
+    ContainerTooLarge {
+        /// The resource type.
+        name: String,
+        /// How much of it was asked for.
+        amount: i64,
+        /// The most there may be.
+        maximum: i64,
+    },
     /// An ask for no containers.
     #[error("an ask is for at least one container")]
     NothingAsked,
@@ -372,7 +382,17 @@ impl Handle {
         let milli = spec.devices_milli();
         types.count_devices(&mut spec.size, milli)?;
         types.check(&spec.size)?;
+        spec.size = self.normalized(&spec.size)?;
         self.check_partition(spec.partition)
+    }
+
+    fn normalized(&self, size: &Resources) -> Result<Resources, SubmitError> {
+        let EngineConfig { allocation, resources, .. } = &*self.shared.config;
+        allocation.normalized(size).map_err(|i| SubmitError::ContainerTooLarge {
+            name: resources.names()[i].clone(),
+            amount: size[i],
+            maximum: allocation.maximum[i].unwrap_or(i64::MAX),
+        })
     }
 
     fn check_partition(&self, partition: PartitionId) -> Result<(), SubmitError> {

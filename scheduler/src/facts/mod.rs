@@ -73,8 +73,10 @@ pub(crate) struct Facts {
 impl Facts {
     pub(crate) fn new(config: Arc<EngineConfig>) -> Self {
         let partitions = config.partitions.len() + 1;
+        let mut queues = build_queues(&config.root, partitions);
+        queues.iter_mut().for_each(|queue| queue.semantics = config.semantics);
         Self {
-            queues: build_queues(&config.root, partitions),
+            queues,
             partitions: vec![PartitionTotals::default(); partitions],
             now_ms: 0,
             changes: 0,

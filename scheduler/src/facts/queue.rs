@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::config::{
     ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, Percent, QueueConfig, QueueOrdering,
-    QueueState,
+    QueueState, Semantics,
 };
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
@@ -29,6 +29,7 @@ pub(crate) struct Queue {
     pub(crate) user_limit_factor: Option<Factor>,
     pub(crate) user_limit_minimum: Percent,
     pub(crate) user_weights: BTreeMap<String, Factor>,
+    pub(crate) semantics: Semantics,
     /// Leaves only.
     pub(crate) active: ActiveUsers,
     /// By partition.
@@ -123,6 +124,7 @@ fn add_queue(
         user_limit_factor: config.user_limit_factor,
         user_limit_minimum: config.user_limit_minimum,
         user_weights: config.user_weights.clone(),
+        semantics: Semantics::Strict,
         active: ActiveUsers::default(),
         quota: vec![Quota::default(); partitions],
         users: BTreeMap::new(),

@@ -1,9 +1,9 @@
 //! What one user of a leaf may have: the one test that proposers and the committer use.
 
 use super::{ActiveUsers, Facts, LeafUser, Queue};
-use crate::config::{Factor, Percent};
+use crate::config::{Factor, Percent, Semantics};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
-use crate::resource::{RESOURCE_TYPES_MAX, Resources};
+use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// What is in use in a leaf's partition, as whoever asks sees it.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct LeafUse {
 impl Queue {
     /// Whether the limit of each user moves with what the others do.
     pub(crate) fn shares_among_users(&self) -> bool {
-        self.user_limit_minimum < Percent::ALL
+        self.semantics == Semantics::YarnCompatible || self.user_limit_minimum < Percent::ALL
     }
 
     /// Counts what a user who is active now, or is so no more, uses; nobody asks for it where limits do not move.
@@ -36,7 +36,7 @@ impl Queue {
     ///
     /// In the words of `capacity-scheduler.md` 2.8: the current capacity is the guarantee or, where more is used, the use;
     /// a user may have the minimum percentage of it, or an equal share of what active users use. YARN lets whoever is
-    /// below the limit have one container more. Here nobody exceeds the limit, so it is that of the moment in which each
+    /// not above the limit have one container more. Here nobody exceeds the limit, so it is that of the moment in which each
     /// active user has got such a container: enough for those who have least, and for nobody else.
     fn shared_user_limit(
         &self,
@@ -58,6 +58,36 @@ impl Queue {
             limit.set(i, limit[i].min(shared));
         }
         limit
+    }
+
+    /// As YARN computes it, in steps of the smallest container: the guarantee is at least one step, as much as one step
+    /// more may be used when it is, and the result is rounded up to steps, then by the user's weight, and down again.
+    fn yarn_user_limit(
+        &self,
+        partition: PartitionId,
+        weight: Factor,
+        used: &LeafUse,
+        steps: &Resources,
+    ) -> Resources {
+        let quota = self.quota(partition);
+        let weights = i128::from(used.active_users.weight_milli.max(weight.milli()));
+        let part = i128::from(self.user_limit_minimum.millionths());
+        let of_type = |i: usize| {
+            let step = i128::from(steps[i].max(1));
+            let (all, active) = (i128::from(used.all[i]), i128::from(used.active[i]));
+            let capacity = i128::from(quota.guaranteed[i]).max(step);
+            let current = if all < capacity { capacity } else { all + step };
+            let share = ((active + step) * 1000).div_euclid(weights);
+            let ceiling = match self.user_limit_factor {
+                Some(factor) => capacity * i128::from(factor.milli()) / 1000,
+                None => i128::from(quota.maximum[i]),
+            };
+            let limit = share.max(current * part / 1_000_000).min(ceiling);
+            let rounded = (limit + step - 1) / step * step;
+            let weighted = rounded * i128::from(weight.milli()) / 1000 / step * step;
+            i64::try_from(weighted).unwrap_or(UNLIMITED).min(UNLIMITED)
+        };
+        Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(of_type))
     }
 }
 
@@ -102,6 +132,11 @@ impl Facts {
     ) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
+        if queue.semantics == Semantics::YarnCompatible {
+            let steps = &self.config.allocation.minimum;
+            // Whoever is not above it may have one more.
+            return queue.yarn_user_limit(partition, user.weight, &leaf_use(), steps) + *size;
+        }
         let limit = if queue.shares_among_users() {
             queue.shared_user_limit(partition, user.weight, &leaf_use(), size)
         } else {

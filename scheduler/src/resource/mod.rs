@@ -12,4 +12,5 @@ pub use fit::{Need, Room, fits};
 pub(crate) use share::missing_share;
 pub use share::{SHARE_ONE, dominant_share};
 pub use types::{ResourceError, ResourceTypes};
+pub(crate) use vector::UNLIMITED;
 pub use vector::{AMOUNT_MAX, RESOURCE_TYPES_MAX, Resources};

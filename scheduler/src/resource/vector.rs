@@ -16,7 +16,7 @@ pub const RESOURCE_TYPES_MAX: usize = 8;
 pub const AMOUNT_MAX: i64 = 1 << 42;
 
 /// Stands for "no limit" in a maximum; larger than any sum of valid amounts.
-const UNLIMITED: i64 = 1 << 62;
+pub(crate) const UNLIMITED: i64 = 1 << 62;
 
 /// An amount of each resource type, in the order of the engine's [`ResourceTypes`](super::ResourceTypes).
 ///

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use apportion::config::Percent;
+use apportion::config::{Percent, Semantics};
 
-use super::amounts::{Amounts, NOTHING, part, plus};
+use super::amounts::{Amounts, NOTHING, amounts, part, plus};
 use super::{Books, Oracle};
 
 /// What users compete for in one leaf and partition, at one moment.
@@ -18,6 +18,9 @@ pub(super) struct Contest {
     active_used: Amounts,
     active: i128,
     weights: i128,
+    /// How YARN would do it: the factor, in thousandths, and the steps.
+    yarn: Option<(Option<i128>, Amounts)>,
+    maximum: Amounts,
 }
 
 impl Oracle {
@@ -35,6 +38,11 @@ impl Oracle {
                 .iter()
                 .fold(NOTHING, |sum, name| plus(&sum, &books.user(partition, leaf, name))),
             active: names.len() as i128,
+            yarn: (self.config.semantics == Semantics::YarnCompatible).then(|| {
+                let factor = self.tree.queues[leaf].factor.map(|factor| i128::from(factor.milli()));
+                (factor, amounts(&self.config.allocation.minimum))
+            }),
+            maximum: book.limits.maximum,
             weights: names.iter().map(|name| self.tree.weight(leaf, name)).sum(),
         }
     }
@@ -43,8 +51,26 @@ impl Oracle {
 impl Contest {
     /// Whether a user of this weight, who uses `used`, may use `more` of each type of which it is not negative.
     pub(super) fn allows(&self, weight: i128, used: &Amounts, more: &Amounts) -> bool {
+        if self.yarn.is_some() {
+            // One container over the limit is allowed, not two.
+            return (0..more.len())
+                .all(|i| more[i] <= 0 || i128::from(used[i]) <= self.yarn_limit(i, weight));
+        }
         (0..more.len())
             .all(|i| more[i] <= 0 || i128::from(used[i] + more[i]) <= self.limit(i, weight, more[i]))
+    }
+
+    fn yarn_limit(&self, i: usize, weight: i128) -> i128 {
+        let (factor, steps) = self.yarn.as_ref().expect("asked for in that mode only");
+        let step = i128::from(steps[i]).max(1);
+        let up = |amount: i128| (amount + step - 1) / step * step;
+        let promised = i128::from(self.guaranteed[i]).max(step);
+        let in_use = i128::from(self.leaf_used[i]);
+        let now = if in_use >= promised { in_use + step } else { promised };
+        let by_percent = now * i128::from(self.minimum.millionths()) / 1_000_000;
+        let equal = (i128::from(self.active_used[i]) + step) * 1000 / self.weights.max(weight);
+        let ceiling = factor.map_or(i128::from(self.maximum[i]), |milli| promised * milli / 1000);
+        up(by_percent.max(equal).min(ceiling)) * weight / 1000 / step * step
     }
 
     fn limit(&self, i: usize, weight: i128, more: i64) -> i128 {

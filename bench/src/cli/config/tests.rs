@@ -4,8 +4,9 @@ use std::path::Path;
 
 use apportion::config::toml::{from_toml, to_toml};
 use apportion::config::{
-    ApplicationLimits, ApplicationOrdering, Capacity, EngineConfig, EngineLimits, HeartbeatPolicy, Imported,
-    LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering, QueueState, ReservationPolicy,
+    AllocationSizes, ApplicationLimits, ApplicationOrdering, Capacity, EngineConfig, EngineLimits,
+    HeartbeatPolicy, Imported, LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering, QueueState,
+    ReservationPolicy, Semantics,
 };
 use apportion::{NodeOrderKind, NodeSpec, ResourceTypes, Resources};
 use serde_json::{Value, json};
@@ -249,6 +250,11 @@ fn everything() -> EngineConfig {
         node_order: NodeOrderKind::Pack,
         reservations: ReservationPolicy { delay_ms: None, age_limit_ms: 1, nodes: percent("7") },
         locality_delay: LocalityDelay::Nodes { rack: 4, any: 8 },
+        allocation: AllocationSizes {
+            minimum: Resources::new(&[2, 1]),
+            maximum: [Some(4), None, None, None, None, None, None, None],
+        },
+        semantics: Semantics::YarnCompatible,
         heartbeat: Some(HeartbeatPolicy { interval_ms: 1, missed_max: 2 }),
         limits: EngineLimits {
             batch_requests: 1,

@@ -1,11 +1,13 @@
 //! The tables `resources` and `engine`.
 
+use super::queues::amounts;
 use super::table::Section;
 use crate::config::{
-    ConfigFileError, EngineConfig, EngineLimits, HeartbeatPolicy, LocalityDelay, ReservationPolicy,
+    AllocationSizes, ConfigFileError, EngineConfig, EngineLimits, HeartbeatPolicy, LocalityDelay,
+    ReservationPolicy, Semantics,
 };
 use crate::place::NodeOrderKind;
-use crate::resource::{ResourceError, ResourceTypes};
+use crate::resource::{ResourceError, ResourceTypes, Resources};
 
 /// How a file names the order.
 pub(super) fn node_order_word(order: NodeOrderKind) -> &'static str {
@@ -13,6 +15,14 @@ pub(super) fn node_order_word(order: NodeOrderKind) -> &'static str {
         NodeOrderKind::Spread => "spread",
         NodeOrderKind::Pack => "pack",
         NodeOrderKind::First => "first",
+    }
+}
+
+/// How a file names whose rules hold.
+pub(super) fn semantics_word(semantics: Semantics) -> &'static str {
+    match semantics {
+        Semantics::Strict => "strict",
+        Semantics::YarnCompatible => "yarn_compatible",
     }
 }
 
@@ -28,7 +38,8 @@ pub(super) fn resources(document: &Section<'_>) -> Result<ResourceTypes, ConfigF
 }
 
 pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<(), ConfigFileError> {
-    let known = ["partitions", "node_order", "reservations", "locality_delay", "heartbeat", "limits"];
+    let tables = ["reservations", "locality_delay", "heartbeat", "allocation", "limits"];
+    let known = [&["partitions", "node_order", "semantics"][..], &tables[..]].concat();
     let engine = document.section("engine", &known)?;
     if let Some(partitions) = engine.read("partitions", |entry| entry.texts())? {
         config.partitions = partitions;
@@ -37,10 +48,22 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
     if let Some(order) = engine.read("node_order", |entry| entry.word(&orders, node_order_word))? {
         config.node_order = order;
     }
+    let semantics = [Semantics::Strict, Semantics::YarnCompatible];
+    if let Some(semantics) = engine.read("semantics", |entry| entry.word(&semantics, semantics_word))? {
+        config.semantics = semantics;
+    }
+    config.allocation = allocation(&engine, &config.resources)?;
     reservations(&engine, &mut config.reservations)?;
     config.locality_delay = locality_delay(&engine)?.unwrap_or_default();
     config.heartbeat = heartbeat(&engine)?;
     limits(&engine, &mut config.limits)
+}
+
+fn allocation(engine: &Section<'_>, types: &ResourceTypes) -> Result<AllocationSizes, ConfigFileError> {
+    let section = engine.section("allocation", &["minimum", "maximum"])?;
+    let minimum = section.read("minimum", |entry| amounts(entry, types))?.unwrap_or_default();
+    let maximum = section.read("maximum", |entry| amounts(entry, types))?.unwrap_or_default();
+    Ok(AllocationSizes { minimum: Resources::new(&minimum.map(|amount| amount.unwrap_or(0))), maximum })
 }
 
 fn reservations(engine: &Section<'_>, policy: &mut ReservationPolicy) -> Result<(), ConfigFileError> {

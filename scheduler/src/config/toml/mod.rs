@@ -10,6 +10,7 @@
 //! [engine]
 //! partitions = []                         # names of the partitions beside the default one
 //! node_order = "spread"                   # "spread", "pack" or "first"
+//! semantics = "strict"                    # or "yarn_compatible": users exceed their limits by one container
 //!
 //! [engine.reservations]
 //! enabled = true                          # false: no reservations, and `delay_ms` has no effect
@@ -26,6 +27,10 @@
 //! # [engine.heartbeat]                    # without this table nodes do not heartbeat
 //! # interval_ms = 1000
 //! # missed_max = 3
+//!
+//! # [engine.allocation]                   # how large containers are
+//! # minimum = { memory_mib = 1024 }       # the smallest, and the step to which sizes are rounded up
+//! # maximum = { memory_mib = 8192 }       # a larger one is refused
 //!
 //! [engine.limits]
 //! batch_requests = 256

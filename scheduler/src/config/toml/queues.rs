@@ -208,7 +208,7 @@ fn maximum(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Maximum, ConfigFi
     }
 }
 
-fn amounts(
+pub(super) fn amounts(
     entry: &Entry<'_>,
     types: &ResourceTypes,
 ) -> Result<[Option<i64>; RESOURCE_TYPES_MAX], ConfigFileError> {

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{
-    ApplicationLimits, ApplicationOrdering, Capacity, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay,
-    Maximum, Percent, QueueConfig, QueueOrdering, QueueState, ReservationPolicy,
+    AllocationSizes, ApplicationLimits, ApplicationOrdering, Capacity, EngineLimits, Factor, HeartbeatPolicy,
+    LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering, QueueState, ReservationPolicy, Semantics,
 };
 use crate::place::NodeOrderKind;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
@@ -131,6 +131,12 @@ fn limits() -> impl Strategy<Value = EngineLimits> {
     })
 }
 
+/// Minimum and maximum sizes of containers.
+fn allocation() -> impl Strategy<Value = ([i64; RESOURCE_TYPES_MAX], [Option<i64>; RESOURCE_TYPES_MAX])> {
+    let maximum = proptest::array::uniform8(prop::option::of(1i64 << 20..=1 << 42));
+    (proptest::array::uniform8(0..=1i64 << 20), maximum)
+}
+
 fn locality_delay() -> impl Strategy<Value = LocalityDelay> {
     prop_oneof![
         (any::<u32>(), any::<u32>())
@@ -150,8 +156,16 @@ fn config() -> impl Strategy<Value = EngineConfig> {
         let root = root(types.len());
         (Just(types), root)
     });
-    (trees, vec(name(), 0..5), node_order, reservations, locality_delay(), heartbeat, limits()).prop_map(
-        |((resources, root), partitions, node_order, reservations, locality_delay, heartbeat, limits)| {
+    let sizes = (allocation(), any::<bool>(), limits());
+    (trees, vec(name(), 0..5), node_order, reservations, locality_delay(), heartbeat, sizes).prop_map(
+        |((resources, root), partitions, node_order, reservations, locality_delay, heartbeat, sizes)| {
+            let ((minimum, maximum), is_compatible, limits) = sizes;
+            let is_rounded = |i: &usize| *i < resources.len() && resources.device_type() != Some(*i);
+            let mut allocation = AllocationSizes::default();
+            for i in (0..RESOURCE_TYPES_MAX).filter(is_rounded) {
+                allocation.minimum.set(i, minimum[i]);
+                allocation.maximum[i] = maximum[i];
+            }
             EngineConfig {
                 resources,
                 partitions: distinct(partitions),
@@ -160,6 +174,8 @@ fn config() -> impl Strategy<Value = EngineConfig> {
                 reservations,
                 locality_delay,
                 heartbeat,
+                allocation,
+                semantics: if is_compatible { Semantics::YarnCompatible } else { Semantics::Strict },
                 limits,
             }
         },

@@ -1,11 +1,11 @@
 //! Writing a configuration as a native file.
 
-use super::engine::node_order_word;
+use super::engine::{node_order_word, semantics_word};
 use super::queues::{child_ordering_word, ordering_word, state_word};
 use super::table::{quoted, quoted_key};
 use crate::config::{
-    ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, LocalityDelay, Maximum, Percent,
-    QueueConfig, QueueOrdering, QueueState,
+    AllocationSizes, ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, LocalityDelay,
+    Maximum, Percent, QueueConfig, QueueOrdering, QueueState, Semantics,
 };
 use crate::resource::ResourceTypes;
 
@@ -67,6 +67,9 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
     file.table("engine");
     file.line("partitions", list(&config.partitions));
     file.line("node_order", quoted(node_order_word(config.node_order)));
+    if config.semantics != Semantics::default() {
+        file.line("semantics", quoted(semantics_word(config.semantics)));
+    }
 
     file.table("engine.reservations");
     match config.reservations.delay_ms {
@@ -86,6 +89,15 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
             file.line("rack_ms", rack_ms);
             file.line("any_ms", any_ms);
         }
+    }
+    if config.allocation != AllocationSizes::default() {
+        let AllocationSizes { minimum, maximum } = &config.allocation;
+        file.table("engine.allocation");
+        file.line(
+            "minimum",
+            table(&config.resources, &minimum.amounts().map(|amount| (amount > 0).then_some(amount))),
+        );
+        file.line("maximum", table(&config.resources, maximum));
     }
     if let Some(policy) = config.heartbeat {
         file.table("engine.heartbeat");
