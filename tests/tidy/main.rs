@@ -5,6 +5,7 @@ mod edges;
 mod files;
 mod lessons;
 mod models;
+mod semantics;
 mod source;
 
 use source::Source;
