@@ -69,12 +69,15 @@ pub enum EventKind {
         /// On which node.
         node: NodeId,
     },
-    /// The application is over; no further events follow, but for refusals of asks that were sent too late.
+    /// The application is over; no further events follow, but for refusals of asks that were sent too late. Those come
+    /// until the application's place is taken by one with another stream. Then nobody is told, least of all the
+    /// successor: whoever asks after having read this has no answer to wait for.
     ApplicationEnded {
         /// How it ended.
         end: ApplicationEnd,
     },
-    /// The engine could not take the application; no further events follow, but for refusals of its asks.
+    /// The engine could not take the application; no further events follow, but for refusals of its asks, which come
+    /// for as long as after [`ApplicationEnded`](Self::ApplicationEnded).
     ApplicationRefused {
         /// Why.
         refusal: Refusal,

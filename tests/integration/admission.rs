@@ -2,8 +2,8 @@
 
 use apportion::config::{ApplicationLimits, QueueConfig, QueueState, QueueUpdate};
 use apportion::{
-    ApplicationEnd, ApplicationSpec, AskSpec, Engine, Event, EventKind, EventStream, Handle, ManualClock,
-    Mode, QueueStatus, Refusal, Resources,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, Engine, Event, EventKind, EventStream, Handle,
+    ManualClock, Mode, QueueStatus, Refusal, Resources,
 };
 use apportion_tests::support::cluster::Cluster;
 
@@ -76,8 +76,26 @@ fn a_queue_takes_as_many_applications_as_it_may() {
     assert_eq!(counts(&cluster), [3, 2, 1]);
 }
 
-fn submit(handle: &Handle, events: &EventStream) -> apportion::ApplicationId {
+fn submit(handle: &Handle, events: &EventStream) -> ApplicationId {
     handle.submit_application(ApplicationSpec::new("application", "root.a", "user"), events).unwrap()
+}
+
+/// Everything that was told since the last look, with whom it was told about.
+fn told(events: &EventStream) -> Vec<(ApplicationId, EventKind)> {
+    let mut told = Vec::new();
+    events.drain_into(&mut told).unwrap();
+    told.into_iter().map(|Event { application, kind, .. }| (application, kind)).collect()
+}
+
+fn one() -> AskSpec {
+    AskSpec::new(Resources::new(&[1]), 1)
+}
+
+/// Insists that `next` has the slot of `gone`.
+fn expect_successor(gone: ApplicationId, next: ApplicationId) {
+    let slot = |id: ApplicationId| id.to_string().split('.').next().map(str::to_owned);
+    assert_eq!(slot(next), slot(gone), "the slot is free again");
+    assert_ne!(next, gone);
 }
 
 /// Nobody waits for an application that will never run, or for what it asked.
@@ -88,18 +106,85 @@ fn whoever_is_refused_is_told() {
     let handle = engine.handle();
     let events = handle.event_stream(16);
     let refused = submit(&handle, &events);
-    let ask = handle.submit_ask(refused, AskSpec::new(Resources::new(&[1]), 1)).unwrap();
+    let ask = handle.submit_ask(refused, one()).unwrap();
     engine.run_until_quiet();
-    let mut told = Vec::new();
-    events.drain_into(&mut told).unwrap();
-    let told: Vec<_> = told.into_iter().map(|Event { application, kind, .. }| (application, kind)).collect();
     let expected = [
         EventKind::ApplicationRefused { refusal: Refusal::QueueStopped },
         EventKind::AskRefused { ask, refusal: Refusal::ApplicationEnded },
     ];
-    assert_eq!(told, expected.map(|kind| (refused, kind)));
-    let slot = |id: apportion::ApplicationId| id.to_string().split('.').next().map(str::to_owned);
-    let next = submit(&handle, &events);
-    assert_eq!(slot(next), slot(refused), "the slot is free again");
-    assert_ne!(next, refused);
+    assert_eq!(told(&events), expected.map(|kind| (refused, kind)));
+    expect_successor(refused, submit(&handle, &events));
+}
+
+/// Insists that an ask for an application that is gone is refused, and that whoever asked is told, with one ask alone and
+/// with many together.
+fn expect_late_asks_refused(engine: &Engine, gone: ApplicationId, events: &EventStream) {
+    let handle = engine.handle();
+    for _ in 0..2 {
+        let mut asks = vec![handle.submit_ask(gone, one()).unwrap()];
+        asks.extend(handle.submit_asks([(gone, one()), (gone, one())]).unwrap());
+        engine.run_until_quiet();
+        let refused = |ask| (gone, EventKind::AskRefused { ask, refusal: Refusal::ApplicationEnded });
+        assert_eq!(told(events), asks.into_iter().map(refused).collect::<Vec<_>>());
+    }
+}
+
+/// I10: nobody waits for an answer to what was asked in the name of an application that ended a while ago.
+#[test]
+fn whoever_asks_after_the_end_is_told() {
+    let engine =
+        Engine::start(engine([leaf("a", 100)]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let (handle, events) = (engine.handle(), engine.handle().event_stream(16));
+    let ended = submit(&handle, &events);
+    engine.run_until_quiet();
+    handle.end_application(ended, ApplicationEnd::Finished).unwrap();
+    engine.run_until_quiet();
+    assert_eq!(told(&events), [(ended, EventKind::ApplicationEnded { end: ApplicationEnd::Finished })]);
+    expect_late_asks_refused(&engine, ended, &events);
+}
+
+#[test]
+fn whoever_asks_after_the_refusal_is_told() {
+    let queue = leaf("a", 100).with_state(QueueState::Stopped);
+    let engine = Engine::start(engine([queue]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let events = engine.handle().event_stream(16);
+    let refused = submit(&engine.handle(), &events);
+    engine.run_until_quiet();
+    let expected = EventKind::ApplicationRefused { refusal: Refusal::QueueStopped };
+    assert_eq!(told(&events), [(refused, expected)]);
+    expect_late_asks_refused(&engine, refused, &events);
+}
+
+/// Who reads the same stream as its successor is told, who reads another one is not: it is the successor's.
+#[test]
+fn whoever_asks_after_a_successor_came_is_told_on_the_stream_of_both_only() {
+    let engine =
+        Engine::start(engine([leaf("a", 100)]), Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+    let handle = engine.handle();
+    let (events, others) = (handle.event_stream(16), handle.event_stream(16));
+    let end = |application| {
+        handle.end_application(application, ApplicationEnd::Killed).unwrap();
+        engine.run_until_quiet();
+        let expected = EventKind::ApplicationEnded { end: ApplicationEnd::Killed };
+        [events.try_next(), others.try_next()]
+            .map(|event| event.unwrap().map(|event| event.kind))
+            .into_iter()
+            .flatten()
+            .for_each(|kind| assert_eq!(kind, expected));
+    };
+    let first = submit(&handle, &events);
+    end(first);
+    let second = submit(&handle, &events);
+    expect_successor(first, second);
+    expect_late_asks_refused(&engine, first, &events);
+    end(second);
+    let stranger = submit(&handle, &others);
+    expect_successor(second, stranger);
+    for gone in [first, second] {
+        handle.submit_ask(gone, one()).unwrap();
+    }
+    engine.run_until_quiet();
+    assert_eq!((told(&events), told(&others)), (vec![], vec![]), "nothing has happened to the stranger");
+    end(stranger);
+    expect_late_asks_refused(&engine, stranger, &others);
 }

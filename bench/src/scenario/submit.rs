@@ -56,9 +56,7 @@ impl Cluster {
         self.names.asks.insert(form.name.clone(), NamedAsk { id, is_located });
         let Some(reason) = &form.refused else { return Ok(()) };
         let told = self.take_refusal(Refused::Ask(id))?;
-        // An application that ended before is told of nothing any more.
-        let is_ended = self.engine.read(|view| view.application(application).is_none());
-        expect_refusal(reason, told.or(is_ended.then_some(Refusal::ApplicationEnded)))
+        expect_refusal(reason, told)
     }
 
     fn ask_spec(&self, form: &AskForm) -> Done<AskSpec> {

@@ -218,7 +218,7 @@ impl GroupCommitter {
             Message::Changes(changes) => self.changes(state, changes),
             Message::Application { change, stream } => {
                 if let Change::ApplicationSubmitted { application, .. } = &change {
-                    self.publisher.connect(*application, stream);
+                    self.publisher.connect(*application, &stream);
                 }
                 self.change(state, change);
             }

@@ -271,7 +271,8 @@ impl Handle {
         self.send(Change::ApplicationEnded { application, end })
     }
 
-    /// Asks for containers.
+    /// Asks for containers. An ask for an application that has ended is refused through its stream, see
+    /// [`ApplicationEnded`](crate::EventKind::ApplicationEnded).
     ///
     /// # Errors
     /// When the ask is not possible in itself.

@@ -1,6 +1,6 @@
 //! What the committing thread does once the guard is dropped: log, events, answers, identifiers, leases.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::shared::{Shared, UpdateResult};
 use super::stream::StreamCore;
@@ -15,8 +15,10 @@ use crate::sync::Promise;
 pub(super) struct Publisher {
     shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
-    /// Where events go, by application slot; with the tenant, since a refusal may be about an earlier one.
-    streams: Vec<Option<(ApplicationId, Arc<StreamCore>)>>,
+    /// Where events go, by application slot. A refusal may be about an application that is gone, so the stream stays
+    /// until a tenant with another one comes, and with it the first tenant in a row that it belongs to. It lives as
+    /// long as its readers: what nobody can read is kept by nobody.
+    streams: Vec<Option<(ApplicationId, Weak<StreamCore>)>>,
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
     log_error: Option<String>,
@@ -51,11 +53,14 @@ impl Publisher {
     }
 
     /// Lets an application's events go to `stream`.
-    pub(super) fn connect(&mut self, application: ApplicationId, stream: Arc<StreamCore>) {
+    pub(super) fn connect(&mut self, application: ApplicationId, stream: &Arc<StreamCore>) {
         if self.streams.len() <= application.index() {
             self.streams.resize_with(application.index() + 1, || None);
         }
-        self.streams[application.index()] = Some((application, stream));
+        let (place, stream) = (&mut self.streams[application.index()], Arc::downgrade(stream));
+        if !place.as_ref().is_some_and(|(_, known)| known.ptr_eq(&stream)) {
+            *place = Some((application, stream));
+        }
     }
 
     /// Everything after the guard is dropped, in the order in which outsiders may rely on it: what is
@@ -92,15 +97,15 @@ impl Publisher {
         let events = std::mem::take(&mut self.effects.events);
         let mut rest = events.as_slice();
         while let Some(first) = rest.first() {
-            let stream = self.stream_of(first.application).cloned();
-            let same = |event: &Event| match (&stream, self.stream_of(event.application)) {
-                (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            let stream = self.stream_of(first.application);
+            let same = |event: &Event| match (stream, self.stream_of(event.application)) {
+                (Some(one), Some(other)) => one.ptr_eq(other),
                 (None, None) => true,
                 _ => false,
             };
             let length = rest.iter().take_while(|event| same(event)).count();
             let (run, behind) = rest.split_at(length);
-            if let Some(stream) = stream {
+            if let Some(stream) = stream.and_then(Weak::upgrade) {
                 stream.publish(run);
             }
             rest = behind;
@@ -108,9 +113,9 @@ impl Publisher {
         self.effects.events = events;
     }
 
-    fn stream_of(&self, application: ApplicationId) -> Option<&Arc<StreamCore>> {
-        let (tenant, stream) = self.streams.get(application.index())?.as_ref()?;
-        (*tenant == application).then_some(stream)
+    fn stream_of(&self, application: ApplicationId) -> Option<&Weak<StreamCore>> {
+        let (first, stream) = self.streams.get(application.index())?.as_ref()?;
+        (application.generation() >= first.generation()).then_some(stream)
     }
 
     /// Gives identifiers and names of what is gone free for successors.
@@ -121,7 +126,6 @@ impl Publisher {
             self.effects.vacated_asks.iter().for_each(|id| pool.give_back(*id));
         }
         for id in &self.effects.vacated_applications {
-            self.streams[id.index()] = None;
             ids.applications.lock().give_back(*id);
         }
         for (id, name) in &self.effects.vacated_nodes {

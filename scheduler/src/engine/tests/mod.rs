@@ -290,3 +290,17 @@ fn the_audit_compares_sets_with_rebuilt_ones() {
     let report = bench.engine.audit();
     assert!(report.violations.iter().any(|violation| violation.invariant == "I12"), "{report}");
 }
+
+/// The engine keeps nothing for a reader that is gone, whether its applications run or have ended.
+#[test]
+fn a_stream_lives_as_long_as_its_readers() {
+    let Bench { engine, events, .. } = with_ask();
+    let reader = events.clone();
+    let stream = Arc::downgrade(events.core());
+    drop(events);
+    assert_eq!(stream.strong_count(), 1);
+    drop(reader);
+    assert_eq!(stream.strong_count(), 0);
+    engine.run_until_quiet();
+    assert_eq!(engine.read(|view| view.container_count()), 5, "as if somebody listened");
+}
