@@ -2,7 +2,7 @@
 
 use super::tests::file;
 use super::*;
-use crate::config::{Capacity, HeartbeatPolicy, LocalityDelay};
+use crate::config::{AllocationSizes, Capacity, HeartbeatPolicy, LocalityDelay};
 use crate::resource::Resources;
 
 const QUEUES: [(&str, &str); 2] = [("root.queues", "a"), ("root.a.capacity", "100")];
@@ -82,6 +82,23 @@ fn of_other_files_only_keys_like_the_schedulers_have_to_be_known() {
         &[("yarn.scheduler.minimum-allocation-mb", "9"), ("yarn.scheduler.maximum-allocation-mb", "8")],
         &[],
         "site.xml:2:67: yarn.scheduler.minimum-allocation-mb: 9 is above the largest container's 8",
+    );
+}
+
+#[test]
+fn containers_have_the_sizes_that_the_site_allows() {
+    let key = |end: &str| format!("yarn.scheduler.{end}");
+    let keys = ["minimum-allocation-mb", "maximum-allocation-mb", "minimum-allocation-vcores"].map(key);
+    let site = [(keys[0].as_str(), "512"), (keys[1].as_str(), "8192"), (keys[2].as_str(), "1")];
+    let imported = import(&QUEUES, &site, &[]).unwrap();
+    let AllocationSizes { minimum, maximum } = imported.config.allocation;
+    assert_eq!(minimum, Resources::new(&[512, 1000]));
+    assert_eq!(maximum[..2], [Some(8192), None]);
+    assert_eq!(reported(&imported), []);
+    refused(
+        &[(keys[0].as_str(), "-1")],
+        &[],
+        "site.xml:2:67: yarn.scheduler.minimum-allocation-mb: `-1` is no whole number from 0",
     );
 }
 

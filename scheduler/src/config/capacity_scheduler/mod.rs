@@ -7,6 +7,7 @@
 //! error, and so is what YARN would refuse: capacities of siblings that do not sum to 100 %, queues that are
 //! configured but not listed, a maximum below the capacity.
 
+mod allocation;
 mod applications;
 mod keys;
 mod known;

@@ -1,5 +1,6 @@
 //! Settings of the whole scheduler: locality delay, heartbeats, and what this engine does in one way only.
 
+use super::allocation;
 use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::value;
@@ -25,8 +26,8 @@ pub(super) fn read(
     config.heartbeat = heartbeat(settings)?;
     check_calculator(settings, report);
     check_class(settings, report);
-    check_allocations(settings, "mb")?;
-    check_allocations(settings, "vcores")
+    config.allocation = allocation::read(settings, &config.resources, report)?;
+    Ok(())
 }
 
 /// When a silent node is skipped; `None` if the files have neither key.
@@ -42,7 +43,7 @@ fn heartbeat(settings: &Settings<'_>) -> Result<Option<HeartbeatPolicy>, ConfigF
 }
 
 /// A whole number that is at least `least`.
-fn whole<T: std::str::FromStr + PartialOrd + From<u8>>(
+pub(super) fn whole<T: std::str::FromStr + PartialOrd + From<u8>>(
     settings: &Settings<'_>,
     setting: &Setting<'_>,
     least: u8,
@@ -51,19 +52,6 @@ fn whole<T: std::str::FromStr + PartialOrd + From<u8>>(
     text.parse().ok().filter(|number| *number >= T::from(least)).ok_or_else(|| {
         settings.refused(setting, format!("`{}` is no whole number from {least}", excerpt(text)))
     })
-}
-
-/// YARN does not start with a smallest container above its largest.
-fn check_allocations(settings: &Settings<'_>, unit: &str) -> Result<(), ConfigFileError> {
-    let setting = |end: &str| settings.get(&format!("yarn.scheduler.{end}-allocation-{unit}"));
-    let number = |setting: Option<Setting<'_>>| setting.map(|s| whole::<u64>(settings, &s, 0)).transpose();
-    let (least, most) = (number(setting("minimum"))?, number(setting("maximum"))?);
-    match (setting("minimum"), least, most) {
-        (Some(setting), Some(least), Some(most)) if least > most => {
-            Err(settings.refused(&setting, format!("{least} is above the largest container's {most}")))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Reports another scheduler's choice.
