@@ -189,7 +189,10 @@ impl State {
         for (user, partition, resources) in &amounts.users {
             self.in_flight.give_back_of_user(*user, *partition, resources);
             if is_relief {
-                self.backlog.relieve(self.facts.user(*user).leaf, *user, self.version);
+                let leaf = self.facts.user(*user).leaf;
+                self.backlog.relieve(leaf, *user, self.version);
+                // A pass may have taken the user for satisfied and others, beside it, for blocked.
+                self.note_moved_user_limits(leaf);
             }
         }
         for (node, resources) in &amounts.nodes {

@@ -47,15 +47,17 @@ impl Queue {
     ) -> Resources {
         let quota = self.quota(partition);
         let users = i64::from(used.active_users.users.max(1));
-        let weights = i128::from(used.active_users.weight_milli.max(weight.milli()));
+        let weight = i128::from(weight.milli());
+        let weights = i128::from(used.active_users.weight_milli).max(weight);
         let part = i128::from(self.user_limit_minimum.millionths());
-        let mut limit = quota.user_limit;
+        let mut limit = quota.user_limit.scaled(weight as u64, Factor::ONE.milli());
         for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
-            let more = size[i].max(0).saturating_mul(users);
-            let capacity = i128::from(quota.guaranteed[i].max(used.all[i].saturating_add(more)));
-            let share = i128::from(used.active[i].saturating_add(more)) * 1000 / weights;
-            let shared = i64::try_from(share.max(capacity * part / 1_000_000)).unwrap_or(i64::MAX);
-            limit.set(i, limit[i].min(shared));
+            let more = size[i].max(0);
+            let capacity = quota.guaranteed[i].max(used.all[i].saturating_add(more.saturating_mul(users)));
+            // One more on top of the share: whoever has least for its weight always gets one.
+            let share = i128::from(used.active[i]) * weight / weights + i128::from(more);
+            let of_capacity = i128::from(capacity) * part * weight / 1_000_000_000;
+            limit.set(i, limit[i].min(i64::try_from(share.max(of_capacity)).unwrap_or(UNLIMITED)));
         }
         limit
     }
@@ -137,12 +139,10 @@ impl Facts {
             // Whoever is not above it may have one more.
             return queue.yarn_user_limit(partition, user.weight, &leaf_use(), steps) + *size;
         }
-        let limit = if queue.shares_among_users() {
-            queue.shared_user_limit(partition, user.weight, &leaf_use(), size)
-        } else {
-            queue.quota(partition).user_limit
-        };
-        limit.scaled(user.weight.milli(), Factor::ONE.milli())
+        if queue.shares_among_users() {
+            return queue.shared_user_limit(partition, user.weight, &leaf_use(), size);
+        }
+        queue.quota(partition).user_limit.scaled(user.weight.milli(), Factor::ONE.milli())
     }
 
     /// Whether the user may use `size` more than it does.

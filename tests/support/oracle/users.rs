@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apportion::config::{Percent, Semantics};
 
-use super::amounts::{Amounts, NOTHING, amounts, part, plus};
+use super::amounts::{Amounts, NOTHING, amounts, plus};
 use super::{Books, Oracle};
 
 /// What users compete for in one leaf and partition, at one moment.
@@ -74,15 +74,16 @@ impl Contest {
     }
 
     fn limit(&self, i: usize, weight: i128, more: i64) -> i128 {
-        let mut limit = i128::from(self.ceiling[i]);
-        if self.minimum < Percent::ALL && self.guaranteed[i] > 0 {
-            // As if each of them got one more.
-            let round = i128::from(more) * self.active.max(1);
-            let capacity = i128::from(self.guaranteed[i]).max(i128::from(self.leaf_used[i]) + round);
-            let of_capacity = capacity * i128::from(self.minimum.millionths()) / 1_000_000;
-            let equal = (i128::from(self.active_used[i]) + round) * 1000 / self.weights.max(weight);
-            limit = limit.min(of_capacity.max(equal));
+        let weighted = |amount: i128| amount * weight / 1000;
+        let ceiling = weighted(i128::from(self.ceiling[i]));
+        if self.minimum == Percent::ALL || self.guaranteed[i] == 0 {
+            return ceiling;
         }
-        part(i64::try_from(limit).unwrap_or(i64::MAX), weight, 1000)
+        // As if each of them got one more.
+        let round = i128::from(more) * self.active.max(1);
+        let capacity = i128::from(self.guaranteed[i]).max(i128::from(self.leaf_used[i]) + round);
+        let of_capacity = capacity * i128::from(self.minimum.millionths()) * weight / 1_000_000_000;
+        let equal = i128::from(self.active_used[i]) * weight / self.weights.max(weight) + i128::from(more);
+        ceiling.min(of_capacity.max(equal))
     }
 }
