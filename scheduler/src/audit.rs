@@ -3,10 +3,10 @@
 //! Checks the invariants of `ARCHITECTURE.md` that can be read off one state. It looks at everything, so it
 //! costs time in proportion to the state; it is meant for production too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Master, TagCounts};
 use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
 use crate::place::Leases;
 use crate::resource::{Devices, Resources};
@@ -72,9 +72,12 @@ impl State {
         check_nodes(&self.facts, &mut report);
         check_use(&self.facts, &mut report);
         check_active_users(&self.facts, &mut report);
+        check_activation(&self.facts, &mut report);
         check_asks(&self.facts, &mut report);
         check_containers(&self.facts, &mut report);
         check_reservations(&self.facts, &mut report);
+        check_tags(&self.facts, &mut report);
+        check_ready_claims(self, &mut report);
         for (invariant, detail) in self.backlog.findings(&self.facts, &self.roster) {
             report.check(false, invariant, || detail);
         }
@@ -193,7 +196,7 @@ fn check_active_users(facts: &Facts, report: &mut AuditReport) {
         });
     }
     for queue in &facts.queues {
-        let active = queue.users.values().map(|id| facts.user(*id)).filter(|user| user.outstanding > 0);
+        let active = queue.users.values().map(|id| facts.user(*id)).filter(|user| user.is_active());
         let sums =
             active.clone().fold((0, 0), |(users, weights), user| (users + 1, weights + user.weight.milli()));
         let is_equal = sums == (queue.active.users, queue.active.weight_milli);
@@ -204,6 +207,42 @@ fn check_active_users(facts: &Facts, report: &mut AuditReport) {
             let path = &queue.path;
             report.check(used == quota.used_by_active, "I2", || format!("{path}: active users use {used:?}"));
         }
+    }
+}
+
+/// I2: who waits for activation, and what masters need, is what the applications add up to. I13: nobody waits in vain.
+fn check_activation(facts: &Facts, report: &mut AuditReport) {
+    let mut inactive = BTreeSet::new();
+    let mut by_queue = vec![0; facts.queues.len()];
+    let mut by_user = vec![0; facts.users.len()];
+    let nothing = vec![Resources::ZERO; facts.partitions.len()];
+    let mut masters_of_users = vec![nothing.clone(); facts.users.len()];
+    let mut masters_of_queues = vec![nothing; facts.queues.len()];
+    for (id, application) in facts.applications.iter() {
+        let (leaf, user) = (application.leaf, application.user);
+        if !application.is_active {
+            inactive.insert(id);
+            by_user[user.index()] += 1;
+            facts.queue(leaf).chain.iter().for_each(|queue| by_queue[queue.index()] += 1);
+        } else if let Some(Master { size, partition }) = application.master {
+            masters_of_users[user.index()][partition.index()] += size;
+            masters_of_queues[leaf.index()][partition.index()] += size;
+        }
+    }
+    for ((user, count), masters) in facts.users.iter().zip(by_user).zip(masters_of_users) {
+        let is_equal = user.inactive == count && user.masters == masters;
+        report
+            .check(is_equal, "I2", || format!("user {}: {count} wait, masters need {masters:?}", user.name));
+    }
+    for ((queue, count), masters) in facts.queues.iter().zip(by_queue).zip(masters_of_queues) {
+        let is_equal = queue.inactive == count && queue.masters == masters;
+        report.check(is_equal, "I2", || format!("{}: {count} wait, masters need {masters:?}", queue.path));
+    }
+    let listed: BTreeSet<_> = facts.inactive.iter().collect();
+    report.check(listed == inactive, "I12", || format!("{listed:?} stand in line, {inactive:?} wait"));
+    if listed == inactive {
+        let next = facts.next_to_activate();
+        report.check(next.is_none(), "I13", || format!("{next:?} may be activated, and waits"));
     }
 }
 
@@ -264,9 +303,40 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
     report.check(by_applications == count && by_nodes == count, "I5", || {
         format!("{count} containers; applications list {by_applications}, nodes {by_nodes}")
     });
-    let leaves = facts.queues.iter().filter(|queue| queue.is_leaf()).map(|queue| queue.applications as usize);
+    let leaves = facts.queues.iter().filter(|queue| queue.is_leaf).map(|queue| queue.applications as usize);
     let leaves: usize = leaves.sum();
     report.check(leaves == facts.applications.len(), "I5", || format!("leaves count {leaves} applications"));
+}
+
+/// I12: containers are counted by tag where they are.
+fn check_tags(facts: &Facts, report: &mut AuditReport) {
+    let mut counts = TagCounts::default();
+    for (_, container) in facts.containers.iter() {
+        if let Some(node) = facts.nodes.get(container.node) {
+            counts.add(facts.shapes.at(container.shape).tags(), node, container.application, 1);
+        }
+    }
+    report.check(counts == facts.tags, "I12", || {
+        format!("containers with tags are {counts:?}, counted {:?}", facts.tags)
+    });
+}
+
+/// I12: claims that could be fulfilled now are known to be ready, and no others.
+fn check_ready_claims(state: &State, report: &mut AuditReport) {
+    for (id, reservation) in state.facts.reservations.iter() {
+        let Some(node) = state.facts.nodes.get(reservation.node) else { continue };
+        if state.facts.asks.get(reservation.ask).is_none() {
+            continue;
+        }
+        let (set, _) = state.roster.place_of(reservation.node, node.partition);
+        let is_listed = state.roster.ready_claims(set).contains(&id);
+        report.check(is_listed == state.is_ready(id), "I12", || {
+            format!(
+                "{id} is {}",
+                if is_listed { "listed as ready, and is not" } else { "ready, and not listed" }
+            )
+        });
+    }
 }
 
 /// I6: a claim is known to its node and its ask alike.

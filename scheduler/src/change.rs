@@ -3,13 +3,17 @@
 //! Callers send them, the committer applies them one after another, the log holds them, and a replay applies
 //! the same ones to the same effect.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::commit::ResourceAllocationCommitRequest;
-use crate::config::{EngineConfig, QueueUpdate};
-use crate::facts::{ApplicationEnd, AttributeRule, EndCause, NodeAttributes, NodeState, Wishes};
+use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
+use crate::facts::{
+    ApplicationEnd, AskTags, AttributeRule, BlacklistUpdate, EndCause, Master, NodeAttributes, NodeState,
+    TagLimit, Wishes,
+};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId};
 use crate::resource::{DEVICE_MILLI, DeviceNeed, Resources};
 
@@ -73,8 +77,6 @@ pub enum Change {
     ApplicationSubmitted {
         /// Its identifier.
         application: ApplicationId,
-        /// The leaf that `spec` names.
-        leaf: QueueId,
         /// What it is.
         spec: Box<ApplicationSpec>,
     },
@@ -84,6 +86,27 @@ pub enum Change {
         application: ApplicationId,
         /// How.
         end: ApplicationEnd,
+    },
+    /// An application shuns other hosts or racks than before.
+    BlacklistUpdated {
+        /// Which.
+        application: ApplicationId,
+        /// What changes.
+        update: Box<BlacklistUpdate>,
+    },
+    /// An application goes on in another leaf, with all it has.
+    ApplicationMoved {
+        /// Which.
+        application: ApplicationId,
+        /// The leaf.
+        queue: QueueId,
+    },
+    /// An application has another priority.
+    ApplicationPrioritySet {
+        /// Which.
+        application: ApplicationId,
+        /// Its priority from now on, as far as the configuration allows it.
+        priority: u32,
     },
     /// An application asks for containers.
     AskSubmitted {
@@ -114,6 +137,16 @@ pub enum Change {
         queue: QueueId,
         /// What changes.
         update: Box<QueueUpdate>,
+    },
+    /// The queues are others, or say other things about themselves.
+    Reconfigured {
+        /// What holds from now on.
+        configuration: Box<Reconfiguration>,
+    },
+    /// A queue that was made on demand went, because nobody had used it for a while.
+    QueueExpired {
+        /// Which.
+        queue: QueueId,
     },
     /// A claim on a node was dropped because it was too old.
     ReservationExpired {
@@ -197,25 +230,73 @@ impl NodeSpec {
 pub struct ApplicationSpec {
     /// A name for people; need not be unique.
     pub name: String,
-    /// Full path of a leaf queue.
+    /// The queue it requests: the full path of a leaf. Where there are placement rules, they may read it otherwise, and
+    /// it may be empty.
     pub queue: String,
     /// The user it is charged to.
     pub user: String,
-    /// Higher is served first within the leaf.
-    pub priority: u32,
+    /// The groups the user is in, the primary one first, for access lists and placement rules.
+    pub groups: Vec<String>,
+    /// What placement rules may look at, by name.
+    pub tags: BTreeMap<String, String>,
+    /// Higher is served first within the leaf; `None`: as the leaf says.
+    pub priority: Option<u32>,
+    /// The container that runs it; `None`: it needs no part of what is kept for masters.
+    pub master: Option<Master>,
+    /// How long it may be there; `None`: as the queue says.
+    pub lifetime_ms: Option<u64>,
 }
 
 impl ApplicationSpec {
-    /// An application of priority 0.
+    /// An application of the leaf's default priority.
     #[must_use]
     pub fn new(name: impl Into<String>, queue: impl Into<String>, user: impl Into<String>) -> Self {
-        Self { name: name.into(), queue: queue.into(), user: user.into(), priority: 0 }
+        Self {
+            name: name.into(),
+            queue: queue.into(),
+            user: user.into(),
+            groups: Vec::new(),
+            tags: BTreeMap::new(),
+            priority: None,
+            master: None,
+            lifetime_ms: None,
+        }
+    }
+
+    /// The same application of a user in these groups, the primary one first.
+    #[must_use]
+    pub fn in_groups(mut self, groups: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.groups.extend(groups.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same application with one tag more.
+    #[must_use]
+    pub fn with_tag(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.tags.insert(name.into(), value.into());
+        self
     }
 
     /// The same application with this priority.
     #[must_use]
     pub fn with_priority(mut self, priority: u32) -> Self {
-        self.priority = priority;
+        self.priority = Some(priority);
+        self
+    }
+
+    /// The same application, which is ended if it is still there so long after its submission.
+    #[must_use]
+    pub fn with_lifetime_ms(mut self, lifetime_ms: u64) -> Self {
+        self.lifetime_ms = Some(lifetime_ms);
+        self
+    }
+
+    /// The same application, which is run by a container of this size in this partition. Where the leaf has a
+    /// [`master_share`](crate::config::QueueConfig::master_share), the application waits until that has room for it. The
+    /// container itself is asked for like any other.
+    #[must_use]
+    pub fn with_master(mut self, size: Resources, partition: PartitionId) -> Self {
+        self.master = Some(Master { size, partition });
         self
     }
 }
@@ -231,16 +312,18 @@ pub struct AskSpec {
     pub count: u32,
     /// Lower is served first within the application, as in YARN.
     pub priority: u32,
-    /// The partition whose nodes will do.
-    pub partition: PartitionId,
+    /// The partition whose nodes will do; `None`: the default partition of the application's leaf.
+    pub partition: Option<PartitionId>,
     /// Hosts and racks it would like.
     pub wishes: Wishes,
     /// A hard condition on the node's attributes.
     pub rule: Option<Box<AttributeRule>>,
+    /// What its containers are called, and how many of what name may be where they are.
+    pub tags: Option<Box<AskTags>>,
 }
 
 impl AskSpec {
-    /// An ask for `count` containers of this size on any node of the default partition, priority 0.
+    /// An ask for `count` containers of this size on any node of the leaf's default partition, priority 0.
     #[must_use]
     pub fn new(size: Resources, count: u32) -> Self {
         Self {
@@ -248,9 +331,10 @@ impl AskSpec {
             devices: None,
             count,
             priority: 0,
-            partition: PartitionId::DEFAULT,
+            partition: None,
             wishes: Wishes { relax_locality: true, ..Wishes::default() },
             rule: None,
+            tags: None,
         }
     }
 
@@ -276,7 +360,7 @@ impl AskSpec {
     /// The same ask for nodes of this partition.
     #[must_use]
     pub fn in_partition(mut self, partition: PartitionId) -> Self {
-        self.partition = partition;
+        self.partition = Some(partition);
         self
     }
 
@@ -305,6 +389,20 @@ impl AskSpec {
     #[must_use]
     pub fn with_rule(mut self, rule: AttributeRule) -> Self {
         self.rule = Some(Box::new(rule));
+        self
+    }
+
+    /// The same ask, for containers with this tag.
+    #[must_use]
+    pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
+        self.tags.get_or_insert_default().names.push(tag.into());
+        self
+    }
+
+    /// The same ask with a hard limit on containers with a tag; all limits hold.
+    #[must_use]
+    pub fn with_tag_limit(mut self, limit: TagLimit) -> Self {
+        self.tags.get_or_insert_default().limits.push(limit);
         self
     }
 }

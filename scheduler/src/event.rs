@@ -69,6 +69,8 @@ pub enum EventKind {
         /// On which node.
         node: NodeId,
     },
+    /// The application was held back, and its asks may be served from now on. One that never was is not told so.
+    ApplicationActivated,
     /// The application is over; no further events follow, but for refusals of asks that were sent too late. Those come
     /// until the application's place is taken by one with another stream. Then nobody is told, least of all the
     /// successor: whoever asks after having read this has no answer to wait for.
@@ -115,9 +117,30 @@ pub enum Refusal {
     /// The queue, one above it, or the user there has as many applications as may be.
     #[error("there are too many applications in the queue already")]
     TooManyApplications,
+    /// With what the application uses, a queue would be above its maximum.
+    #[error("what the application uses does not fit below the maximum of the queue or one above it")]
+    AboveMaximum,
     /// The queue is not a leaf, or not there.
     #[error("the queue takes no applications")]
     NotALeaf,
+    /// The queue would have to be made, and is too deep or one too many.
+    #[error("a queue that is not there is not made: there are too many, or it is too deep")]
+    TooManyQueues,
+    /// The queue is used, or was until a moment ago.
+    #[error("the queue is in use")]
+    QueueInUse,
+    /// No queue has the name that the application requests, and no placement rule is about it.
+    #[error("there is no such queue")]
+    UnknownQueue,
+    /// A placement rule rejects the application, or leaves it a default queue that takes none.
+    #[error("a placement rule rejects the application")]
+    RejectedByRule,
+    /// The user may not submit applications to the queue.
+    #[error("the user may not submit applications to the queue")]
+    NotPermitted,
+    /// The queue, or one above it, may not use the partition that is asked for.
+    #[error("the queue may not use the partition")]
+    PartitionNotAccessible,
     /// The identifier's slot is taken: the identifier did not come from this engine.
     #[error("the identifier is taken")]
     IdentifierTaken,

@@ -25,8 +25,13 @@ pub(crate) struct InFlight {
 impl InFlight {
     pub(crate) fn new(queues: usize, partitions: usize) -> Self {
         let mut in_flight = Self { partitions, ..Self::default() };
-        in_flight.queues.resize_with(queues * partitions, InFlightResources::default);
+        in_flight.add_queues(queues);
         in_flight
+    }
+
+    /// Makes room for queues that are new.
+    pub(crate) fn add_queues(&mut self, queues: usize) {
+        self.queues.resize_with(queues * self.partitions, InFlightResources::default);
     }
 
     /// The ask's slot has a new tenant, or none.

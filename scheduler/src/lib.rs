@@ -59,16 +59,17 @@ pub use commit::{
 };
 pub use engine::{
     Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, NotSerial,
-    PROPOSERS_MAX, Parts, Proposer, StartError, Step, SubmitError,
+    PROPOSERS_MAX, Parts, PassError, Proposer, StartError, Step, SubmitError,
 };
 pub use event::{Event, EventKind, Refusal};
 pub use explain::{
-    Amounts, Blocker, ClaimedNode, DeviceShortage, Explanation, Funnel, KeptNode, LimitReached, LocalityWait,
-    PendingReason, Rejection, Shortage, Stage, Standing, WhyPending,
+    ActivationLimit, Amounts, Blocker, ClaimedNode, DeviceShortage, Explanation, Funnel, KeptNode,
+    LimitReached, LocalityWait, PendingReason, Rejection, Shortage, Stage, Standing, WhyPending,
 };
 pub use facts::{
-    ApplicationEnd, AttributeRule, ContainerOnNode, EndCause, Locality, NodeAttributes, NodeState, Quota,
-    StateDigest, Wishes,
+    ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,
+    ContainerOnNode, EndCause, Locality, Master, NodeAttributes, NodeState, Quota, StateDigest, TagLimit,
+    TagNamespace, TagScope, Wishes,
 };
 pub use ids::{
     ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::backlog::Backlog;
-use crate::config::{ConfigError, EngineConfig, QueueUpdate, check_own_limits, check_siblings};
-use crate::facts::{Facts, StateDigest};
-use crate::ids::{NodeId, PartitionId, QueueId, SetId, ShapeId};
+use crate::config::EngineConfig;
+use crate::facts::{Charged, Facts, StateDigest, TagCap, TagScope};
+use crate::ids::{NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{Nodes, Roster};
-use crate::resource::Resources;
+use crate::resource::{Resources, fits};
 use crate::timers::{Timer, Timers};
 
 /// Proposers read it under the read guard and change nothing but [`InFlight`]. The committer changes the rest under the
@@ -23,12 +23,14 @@ pub(crate) struct State {
     /// Moves with every group commit, and when a batch is taken back undecided. What a pass saw in vain counts only
     /// if nothing that could help has moved since.
     pub(crate) version: u64,
+    /// The version in which an application was last moved to another leaf.
+    moved_at: u64,
     /// Guarantees and maxima have to be computed anew before they are next used.
     limits_stale: bool,
 }
 
 impl State {
-    pub(crate) fn new(config: Arc<EngineConfig>) -> Self {
+    pub(crate) fn new(config: &Arc<EngineConfig>) -> Self {
         let facts = Facts::new(config);
         let partitions = facts.partitions.len();
         Self {
@@ -38,6 +40,7 @@ impl State {
             timers: Timers::default(),
             facts,
             version: 0,
+            moved_at: 0,
             limits_stale: true,
         }
     }
@@ -61,6 +64,7 @@ impl State {
 
     pub(crate) fn mark_limits_stale(&mut self) {
         self.limits_stale = true;
+        self.facts.inactive.note_change();
     }
 
     /// Computes guarantees and maxima anew if something they depend on has changed.
@@ -73,11 +77,15 @@ impl State {
         self.backlog.rekey_all(&self.facts);
     }
 
-    /// Something in the leaf changed by which the limits of its users are measured.
-    pub(crate) fn note_moved_user_limits(&mut self, leaf: QueueId) {
-        if self.facts.queue(leaf).shares_among_users() {
-            self.backlog.note_moved_user_limits(leaf);
-        }
+    /// An application is in another leaf from now on.
+    pub(crate) fn note_move(&mut self) {
+        self.moved_at = self.version;
+    }
+
+    /// Whether an application was moved since the version that a pass saw. Then what the pass has in flight may be in other
+    /// queues than what comes of it.
+    pub(crate) fn has_moved_since(&self, seen: u64) -> bool {
+        self.moved_at > seen
     }
 
     /// The digest of the facts. Limits must be settled.
@@ -114,17 +122,69 @@ impl State {
         }
         roster.note_gain(id, node.partition, self.version);
         let (set, _) = roster.place_of(id, node.partition);
-        backlog.reopen(set, |shape| node.can_take(facts.shapes.at(shape)));
+        backlog.reopen(set, |shape| facts.can_take(facts.shapes.at(shape), node));
         backlog.wake_helped_by(facts, id, self.version);
+    }
+
+    /// A container with its tags was placed, or ended. Only where a cap is reached by that, or no longer is, anything
+    /// follows; the node itself is dealt with by whoever placed or ended the container.
+    pub(crate) fn note_tags(&mut self, charged: &Charged, is_placed: bool) {
+        if charged.is_tagged {
+            self.note_moved_caps(charged, is_placed);
+        }
+    }
+
+    #[cold]
+    fn note_moved_caps(&mut self, charged: &Charged, is_placed: bool) {
+        let moved = self.moved_caps(charged, i64::from(is_placed));
+        let rack = self.facts.nodes.at(charged.node).rack;
+        if moved.iter().any(|(_, scope)| *scope == TagScope::Rack) {
+            for node in self.roster.nodes_on(rack).to_vec() {
+                if is_placed {
+                    self.review_claim(node);
+                } else {
+                    self.node_gained(node);
+                }
+            }
+        }
+        for (shape, _) in moved.into_iter().filter(|_| !is_placed) {
+            self.backlog.demand_mut(shape).reserve_tried = 0;
+            self.seek_reservation(shape);
+        }
+    }
+
+    /// Caps whose count now is so far beyond what there may be before one more is placed.
+    fn moved_caps(&self, charged: &Charged, beyond: i64) -> Vec<(ShapeId, TagScope)> {
+        let Facts { shapes, tags, nodes, .. } = &self.facts;
+        let node = nodes.at(charged.node);
+        let mut moved = Vec::new();
+        for tag in shapes.at(charged.shape).tags() {
+            for &shape in shapes.capped_by(tag) {
+                let caps = shapes.at(shape).rule.iter().flat_map(|rule| &rule.caps);
+                let is_moved = |cap: &&TagCap| {
+                    cap.tag == *tag
+                        && cap.counts(charged.application)
+                        && tags.count(cap, node) == cap.before_max + beyond
+                };
+                moved.extend(caps.filter(is_moved).map(|cap| (shape, cap.scope)));
+            }
+        }
+        moved
+    }
+
+    /// Whether the claim could be fulfilled now.
+    pub(crate) fn is_ready(&self, claim: ReservationId) -> bool {
+        let reservation = self.facts.reservations.at(claim);
+        let shape = self.facts.shapes.at(self.facts.asks.at(reservation.ask).shape);
+        let node = self.facts.nodes.at(reservation.node);
+        node.is_candidate() && fits(&shape.need, &node.room) && self.facts.meets_rule(shape, node)
     }
 
     /// Notes whether the claim on this node, if any, could be fulfilled now.
     pub(crate) fn review_claim(&mut self, id: NodeId) {
         let node = self.facts.nodes.at(id);
         let Some(claim) = node.reservation else { return };
-        let ask = self.facts.asks.at(self.facts.reservations.at(claim).ask);
-        let shape = self.facts.shapes.at(ask.shape);
-        let is_ready = node.is_candidate() && shape.fits_on(&node.room, &node.attributes);
+        let is_ready = self.is_ready(claim);
         let (set, _) = self.roster.place_of(id, node.partition);
         let is_news = if is_ready {
             self.roster.add_ready_claim(set, claim)
@@ -161,7 +221,6 @@ impl State {
 
     /// Lanes that became runnable, and whose shapes fit nowhere, may claim nodes.
     pub(crate) fn seek_for_relieved(&mut self) {
-        self.backlog.relieve_moved(&self.facts, self.version);
         for shape in self.backlog.take_relieved() {
             self.seek_reservation(shape);
         }
@@ -192,7 +251,7 @@ impl State {
                 }
             }
             Timer::Locality(ask) => self.backlog.wake(&self.facts, ask, self.version),
-            Timer::Silence(_) | Timer::ReservationAge(_) => {}
+            Timer::Silence(_) | Timer::QueueIdle(_) | Timer::ReservationAge(_) | Timer::Lifetime(_) => {}
         }
     }
 
@@ -213,26 +272,5 @@ impl State {
                 self.backlog.count_ready_claim(set, true);
             }
         }
-    }
-
-    /// Whether a change of a queue's limits leaves a valid configuration.
-    pub(crate) fn check_queue_update(&self, id: QueueId, update: &QueueUpdate) -> Result<(), ConfigError> {
-        let unknown = || ConfigError::UnknownQueue { path: id.to_string(), nearest: None };
-        let queue = self.facts.queues.get(id.index()).ok_or_else(unknown)?;
-        let problem =
-            |problem: &str| ConfigError::Queue { path: queue.path.to_string(), problem: problem.into() };
-        let capacity = update.capacity.as_ref().unwrap_or(&queue.capacity);
-        let maximum = update.maximum.as_ref().unwrap_or(&queue.maximum);
-        let factor = update.user_limit_factor.unwrap_or(queue.user_limit_factor);
-        check_own_limits(&self.facts.config.resources, &queue.path, capacity, maximum, factor)?;
-        let has_limits = update.capacity.is_some() || update.maximum.is_some();
-        let Some(parent) = queue.parent else {
-            return if has_limits { Err(problem("the root's capacity is the cluster's")) } else { Ok(()) };
-        };
-        let above = self.facts.queue(parent);
-        let capacity_of = |child: &QueueId| {
-            if *child == id { capacity } else { &self.facts.queue(*child).capacity }
-        };
-        check_siblings(&above.path, above.children.iter().map(capacity_of))
     }
 }

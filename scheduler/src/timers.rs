@@ -2,19 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use crate::ids::{AskId, NodeId, ReservationId, ShapeId};
+use crate::ids::{ApplicationId, AskId, NodeId, QueueId, ReservationId, ShapeId};
 
 /// What to look at when the time has come. Each is checked again then; a stale entry does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     /// Whether the node has been silent for too long.
     Silence(NodeId),
+    /// Whether nobody has used a queue that was made on demand.
+    QueueIdle(QueueId),
     /// Whether the claim is too old.
     ReservationAge(ReservationId),
     /// Whether an ask of the shape has waited long enough to claim a node.
     Reserve(ShapeId),
     /// Whether the ask may look further than the hosts or racks it names.
     Locality(AskId),
+    /// Whether the application has been there for too long.
+    Lifetime(ApplicationId),
 }
 
 #[derive(Clone, Debug, Default)]

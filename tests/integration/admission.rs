@@ -1,9 +1,12 @@
 //! Which applications a queue takes.
 
-use apportion::config::{ApplicationLimits, QueueConfig, QueueState, QueueUpdate};
+use apportion::config::{
+    ApplicationLimits, AutoCreation, Capacity, Factor, PlaceIn, PlacementAction, PlacementRule, QueueConfig,
+    QueueState, QueueUpdate, Reconfiguration, Whose,
+};
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, Engine, Event, EventKind, EventStream, Handle,
-    ManualClock, Mode, QueueStatus, Refusal, Resources,
+    ManualClock, Mode, QueueStatus, Refusal, Replay, Resources,
 };
 use apportion_tests::support::cluster::Cluster;
 
@@ -187,4 +190,92 @@ fn whoever_asks_after_a_successor_came_is_told_on_the_stream_of_both_only() {
     assert_eq!((told(&events), told(&others)), (vec![], vec![]), "nothing has happened to the stranger");
     end(stranger);
     expect_late_asks_refused(&engine, stranger, &others);
+}
+
+/// A queue that applications brought stays as long as they do, and for its time after the last of them; so does the queue
+/// above it.
+#[test]
+fn queues_made_on_demand_go_when_nobody_uses_them() {
+    let creation = AutoCreation { expiry_ms: Some(1_000), ..AutoCreation::default() };
+    let maker = QueueConfig::leaf("users", Capacity::Weight(Factor::ONE)).with_auto_creation(creation);
+    let mut cluster = Cluster::serial(engine([maker]));
+    let application = cluster.application("root.users.team.bob", "bob");
+    cluster.run();
+    cluster.advance(500);
+    cluster.end(application, ApplicationEnd::Finished);
+    cluster.run();
+    let mut are_there = |after_ms| {
+        cluster.advance(after_ms);
+        cluster.run();
+        let is_there = |path: &str| cluster.engine.read(|view| view.queue(path).is_some());
+        (is_there("root.users.team.bob"), is_there("root.users.team"))
+    };
+    assert_eq!(are_there(999), (true, true));
+    assert_eq!(are_there(1), (false, true));
+    assert_eq!(are_there(999), (false, true));
+    assert_eq!(are_there(1), (false, false));
+}
+
+/// A list holds for everything below, and where there is none everybody may. Those who may administer may submit.
+#[test]
+fn who_may_administer_is_answered() {
+    let list = |text: &str| text.parse().unwrap();
+    let a = leaf("a", 50).with_submitters(list("")).with_administrators(list("ann"));
+    let parent = leaf("parent", 50).with_administrators(list(" ops")).with_children([a, leaf("b", 50)]);
+    let cluster = Cluster::serial(engine([parent, leaf("open", 50)]));
+    let may = |path: &str, user: &str, group: &str| {
+        let groups = [group.to_owned()];
+        cluster.engine.read(|view| {
+            let queue = view.queue(path).unwrap();
+            (queue.may_administer(user, &groups), queue.may_submit(user, &groups))
+        })
+    };
+    for (path, ann, member_of_ops, other) in [
+        ("root.parent.a", (true, true), (true, true), (false, false)),
+        ("root.parent.b", (false, true), (true, true), (false, true)),
+        ("root.parent", (false, true), (true, true), (false, true)),
+        ("root.open", (true, true), (true, true), (true, true)),
+        ("root", (true, true), (true, true), (true, true)),
+    ] {
+        assert_eq!(may(path, "ann", "dev"), ann, "ann in {path}");
+        assert_eq!(may(path, "bob", "ops"), member_of_ops, "one of ops in {path}");
+        assert_eq!(may(path, "ops", "dev"), other, "another in {path}");
+    }
+}
+
+/// What placement rules refuse is refused before the engine has heard of it; what access lists refuse, by an event.
+#[test]
+fn whoever_may_not_submit_is_told() {
+    let closed = leaf("a", 100).with_submitters("ann".parse().unwrap());
+    let mut cluster = Cluster::serial(engine([closed]));
+    let taken = cluster.application("root.a", "ann");
+    let refused = cluster.application("root.a", "bob");
+    cluster.run();
+    let is_there = |id| cluster.engine.read(|view| view.application(id).is_some());
+    assert!(is_there(taken) && !is_there(refused));
+    let log = cluster.log();
+    let mut replay = Replay::read(&log[..], None).unwrap();
+    assert_eq!(replay.digest(), cluster.engine.digest(), "a refused application is not in the log");
+}
+
+#[test]
+fn placement_rules_change_with_the_queues() {
+    let mut cluster = Cluster::serial(engine([leaf("a", 50), leaf("b", 50)]));
+    let queue_of = |cluster: &Cluster, id| {
+        cluster.engine.read(|view| view.application(id).map(|application| application.queue().to_owned()))
+    };
+    let before = cluster.application("root.a", "ann");
+    cluster.run();
+    let mut wanted = Reconfiguration::from(cluster.handle.config());
+    let place = PlaceIn::existing("root.b".parse().unwrap());
+    let rule = PlacementRule { whose: Whose::everybody(), action: PlacementAction::Place(place) };
+    wanted.placement.rules.push(rule);
+    cluster.reconfigure(wanted);
+    let after = cluster.application("root.a", "ann");
+    cluster.run();
+    assert_eq!(queue_of(&cluster, before).as_deref(), Some("root.a"), "it stays where it is");
+    assert_eq!(queue_of(&cluster, after).as_deref(), Some("root.b"));
+    let log = cluster.log();
+    let mut replay = Replay::read(&log[..], None).unwrap();
+    assert_eq!(replay.digest(), cluster.engine.digest());
 }

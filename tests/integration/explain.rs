@@ -203,7 +203,7 @@ fn nodes_of_other_partitions_and_without_the_attribute() {
     let labelled = NodeSpec::new("labelled", Resources::new(&[8])).in_partition(gpu);
     cluster.add_node(labelled.with_attribute("zone", "a")).unwrap();
     let application = cluster.application("root.default", "ann");
-    let rule = AttributeRule { attribute: "zone".into(), one_of: vec!["b".into()] };
+    let rule = AttributeRule::one_of("zone", ["b"]);
     let elsewhere = cluster.submit_ask(application, AskSpec::new(Resources::new(&[9]), 1).in_partition(gpu));
     let ruled = AskSpec::new(Resources::new(&[1]), 1).in_partition(gpu).with_rule(rule);
     let ruled = cluster.submit_ask(application, ruled);

@@ -15,6 +15,7 @@ mod peers;
 mod races;
 mod regressions;
 mod reservations;
+mod tags;
 
 use apportion::ResourceTypes;
 use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig, ReservationPolicy};

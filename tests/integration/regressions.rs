@@ -6,7 +6,7 @@ use apportion::config::{
 };
 use apportion::{
     AllocationProposal, AskSpec, CommitOutcome, DeviceNeed, NodeAttributes, NodeId, NodeSpec, RejectReason,
-    ResourceAllocationCommitRequest, ResourceTypes, Resources,
+    ResourceAllocationCommitRequest, ResourceTypes, Resources, Stage,
 };
 use apportion_tests::support::cluster::Cluster;
 
@@ -244,4 +244,31 @@ fn a_heartbeat_policy_may_mean_never() {
     cluster.run();
     cluster.node("n1", &[8]);
     cluster.engine.run_until_quiet();
+}
+
+/// A claim of an ask that is bound to what it names is not exchanged for another node, so it lets no unit look further
+/// before its time; nor do explanations say so.
+#[test]
+fn a_bound_ask_with_a_claim_waits_for_its_rack_all_the_same() {
+    let mut config = single();
+    config.reservations.delay_ms = None;
+    config.locality_delay = LocalityDelay::Nodes { rack: 2, any: 2 };
+    let mut cluster = Cluster::serial(config);
+    let mut node = |name: &str, rack: &str, size: i64| {
+        cluster.add_node(NodeSpec::new(name, Resources::new(&[size])).on_rack(rack)).unwrap()
+    };
+    let (host, other, _small) = (node("host", "r0", 4), node("other", "r2", 16), node("small", "r0", 0));
+    let application = cluster.application("root.default", "user");
+    let first = AskSpec::new(Resources::new(&[4]), 1).on_hosts([host]).strictly_local();
+    cluster.submit_ask(application, first);
+    cluster.run();
+    let rack = cluster.handle.rack("r2");
+    let bound = AskSpec::new(Resources::new(&[2]), 2).on_hosts([host]).on_racks([rack]).strictly_local();
+    let bound = cluster.submit_ask(application, bound);
+    cluster.commit(ResourceAllocationCommitRequest::reserve(bound, host));
+    cluster.run();
+    assert_eq!(cluster.running(application).len(), 1, "one node has room, and two have to be offered");
+    let explained = cluster.engine.explain(bound);
+    let stages = &explained.pending().unwrap().funnel.stages;
+    assert_eq!(stages.get(&Stage::LaterByLocality), Some(&1), "{other}: {explained}");
 }

@@ -1,14 +1,17 @@
 //! How plans are drawn.
 
 use apportion::NodeOrderKind;
-use apportion::config::{EngineLimits, HeartbeatPolicy, LocalityDelay, Percent, ReservationPolicy};
+use apportion::config::{
+    EngineLimits, HeartbeatPolicy, Lifetimes, LocalityDelay, Percent, ReservationPolicy,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
+use crate::edits::TreeEdit;
 use crate::plan::{
-    AdmissionPlan, AskPlan, CapacityPlan, ClusterPlan, LimitsPlan, MaximumPlan, NodePlan, Operation, Pick,
-    Plan, QueuePlan, Small,
+    AccessPlan, ActivationPlan, AdmissionPlan, AskPlan, CapacityPlan, ClusterPlan, ConditionPlan, LimitsPlan,
+    MaximumPlan, NodePlan, Operation, PartitionsPlan, Pick, Plan, QueuePlan, SharePlan, Small, TagLimitPlan,
 };
 
 /// What plans may contain.
@@ -38,32 +41,37 @@ pub(crate) fn plan(variety: Variety) -> impl Strategy<Value = Plan> {
     })
 }
 
-fn cluster(variety: Variety) -> impl Strategy<Value = ClusterPlan> {
+fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
     let unit = prop_oneof![4 => Just(1i64), 1 => Just(1000), 1 => Just((1 << 34) + 1)];
     let order =
         prop_oneof![Just(NodeOrderKind::Spread), Just(NodeOrderKind::Pack), Just(NodeOrderKind::First)];
     let partitions = if variety.everything { 0..=2usize } else { 0..=0 };
     let yarn = option::weighted(0.2, [0..4u8, 0..4u8, 0..4u8]);
-    let resources = (1..=3usize, any::<bool>(), unit, partitions, order, any::<bool>(), yarn);
-    let policies = (reservations(variety), locality_delay(), heartbeat(variety), limits());
-    (resources, vec(queue(), 1..=3), policies).prop_map(|(resources, queues, policies)| {
-        let (types, has_devices, unit, partitions, node_order, by_priority, yarn) = resources;
-        let (reservations, locality_delay, heartbeat, limits) = policies;
-        ClusterPlan {
-            types,
-            has_devices,
-            unit,
-            partitions,
-            node_order,
-            yarn,
-            by_priority,
-            queues,
-            reservations,
-            locality_delay,
-            heartbeat,
-            limits,
-        }
-    })
+    let priorities = (any::<bool>(), option::weighted(0.2, 0..3u32));
+    let resources = (1..=3usize, any::<bool>(), unit, partitions, order, priorities, yarn);
+    let policies = (reservations(variety), locality_delay(), heartbeat(variety), limits(variety));
+    (resources, vec(queue(), 1..=3), policies)
+        .prop_map(|(resources, queues, policies)| {
+            let (types, has_devices, unit, partitions, node_order, priorities, yarn) = resources;
+            let (by_priority, application_priority_max) = priorities;
+            let (reservations, locality_delay, heartbeat, limits) = policies;
+            ClusterPlan {
+                types,
+                has_devices,
+                unit,
+                partitions,
+                node_order,
+                yarn,
+                by_priority,
+                application_priority_max,
+                queues,
+                reservations,
+                locality_delay,
+                heartbeat,
+                limits,
+            }
+        })
+        .boxed()
 }
 
 fn reservations(variety: Variety) -> BoxedStrategy<ReservationPolicy> {
@@ -98,52 +106,96 @@ fn heartbeat(variety: Variety) -> BoxedStrategy<Option<HeartbeatPolicy>> {
     option::weighted(0.3, Just(HeartbeatPolicy { interval_ms: 100, missed_max: 3 })).boxed()
 }
 
-fn limits() -> impl Strategy<Value = EngineLimits> {
-    let small = (1..=6usize, 2..=80usize, 1..=8usize, 1..=6usize, 1..=3u32, 1..=3usize).prop_map(
-        |(batch_requests, pass_visits, group_requests, inbox, leaf_quantum, set_nodes)| EngineLimits {
-            batch_requests,
-            pass_visits,
-            group_requests,
-            inbox,
-            leaf_quantum,
-            single_set_nodes: set_nodes + 1,
-            set_nodes,
-        },
-    );
+fn limits(variety: Variety) -> impl Strategy<Value = EngineLimits> {
+    // What is placed in which pass is not for the model to say.
+    let is_capped = proptest::bool::weighted(if variety.everything { 0.3 } else { 0.0 });
+    let off_switch = (is_capped, 1..=3u32).prop_map(|(is_capped, most)| is_capped.then_some(most));
+    let small = (1..=6usize, 2..=80usize, 1..=8usize, 1..=6usize, (1..=3u32, off_switch), 1..=3usize)
+        .prop_map(
+            |(
+                batch_requests,
+                pass_visits,
+                group_requests,
+                inbox,
+                (leaf_quantum, off_switch_per_pass),
+                set_nodes,
+            )| EngineLimits {
+                batch_requests,
+                pass_visits,
+                group_requests,
+                inbox,
+                leaf_quantum,
+                off_switch_per_pass,
+                single_set_nodes: set_nodes + 1,
+                set_nodes,
+            },
+        );
     prop_oneof![Just(EngineLimits::default()), small]
 }
 
-fn queue() -> impl Strategy<Value = QueuePlan> {
-    let leaf = || {
-        (limits_of_queue(), any::<bool>()).prop_map(|(limits, is_fair)| QueuePlan {
-            limits,
-            is_fair,
-            by_priority: false,
-            children: Vec::new(),
-        })
-    };
+fn queue() -> BoxedStrategy<QueuePlan> {
+    let leaf =
+        || {
+            (limits_of_queue(), partitions(), any::<bool>()).prop_map(|(limits, partitions, is_fair)| {
+                QueuePlan { limits, partitions, is_fair, by_priority: false, children: Vec::new() }
+            })
+        };
     let parent = |below: BoxedStrategy<QueuePlan>| {
-        (limits_of_queue(), any::<bool>(), vec(below, 1..=3)).prop_map(|(limits, by_priority, children)| {
-            QueuePlan { limits, is_fair: false, by_priority, children }
-        })
+        (limits_of_queue(), partitions(), any::<bool>(), vec(below, 1..=3)).prop_map(
+            |(limits, partitions, by_priority, children)| QueuePlan {
+                limits,
+                partitions,
+                is_fair: false,
+                by_priority,
+                children,
+            },
+        )
     };
     let middle = prop_oneof![3 => leaf(), 1 => parent(leaf().boxed())];
-    prop_oneof![2 => leaf(), 1 => parent(middle.boxed())]
+    prop_oneof![2 => leaf(), 1 => parent(middle.boxed())].boxed()
 }
 
-fn limits_of_queue() -> impl Strategy<Value = LimitsPlan> {
+fn limits_of_queue() -> BoxedStrategy<LimitsPlan> {
     let users = (factor(), user_minimum(), [user_weight(), user_weight()]);
-    (capacity(), maximum(), users, -1..=1i32, admission()).prop_map(
-        |(capacity, maximum, (factor, user_minimum, user_weights), priority, admission)| LimitsPlan {
-            capacity,
-            maximum,
-            factor,
-            user_minimum,
-            user_weights,
-            priority,
-            admission,
-        },
-    )
+    let priorities = (-1..=1i32, prop_oneof![3 => Just(0u32), 1 => 1..3u32], lifetimes());
+    (capacity(), maximum(), users, priorities, admission(), access())
+        .prop_map(
+            |(capacity, maximum, (factor, user_minimum, user_weights), priorities, admission, access)| {
+                LimitsPlan {
+                    capacity,
+                    maximum,
+                    factor,
+                    user_minimum,
+                    user_weights,
+                    priority: priorities.0,
+                    application_priority: priorities.1,
+                    lifetimes: priorities.2,
+                    admission,
+                    access,
+                }
+            },
+        )
+        .boxed()
+}
+
+fn access() -> impl Strategy<Value = AccessPlan> {
+    let list = || option::weighted(0.1, any::<u8>());
+    (list(), list()).prop_map(|(submitters, administrators)| AccessPlan { submitters, administrators })
+}
+
+fn lifetimes() -> impl Strategy<Value = Lifetimes> {
+    let lifetime = || option::weighted(0.05, prop_oneof![Just(0u64), Just(300), Just(6_000)]);
+    (lifetime(), lifetime()).prop_map(|(default_ms, maximum_ms)| {
+        let default_ms = default_ms.map(|default_ms| default_ms.min(maximum_ms.unwrap_or(default_ms)));
+        Lifetimes { default_ms, maximum_ms }
+    })
+}
+
+fn partitions() -> impl Strategy<Value = PartitionsPlan> {
+    let own = (any::<Pick>(), option::of(capacity()), option::of(maximum()));
+    let access = option::weighted(0.2, vec(any::<Pick>(), 0..=2));
+    (access, option::weighted(0.2, any::<Pick>()), vec(own, 0..=2))
+        .prop_map(|(access, default, own)| PartitionsPlan { access, default, own })
 }
 
 fn user_minimum() -> impl Strategy<Value = u32> {
@@ -156,8 +208,21 @@ fn user_weight() -> impl Strategy<Value = u32> {
 
 fn admission() -> impl Strategy<Value = AdmissionPlan> {
     let limit = || option::weighted(0.15, 0..6u32);
-    (proptest::bool::weighted(0.05), limit(), limit())
-        .prop_map(|(is_stopped, total, per_user)| AdmissionPlan { is_stopped, total, per_user })
+    (proptest::bool::weighted(0.05), limit(), limit(), activation()).prop_map(
+        |(is_stopped, total, per_user, activation)| AdmissionPlan { is_stopped, total, per_user, activation },
+    )
+}
+
+fn activation() -> impl Strategy<Value = ActivationPlan> {
+    let limit = || option::weighted(0.15, 0..4u32);
+    (limit(), limit(), limit(), option::weighted(0.2, 0..=100u32)).prop_map(
+        |(total, per_user, of_user_0, master_share)| ActivationPlan {
+            total,
+            per_user,
+            of_user_0,
+            master_share,
+        },
+    )
 }
 
 fn capacity() -> impl Strategy<Value = CapacityPlan> {
@@ -165,7 +230,20 @@ fn capacity() -> impl Strategy<Value = CapacityPlan> {
         3 => (0..=100u32).prop_map(|percent| CapacityPlan::Percent(percent * 10_000)),
         1 => (0..=1_000_000u32).prop_map(CapacityPlan::Percent),
         2 => small(60).prop_map(CapacityPlan::Absolute),
-        2 => prop_oneof![Just(1000u32), 1..=5000u32].prop_map(CapacityPlan::Weight),
+        2 => weight().prop_map(CapacityPlan::Weight),
+        2 => [share(), share(), share()].prop_map(CapacityPlan::Mixed),
+    ]
+}
+
+fn weight() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(1000u32), 1..=5000u32]
+}
+
+fn share() -> impl Strategy<Value = SharePlan> {
+    prop_oneof![
+        (0..=100u32).prop_map(|percent| SharePlan::Percent(percent * 10_000)),
+        (0..=60u8).prop_map(SharePlan::Amount),
+        weight().prop_map(SharePlan::Weight),
     ]
 }
 
@@ -173,8 +251,17 @@ fn maximum() -> impl Strategy<Value = MaximumPlan> {
     prop_oneof![
         6 => Just(MaximumPlan::Percent(1_000_000)),
         1 => (0..=1_000_000u32).prop_map(MaximumPlan::Percent),
-        1 => [option::of(0..60u8), option::of(0..60u8), option::of(0..60u8)].prop_map(MaximumPlan::Absolute),
+        1 => beyond().prop_map(MaximumPlan::Absolute),
+        1 => (beyond(), [percent(), percent(), percent()]).prop_map(|(beyond, percents)| MaximumPlan::Mixed(beyond, percents)),
     ]
+}
+
+fn beyond() -> impl Strategy<Value = [Option<u8>; 3]> {
+    [option::of(0..60u8), option::of(0..60u8), option::of(0..60u8)]
+}
+
+fn percent() -> impl Strategy<Value = Option<u32>> {
+    option::of(0..=1_000_000u32)
 }
 
 fn factor() -> impl Strategy<Value = Option<u32>> {
@@ -195,50 +282,110 @@ fn attributes() -> impl Strategy<Value = Vec<(Pick, Pick)>> {
     vec((0..3u8, 0..3u8), 0..=2)
 }
 
-fn node() -> impl Strategy<Value = NodePlan> {
-    (0..20u8, 0..3u8, 0..3u8, small(60), 0..=4u8, attributes()).prop_map(
-        |(name, rack, partition, capacity, devices, attributes)| NodePlan {
+fn node() -> BoxedStrategy<NodePlan> {
+    (0..20u8, 0..3u8, 0..3u8, small(60), 0..=4u8, attributes())
+        .prop_map(|(name, rack, partition, capacity, devices, attributes)| NodePlan {
             name,
             rack,
             partition,
             capacity,
             devices,
             attributes,
-        },
-    )
+        })
+        .boxed()
 }
 
-fn ask(variety: Variety) -> impl Strategy<Value = AskPlan> {
+fn condition() -> impl Strategy<Value = ConditionPlan> {
+    let values = option::weighted(0.7, vec(0..3u8, 0..=2));
+    (0..3u8, values, any::<bool>()).prop_map(|(attribute, values, is_negated)| ConditionPlan {
+        attribute,
+        values,
+        is_negated,
+    })
+}
+
+fn tags() -> impl Strategy<Value = (Vec<Pick>, Vec<TagLimitPlan>)> {
+    let limit = (0..3u8, 0..=3u32, proptest::bool::weighted(0.3), proptest::bool::weighted(0.3))
+        .prop_map(|(tag, most, is_on_rack, is_own)| TagLimitPlan { tag, most, is_on_rack, is_own });
+    let tags = prop_oneof![2 => Just(Vec::new()), 1 => vec(0..3u8, 1..=2)];
+    let limits = prop_oneof![3 => Just(Vec::new()), 1 => vec(limit, 1..=2)];
+    (tags, limits)
+}
+
+fn ask(variety: Variety) -> BoxedStrategy<AskPlan> {
     let milli = prop_oneof![Just(250u16), Just(300), Just(500), Just(600), Just(1000)];
     let devices = option::weighted(0.3, (1..=3u8, milli));
-    let rule = option::weighted(0.2, (0..3u8, vec(0..3u8, 0..=2)));
+    let rule = prop_oneof![4 => Just(Vec::new()), 1 => vec(condition(), 1..=2)];
     let count = prop_oneof![8 => 1..=12u32, 1 => 1..=300u32];
     let priority = prop_oneof![2 => Just(0u32), 1 => 0..3u32];
+    let rule = (rule, tags());
     let wishes = if variety.everything { 0.3 } else { 0.0 };
     let wishes = proptest::bool::weighted(wishes);
     let named = (wishes, vec(any::<Pick>(), 0..=3), vec(0..3u8, 0..=2), any::<bool>());
-    ((small(8), devices, count, priority), 0..3u8, rule, named).prop_map(
-        |((size, devices, count, priority), partition, rule, (wishes, hosts, racks, is_strict))| {
+    ((small(8), devices, count, priority), option::weighted(0.8, 0..3u8), rule, named)
+        .prop_map(|((size, devices, count, priority), partition, rule, (wishes, hosts, racks, is_strict))| {
             let (hosts, racks) = if wishes { (hosts, racks) } else { (Vec::new(), Vec::new()) };
-            AskPlan { size, devices, count, priority, partition, rule, hosts, racks, is_strict }
-        },
-    )
+            let (rule, (tags, tag_limits)) = rule;
+            AskPlan {
+                size,
+                devices,
+                count,
+                priority,
+                partition,
+                rule,
+                tags,
+                tag_limits,
+                hosts,
+                racks,
+                is_strict,
+            }
+        })
+        .boxed()
 }
 
-fn update_queue() -> impl Strategy<Value = Operation> {
+fn update_queue() -> BoxedStrategy<Operation> {
     let limits =
         (option::of(capacity()), option::of(maximum()), option::of(factor()), option::of(user_minimum()));
-    (any::<Pick>(), limits, option::of(-1..=1i32), option::weighted(0.3, admission())).prop_map(
-        |(queue, (capacity, maximum, factor, user_minimum), priority, admission)| Operation::UpdateQueue {
-            queue,
-            capacity,
-            maximum,
-            factor,
-            user_minimum,
+    (any::<Pick>(), limits, option::of(-1..=1i32), option::weighted(0.3, admission()))
+        .prop_map(|(queue, (capacity, maximum, factor, user_minimum), priority, admission)| {
+            Operation::UpdateQueue { queue, capacity, maximum, factor, user_minimum, priority, admission }
+        })
+        .boxed()
+}
+
+fn reconfigure() -> impl Strategy<Value = Operation> {
+    let edit = prop_oneof![
+        4 => (any::<Pick>(), 0..6u8, queue()).prop_map(|(parent, name, plan)| TreeEdit::Put { parent, name, plan }),
+        4 => any::<Pick>().prop_map(TreeEdit::Remove),
+        2 => any::<Pick>().prop_map(TreeEdit::Reverse),
+        1 => any::<Pick>().prop_map(TreeEdit::Stop),
+        4 => (any::<Pick>(), queue(), option::weighted(0.9, prop_oneof![Just(0u64), Just(60), Just(350), Just(2_000)]))
+            .prop_map(|(queue, plan, expiry_ms)| TreeEdit::Make { queue, plan, expiry_ms }),
+    ];
+    vec(edit, 1..=3).prop_map(Operation::Reconfigure)
+}
+
+fn blacklist() -> impl Strategy<Value = Operation> {
+    let names = |names: u8, most: usize| vec((0..names, any::<bool>()), 0..=most);
+    (any::<Pick>(), names(20, 6), names(3, 1)).prop_map(|(application, hosts, racks)| Operation::Blacklist {
+        application,
+        hosts,
+        racks,
+    })
+}
+
+fn submit() -> BoxedStrategy<Operation> {
+    let master = option::weighted(0.5, (small(20), any::<Pick>()));
+    let lifetime_ms = option::weighted(0.1, prop_oneof![Just(50u64), Just(1_000)]);
+    (any::<Pick>(), 0..4u8, option::of(0..3u32), lifetime_ms, master)
+        .prop_map(|(leaf, user, priority, lifetime_ms, master)| Operation::Submit {
+            leaf,
+            user,
             priority,
-            admission,
-        },
-    )
+            lifetime_ms,
+            master,
+        })
+        .boxed()
 }
 
 fn operation(variety: Variety) -> BoxedStrategy<Operation> {
@@ -251,20 +398,27 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
         1 => pick().prop_map(Operation::Drain),
         1 => pick().prop_map(Operation::Activate),
         1 => pick().prop_map(Operation::RemoveNode),
-        6 => (pick(), 0..4u8, 0..3u32)
-            .prop_map(|(leaf, user, priority)| Operation::Submit { leaf, user, priority }),
+        6 => submit(),
+        2 => (pick(), pick()).prop_map(|(application, leaf)| Operation::Move { application, leaf }),
+        1 => (pick(), 0..4u32)
+            .prop_map(|(application, priority)| Operation::SetPriority { application, priority }),
         1 => (pick(), any::<bool>())
             .prop_map(|(application, is_killed)| Operation::End { application, is_killed }),
         12 => (pick(), ask(variety)).prop_map(|(application, plan)| Operation::Ask { application, plan }),
+        2 => blacklist(),
         2 => (pick(), 0..=10u32).prop_map(|(ask, units)| Operation::Cancel { ask, units }),
         6 => (pick(), any::<bool>())
             .prop_map(|(container, is_released)| Operation::EndContainer { container, is_released }),
         2 => update_queue(),
+        2 => reconfigure(),
         2 => advance.prop_map(Operation::Advance),
         5 => Just(Operation::Run),
     ];
     let pairs = || vec((pick(), pick()), 0..=2);
-    let commit = (pairs(), pairs(), vec(pick(), 0..=2))
+    // Several units of one ask, which may each be within a limit and all of them not.
+    let several = ((pick(), pick()), 2..=4usize).prop_map(|(pair, units)| vec![pair; units]);
+    let allocate = prop_oneof![2 => pairs(), 1 => several];
+    let commit = (allocate, pairs(), vec(pick(), 0..=2))
         .prop_map(|(allocate, reserve, release)| Operation::Commit { allocate, reserve, release });
     let heartbeat = vec(pick(), 1..=8).prop_map(Operation::Heartbeat);
     let weights = (u32::from(variety.everything) * 3, u32::from(variety.requests) * 6);

@@ -4,12 +4,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod edits;
 mod explain;
+mod fairness;
 mod generate;
 mod log;
 mod parallel;
+mod placement;
 mod plan;
 mod play;
+mod queues;
 mod serial;
 
 use proptest::test_runner::Config;

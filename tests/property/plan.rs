@@ -6,11 +6,13 @@
 use std::fmt;
 
 use apportion::config::{
-    ApplicationLimits, ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, HeartbeatPolicy,
-    LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering, QueueState, QueueUpdate, ReservationPolicy,
-    Semantics,
+    ApplicationLimits, Capacity, EngineConfig, EngineLimits, HeartbeatPolicy, Lifetimes, LocalityDelay,
+    ParallelLimits, Percent, QueueConfig, QueueState, QueueUpdate, ReservationPolicy, Semantics,
 };
 use apportion::{NodeOrderKind, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
+
+use crate::edits::TreeEdit;
+use crate::queues::{child_ordering, factor};
 
 /// Names one of several things: the one at this place, counted round.
 pub(crate) type Pick = u8;
@@ -32,6 +34,7 @@ pub(crate) struct ClusterPlan {
     pub(crate) yarn: Option<Small>,
     /// Whether the root orders by priority.
     pub(crate) by_priority: bool,
+    pub(crate) application_priority_max: Option<u32>,
     pub(crate) queues: Vec<QueuePlan>,
     pub(crate) reservations: ReservationPolicy,
     pub(crate) locality_delay: LocalityDelay,
@@ -43,9 +46,19 @@ pub(crate) struct ClusterPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct QueuePlan {
     pub(crate) limits: LimitsPlan,
+    pub(crate) partitions: PartitionsPlan,
     pub(crate) is_fair: bool,
     pub(crate) by_priority: bool,
     pub(crate) children: Vec<QueuePlan>,
+}
+
+/// What a queue says about partitions, the default one left out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartitionsPlan {
+    /// Those it may use; all of those above without it.
+    pub(crate) access: Option<Vec<Pick>>,
+    pub(crate) default: Option<Pick>,
+    pub(crate) own: Vec<(Pick, Option<CapacityPlan>, Option<MaximumPlan>)>,
 }
 
 /// Limits of one queue, or new ones.
@@ -60,7 +73,17 @@ pub(crate) struct LimitsPlan {
     /// Of user 0 and 1, in thousandths.
     pub(crate) user_weights: [u32; 2],
     pub(crate) priority: i32,
+    pub(crate) application_priority: u32,
+    pub(crate) lifetimes: Lifetimes,
     pub(crate) admission: AdmissionPlan,
+    pub(crate) access: AccessPlan,
+}
+
+/// Who may submit, and who may administer: bits 0 to 3 are users, 4 and 5 groups.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccessPlan {
+    pub(crate) submitters: Option<u8>,
+    pub(crate) administrators: Option<u8>,
 }
 
 /// Which applications a queue takes.
@@ -69,14 +92,44 @@ pub(crate) struct AdmissionPlan {
     pub(crate) is_stopped: bool,
     pub(crate) total: Option<u32>,
     pub(crate) per_user: Option<u32>,
+    pub(crate) activation: ActivationPlan,
+}
+
+/// Which applications are active.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ActivationPlan {
+    pub(crate) total: Option<u32>,
+    pub(crate) per_user: Option<u32>,
+    pub(crate) of_user_0: Option<u32>,
+    /// In percent.
+    pub(crate) master_share: Option<u32>,
+}
+
+impl ActivationPlan {
+    pub(crate) fn parallel(self) -> ParallelLimits {
+        let by_user = self.of_user_0.map(|most| ("user0".to_owned(), most));
+        ParallelLimits { total: self.total, per_user: self.per_user, by_user: by_user.into_iter().collect() }
+    }
+
+    pub(crate) fn master_share(self) -> Option<Percent> {
+        self.master_share.map(Percent::whole)
+    }
+}
+
+impl QueuePlan {
+    /// Takes the access lists away, here and below.
+    pub(crate) fn open(&mut self) {
+        self.limits.access = AccessPlan { submitters: None, administrators: None };
+        self.children.iter_mut().for_each(Self::open);
+    }
 }
 
 impl AdmissionPlan {
-    fn state(self) -> QueueState {
+    pub(crate) fn state(self) -> QueueState {
         if self.is_stopped { QueueState::Stopped } else { QueueState::Running }
     }
 
-    fn limits(self) -> ApplicationLimits {
+    pub(crate) fn limits(self) -> ApplicationLimits {
         ApplicationLimits { total: self.total, per_user: self.per_user }
     }
 }
@@ -88,6 +141,16 @@ pub(crate) enum CapacityPlan {
     Absolute(Small),
     /// In thousandths.
     Weight(u32),
+    /// Of each type by itself.
+    Mixed([SharePlan; 3]),
+}
+
+/// A share of one type, counted as in [`CapacityPlan`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SharePlan {
+    Percent(u32),
+    Amount(u8),
+    Weight(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -96,6 +159,8 @@ pub(crate) enum MaximumPlan {
     Percent(u32),
     /// Beyond an absolute capacity.
     Absolute([Option<u8>; 3]),
+    /// The same, but for types that have a percentage in millionths.
+    Mixed([Option<u8>; 3], [Option<u32>; 3]),
 }
 
 #[derive(Clone, Debug)]
@@ -114,11 +179,32 @@ pub(crate) struct AskPlan {
     pub(crate) devices: Option<(u8, u16)>,
     pub(crate) count: u32,
     pub(crate) priority: u32,
-    pub(crate) partition: Pick,
-    pub(crate) rule: Option<(Pick, Vec<Pick>)>,
+    /// The leaf's default if none is given.
+    pub(crate) partition: Option<Pick>,
+    pub(crate) rule: Vec<ConditionPlan>,
+    pub(crate) tags: Vec<Pick>,
+    pub(crate) tag_limits: Vec<TagLimitPlan>,
     pub(crate) hosts: Vec<Pick>,
     pub(crate) racks: Vec<Pick>,
     pub(crate) is_strict: bool,
+}
+
+/// A condition on an attribute.
+#[derive(Clone, Debug)]
+pub(crate) struct ConditionPlan {
+    pub(crate) attribute: Pick,
+    /// The values it has, or has not; none ask whether the attribute is there.
+    pub(crate) values: Option<Vec<Pick>>,
+    pub(crate) is_negated: bool,
+}
+
+/// A limit on containers with a tag.
+#[derive(Clone, Debug)]
+pub(crate) struct TagLimitPlan {
+    pub(crate) tag: Pick,
+    pub(crate) most: u32,
+    pub(crate) is_on_rack: bool,
+    pub(crate) is_own: bool,
 }
 
 /// Something that happens.
@@ -137,11 +223,28 @@ pub(crate) enum Operation {
     Submit {
         leaf: Pick,
         user: Pick,
+        priority: Option<u32>,
+        lifetime_ms: Option<u64>,
+        /// The size and partition of its master.
+        master: Option<(Small, Pick)>,
+    },
+    Move {
+        application: Pick,
+        leaf: Pick,
+    },
+    SetPriority {
+        application: Pick,
         priority: u32,
     },
     End {
         application: Pick,
         is_killed: bool,
+    },
+    /// Names of hosts and of racks, and whether each is added.
+    Blacklist {
+        application: Pick,
+        hosts: Vec<(Pick, bool)>,
+        racks: Vec<(Pick, bool)>,
     },
     Ask {
         application: Pick,
@@ -164,6 +267,7 @@ pub(crate) enum Operation {
         priority: Option<i32>,
         admission: Option<AdmissionPlan>,
     },
+    Reconfigure(Vec<TreeEdit>),
     Commit {
         allocate: Vec<(Pick, Pick)>,
         reserve: Vec<(Pick, Pick)>,
@@ -198,17 +302,19 @@ impl ClusterPlan {
         if self.has_devices {
             types = types.with_devices(names[self.types - 1]).unwrap();
         }
+        let partitions = self.partition_names();
         let mut config = EngineConfig::new(
             types,
-            QueueConfig::root(self.children(&self.queues))
+            QueueConfig::root(self.children(&self.queues, &partitions))
                 .with_child_ordering(child_ordering(self.by_priority)),
         );
-        config.partitions = (1..=self.partitions).map(|number| format!("p{number}")).collect();
+        config.partitions = partitions;
         config.node_order = self.node_order;
         config.reservations = self.reservations;
         config.locality_delay = self.locality_delay;
         config.heartbeat = self.heartbeat;
         config.limits = self.limits;
+        config.maximum_application_priority = self.application_priority_max;
         if let Some(steps) = &self.yarn {
             config.semantics = Semantics::YarnCompatible;
             let mut minimum = *self.amounts(steps).amounts();
@@ -216,6 +322,11 @@ impl ClusterPlan {
             config.allocation.minimum = Resources::new(&minimum);
         }
         config
+    }
+
+    /// The partitions beside the default one.
+    pub(crate) fn partition_names(&self) -> Vec<String> {
+        (1..=self.partitions).map(|number| format!("p{number}")).collect()
     }
 
     /// Which type counts devices.
@@ -228,67 +339,13 @@ impl ClusterPlan {
         Resources::new(&self.scaled(&small.map(Some)).map(|amount| amount.unwrap_or(0)))
     }
 
-    fn scaled(&self, small: &[Option<u8>; 3]) -> [Option<i64>; RESOURCE_TYPES_MAX] {
+    pub(crate) fn scaled(&self, small: &[Option<u8>; 3]) -> [Option<i64>; RESOURCE_TYPES_MAX] {
         let mut scaled = [None; RESOURCE_TYPES_MAX];
         for i in 0..self.types {
             let unit = if self.device_type() == Some(i) { 250 } else { self.unit };
             scaled[i] = small[i].map(|amount| i64::from(amount) * unit);
         }
         scaled
-    }
-
-    fn children(&self, plans: &[QueuePlan]) -> Vec<QueueConfig> {
-        let percent = |plan: &QueuePlan| match plan.limits.capacity {
-            CapacityPlan::Percent(millionths) => u64::from(millionths),
-            _ => 0,
-        };
-        let wanted: u64 = plans.iter().map(percent).sum();
-        let child = |(number, plan): (usize, &QueuePlan)| {
-            let mut capacity = self.capacity(&plan.limits.capacity);
-            if wanted > 1_000_000 && percent(plan) > 0 {
-                let millionths = percent(plan) * 1_000_000 / wanted;
-                capacity = self.capacity(&CapacityPlan::Percent(u32::try_from(millionths).unwrap()));
-            }
-            QueueConfig::leaf(format!("q{number}"), capacity)
-                .with_maximum(self.maximum(&plan.limits.maximum, &capacity))
-                .with_ordering(if plan.is_fair {
-                    ApplicationOrdering::Fair
-                } else {
-                    ApplicationOrdering::Fifo
-                })
-                .with_child_ordering(child_ordering(plan.by_priority))
-                .with_priority(plan.limits.priority)
-                .with_user_limit_minimum(Percent::whole(plan.limits.user_minimum))
-                .with_user_weight("user0", factor(plan.limits.user_weights[0]))
-                .with_user_weight("user1", factor(plan.limits.user_weights[1]))
-                .with_state(plan.limits.admission.state())
-                .with_applications(plan.limits.admission.limits())
-                .with_user_limit_factor(plan.limits.factor.map(factor))
-                .with_children(self.children(&plan.children))
-        };
-        plans.iter().enumerate().map(child).collect()
-    }
-
-    fn capacity(&self, plan: &CapacityPlan) -> Capacity {
-        match plan {
-            CapacityPlan::Percent(millionths) => Capacity::Percent(percent(*millionths)),
-            CapacityPlan::Absolute(small) => Capacity::Absolute(self.amounts(small)),
-            CapacityPlan::Weight(milli) => Capacity::Weight(factor(*milli)),
-        }
-    }
-
-    fn maximum(&self, plan: &MaximumPlan, capacity: &Capacity) -> Maximum {
-        let own = match capacity {
-            Capacity::Absolute(amounts) => *amounts,
-            _ => Resources::ZERO,
-        };
-        match plan {
-            MaximumPlan::Percent(millionths) => Maximum::Percent(percent(*millionths)),
-            MaximumPlan::Absolute(beyond) => {
-                let beyond = self.scaled(beyond);
-                Maximum::Absolute(std::array::from_fn(|i| beyond[i].map(|beyond| beyond + own[i])))
-            }
-        }
     }
 
     /// New limits for a queue; they may well be invalid.
@@ -309,18 +366,8 @@ impl ClusterPlan {
             priority,
             state: admission.map(AdmissionPlan::state),
             applications: admission.map(AdmissionPlan::limits),
+            parallel: admission.map(|admission| admission.activation.parallel()),
+            master_share: admission.map(|admission| admission.activation.master_share()),
         }
     }
-}
-
-fn child_ordering(by_priority: bool) -> QueueOrdering {
-    if by_priority { QueueOrdering::PriorityUtilization } else { QueueOrdering::Utilization }
-}
-
-fn percent(millionths: u32) -> Percent {
-    format!("{}.{:04}", millionths / 10_000, millionths % 10_000).parse().unwrap()
-}
-
-fn factor(milli: u32) -> Factor {
-    format!("{}.{:03}", milli / 1000, milli % 1000).parse().unwrap()
 }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use apportion::config::{Placement, Reconfiguration};
 use apportion::{
     AllocationProposal, ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, AttributeRule,
-    ContainerId, DeviceNeed, Mode, NodeAttributes, NodeId, NodeSpec, PartitionId, ReservationProposal,
-    ResourceAllocationCommitRequest, SubmitError,
+    AttributeTest, Blacklist, ContainerId, DeviceNeed, Mode, NodeAttributes, NodeId, NodeSpec, PartitionId,
+    ReservationProposal, ResourceAllocationCommitRequest, SubmitError, TagLimit,
 };
 use apportion_tests::support::check::Certainty;
 use apportion_tests::support::cluster::Cluster;
 
-use crate::plan::{AskPlan, ClusterPlan, NodePlan, Operation, Pick, Plan};
+use crate::plan::{AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick, Plan};
 
 const ATTRIBUTES: [&str; 3] = ["architecture", "disk", "zone"];
 const VALUES: [&str; 3] = ["a", "b", "c"];
@@ -75,6 +76,14 @@ impl Player {
         let gone = self.containers.len().saturating_sub(2);
         self.containers.drain(..gone);
         self.containers.extend(running);
+        let tree = &self.cluster.checker.oracle.tree;
+        let leaves = (0..tree.queues.len()).filter(|queue| tree.is_leaf(*queue));
+        self.leaves = leaves.map(|leaf| tree.queues[leaf].path.clone()).collect();
+        // And those that are made when they are named, or are too deep.
+        let makers = tree.queues.iter().filter(|queue| queue.config.auto_creation.is_some());
+        let made = makers
+            .flat_map(|maker| ["x", "y", "z.x", "z.y", "z.y.x"].map(|name| format!("{}.{name}", maker.path)));
+        self.leaves.extend(made);
     }
 
     pub(crate) fn perform(&mut self, operation: &Operation) {
@@ -106,6 +115,11 @@ impl Player {
                 );
                 let path = &self.queues[usize::from(*queue) % self.queues.len()];
                 self.cluster.update_queue(path, &update);
+            }
+            Operation::Reconfigure(edits) => {
+                let tree = self.cluster.handle.read(|view| view.queue_tree());
+                let root = self.plan.edited(&tree, edits);
+                self.cluster.reconfigure(Reconfiguration { root, placement: Placement::default() });
             }
             Operation::Commit { allocate, reserve, release } => self.commit(allocate, reserve, release),
             operation => self.perform_on_applications(operation),
@@ -141,10 +155,26 @@ impl Player {
 
     fn perform_on_applications(&mut self, operation: &Operation) {
         match operation {
-            Operation::Submit { leaf, user, priority } => {
+            Operation::Submit { leaf, user, priority, lifetime_ms, master } => {
                 let leaf = &self.leaves[usize::from(*leaf) % self.leaves.len()];
-                let spec = ApplicationSpec::new("application", leaf, format!("user{user}"));
-                self.applications.push(self.cluster.submit(spec.with_priority(*priority)));
+                let mut spec = ApplicationSpec::new("application", leaf, format!("user{user}"))
+                    .in_groups([format!("group{}", user % 2)]);
+                if let Some((size, partition)) = master {
+                    let partition = pick(&self.partitions, *partition).unwrap();
+                    spec = spec.with_master(self.plan.amounts(size), partition);
+                }
+                spec.priority = *priority;
+                spec.lifetime_ms = *lifetime_ms;
+                self.applications.extend(self.cluster.try_submit(spec));
+            }
+            Operation::Move { application, leaf } => {
+                let leaf = &self.leaves[usize::from(*leaf) % self.leaves.len()];
+                let application = pick(&self.applications, *application);
+                application.into_iter().for_each(|id| self.cluster.move_application(id, leaf));
+            }
+            Operation::SetPriority { application, priority } => {
+                let application = pick(&self.applications, *application);
+                application.into_iter().for_each(|id| self.cluster.set_priority(id, *priority));
             }
             Operation::End { application, is_killed } => {
                 let end = if *is_killed { ApplicationEnd::Killed } else { ApplicationEnd::Finished };
@@ -153,11 +183,24 @@ impl Player {
             }
             Operation::Ask { application, plan } => {
                 if self.applications.is_empty() {
-                    self.applications.push(self.cluster.application(&self.leaves[0], "user0"));
+                    let spec = ApplicationSpec::new("application", &self.leaves[0], "user0");
+                    self.applications.extend(self.cluster.try_submit(spec));
                 }
-                let application = pick(&self.applications, *application).unwrap();
+                let Some(application) = pick(&self.applications, *application) else { return };
                 let spec = self.ask_spec(plan);
                 self.asks.push(self.cluster.submit_ask(application, spec));
+            }
+            Operation::Blacklist { application, hosts, racks } => {
+                let Some(application) = pick(&self.applications, *application) else { return };
+                let names = |prefix: &str, names: &[(Pick, bool)], wanted: bool| {
+                    let picked = names.iter().filter(|(_, is_added)| *is_added == wanted);
+                    picked.map(|(number, _)| format!("{prefix}{number}")).collect::<Vec<_>>()
+                };
+                let list = |is_added: bool| {
+                    let hosts = names("node", hosts, is_added);
+                    Blacklist::new().with_hosts(hosts).with_racks(names("rack", racks, is_added))
+                };
+                self.cluster.update_blacklist(application, list(true), list(false));
             }
             Operation::Cancel { ask, units } => {
                 pick(&self.asks, *ask).into_iter().for_each(|ask| self.cluster.cancel(ask, *units));
@@ -203,16 +246,24 @@ impl Player {
         let racks = plan.racks.iter().map(|rack| self.cluster.handle.rack(&format!("rack{rack}")));
         let mut spec = AskSpec::new(apportion::Resources::new(&size), plan.count)
             .with_priority(plan.priority)
-            .in_partition(pick(&self.partitions, plan.partition).unwrap())
             .on_hosts(hosts)
             .on_racks(racks);
+        spec.partition = plan.partition.and_then(|partition| pick(&self.partitions, partition));
         spec.devices = devices;
-        spec.rule = plan.rule.as_ref().map(|(name, values)| {
-            Box::new(AttributeRule {
-                attribute: ATTRIBUTES[usize::from(*name)].to_owned(),
-                one_of: values.iter().map(|value| VALUES[usize::from(*value)].to_owned()).collect(),
-            })
+        spec.rule = (!plan.rule.is_empty()).then(|| {
+            Box::new(plan.rule.iter().fold(AttributeRule::new(), |rule, condition| {
+                rule.with(ATTRIBUTES[usize::from(condition.attribute)], test_of(condition))
+            }))
         });
+        spec = plan.tags.iter().fold(spec, |spec, tag| spec.with_tag(format!("tag{tag}")));
+        for limit in &plan.tag_limits {
+            let tag = format!("tag{}", limit.tag);
+            // None of its own would be refused.
+            let most = limit.most.max(u32::from(plan.tags.contains(&limit.tag)));
+            let new = if limit.is_on_rack { TagLimit::per_rack } else { TagLimit::per_node };
+            let new = new(tag, most);
+            spec = spec.with_tag_limit(if limit.is_own { new.within_application() } else { new });
+        }
         let names_something = !spec.wishes.hosts.is_empty() || !spec.wishes.racks.is_empty();
         if plan.is_strict && names_something { spec.strictly_local() } else { spec }
     }
@@ -231,6 +282,18 @@ impl Player {
             self.cluster.checker.certainty = self.cluster.checker.certainty.min(Certainty::Serial);
         }
         self.cluster.commit(request);
+    }
+}
+
+fn test_of(plan: &ConditionPlan) -> AttributeTest {
+    let values = plan.values.as_ref().map(|values| {
+        values.iter().map(|value| VALUES[usize::from(*value)].to_owned()).collect::<Vec<String>>()
+    });
+    match (values, plan.is_negated) {
+        (Some(values), false) => AttributeTest::In(values),
+        (Some(values), true) => AttributeTest::NotIn(values),
+        (None, false) => AttributeTest::Exists,
+        (None, true) => AttributeTest::Absent,
     }
 }
 

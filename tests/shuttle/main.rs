@@ -9,6 +9,8 @@ compile_error!(
     "run this with `cargo shuttle`: without its configuration the engine has its ordinary threads"
 );
 
+#[path = "../property/edits.rs"]
+mod edits;
 #[path = "../property/generate.rs"]
 #[allow(dead_code, reason = "not every class of plans is played here")]
 mod generate;
@@ -16,6 +18,8 @@ mod generate;
 mod plan;
 #[path = "../property/play.rs"]
 mod play;
+#[path = "../property/queues.rs"]
+mod queues;
 
 mod crowd;
 mod plans;

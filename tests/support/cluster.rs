@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use apportion::config::{ConfigError, EngineConfig, QueueUpdate};
+use apportion::config::{ConfigError, EngineConfig, QueueUpdate, Reconfiguration};
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Change, CommitOutcome, CommitSeq,
-    ContainerId, EndCause, Engine, EventStream, Handle, Mode, NodeAttributes, NodeId, NodeSpec, NodeState,
-    ResourceAllocationCommitRequest, Resources, SharedLog, StateDigest, SubmitError, Ticket,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
+    CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, EventStream, Handle, Mode, NodeAttributes,
+    NodeId, NodeSpec, NodeState, Refusal, ResourceAllocationCommitRequest, Resources, SharedLog, StateDigest,
+    SubmitError, Ticket,
 };
 
 use super::check::{Certainty, Checker, Sent, Step};
@@ -42,6 +43,7 @@ pub struct Cluster {
 enum Waiting {
     Change(Change),
     Queue(Change, Ticket<Result<CommitSeq, ConfigError>>),
+    Move(Change, Ticket<Result<CommitSeq, Refusal>>),
     Request(ResourceAllocationCommitRequest, Ticket<CommitOutcome>),
 }
 
@@ -53,7 +55,9 @@ impl Cluster {
         let sink = Box::new(log.clone());
         let engine = Engine::start(config.clone(), mode, Arc::new(clock.clone()), Some(sink)).unwrap();
         let handle = engine.handle();
-        let is_plain = config.partitions.is_empty() && config.reservations.delay_ms.is_none();
+        let is_plain = config.partitions.is_empty()
+            && config.reservations.delay_ms.is_none()
+            && config.limits.off_switch_per_pass.is_none();
         let certainty = match mode {
             Mode::Serial if is_plain => Certainty::Exact,
             Mode::Serial => Certainty::Serial,
@@ -126,6 +130,7 @@ impl Waiting {
         match self {
             Self::Change(change) => Sent::Change(change),
             Self::Queue(change, ticket) => Sent::Queue(change, ticket.try_take().expect("an answer")),
+            Self::Move(change, ticket) => Sent::Move(change, ticket.try_take().expect("an answer")),
             Self::Request(request, ticket) => Sent::Request(request, ticket.try_take().expect("a verdict")),
         }
     }
@@ -219,16 +224,46 @@ impl Cluster {
 
     /// Submits an application.
     pub fn submit(&mut self, spec: ApplicationSpec) -> ApplicationId {
-        let application = self.handle.submit_application(spec.clone(), &self.events).unwrap();
-        let leaf = self.handle.queue(&spec.queue).unwrap();
-        self.note(Change::ApplicationSubmitted { application, leaf, spec: Box::new(spec) });
-        application
+        self.try_submit(spec).unwrap()
+    }
+
+    /// Submits an application to a queue that may be gone.
+    ///
+    /// # Errors
+    /// When the queue is known to be gone.
+    pub fn try_submit(&mut self, mut spec: ApplicationSpec) -> Result<ApplicationId, SubmitError> {
+        let application = self.handle.submit_application(spec.clone(), &self.events)?;
+        if let Some(master) = &mut spec.master {
+            master.size = self.in_steps(&master.size);
+        }
+        self.note(Change::ApplicationSubmitted { application, spec: Box::new(spec) });
+        Ok(application)
     }
 
     /// Ends an application.
     pub fn end(&mut self, application: ApplicationId, end: ApplicationEnd) {
         self.handle.end_application(application, end).unwrap();
         self.note(Change::ApplicationEnded { application, end });
+    }
+
+    /// Changes what an application shuns.
+    pub fn update_blacklist(&mut self, application: ApplicationId, add: Blacklist, remove: Blacklist) {
+        self.handle.update_blacklist(application, add.clone(), remove.clone()).unwrap();
+        let update = Box::new(BlacklistUpdate { add, remove });
+        self.note(Change::BlacklistUpdated { application, update });
+    }
+
+    /// Lets an application go on in another leaf, if that is there.
+    pub fn move_application(&mut self, application: ApplicationId, path: &str) {
+        let Ok(queue) = self.handle.queue(path) else { return };
+        let Ok(ticket) = self.handle.move_application(application, path) else { return };
+        self.sent.push(Waiting::Move(Change::ApplicationMoved { application, queue }, ticket));
+    }
+
+    /// Gives an application another priority.
+    pub fn set_priority(&mut self, application: ApplicationId, priority: u32) {
+        self.handle.set_application_priority(application, priority).unwrap();
+        self.note(Change::ApplicationPrioritySet { application, priority });
     }
 
     /// Asks for `count` containers of this size.
@@ -269,11 +304,18 @@ impl Cluster {
         self.note(Change::ContainerEnded { container, cause: EndCause::Released });
     }
 
-    /// Changes a queue's limits; whether they are valid is for the checks to say.
+    /// Changes a queue's limits, if it is there; whether they are valid is for the checks to say.
     pub fn update_queue(&mut self, path: &str, update: &QueueUpdate) {
-        let queue = self.handle.queue(path).unwrap();
+        let Ok(queue) = self.handle.queue(path) else { return };
         let ticket = self.handle.update_queue(queue, update.clone()).unwrap();
         let change = Change::QueueUpdated { queue, update: Box::new(update.clone()) };
+        self.sent.push(Waiting::Queue(change, ticket));
+    }
+
+    /// Changes the whole tree of queues and the placement rules; whether that is valid is for the checks to say.
+    pub fn reconfigure(&mut self, configuration: Reconfiguration) {
+        let ticket = self.handle.reconfigure(configuration.clone()).unwrap();
+        let change = Change::Reconfigured { configuration: Box::new(configuration) };
         self.sent.push(Waiting::Queue(change, ticket));
     }
 

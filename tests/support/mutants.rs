@@ -66,7 +66,7 @@ pub struct Mutant {
     pub file: String,
     /// Where the file is.
     pub path: PathBuf,
-    /// What it breaks, the first of them foremost: `I1` to `I15`.
+    /// What it breaks, the first of them foremost: `I1` to `I16`.
     pub invariants: Vec<String>,
     /// Where the tests are that turn red.
     pub suite: Suite,
@@ -91,7 +91,7 @@ impl Mutant {
         let header: Vec<&str> = text.lines().take_while(|line| !line.starts_with("diff --git ")).collect();
         let invariants: Vec<String> = field(&header, "Invariant")?.split(", ").map(str::to_owned).collect();
         if let Some(wrong) = invariants.iter().find(|name| !is_invariant(name)) {
-            return Err(format!("`{wrong}` is no invariant; there are I1 to I15"));
+            return Err(format!("`{wrong}` is no invariant; there are I1 to I16"));
         }
         let red = field(&header, "Turned red by")?;
         let Some((suite, tests)) = red.split_once(' ') else {
@@ -147,7 +147,7 @@ fn number(name: &str) -> u32 {
 }
 
 fn is_invariant(name: &str) -> bool {
-    name.starts_with('I') && (1..=15).contains(&number(name)) && name[1..].chars().all(|c| c.is_ascii_digit())
+    name.starts_with('I') && (1..=16).contains(&number(name)) && name[1..].chars().all(|c| c.is_ascii_digit())
 }
 
 fn field<'a>(header: &[&'a str], name: &str) -> Result<&'a str, String> {

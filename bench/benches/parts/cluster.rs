@@ -17,7 +17,6 @@ use rand_pcg::Pcg64Mcg;
 pub(crate) const BATCH: usize = 256;
 /// Sizes up to 4 vcores, which find room wherever a tenth of a node is free, so that every batch is full.
 const SMALL_SIZES: usize = 5;
-const USERS_PER_LEAF: usize = 10;
 const PRIORITIES: u32 = 3;
 
 /// What a cluster is like.
@@ -28,6 +27,9 @@ pub(crate) struct Shape {
     pub(crate) applications: usize,
     pub(crate) ordering: ApplicationOrdering,
     pub(crate) node_order: NodeOrderKind,
+    pub(crate) users_per_leaf: usize,
+    /// Whether users are held to equal shares of what their leaf uses.
+    pub(crate) shares: bool,
 }
 
 /// An engine in one thread's hands.
@@ -51,6 +53,8 @@ impl Shape {
             applications: 1,
             ordering: ApplicationOrdering::Fifo,
             node_order: NodeOrderKind::Spread,
+            users_per_leaf: 10,
+            shares: false,
         }
     }
 
@@ -64,6 +68,7 @@ impl Shape {
             QueueConfig::leaf(leaf_name(number), Capacity::Weight(Factor::ONE))
                 .with_maximum(Maximum::Percent(Percent::whole(90)))
                 .with_user_limit_factor(Some(Factor::whole(4)))
+                .with_user_limit_minimum(if self.shares { Percent::whole(0) } else { Percent::ALL })
                 .with_ordering(self.ordering)
         };
         let root = QueueConfig::root((0..self.leaves).map(leaf));
@@ -78,7 +83,7 @@ impl Shape {
     }
 
     fn application(self, number: usize) -> ApplicationSpec {
-        let user = format!("user-{}", number / self.leaves % USERS_PER_LEAF);
+        let user = format!("user-{}", number / self.leaves % self.users_per_leaf);
         let path = format!("root.{}", leaf_name(number % self.leaves));
         ApplicationSpec::new(format!("application-{number}"), path, user)
             .with_priority(number as u32 % PRIORITIES)

@@ -38,6 +38,12 @@ pub(crate) fn bench(criterion: &mut Criterion) {
             group.bench_function(id, |bencher| bencher.iter_custom(|passes| cluster.time_passes(passes)));
         }
     }
+    for &users in sizes(&[10, 100, 1_000]) {
+        let shape = Shape { applications: users, users_per_leaf: users, shares: true, ..Shape::of_nodes(1) };
+        let mut cluster = on_one_node(shape);
+        let id = BenchmarkId::new("of users held to shares", users);
+        group.bench_function(id, |bencher| bencher.iter_custom(|passes| cluster.time_passes(passes)));
+    }
     group.finish();
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use apportion::ResourceTypes;
 use apportion::config::capacity_scheduler::from_capacity_scheduler_xml;
 use apportion::config::toml::from_toml;
-use apportion::config::{EngineConfig, QueueConfig};
+use apportion::config::{ConfigFileError, EngineConfig, QueueConfig, Reconfiguration};
 
 use super::amounts::index_of;
 use super::form::{ScenarioForm, ShareForm, UpdateQueueForm};
@@ -45,11 +45,7 @@ fn read_config(path: &Path) -> Result<EngineConfig, String> {
 
 /// A queue with the limits of an update, read as the configuration's reader reads them.
 pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<QueueConfig> {
-    let names = types.names().iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-    let mut text = format!("[resources]\ntypes = [{names}]\n");
-    if let Some(devices) = types.device_type() {
-        let _ = writeln!(text, "devices = {}", quoted(&types.names()[devices]));
-    }
+    let mut text = header(types);
     let _ = writeln!(text, "[queues.{}]", quoted(&form.queue));
     let given = [
         ("capacity", &form.capacity),
@@ -60,6 +56,9 @@ pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<Qu
         ("state", &form.state),
         ("maximum_applications", &form.maximum_applications),
         ("maximum_applications_per_user", &form.maximum_applications_per_user),
+        ("maximum_parallel_applications", &form.maximum_parallel_applications),
+        ("maximum_parallel_applications_per_user", &form.maximum_parallel_applications_per_user),
+        ("maximum_master_share", &form.maximum_master_share),
     ];
     for (key, share) in given {
         if let Some(share) = share {
@@ -74,16 +73,37 @@ pub(super) fn queue_of(form: &UpdateQueueForm, types: &ResourceTypes) -> Done<Qu
     Ok(queue)
 }
 
+/// What a reconfiguration wants, or why it makes no sense whatever the engine does at present. Resource types and
+/// partitions are those of `config` if it does not say them.
+pub(super) fn reconfiguration(text: &str, config: &EngineConfig) -> Result<Reconfiguration, ConfigFileError> {
+    let mut whole = if text.contains("[resources]") { String::new() } else { header(&config.resources) };
+    if !text.contains("[engine]") {
+        let names = config.partitions.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        let _ = writeln!(whole, "[engine]\npartitions = [{names}]");
+    }
+    from_toml(&(whole + text), "reconfigure").map(|config| Reconfiguration::from(&config))
+}
+
+/// The resource types as a configuration says them.
+fn header(types: &ResourceTypes) -> String {
+    let names = types.names().iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+    let mut text = format!("[resources]\ntypes = [{names}]\n");
+    if let Some(devices) = types.device_type() {
+        let _ = writeln!(text, "devices = {}", quoted(&types.names()[devices]));
+    }
+    text
+}
+
 fn share_text(share: &ShareForm, types: &ResourceTypes) -> Done<String> {
     Ok(match share {
         ShareForm::Whole(number) => number.to_string(),
         ShareForm::Part(number) => number.to_string(),
         ShareForm::Text(text) => quoted(text),
-        ShareForm::Amounts(amounts) => {
+        ShareForm::Each(shares) => {
             let mut pairs = Vec::new();
-            for (name, amount) in amounts {
+            for (name, share) in shares {
                 let index = index_of(types, name).map_err(StepError::Bad)?;
-                pairs.push(format!("{} = {amount}", quoted(&types.names()[index])));
+                pairs.push(format!("{} = {}", quoted(&types.names()[index]), share_text(share, types)?));
             }
             format!("{{ {} }}", pairs.join(", "))
         }

@@ -55,8 +55,10 @@ impl Told {
             EventKind::AskCancelled { ask, units } => format!("cancelled {}: {units}", names.ask_called(ask)),
             EventKind::Reserved { ask, node } => format!("reserved {}", place(names, ask, node)),
             EventKind::Unreserved { ask, node } => format!("unreserved {}", place(names, ask, node)),
+            EventKind::ApplicationActivated => "activated".into(),
             EventKind::ApplicationEnded { end: ApplicationEnd::Finished } => "finished".into(),
             EventKind::ApplicationEnded { end: ApplicationEnd::Killed } => "killed".into(),
+            EventKind::ApplicationEnded { end: ApplicationEnd::Expired } => "expired".into(),
             EventKind::AskRefused { ask, refusal } => {
                 self.refused.push((Refused::Ask(ask), refusal));
                 format!("refused {}: {refusal}", names.ask_called(ask))

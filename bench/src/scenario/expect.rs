@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apportion::{ApplicationId, NodeId, NodeState, QueueStatus, Resources, View};
+use apportion::{ApplicationId, NodeId, NodeState, PartitionId, QueueStatus, Resources, View};
 
 use super::cluster::Cluster;
 use super::compare::Comparison;
@@ -99,6 +99,11 @@ impl Expected<'_, '_> {
             to.amounts("user limit", &quota.user_limit, wanted.user_limit.as_ref())?;
             to.equal("containers", quota.containers, wanted.containers);
             to.equal("applications", queue.application_count(), wanted.applications);
+            let inactive = queue.inactive_application_count();
+            to.equal("inactive applications", inactive, wanted.inactive_applications);
+            to.equal("active users", queue.active_user_count(), wanted.active_users);
+            to.equal("held back users", queue.held_back_user_count(), wanted.held_back_users);
+            to.amounts("masters", &queue.masters(partition), wanted.masters.as_ref())?;
             to.equal("status", status_text(queue.status()), wanted.status.map(QueueStatusWord::text));
             Ok(())
         })
@@ -123,12 +128,23 @@ impl Expected<'_, '_> {
         }
         let used = application.map_or(Resources::ZERO, |application| application.used());
         let containers = application.map_or(0, |application| application.containers().count());
+        let queue = application.map_or("none", |application| application.queue());
+        let headroom =
+            application.map_or(Resources::ZERO, |application| application.headroom(PartitionId::DEFAULT));
         self.to.look_at(format!("application {name}"), |to| {
+            to.equal("queue", queue, wanted.queue.as_deref());
             to.equal("containers", containers, wanted.containers);
             to.amounts("used", &used, wanted.used.as_ref())?;
             to.amounts("reserved", &reserved, wanted.reserved.as_ref())?;
             to.amounts("pending", &pending, wanted.pending.as_ref())?;
+            to.amounts("headroom", &headroom, wanted.headroom.as_ref())?;
             to.equal("ended", application.is_none(), wanted.ended);
+            to.equal(
+                "priority",
+                application.map_or(0, |application| application.priority()),
+                wanted.priority,
+            );
+            to.equal("active", application.is_some_and(|application| application.is_active()), wanted.active);
             if let Some(wanted) = &wanted.events {
                 to.lines("events", lines.get(&id).map_or(&[], Vec::as_slice), wanted);
             }

@@ -55,6 +55,21 @@ impl Names {
         Ok(nodes)
     }
 
+    /// The names of these nodes.
+    pub(super) fn host_names_in(&self, names: &NamesForm) -> Done<Vec<String>> {
+        let nodes = self.nodes_in(names)?;
+        Ok(nodes.into_iter().map(|node| self.node_called(node).to_owned()).collect())
+    }
+
+    /// Racks on which a node was.
+    pub(super) fn racks_in(&self, names: &NamesForm) -> Done<Vec<String>> {
+        let known = |rack: &String| match self.racks.contains(rack) {
+            true => Ok(rack.clone()),
+            false => Err(StepError::unknown("rack", rack, self.racks.iter().map(String::as_str))),
+        };
+        names.0.iter().map(known).collect()
+    }
+
     pub(super) fn ask_called(&self, id: AskId) -> &str {
         self.asks.iter().find(|(_, ask)| ask.id == id).map_or("?", |(name, _)| name)
     }

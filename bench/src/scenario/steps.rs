@@ -1,13 +1,18 @@
 //! Carrying out one step.
 
+use std::fmt::Display;
+
 use apportion::config::{QueueConfig, QueueUpdate};
-use apportion::{ApplicationEnd, NodeId, PassScope, SubmitError};
+use apportion::{ApplicationEnd, Blacklist, NodeId, PassError, PassScope, SubmitError};
 
 use super::amounts::to_resources;
 use super::cluster::Cluster;
-use super::configuration::queue_of;
+use super::configuration::{queue_of, reconfiguration};
 use super::containers::Running;
-use super::form::{ContainersForm, NamesForm, PassForm, ResizeForm, Step, UpdateQueueForm};
+use super::form::{
+    BlacklistForm, ContainersForm, MoveForm, NamesForm, PassForm, ReconfigureForm, ResizeForm, Step,
+    UpdateQueueForm,
+};
 use super::problem::{Done, StepError};
 use super::submit::{expect_reason, not_refused};
 
@@ -34,6 +39,12 @@ impl Cluster {
             Step::Submit(form) => self.submit_application(form),
             Step::EndApplication(names) => self.end(names, ApplicationEnd::Finished),
             Step::KillApplication(names) => self.end(names, ApplicationEnd::Killed),
+            Step::UpdateBlacklist(form) => self.update_blacklist(form),
+            Step::MoveApplication(form) => self.move_application(form),
+            Step::SetPriority(form) => {
+                let application = self.names.application(&form.application)?;
+                Ok(self.handle.set_application_priority(application, form.priority)?)
+            }
             Step::Ask(form) => self.submit_ask(form),
             Step::Cancel(form) => {
                 let ask = self.names.ask(&form.ask)?.id;
@@ -46,6 +57,7 @@ impl Cluster {
                 self.for_containers(form, |cluster, it| cluster.handle.release_container(it.container))
             }
             Step::UpdateQueue(form) => self.update_queue(form),
+            Step::Reconfigure(form) => self.reconfigure(form),
             Step::Prepare(form) => self.prepare(form),
             Step::Commit(form) => self.commit(form),
             Step::Expect(form) => self.expect(form),
@@ -60,7 +72,13 @@ impl Cluster {
         let leaf = form.leaf.as_deref().map(|path| self.handle.queue(path)).transpose()?;
         for _ in 0..form.times.unwrap_or(1) {
             for node in &nodes {
-                self.engine.pass_once(PassScope { node: *node, leaf })?;
+                let pass = self.engine.pass_once(PassScope { node: *node, leaf });
+                pass.map_err(|error| match (error, &form.leaf) {
+                    (PassError::NotALeaf(_), Some(path)) => StepError::bad(format!(
+                        "`{path}` is not a leaf; a pass is about one leaf or about all"
+                    )),
+                    _ => StepError::bad(error.to_string()),
+                })?;
             }
         }
         Ok(())
@@ -87,6 +105,17 @@ impl Cluster {
             self.handle.end_application(application, end)?;
         }
         Ok(())
+    }
+
+    fn update_blacklist(&self, form: &BlacklistForm) -> Done {
+        let application = self.names.application(&form.application)?;
+        let list = |hosts: &NamesForm, racks: &NamesForm| -> Done<Blacklist> {
+            let hosts = self.names.host_names_in(hosts)?;
+            Ok(Blacklist::new().with_hosts(hosts).with_racks(self.names.racks_in(racks)?))
+        };
+        let add = list(&form.add_hosts, &form.add_racks)?;
+        let remove = list(&form.remove_hosts, &form.remove_racks)?;
+        Ok(self.handle.update_blacklist(application, add, remove)?)
     }
 
     fn for_containers(
@@ -124,9 +153,11 @@ impl Cluster {
         let queue = self.handle.queue(&form.queue)?;
         let queue_config = queue_of(form, self.types())?;
         let QueueConfig { capacity, maximum, user_limit_factor, user_limit_minimum, .. } = queue_config;
-        let QueueConfig { priority, state, applications, .. } = queue_config;
+        let QueueConfig { priority, state, applications, parallel, master_share, .. } = queue_config;
         let limits_applications =
             form.maximum_applications.is_some() || form.maximum_applications_per_user.is_some();
+        let limits_parallel = form.maximum_parallel_applications.is_some()
+            || form.maximum_parallel_applications_per_user.is_some();
         let update = QueueUpdate {
             capacity: form.capacity.as_ref().map(|_| capacity),
             maximum: form.maximum_capacity.as_ref().map(|_| maximum),
@@ -135,15 +166,49 @@ impl Cluster {
             priority: form.priority.as_ref().map(|_| priority),
             state: form.state.as_ref().map(|_| state),
             applications: limits_applications.then_some(applications),
+            parallel: limits_parallel.then_some(parallel),
+            master_share: form.maximum_master_share.as_ref().map(|_| master_share),
         };
         let ticket = self.handle.update_queue(queue, update)?;
         self.settle_fully()?;
-        match (ticket.try_take(), &form.refused) {
-            (Some(Ok(_)), None) => Ok(()),
-            (Some(Ok(_)), Some(reason)) => Err(not_refused(reason)),
-            (Some(Err(error)), None) => Err(StepError::failed(format!("refused with: {error}"))),
-            (Some(Err(error)), Some(reason)) => expect_reason(reason, &error.to_string()),
-            (None, _) => Err(StepError::failed("the engine gave no answer")),
+        expect_answer(ticket.try_take(), form.refused.as_deref())
+    }
+
+    fn move_application(&mut self, form: &MoveForm) -> Done {
+        let application = self.names.application(&form.application)?;
+        let ticket = match (self.handle.move_application(application, &form.queue), &form.refused) {
+            (Ok(ticket), _) => ticket,
+            (Err(error), Some(reason)) => return expect_reason(reason, &error.to_string()),
+            (Err(error), None) => return Err(error.into()),
+        };
+        self.settle_fully()?;
+        expect_answer(ticket.try_take(), form.refused.as_deref())
+    }
+
+    /// The whole tree at once.
+    fn reconfigure(&mut self, form: &ReconfigureForm) -> Done {
+        let refused = form.refused.as_deref();
+        let configuration = match (reconfiguration(&form.config, self.handle.config()), refused) {
+            (Ok(configuration), _) => configuration,
+            (Err(error), Some(reason)) => return expect_reason(reason, &error.problem.to_string()),
+            (Err(error), None) => return Err(StepError::Bad(error.problem.to_string())),
+        };
+        if form.dry_run {
+            return expect_answer(Some(self.handle.check_reconfiguration(&configuration)), refused);
         }
+        let ticket = self.handle.reconfigure(configuration)?;
+        self.settle_fully()?;
+        expect_answer(ticket.try_take(), refused)
+    }
+}
+
+/// Whether something was answered as wanted.
+fn expect_answer<T, E: Display>(answer: Option<Result<T, E>>, refused: Option<&str>) -> Done {
+    match (answer, refused) {
+        (Some(Ok(_)), None) => Ok(()),
+        (Some(Ok(_)), Some(reason)) => Err(not_refused(reason)),
+        (Some(Err(error)), None) => Err(StepError::failed(format!("refused with: {error}"))),
+        (Some(Err(error)), Some(reason)) => expect_reason(reason, &error.to_string()),
+        (None, _) => Err(StepError::failed("the engine gave no answer")),
     }
 }

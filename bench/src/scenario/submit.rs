@@ -1,11 +1,16 @@
 //! Nodes, applications and asks, as they come, and with which reason they are refused.
 
-use apportion::{ApplicationSpec, AskSpec, AttributeRule, DeviceNeed, NodeSpec, Refusal, SubmitError};
+use apportion::{
+    ApplicationSpec, AskSpec, AttributeCondition, AttributeRule, AttributeTest, DeviceNeed, NodeSpec,
+    Refusal, SubmitError, TagLimit, TagNamespace, TagScope,
+};
 
 use super::amounts::to_resources;
 use super::cluster::Cluster;
 use super::containers::Refused;
-use super::form::{ApplicationForm, AskForm, NodeForm};
+use super::form::{
+    ApplicationForm, AskForm, AttributeForm, NamespaceForm, NodeForm, ScopeForm, TagLimitForm,
+};
 use super::names::{NamedAsk, expand};
 use super::problem::{Done, StepError};
 
@@ -34,7 +39,14 @@ impl Cluster {
         if self.names.applications.contains_key(&form.name) {
             return Err(StepError::Bad(format!("there is an application `{}` already", form.name)));
         }
-        let spec = ApplicationSpec::new(&form.name, &form.queue, &form.user).with_priority(form.priority);
+        let mut spec = ApplicationSpec::new(&form.name, &form.queue, &form.user).in_groups(&form.groups.0);
+        spec.tags.clone_from(&form.tags);
+        spec.priority = form.priority;
+        spec.lifetime_ms = form.lifetime_ms;
+        if let Some(master) = &form.master {
+            let size = to_resources(self.types(), &master.size)?;
+            spec = spec.with_master(size, self.handle.partition(&master.partition)?);
+        }
         let submitted = self.handle.submit_application(spec, &self.stream);
         let Some(application) = judge(form.refused.as_deref(), submitted)? else { return Ok(()) };
         self.names.applications.insert(form.name.clone(), application);
@@ -62,25 +74,21 @@ impl Cluster {
     fn ask_spec(&self, form: &AskForm) -> Done<AskSpec> {
         let mut spec = AskSpec::new(to_resources(self.types(), &form.size)?, form.count);
         spec.priority = form.priority;
-        spec.partition = self.handle.partition(&form.partition)?;
+        spec.partition = form.partition.as_ref().map(|name| self.handle.partition(name)).transpose()?;
         spec = spec.on_hosts(self.names.nodes_in(&form.hosts)?);
-        for rack in &form.racks.0 {
-            if !self.names.racks.contains(rack) {
-                let known = self.names.racks.iter().map(String::as_str);
-                return Err(StepError::unknown("rack", rack, known));
-            }
-            spec = spec.on_racks([self.handle.rack(rack)]);
-        }
+        let racks = self.names.racks_in(&form.racks)?;
+        spec = spec.on_racks(racks.iter().map(|rack| self.handle.rack(rack)));
         if form.strict {
             spec = spec.strictly_local();
         }
         if let Some(devices) = &form.devices {
             spec = spec.with_devices(DeviceNeed { count: devices.count, milli: devices.milli });
         }
-        spec.rule = form.attribute.as_ref().map(|rule| {
-            Box::new(AttributeRule { attribute: rule.name.clone(), one_of: rule.one_of.0.clone() })
-        });
-        Ok(spec)
+        spec = form.tags.0.iter().fold(spec, AskSpec::with_tag);
+        spec = form.tag_limits.iter().map(tag_limit).fold(spec, AskSpec::with_tag_limit);
+        let conditions = form.attribute.iter().chain(&form.attributes);
+        let rule = conditions.map(condition).collect::<Done<Vec<_>>>()?;
+        if rule.is_empty() { Ok(spec) } else { Ok(spec.with_rule(AttributeRule { conditions: rule })) }
     }
 
     /// With what something was refused after the handle had taken it.
@@ -102,6 +110,32 @@ impl Cluster {
         let lines: Vec<String> = all.iter().map(line).collect();
         if lines.is_empty() { Ok(()) } else { Err(StepError::Failed(lines)) }
     }
+}
+
+fn tag_limit(form: &TagLimitForm) -> TagLimit {
+    let scope = match form.per {
+        ScopeForm::Node => TagScope::Node,
+        ScopeForm::Rack => TagScope::Rack,
+    };
+    let namespace = match form.of {
+        NamespaceForm::All => TagNamespace::All,
+        NamespaceForm::Application => TagNamespace::Application,
+    };
+    TagLimit { tag: form.tag.clone(), most: form.most, scope, namespace }
+}
+
+fn condition(form: &AttributeForm) -> Done<AttributeCondition> {
+    let test = match (&form.one_of, &form.none_of, form.present) {
+        (Some(values), None, None) => AttributeTest::In(values.0.clone()),
+        (None, Some(values), None) => AttributeTest::NotIn(values.0.clone()),
+        (None, None, Some(true)) => AttributeTest::Exists,
+        (None, None, Some(false)) => AttributeTest::Absent,
+        _ => {
+            let problem = format!("attribute `{}`: say either `one_of`, `none_of` or `present`", form.name);
+            return Err(StepError::Bad(problem));
+        }
+    };
+    Ok(AttributeCondition { attribute: form.name.clone(), test })
 }
 
 /// What was submitted, unless it is refused, as it was to be. It may still be refused later. What is refused without anybody

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use apportion::{PendingReason, SHARE_ONE, dominant_share};
+use apportion::{AttributeCondition, PendingReason, SHARE_ONE, dominant_share};
 
 use super::record::{QueueUse, RunRecord};
 use super::run::{SimError, Simulation};
@@ -107,20 +107,27 @@ fn why_no_node(workload: &Workload, tasks: Option<&Tasks>) -> String {
         return "more_devices_than_any_node".into();
     }
     match &tasks.rule {
-        Some(rule) if !workload.nodes.iter().any(|node| rule.holds(&node.attributes)) => {
-            format!("no_node_with_{}", rule.attribute)
-        }
-        _ => "no_node_has_it_all".into(),
+        Some(rule) => match rule.conditions.iter().find(|condition| is_met_nowhere(workload, condition)) {
+            Some(condition) => format!("no_node_with_{}", condition.attribute),
+            None => "no_node_has_it_all".into(),
+        },
+        None => "no_node_has_it_all".into(),
     }
+}
+
+fn is_met_nowhere(workload: &Workload, condition: &AttributeCondition) -> bool {
+    !workload.nodes.iter().any(|node| condition.holds(&node.attributes))
 }
 
 fn label(reason: PendingReason) -> &'static str {
     match reason {
         PendingReason::NoNodeLargeEnough => "no_node_large_enough",
+        PendingReason::Inactive => "inactive",
         PendingReason::QueueLimit => "queue_limit",
         PendingReason::UserLimit => "user_limit",
         PendingReason::HoldsReservation => "holds_reservation",
         PendingReason::WaitsForHosts => "waits_for_hosts",
+        PendingReason::TagLimit => "tag_limit",
         PendingReason::NoRoom => "no_room",
         PendingReason::Runnable => "runnable",
     }

@@ -54,7 +54,9 @@ impl<'a> Demands<'a> {
 
     fn entry(&mut self, steady: &Steady, applications: &'a [ApplicationSpec], task: Task) -> &mut Demand {
         let spec = &applications[task.application as usize];
-        let leaf = (spec.queue.as_str(), steady.kinds.of(task).partition);
+        // No leaf has another default partition.
+        let partition = steady.kinds.of(task).partition.unwrap_or(PartitionId::DEFAULT);
+        let leaf = (spec.queue.as_str(), partition);
         self.0.entry(leaf).or_default().entry(&spec.user).or_default()
     }
 }
@@ -186,13 +188,13 @@ impl Partition<'_> {
 fn weight(queue: &QueueConfig) -> f64 {
     match queue.capacity {
         Capacity::Weight(weight) => weight.milli() as f64,
-        Capacity::Percent(_) | Capacity::Absolute(_) => 0.0,
+        Capacity::Percent(_) | Capacity::Absolute(_) | Capacity::Mixed(_) => 0.0,
     }
 }
 
 fn maximum_part(queue: &QueueConfig) -> f64 {
     match queue.maximum {
         Maximum::Percent(part) => f64::from(part.millionths()) / f64::from(Percent::ALL.millionths()),
-        Maximum::Absolute(_) => 1.0,
+        Maximum::Absolute(_) | Maximum::Mixed(_) => 1.0,
     }
 }

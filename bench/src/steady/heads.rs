@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apportion::{ApplicationSpec, AskId, PartitionId};
+use apportion::{ApplicationSpec, AskId, AskSpec, PartitionId};
 use hdrhistogram::{CreationError, Histogram};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -65,7 +65,7 @@ impl Heads {
         leaves.dedup();
         let place = |(number, spec): (usize, &ApplicationSpec)| {
             let leaf = leaves.binary_search(&spec.queue.as_str()).unwrap_or_default();
-            (leaf as u32, [u32::MAX - spec.priority, number as u32])
+            (leaf as u32, [u32::MAX - spec.priority.unwrap_or(0), number as u32])
         };
         Ok(Self {
             applications: applications.iter().enumerate().map(place).collect(),
@@ -92,6 +92,11 @@ impl Heads {
     }
 }
 
+/// No leaf has another default partition.
+fn partition_of(spec: &AskSpec) -> PartitionId {
+    spec.partition.unwrap_or(PartitionId::DEFAULT)
+}
+
 impl Watch for Heads {
     fn asked(&mut self, ask: AskId, task: Task, kinds: &Kinds) {
         let spec = kinds.of(task);
@@ -99,7 +104,7 @@ impl Watch for Heads {
         let place = ([rank, number, spec.priority], self.asked);
         self.asked += 1;
         self.places.insert(ask, place);
-        self.pending.entry((leaf, spec.partition)).or_default().insert((place, ask));
+        self.pending.entry((leaf, partition_of(spec))).or_default().insert((place, ask));
         if spec.size[1] >= LARGE_MILLI {
             self.large.insert(ask, None);
         }
@@ -107,7 +112,7 @@ impl Watch for Heads {
 
     fn placed(&mut self, ask: AskId, task: Task, now_ms: u64, kinds: &Kinds) {
         let (leaf, _) = self.applications[task.application as usize];
-        let pending = self.pending.get_mut(&(leaf, kinds.of(task).partition));
+        let pending = self.pending.get_mut(&(leaf, partition_of(kinds.of(task))));
         if let (Some(pending), Some(place)) = (pending, self.places.remove(&ask)) {
             pending.remove(&(place, ask));
         }
@@ -146,7 +151,7 @@ impl Watch for Heads {
 
 #[cfg(test)]
 mod tests {
-    use apportion::{AskSpec, Resources};
+    use apportion::Resources;
 
     use super::*;
 

@@ -82,7 +82,7 @@ fn check_job(job: &Job) {
         assert!(is_countable(&tasks.size), "size {:?}", tasks.size);
         assert!(!tasks.durations_ms.is_empty(), "an ask for nothing");
         assert!(tasks.devices.is_none_or(|need| need.is_valid()), "devices {:?}", tasks.devices);
-        assert!(tasks.rule.iter().all(|rule| !rule.one_of.is_empty()), "a rule that nothing meets");
+        assert!(tasks.rule.iter().all(|rule| !rule.conditions.is_empty()), "a rule that nothing meets");
     }
 }
 

@@ -139,7 +139,7 @@ fn model_rule(row: &Row<'_>) -> Result<Option<AttributeRule>, TraceError> {
         let message = format!("`{}` has an empty model; `A|B` or nothing is needed", shown(models));
         return Err(row.error(GPU_SPEC, message));
     }
-    Ok(Some(AttributeRule { attribute: GPU_MODEL.into(), one_of }))
+    Ok(Some(AttributeRule::one_of(GPU_MODEL, one_of)))
 }
 
 fn name(row: &Row<'_>) -> Result<String, TraceError> {

@@ -64,7 +64,7 @@ pub(super) fn label_rule(expression: &str) -> Result<Option<AttributeRule>, Stri
         return Ok(None);
     }
     check_label(name)?;
-    Ok(Some(AttributeRule { attribute: attribute(name), one_of: vec![EXCLUSIVE.into(), SHARED.into()] }))
+    Ok(Some(AttributeRule::one_of(attribute(name), [EXCLUSIVE, SHARED])))
 }
 
 fn add_rack(nodes: &mut Nodes, record: RackRecord) -> Result<(), Mistake> {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn an_expression_is_one_label_or_nothing() {
         assert_eq!(label_rule(" ").unwrap(), None);
-        assert_eq!(label_rule("big").unwrap().unwrap().attribute, "label:big");
+        assert_eq!(label_rule("big").unwrap().unwrap().conditions[0].attribute, "label:big");
         assert!(label_rule("a && b").is_err());
     }
 }

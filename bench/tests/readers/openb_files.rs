@@ -94,8 +94,9 @@ fn models_are_rules() {
     let rules: Vec<&AttributeRule> =
         (0..8152).filter_map(|index| task(&workload, index).rule.as_ref()).collect();
     assert_eq!(rules.len(), 8152 - 7420);
-    assert!(rules.iter().all(|rule| rule.attribute == GPU_MODEL));
-    assert_eq!(rules.iter().filter(|rule| rule.one_of == ["V100M16", "V100M32"]).count(), 55);
+    let both = AttributeRule::one_of(GPU_MODEL, ["V100M16", "V100M32"]);
+    assert!(rules.iter().all(|rule| rule.conditions[0].attribute == GPU_MODEL));
+    assert_eq!(rules.iter().filter(|rule| **rule == &both).count(), 55);
 }
 
 #[test]
@@ -127,5 +128,5 @@ fn numbers_may_carry_a_point_and_times_may_be_missing() {
     assert_eq!(seen, [("c", 4000, None), ("a", 5000, Some(2000)), ("b", 5000, Some(4000))]);
     let task = &read[0].stages[0][0];
     assert_eq!((task.devices, task.size[2]), (Some(DeviceNeed { count: 2, milli: 500 }), 1000));
-    assert_eq!(task.rule.as_ref().unwrap().one_of, ["A", "B"]);
+    assert_eq!(task.rule, Some(AttributeRule::one_of(GPU_MODEL, ["A", "B"])));
 }

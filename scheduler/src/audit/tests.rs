@@ -28,7 +28,7 @@ fn state() -> State {
     let application = handle.submit_application(application, &events).unwrap();
     let half = DeviceNeed { count: 1, milli: 500 };
     for ask in [
-        AskSpec::new(Resources::new(&[4]), 1),
+        AskSpec::new(Resources::new(&[4]), 1).with_tag("web"),
         AskSpec::new(Resources::new(&[3]), 1).with_devices(half),
         AskSpec::new(Resources::new(&[5]), 2),
         AskSpec::new(Resources::new(&[2]), 1).on_hosts([nodes[0]]).strictly_local(),
@@ -72,6 +72,15 @@ fn claim(state: &State) -> ReservationId {
 
 fn last_ask(state: &State) -> AskId {
     state.facts.asks.iter().last().unwrap().0
+}
+
+#[test]
+fn i2_who_waits_for_activation() {
+    expect("I2", |state| {
+        let application = state.facts.applications.iter().next().unwrap().0;
+        state.facts.applications.at_mut(application).is_active = false;
+    });
+    expect("I2", |state| state.facts.users[0].masters[0] = Resources::new(&[1]));
 }
 
 #[test]
@@ -171,6 +180,17 @@ fn i12_the_backlog_equals_a_rebuilt_one() {
     expect("I12", |state| {
         let set = crate::ids::SetId::new(PartitionId::DEFAULT, 0);
         state.backlog.count_ready_claim(set, true);
+    });
+}
+
+#[test]
+fn i12_tags_are_counted_where_their_containers_are() {
+    expect("I12", |state| {
+        let container = state.facts.containers.at(first_container(state)).clone();
+        let tags = state.facts.shapes.at(container.shape).tags().to_vec();
+        assert_eq!(tags.len(), 1, "the first container has a tag");
+        let node = state.facts.nodes.at(container.node);
+        state.facts.tags.add(&tags, node, container.application, 1);
     });
 }
 

@@ -68,7 +68,8 @@ impl Backlog {
         for id in self.waiting.waiting() {
             let Some(ask) = facts.asks.get(id) else { continue };
             let shape = facts.shapes.at(ask.shape);
-            let has_room = |node: &NodeId| facts.nodes.get(*node).is_some_and(|node| node.can_take(shape));
+            let has_room =
+                |node: &NodeId| facts.nodes.get(*node).is_some_and(|node| facts.can_take(shape, node));
             let allowed = self.waiting.allowed(facts, id, ask);
             let found = roster.wished_for(&ask.wishes, allowed).find(has_room);
             findings.check(found.is_none(), "I13", || format!("{id} waits, and {found:?} has room"));

@@ -14,8 +14,10 @@ pub(crate) enum ParkReason {
     AllInFlight,
     /// This queue (the leaf or an ancestor) would exceed its maximum.
     QueueLimit(QueueId),
-    /// The user would exceed the user limit.
+    /// The user would exceed the user limit, which is its own.
     UserLimit,
+    /// The user would exceed its share of this leaf, which moves with what any user of the leaf gets, wants or gives back.
+    UserShare(QueueId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

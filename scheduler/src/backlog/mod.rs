@@ -66,8 +66,6 @@ pub(crate) struct Backlog {
     claimed: Vec<Vec<ShapeId>>,
     /// Shapes that fit nowhere and lately got a runnable lane.
     relieved: Vec<ShapeId>,
-    /// Leaves whose users' limits have moved since they were last relieved.
-    moved_user_limits: Vec<QueueId>,
     pub(crate) waiting: Waiting,
     pub(crate) unlucky: Unlucky,
     pub(crate) notes: AskNotes,
@@ -82,14 +80,14 @@ struct QueueBacklog {
     runnable_below: Vec<u32>,
     /// Lanes parked at this queue's maximum.
     blocked: Blocked,
-    /// Listed among those whose users' limits have moved.
-    has_moved_user_limits: bool,
+    /// Lanes parked at their users' shares of this leaf.
+    at_shares: Blocked,
 }
 
 #[derive(Clone, Debug, Default)]
 struct ApplicationBacklog {
     lanes: SmallVec<[ApplicationLane; 1]>,
-    /// Asks that wait for hosts or racks and are in no lane.
+    /// Asks that are in no lane: they wait for hosts or racks, or the application waits for activation.
     waiting: BTreeSet<AskId>,
     /// The key under which its lanes list it.
     key: Option<OrderKey>,
@@ -98,18 +96,11 @@ struct ApplicationBacklog {
 impl Backlog {
     pub(crate) fn new(facts: &Facts) -> Self {
         let partitions = facts.partitions.len();
-        let queue = |parent| QueueBacklog {
-            parent,
-            runnable: vec![BTreeSet::new(); partitions],
-            runnable_below: vec![0; partitions],
-            blocked: Blocked::default(),
-            has_moved_user_limits: false,
-        };
-        Self {
+        let mut backlog = Self {
             lanes: Vec::new(),
             vacant_lanes: Vec::new(),
             lane_of: FxHashMap::default(),
-            queues: facts.queues.iter().map(|facts| queue(facts.parent)).collect(),
+            queues: Vec::new(),
             all_relieved_at: 0,
             users: Vec::new(),
             applications: Vec::new(),
@@ -120,11 +111,25 @@ impl Backlog {
             closed: vec![Vec::new(); partitions * SETS_MAX],
             claimed: vec![Vec::new(); partitions],
             relieved: Vec::new(),
-            moved_user_limits: Vec::new(),
             waiting: Waiting::new(partitions),
             unlucky: Unlucky::default(),
             notes: AskNotes::default(),
-        }
+        };
+        backlog.add_queues(facts);
+        backlog
+    }
+
+    /// Makes room for queues that are new.
+    pub(crate) fn add_queues(&mut self, facts: &Facts) {
+        let partitions = facts.partitions.len();
+        let new = facts.queues[self.queues.len()..].iter().map(|queue| QueueBacklog {
+            parent: queue.parent,
+            runnable: vec![BTreeSet::new(); partitions],
+            runnable_below: vec![0; partitions],
+            blocked: Blocked::default(),
+            at_shares: Blocked::default(),
+        });
+        self.queues.extend(new);
     }
 
     /// The backlog that `facts` imply, with everything runnable and open.
@@ -203,14 +208,18 @@ impl Backlog {
         self.paused.fill(0);
     }
 
-    /// Lists a pending ask in its lane.
+    /// Lists a pending ask in its lane, or holds it back with its application.
     pub(crate) fn add_ask(&mut self, facts: &Facts, id: AskId, ask: &Ask, version: u64) {
         let application = facts.applications.at(ask.application);
-        let lane_id = self.lane_for(facts, application.leaf, application.user, ask.shape);
         let slot = ask.application.index();
         if self.applications.len() <= slot {
             self.applications.resize_with(slot + 1, ApplicationBacklog::default);
         }
+        if !application.is_active {
+            self.applications[slot].waiting.insert(id);
+            return;
+        }
+        let lane_id = self.lane_for(facts, application.leaf, application.user, ask.shape);
         let backlog = &mut self.applications[slot];
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Resources::ZERO));
         let pending = PendingAsk::of(id, ask);
@@ -227,6 +236,14 @@ impl Backlog {
         self.units_arrived(lane_id, version);
     }
 
+    /// Lists the asks of an application that was held back.
+    pub(crate) fn list_held_back(&mut self, facts: &Facts, application: ApplicationId, version: u64) {
+        let Some(backlog) = self.applications.get_mut(application.index()) else { return };
+        for id in std::mem::take(&mut backlog.waiting) {
+            self.add_ask(facts, id, facts.asks.at(id), version);
+        }
+    }
+
     /// Takes an ask out of its lane, or out of those waiting.
     pub(crate) fn remove_ask(&mut self, id: AskId, ask: &Ask) {
         let slot = ask.application.index();
@@ -236,6 +253,10 @@ impl Backlog {
         }
         let pending = PendingAsk::of(id, ask);
         let backlog = &mut self.applications[slot];
+        if !backlog.waiting.is_empty() && backlog.waiting.remove(&id) {
+            // Held back with its application.
+            return;
+        }
         let is_its_lane = |entry: &ApplicationLane| self.lanes[entry.lane.index()].shape == ask.shape;
         let place = backlog.lanes.iter().position(is_its_lane).expect("a pending ask has a lane");
         let was_listed = backlog.lanes[place].asks.remove(pending);
@@ -254,15 +275,23 @@ impl Backlog {
         }
     }
 
-    /// Lists the application under its present key; what it uses has changed.
+    /// Lists the application under its present key; what it uses has changed, which only fair leaves look at.
     pub(crate) fn rekey(&mut self, facts: &Facts, application: ApplicationId) {
+        if facts.queue(facts.applications.at(application).leaf).config.ordering == ApplicationOrdering::Fair {
+            self.list_anew(facts, application);
+        }
+    }
+
+    /// Lists every application under its present key; how leaves order them has changed.
+    pub(crate) fn reorder(&mut self, facts: &Facts) {
+        facts.applications.iter().for_each(|(id, _)| self.list_anew(facts, id));
+    }
+
+    /// Lists the application under its present key.
+    pub(crate) fn list_anew(&mut self, facts: &Facts, application: ApplicationId) {
         let slot = application.index();
         let Some(backlog) = self.applications.get_mut(slot) else { return };
         let application = facts.applications.at(application);
-        if facts.queue(application.leaf).ordering == ApplicationOrdering::Fifo {
-            // Such a key never changes.
-            return;
-        }
         let new = OrderKey::of(facts, application, &Resources::ZERO);
         let Some(old) = backlog.key.replace(new) else { return };
         if old == new {
@@ -279,7 +308,7 @@ impl Backlog {
 
     /// Lists the applications of fair leaves under their present keys; what shares are measured by has changed.
     pub(crate) fn rekey_all(&mut self, facts: &Facts) {
-        let fair = |leaf: QueueId| facts.queue(leaf).ordering == ApplicationOrdering::Fair;
+        let fair = |leaf: QueueId| facts.queue(leaf).config.ordering == ApplicationOrdering::Fair;
         for (id, application) in facts.applications.iter() {
             if fair(application.leaf) {
                 self.rekey(facts, id);

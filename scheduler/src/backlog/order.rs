@@ -21,7 +21,7 @@ impl OrderKey {
     pub(crate) fn of(facts: &Facts, application: &Application, more: &Resources) -> Self {
         let rank = u64::from(u32::MAX - application.priority);
         let submitted = application.submitted;
-        match facts.queue(application.leaf).ordering {
+        match facts.queue(application.leaf).config.ordering {
             ApplicationOrdering::Fifo => Self([rank, submitted, 0]),
             ApplicationOrdering::Fair => {
                 let root = facts.queues[0].quota.iter().map(|quota| quota.guaranteed).sum();

@@ -1,7 +1,6 @@
 //! Parking and unparking of lanes.
 
 use super::{Backlog, LaneState, ParkReason};
-use crate::facts::Facts;
 use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
 
 /// Lanes parked at one limit.
@@ -36,14 +35,16 @@ impl Backlog {
             ParkReason::AllInFlight => None,
             ParkReason::QueueLimit(queue) => Some(&mut self.queues[queue.index()].blocked),
             ParkReason::UserLimit => Some(self.blocked_at_user(user)),
+            ParkReason::UserShare(leaf) => Some(&mut self.queues[leaf.index()].at_shares),
         }
     }
 
     /// Lanes noted at limits.
     pub(super) fn blocked(&self) -> impl Iterator<Item = (ParkReason, LaneId)> {
         let at_queues = self.queues.iter().enumerate().flat_map(|(index, queue)| {
-            let reason = ParkReason::QueueLimit(QueueId(index as u32));
-            queue.blocked.lanes.iter().map(move |lane| (reason, *lane))
+            let id = QueueId(index as u32);
+            let at_limit = queue.blocked.lanes.iter().map(move |lane| (ParkReason::QueueLimit(id), *lane));
+            at_limit.chain(queue.at_shares.lanes.iter().map(move |lane| (ParkReason::UserShare(id), *lane)))
         });
         let at_users = self.users.iter().flat_map(|user| &user.lanes);
         at_queues.chain(at_users.map(|lane| (ParkReason::UserLimit, *lane)))
@@ -75,6 +76,7 @@ impl Backlog {
             queue = self.queues[id.index()].parent;
         }
         self.relieve_user(user, version);
+        self.relieve_shares(leaf, version);
     }
 
     /// Every limit may have changed, also those at which nothing has been parked yet.
@@ -82,26 +84,20 @@ impl Backlog {
         self.all_relieved_at = version;
         for queue in 0..self.queues.len() {
             self.relieve_queue(QueueId(queue as u32), version);
+            self.relieve_shares(QueueId(queue as u32), version);
         }
         for user in 0..self.users.len() {
             self.relieve_user(LeafUserId(user as u32), version);
         }
     }
 
-    /// What users of the leaf may have has moved.
-    pub(crate) fn note_moved_user_limits(&mut self, leaf: QueueId) {
-        if !std::mem::replace(&mut self.queues[leaf.index()].has_moved_user_limits, true) {
-            self.moved_user_limits.push(leaf);
-        }
-    }
-
-    /// Lanes that are parked at limits of users which have moved may go on.
-    pub(crate) fn relieve_moved(&mut self, facts: &Facts, version: u64) {
-        for leaf in std::mem::take(&mut self.moved_user_limits) {
-            self.queues[leaf.index()].has_moved_user_limits = false;
-            for user in facts.queue(leaf).users.values() {
-                self.relieve_user(*user, version);
-            }
+    /// Something changed by which the shares of the leaf's users are measured.
+    pub(crate) fn relieve_shares(&mut self, leaf: QueueId, version: u64) {
+        let at_shares = &mut self.queues[leaf.index()].at_shares;
+        at_shares.relieved_at = version;
+        if !at_shares.lanes.is_empty() {
+            let lanes = std::mem::take(&mut at_shares.lanes);
+            self.unpark(lanes, ParkReason::UserShare(leaf));
         }
     }
 

@@ -180,7 +180,8 @@ impl Backlog {
     pub(crate) fn wake(&mut self, facts: &Facts, id: AskId, version: u64) {
         let Some(ask) = facts.asks.get(id) else { return };
         let Some(backlog) = self.applications.get_mut(ask.application.index()) else { return };
-        if !backlog.waiting.remove(&id) {
+        let is_held_back = !facts.applications.at(ask.application).is_active;
+        if is_held_back || !backlog.waiting.remove(&id) {
             return;
         }
         self.waiting.unlist(id, ask);
@@ -188,6 +189,22 @@ impl Backlog {
             located.waits = false;
         }
         self.add_ask(facts, id, ask, version);
+    }
+
+    /// Puts an ask into the lane of another shape, which `reshape` gives it. It is worth a look there.
+    pub(crate) fn move_to_shape(
+        &mut self,
+        facts: &mut Facts,
+        id: AskId,
+        version: u64,
+        reshape: impl FnOnce(&mut Facts),
+    ) {
+        self.wake(facts, id, version);
+        let remembered = self.waiting.located.remove(&id);
+        self.remove_ask(id, facts.asks.at(id));
+        reshape(facts);
+        self.add_ask(facts, id, facts.asks.at(id), version);
+        self.waiting.located.extend(remembered.map(|located| (id, located)));
     }
 
     /// Puts the partition's waiting asks back that may look further by now: with a node less, fewer can be
@@ -205,8 +222,9 @@ impl Backlog {
             return;
         }
         let node = facts.nodes.at(node_id);
-        let fits =
-            |id: AskId| facts.asks.get(id).is_some_and(|ask| node.can_take(facts.shapes.at(ask.shape)));
+        let fits = |id: AskId| {
+            facts.asks.get(id).is_some_and(|ask| facts.can_take(facts.shapes.at(ask.shape), node))
+        };
         for id in self.waiting.helped(node_id, node.rack, node.partition, fits) {
             self.wake(facts, id, version);
         }

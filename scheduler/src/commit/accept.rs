@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::outcome::RejectReason;
 use super::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
-use crate::facts::{Ask, Facts, Node, Shape};
+use crate::facts::{Application, Ask, Breach, Facts, Node, Shape, TagCounts};
 use crate::ids::{AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::propose::Amounts;
 use crate::resource::{Resources, Room, fits};
@@ -22,7 +22,7 @@ pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
         .all(|(queue, partition, change)| check_queue_limit(facts, *queue, *partition, change).is_ok());
     let users = amounts.users.iter().all(|(user, partition, change)| {
         !facts.queue(facts.user(*user).leaf).shares_among_users()
-            && check_user_limit(facts, *user, *partition, change).is_ok()
+            && check_user_limit(facts, *user, *partition, change, change).is_ok()
     });
     queues && users
 }
@@ -53,7 +53,7 @@ fn accept_single(
     proposal: &AllocationProposal,
     is_within_limits: bool,
 ) -> Result<(), RejectReason> {
-    let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
+    let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, None)?;
     check_unclaimed(node, &[])?;
     if !fits(&shape.need, &node.room) {
         return Err(RejectReason::NodeFull);
@@ -62,13 +62,15 @@ fn accept_single(
         return Err(RejectReason::NothingOutstanding);
     }
     if is_within_limits {
+        // So it was proposed by a pass, and those know active applications only, which stay active.
         return Ok(());
     }
     let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));
+    check_active(application)?;
     for queue in &facts.queue(application.leaf).chain {
         check_queue_limit(facts, *queue, shape.partition, size)?;
     }
-    check_user_limit(facts, application.user, shape.partition, size)
+    check_user_limit(facts, application.user, shape.partition, size, size)
 }
 
 /// Whether the queue's use may change by so much.
@@ -82,14 +84,20 @@ fn check_queue_limit(
     if quota.admits(&quota.used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
 }
 
-/// Whether the user's use may change by so much.
+/// Whether the user's use may change by so much, with containers of this size at most.
 fn check_user_limit(
     facts: &Facts,
     user: LeafUserId,
     partition: PartitionId,
     change: &Resources,
+    largest: &Resources,
 ) -> Result<(), RejectReason> {
-    if facts.user_may_use(user, partition, change) { Ok(()) } else { Err(RejectReason::UserLimit) }
+    if facts.user_may_use(user, partition, change, largest) { Ok(()) } else { Err(RejectReason::UserLimit) }
+}
+
+/// An application that is held back gets nothing.
+fn check_active(application: &Application) -> Result<(), RejectReason> {
+    if application.is_active { Ok(()) } else { Err(RejectReason::ApplicationInactive) }
 }
 
 /// A claimed node is only for whoever ends the claim in the same request.
@@ -119,9 +127,12 @@ fn accept_sums(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Resu
 struct Sums {
     /// Nodes as they would be.
     nodes: SmallVec<[(NodeId, Room); 1]>,
+    /// Containers with tags, more and fewer.
+    tags: TagCounts,
     /// Change of use at each queue of every chain concerned.
     queues: SmallVec<[(QueueId, PartitionId, Resources); 6]>,
-    users: SmallVec<[(LeafUserId, PartitionId, Resources); 1]>,
+    /// The same for users, and at least as much as any one container or claim that they get.
+    users: SmallVec<[(LeafUserId, PartitionId, Resources, Resources); 1]>,
     /// Units taken and claims gained, by ask.
     asks: SmallVec<[(AskId, u32, i64); 1]>,
     ended: SmallVec<[ReservationId; 1]>,
@@ -141,6 +152,7 @@ impl Sums {
             }
             let shape = facts.shapes.at(container.shape);
             let application = facts.applications.at(container.application);
+            self.tags.add(shape.tags(), facts.nodes.at(container.node), container.application, -1);
             let room = self.room(facts, container.node);
             room.free += shape.need.resources;
             if let Some(need) = shape.need.devices {
@@ -178,7 +190,7 @@ impl Sums {
     }
 
     fn allocate(&mut self, facts: &Facts, proposal: &AllocationProposal) -> Result<(), RejectReason> {
-        let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
+        let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
         check_unclaimed(node, &self.ended)?;
         let room = self.room(facts, proposal.node);
         if !fits(&shape.need, room) {
@@ -189,11 +201,13 @@ impl Sums {
             let mask = room.devices.choose(need).ok_or(RejectReason::NodeFull)?;
             room.devices.take(mask, need.milli);
         }
+        self.tags.add(shape.tags(), node, ask.application, 1);
         let units = self.units(proposal.ask);
         units.1 += 1;
         if units.1 > ask.outstanding() {
             return Err(RejectReason::NothingOutstanding);
         }
+        check_active(facts.applications.at(ask.application))?;
         self.charge_ask(facts, ask, &shape.need.resources);
         Ok(())
     }
@@ -213,7 +227,7 @@ impl Sums {
     }
 
     fn reserve(&mut self, facts: &Facts, proposal: &ReservationProposal) -> Result<(), RejectReason> {
-        let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node)?;
+        let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
         check_unclaimed(node, &self.ended)?;
         if self.reserved.contains(&proposal.node) {
             return Err(RejectReason::NodeReserved);
@@ -231,6 +245,7 @@ impl Sums {
         if claims > i64::from(ask.outstanding()) - i64::from(units.1) {
             return Err(RejectReason::NothingOutstanding);
         }
+        check_active(facts.applications.at(ask.application))?;
         self.charge_ask(facts, ask, &shape.need.resources);
         Ok(())
     }
@@ -239,8 +254,8 @@ impl Sums {
         for (queue, partition, change) in &self.queues {
             check_queue_limit(facts, *queue, *partition, change)?;
         }
-        for (user, partition, change) in &self.users {
-            check_user_limit(facts, *user, *partition, change)?;
+        for (user, partition, change, largest) in &self.users {
+            check_user_limit(facts, *user, *partition, change, largest)?;
         }
         Ok(())
     }
@@ -290,14 +305,19 @@ impl Sums {
             }
         }
         match self.users.iter_mut().find(|entry| (entry.0, entry.1) == (user, partition)) {
-            Some(entry) => entry.2 += *change,
-            None => self.users.push((user, partition, *change)),
+            Some(entry) => (entry.2, entry.3) = (entry.2 + *change, entry.3.max(change)),
+            None => self.users.push((user, partition, *change, Resources::ZERO.max(change))),
         }
     }
 }
 
-/// The ask, node and shape of a proposal, if the node may serve the ask at all.
-fn candidate(facts: &Facts, ask: AskId, node: NodeId) -> Result<(&Ask, &Node, &Shape), RejectReason> {
+/// The ask, node and shape of a proposal, if the node may serve the ask at all with so many containers with tags more.
+fn candidate<'a>(
+    facts: &'a Facts,
+    ask: AskId,
+    node: NodeId,
+    tags: Option<&TagCounts>,
+) -> Result<(&'a Ask, &'a Node, &'a Shape), RejectReason> {
     let id = node;
     let ask = facts.asks.get(ask).ok_or(RejectReason::UnknownAsk)?;
     let node = facts.nodes.get(node).ok_or(RejectReason::UnknownNode)?;
@@ -308,8 +328,13 @@ fn candidate(facts: &Facts, ask: AskId, node: NodeId) -> Result<(&Ask, &Node, &S
     if node.partition != shape.partition {
         return Err(RejectReason::WrongPartition);
     }
-    if !ask.wishes.will_do(id, node.rack) || !shape.meets_rule(&node.attributes) {
+    if !ask.wishes.will_do(id, node.rack) {
         return Err(RejectReason::ConstraintViolated);
     }
-    Ok((ask, node, shape))
+    match facts.breach_with(shape, node, tags) {
+        None => Ok((ask, node, shape)),
+        Some(Breach::Attributes) => Err(RejectReason::ConstraintViolated),
+        Some(Breach::Shunned) => Err(RejectReason::NodeBlacklisted),
+        Some(Breach::TagLimit) => Err(RejectReason::TagLimit),
+    }
 }

@@ -1,10 +1,13 @@
 //! Admit: whether a change that somebody sent, or that stands in a log, makes sense in the present state.
 
+use super::admission::destination;
+use super::configure::check_configuration;
+use super::moving::may_move;
 use crate::change::{AskSpec, Change};
 use crate::config::QueueState;
 use crate::event::Refusal;
-use crate::facts::{Facts, Queue};
-use crate::ids::{ApplicationId, QueueId};
+use crate::facts::{Destination, Facts, Master, Queue, Quota};
+use crate::ids::{PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -16,7 +19,8 @@ const PENDING_MAX: i64 = 1 << 50;
 const RACKS_AHEAD_MAX: usize = 1 << 20;
 
 /// Whether the change makes sense in the present state. Commit requests are judged by
-/// [`accept`](super::accept::accept) instead.
+/// [`accept`](super::accept::accept) instead. That an identifier is taken is said before anything else: what is refused
+/// for another reason gives its identifier back.
 pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     let facts = &state.facts;
     let ok = |condition: bool, refusal: Refusal| if condition { Ok(()) } else { Err(refusal) };
@@ -24,12 +28,12 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::Configured { .. } | Change::Committed { .. } | Change::Heartbeats { .. } => Ok(()),
         Change::TimeAdvanced { now_ms } => ok(*now_ms >= facts.now_ms, Refusal::TimeBackwards),
         Change::NodeAdded { node, rack, spec } => {
+            ok(facts.nodes.is_vacant(*node), Refusal::IdentifierTaken)?;
             let is_near = rack.index() < facts.racks.len() + RACKS_AHEAD_MAX;
             ok(is_near && spec.partition.index() < facts.partitions.len(), Refusal::OutOfRange)?;
             let is_counted = facts.config.resources.is_counted(&spec.capacity, spec.devices_milli());
             ok(is_counted && usize::from(spec.devices) <= DEVICES_MAX, Refusal::OutOfRange)?;
-            ok(facts.nodes.len() < NODES_MAX, Refusal::OutOfRange)?;
-            ok(facts.nodes.is_vacant(*node), Refusal::IdentifierTaken)
+            ok(facts.nodes.len() < NODES_MAX, Refusal::OutOfRange)
         }
         Change::NodeUpdated { node, capacity, .. } => {
             ok(facts.config.resources.check(capacity).is_ok(), Refusal::OutOfRange)?;
@@ -38,30 +42,47 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::NodeStateSet { node, .. }
         | Change::NodeSilenceSet { node, .. }
         | Change::NodeRemoved { node } => ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode),
-        Change::ApplicationSubmitted { application, leaf, spec } => {
-            ok(facts.queues.get(leaf.index()).is_some_and(Queue::is_leaf), Refusal::NotALeaf)?;
+        Change::ApplicationSubmitted { application, spec } => {
             ok(facts.applications.is_vacant(*application), Refusal::IdentifierTaken)?;
-            takes_application(facts, *leaf, &spec.user)
+            ok(spec.master.is_none_or(|master| is_possible(facts, &master)), Refusal::OutOfRange)?;
+            let to = destination(facts, spec)?;
+            ok(facts.may_submit(to.lowest(), &spec.user, &spec.groups), Refusal::NotPermitted)?;
+            takes_application(facts, &to, &spec.user, None)
         }
-        Change::ApplicationEnded { application, .. } => {
+        Change::ApplicationMoved { application, queue } => {
+            ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)?;
+            may_move(state, *application, *queue)
+        }
+        Change::ApplicationEnded { application, .. }
+        | Change::ApplicationPrioritySet { application, .. }
+        | Change::BlacklistUpdated { application, .. } => {
             ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)
         }
         Change::AskSubmitted { application, ask, spec } => {
+            ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)?;
             let is_valid = spec.count > 0
-                && spec.partition.index() < facts.partitions.len()
+                && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
                 && spec.devices.is_none_or(|need| need.is_valid())
-                && facts.config.resources.is_counted(&spec.size, spec.devices_milli())
-                && pending_stays_countable(facts, *application, spec);
+                && facts.config.resources.is_counted(&spec.size, spec.devices_milli());
             ok(is_valid, Refusal::OutOfRange)?;
-            ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)?;
+            let application = facts.applications.get(*application).ok_or(Refusal::ApplicationEnded)?;
+            let leaf = facts.queue(application.leaf);
+            let partition = partition_for(leaf, spec);
+            ok(pending_stays_countable(leaf.quota(partition), spec), Refusal::OutOfRange)?;
+            ok(leaf.may_use(partition), Refusal::PartitionNotAccessible)?;
             ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)
         }
         Change::AskCancelled { ask, .. } => ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk),
         Change::ContainerEnded { container, .. } => {
             ok(facts.containers.get(*container).is_some(), Refusal::UnknownContainer)
         }
-        Change::QueueUpdated { queue, update } => {
-            ok(state.check_queue_update(*queue, update).is_ok(), Refusal::InvalidLimits)
+        Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
+            ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
+        }
+        Change::QueueExpired { queue } => {
+            let is_known = facts.queues.get(queue.index()).is_some();
+            let expires_ms = if is_known { facts.expires_ms(*queue) } else { None };
+            ok(expires_ms.is_some_and(|at_ms| at_ms <= facts.now_ms), Refusal::QueueInUse)
         }
         Change::ReservationExpired { reservation } => {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
@@ -69,29 +90,49 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the leaf and the queues above take one application more of this user.
-fn takes_application(facts: &Facts, leaf: QueueId, user: &str) -> Result<(), Refusal> {
+/// The partition that the ask is for.
+pub(super) fn partition_for(leaf: &Queue, spec: &AskSpec) -> PartitionId {
+    spec.partition.unwrap_or(leaf.default_partition)
+}
+
+/// Whether the leaf and the queues above take one application more of this user. One that is to be made has none, and
+/// takes what its template says. One that comes from another leaf counts already in the queues above both.
+pub(super) fn takes_application(
+    facts: &Facts,
+    to: &Destination,
+    user: &str,
+    from: Option<QueueId>,
+) -> Result<(), Refusal> {
+    let (lowest, is_new) = (to.lowest(), matches!(to, Destination::New { .. }));
+    let has_it = |queue: &QueueId| from.is_some_and(|from| facts.queue(from).chain.contains(queue));
     let is_full = |limit: Option<u32>, count: u32| limit.is_some_and(|limit| count >= limit);
-    for queue in facts.queue(leaf).chain.iter().map(|id| facts.queue(*id)) {
-        if queue.state == QueueState::Stopped {
+    for id in &facts.queue(lowest).chain {
+        let queue = facts.queue(*id);
+        if queue.config.state == QueueState::Stopped {
             return Err(Refusal::QueueStopped);
         }
-        if is_full(queue.application_limits.total, queue.applications) {
+        if !has_it(id) && is_full(queue.config.applications.total, queue.applications) {
             return Err(Refusal::TooManyApplications);
         }
     }
-    let queue = facts.queue(leaf);
+    if is_new {
+        return Ok(());
+    }
+    let queue = facts.queue(lowest);
     let of_user = queue.users.get(user).map_or(0, |user| facts.user(*user).applications);
-    if is_full(queue.application_limits.per_user, of_user) {
+    if is_full(queue.config.applications.per_user, of_user) {
         return Err(Refusal::TooManyApplications);
     }
     Ok(())
 }
 
+/// Whether the master's size and partition make sense.
+fn is_possible(facts: &Facts, master: &Master) -> bool {
+    master.partition.index() < facts.partitions.len() && facts.config.resources.check(&master.size).is_ok()
+}
+
 /// Whether what the leaf has pending can still be added up with this ask, of which the amounts are those of one container.
-fn pending_stays_countable(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> bool {
+fn pending_stays_countable(quota: &Quota, spec: &AskSpec) -> bool {
     const MOST: Resources = Resources::all(PENDING_MAX);
-    let Some(application) = facts.applications.get(application) else { return true };
-    let pending = facts.queue(application.leaf).quota(spec.partition).pending;
-    spec.size.times(i64::from(spec.count)).within(&(MOST - pending))
+    spec.size.times(i64::from(spec.count)).within(&(MOST - quota.pending))
 }

@@ -1,11 +1,13 @@
 //! The committer: the only writer of the facts.
 
 use super::accept::{accept, is_within_limits};
+use super::admit::admit;
 use super::apply::{Applier, Effects};
 use super::fetch::fetch_ended;
 use super::outcome::{CommitOutcome, CommitSeq, RejectReason};
 use super::request::ResourceAllocationCommitRequest;
 use crate::change::Change;
+use crate::event::Refusal;
 use crate::ids::{AskId, SetId};
 use crate::log::{LogBuffer, Logged};
 use crate::propose::{Amounts, ProposalBatch, propose_rescue};
@@ -47,6 +49,15 @@ impl ResourceAllocationCommitter for Committer<'_> {
 }
 
 impl Committer<'_> {
+    /// Whether a change that somebody sent, or that stands in a log, makes sense now.
+    pub(crate) fn admit(&mut self, change: &Change) -> Result<(), Refusal> {
+        if matches!(change, Change::ApplicationMoved { .. }) {
+            // It is judged by maxima.
+            self.state.settle_limits();
+        }
+        admit(self.state, change)
+    }
+
     /// Applies and logs a change that is known to make sense.
     pub(crate) fn apply(&mut self, change: Change) -> CommitSeq {
         let seq = self.applier().apply(&change);
@@ -90,7 +101,8 @@ impl Committer<'_> {
         self.state.resume(&proposals.requests);
         self.state.settle_limits();
         let known = Known {
-            is_within_limits: is_within_limits(&self.state.facts, &proposals.amounts),
+            is_within_limits: !self.state.has_moved_since(proposals.version)
+                && is_within_limits(&self.state.facts, &proposals.amounts),
             debited_in: set.as_ref().map(|set| set.id()),
         };
         let mut requests = std::mem::take(&mut proposals.requests);
@@ -128,7 +140,11 @@ impl Committer<'_> {
 
     /// Places asks that were unlucky too often: the last step of the ladder, on which nobody can be quicker.
     pub(crate) fn rescue(&mut self) {
-        for ask in self.state.backlog.unlucky.take_due() {
+        let due = self.state.backlog.unlucky.take_due();
+        if !due.is_empty() {
+            self.state.settle_limits();
+        }
+        for ask in due {
             if let Some(request) = propose_rescue(self.state, ask)
                 && self.commit(request).is_accepted()
             {
@@ -191,8 +207,6 @@ impl State {
             if is_relief {
                 let leaf = self.facts.user(*user).leaf;
                 self.backlog.relieve(leaf, *user, self.version);
-                // A pass may have taken the user for satisfied and others, beside it, for blocked.
-                self.note_moved_user_limits(leaf);
             }
         }
         for (node, resources) in &amounts.nodes {

@@ -1,17 +1,20 @@
 //! Committing: one thread decides, one request after another, under the write guard.
 
 mod accept;
+mod admission;
 mod admit;
 mod apply;
 mod committer;
+mod configure;
 mod fetch;
+mod moving;
 mod observe;
 mod outcome;
 mod request;
 
-pub(crate) use admit::admit;
 pub(crate) use apply::Effects;
 pub(crate) use committer::Committer;
 pub use committer::ResourceAllocationCommitter;
+pub(crate) use configure::{check_configuration, check_reconfiguration};
 pub use outcome::{CommitOutcome, CommitSeq, RejectReason};
 pub use request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};

@@ -79,7 +79,7 @@ impl State {
         let shape = self.facts.shapes.at(shape_id);
         match self.roster.changed_nodes(set.id(), set.seen()) {
             None => true,
-            Some(mut changed) => changed.any(|id| self.facts.nodes.at(id).can_take(shape)),
+            Some(mut changed) => changed.any(|id| self.facts.can_take(shape, self.facts.nodes.at(id))),
         }
     }
 
@@ -90,7 +90,8 @@ impl State {
         self.backlog.waiting.record_offers(id, offered);
         let allowed = self.backlog.waiting.allowed(&self.facts, id, ask);
         let shape = self.facts.shapes.at(ask.shape);
-        let has_room = |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| node.can_take(shape));
+        let has_room =
+            |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| self.facts.can_take(shape, node));
         let is_served = self.roster.wished_for(&ask.wishes, allowed).any(|node| has_room(&node));
         if allowed > allowed_then || is_served || self.has_more_to_offer(id, ask, allowed, seen) {
             let user = self.facts.applications.at(ask.application).user;
@@ -112,7 +113,7 @@ impl State {
         let offered = self.backlog.waiting.offered(id);
         let counts = |node: NodeId| {
             offered.binary_search(&node).is_err()
-                && self.facts.nodes.get(node).is_some_and(|node| node.can_take(shape))
+                && self.facts.nodes.get(node).is_some_and(|node| self.facts.can_take(shape, node))
         };
         self.roster.gained_since(shape.partition, seen).is_none_or(|mut gained| gained.any(counts))
     }

@@ -67,12 +67,18 @@ reject_reasons! {
     WrongPartition => "wrong_partition",
     /// The node does not meet a hard condition of the ask (attribute, host or rack).
     ConstraintViolated => "constraint_violated",
+    /// The application shuns the node or its rack.
+    NodeBlacklisted => "node_blacklisted",
+    /// With it, too many containers with a tag would be on the node or its rack.
+    TagLimit => "tag_limit",
     /// The node is claimed by another ask.
     NodeReserved => "node_reserved",
     /// The node has too little room.
     NodeFull => "node_full",
     /// Even empty, the node would be too small to claim.
     NodeTooSmall => "node_too_small",
+    /// The ask's application waits to be activated.
+    ApplicationInactive => "application_inactive",
     /// A queue on the path would exceed its maximum.
     QueueLimit => "queue_limit",
     /// The user would exceed the user limit.

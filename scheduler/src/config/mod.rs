@@ -1,12 +1,19 @@
 //! What an engine is told at its start: resource types, queues and policies.
 
+mod access;
+mod auto_creation;
+mod capacity;
 #[cfg(feature = "import")]
 pub mod capacity_scheduler;
 #[cfg(any(feature = "toml", feature = "import"))]
 mod file;
 #[cfg(feature = "import")]
 mod imported;
+mod partitions;
+mod placement;
 mod queue;
+mod queue_checks;
+mod reconfiguration;
 mod share;
 #[cfg(feature = "toml")]
 pub mod toml;
@@ -17,16 +24,25 @@ pub mod yunikorn;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use access::{AccessList, ParseAccessListError};
+pub use auto_creation::AutoCreation;
+pub use capacity::{Bound, Capacity, Maximum, Share};
 #[cfg(any(feature = "toml", feature = "import"))]
 pub use file::{ConfigFileError, ConfigFileProblem};
 #[cfg(feature = "import")]
 pub use imported::{Imported, NotCarriedOver};
-pub use queue::{
-    ApplicationLimits, ApplicationOrdering, Capacity, Maximum, QueueConfig, QueueOrdering, QueueState,
-    QueueUpdate,
+pub use partitions::{PartitionAccess, PartitionCapacity};
+pub(crate) use placement::check as check_placement;
+pub use placement::{
+    Creation, FoundQueue, NotPlaced, Otherwise, ParsePathError, PathPart, PlaceIn, Placement,
+    PlacementAction, PlacementRule, QueuePath, Queues, Submission, Whose,
 };
+pub use queue::{
+    ApplicationLimits, ApplicationOrdering, Lifetimes, ParallelLimits, QueueConfig, QueueOrdering, QueueState,
+};
+pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tree, is_queue_name};
+pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
 pub use share::{Factor, ParseDecimalError, Percent};
-pub(crate) use validate::{check_own_limits, check_siblings};
 
 use crate::place::NodeOrderKind;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};
@@ -52,6 +68,10 @@ pub struct EngineConfig {
     pub allocation: AllocationSizes,
     /// Whose rules hold where YARN's differ from ours.
     pub semantics: Semantics,
+    /// To which queues applications go.
+    pub placement: Placement,
+    /// Applications have this priority at most: more counts as this. `None`: any.
+    pub maximum_application_priority: Option<u32>,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,
 }
@@ -72,8 +92,15 @@ impl EngineConfig {
             heartbeat: None,
             allocation: AllocationSizes::default(),
             semantics: Semantics::default(),
+            placement: Placement::default(),
+            maximum_application_priority: None,
             limits: EngineLimits::default(),
         }
+    }
+
+    /// The names of all partitions, by number; the default one's is empty.
+    pub fn partition_names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once("").chain(self.partitions.iter().map(String::as_str))
     }
 
     /// Checks the whole configuration.
@@ -92,7 +119,7 @@ pub struct AllocationSizes {
     /// The smallest container and the step: of each type every container has a multiple of it, at least one. Nothing of a
     /// type: it is not rounded.
     pub minimum: Resources,
-    /// The largest container; `None` stands for a type without a limit.
+    /// The largest container, in steps of the minimum; `None` stands for a type without a limit.
     pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
 }
 
@@ -105,8 +132,8 @@ impl AllocationSizes {
                 return Err(i);
             }
             if let step @ 1.. = self.minimum[i] {
-                let rounded = (size[i].max(1) + step - 1) / step * step;
-                normalized.set(i, self.maximum[i].map_or(rounded, |maximum| rounded.min(maximum)));
+                // Not above the maximum, which is a multiple itself.
+                normalized.set(i, (size[i].max(1) + step - 1) / step * step);
             }
         }
         Ok(normalized)
@@ -205,6 +232,9 @@ pub struct EngineLimits {
     pub inbox: usize,
     /// At most this many containers per leaf queue and pass, so that small leaves are not overshot.
     pub leaf_quantum: u32,
+    /// At most this many containers on a node in one pass that are neither on a host nor on a rack that their ask names;
+    /// those of asks that name none count too. No limit if not said, where YARN has 1 for each heartbeat.
+    pub off_switch_per_pass: Option<u32>,
     /// A partition below this many nodes is one placement set and gets the exact policy.
     pub single_set_nodes: usize,
     /// How many nodes a placement set has where there are several.
@@ -219,6 +249,7 @@ impl Default for EngineLimits {
             group_requests: 1_024,
             inbox: 1_024,
             leaf_quantum: 64,
+            off_switch_per_pass: None,
             single_set_nodes: 1_000,
             set_nodes: 640,
         }
@@ -244,6 +275,14 @@ pub enum ConfigError {
         path: String,
         /// The known path closest to it.
         nearest: Option<String>,
+    },
+    /// Something about one placement rule.
+    #[error("placement rule {rule}: {problem}")]
+    Placement {
+        /// Which, counted from 1.
+        rule: usize,
+        /// What is wrong and what would be right.
+        problem: String,
     },
     /// A value outside its range.
     #[error("{key}: {problem}")]

@@ -4,31 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Factor, Percent};
-use crate::resource::Resources;
-
-/// What a queue is guaranteed of what its parent is guaranteed, in each partition.
-///
-/// Among the children of one parent, absolute amounts are taken out first, percentages apply to what those
-/// leave over, and weights share the rest (`capacity-scheduler.md` section 6, case 23).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Capacity {
-    /// A percentage; those of siblings sum to at most 100.
-    Percent(Percent),
-    /// These amounts; where siblings' amounts exceed what the parent has, all shrink alike.
-    Absolute(Resources),
-    /// A share of what other siblings leave over, in proportion to the weights.
-    Weight(Factor),
-}
-
-/// What a queue may use at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Maximum {
-    /// A percentage of the parent's maximum.
-    Percent(Percent),
-    /// These amounts; `None` stands for a type without a limit of its own.
-    Absolute([Option<i64>; crate::resource::RESOURCE_TYPES_MAX]),
-}
+use super::{
+    AccessList, AutoCreation, Capacity, Factor, Maximum, PartitionAccess, PartitionCapacity, Percent,
+};
 
 /// In which order a leaf serves its applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -71,7 +49,37 @@ pub struct ApplicationLimits {
     pub per_user: Option<u32>,
 }
 
-/// One queue. With children it is a parent and distributes; without it is a leaf and takes applications.
+/// How many applications may be active at a time; `None`: any number. One more waits until another one ends
+/// (`capacity-scheduler.md` 1.2, parallel applications).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParallelLimits {
+    /// In this queue and those below it.
+    pub total: Option<u32>,
+    /// Of one user, in this queue and those below it.
+    pub per_user: Option<u32>,
+    /// The same of those users that are named here, instead.
+    pub by_user: BTreeMap<String, u32>,
+}
+
+impl ParallelLimits {
+    /// How many of this user's.
+    pub(crate) fn of_user(&self, user: &str) -> Option<u32> {
+        self.by_user.get(user).copied().or(self.per_user)
+    }
+}
+
+/// How long applications may be there, from their submission on. Those of a queue hold below it too; of several on the
+/// way up the nearest counts (`capacity-scheduler.md` 1.2, application lifetime).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lifetimes {
+    /// Of one that says nothing about it.
+    pub default_ms: Option<u64>,
+    /// At most, whatever an application says.
+    pub maximum_ms: Option<u64>,
+}
+
+/// One queue. With children, or where queues are made on demand, it is a parent and distributes; otherwise it is a leaf
+/// and takes applications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueConfig {
     /// Short name, without dots.
@@ -80,6 +88,13 @@ pub struct QueueConfig {
     pub capacity: Capacity,
     /// Maximum capacity. The root's is ignored.
     pub maximum: Maximum,
+    /// What it is guaranteed and may use in single partitions instead, by name. The root's is empty.
+    pub partitions: BTreeMap<String, PartitionCapacity>,
+    /// Which partitions it may use; `None`: those that the queue above may use, and for the root all.
+    pub accessible_partitions: Option<PartitionAccess>,
+    /// The partition that asks are for which name none; the empty name is the default partition's. `None`: as for the
+    /// queue above, if this one may use that, and else the default partition.
+    pub default_partition: Option<String>,
     /// Order of applications; leaves only.
     pub ordering: ApplicationOrdering,
     /// Order of the queues below; parents only.
@@ -98,6 +113,21 @@ pub struct QueueConfig {
     pub state: QueueState,
     /// How many applications it takes.
     pub applications: ApplicationLimits,
+    /// Whether queues are made below it when applications name them.
+    pub auto_creation: Option<Box<AutoCreation>>,
+    /// Who may submit applications to it and to the queues below, beside whoever may to those above and their
+    /// administrators. `None` here and above: everybody.
+    pub submitters: Option<AccessList>,
+    /// Who may administer it and the queues below, beside whoever may those above. `None` here and above: everybody.
+    pub administrators: Option<AccessList>,
+    /// How many applications may be active at a time.
+    pub parallel: ParallelLimits,
+    /// The part of the leaf that the masters of active applications may need (`capacity-scheduler.md` 2.9); `None`: any.
+    pub master_share: Option<Percent>,
+    /// The priority of applications that say none; leaves only.
+    pub default_application_priority: u32,
+    /// When applications are ended.
+    pub lifetimes: Lifetimes,
     /// The queues below.
     pub children: Vec<QueueConfig>,
 }
@@ -123,6 +153,9 @@ impl QueueConfig {
             name: name.into(),
             capacity,
             maximum: Maximum::Percent(Percent::ALL),
+            partitions: BTreeMap::new(),
+            accessible_partitions: None,
+            default_partition: None,
             ordering: ApplicationOrdering::Fifo,
             child_ordering: QueueOrdering::Utilization,
             priority: 0,
@@ -131,6 +164,13 @@ impl QueueConfig {
             user_weights: BTreeMap::new(),
             state: QueueState::Running,
             applications: ApplicationLimits::default(),
+            auto_creation: None,
+            submitters: None,
+            administrators: None,
+            parallel: ParallelLimits::default(),
+            master_share: None,
+            default_application_priority: 0,
+            lifetimes: Lifetimes::default(),
             children: Vec::new(),
         }
     }
@@ -142,10 +182,54 @@ impl QueueConfig {
         self
     }
 
+    /// What it says about itself alone.
+    pub(crate) fn without_children(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            partitions: self.partitions.clone(),
+            accessible_partitions: self.accessible_partitions.clone(),
+            default_partition: self.default_partition.clone(),
+            user_weights: self.user_weights.clone(),
+            submitters: self.submitters.clone(),
+            administrators: self.administrators.clone(),
+            auto_creation: self.auto_creation.clone(),
+            parallel: self.parallel.clone(),
+            children: Vec::new(),
+            ..*self
+        }
+    }
+
+    /// Whether it takes applications.
+    #[must_use]
+    pub fn is_leaf(&self) -> bool {
+        self.children.is_empty() && self.auto_creation.is_none()
+    }
+
     /// The same queue with this maximum.
     #[must_use]
     pub fn with_maximum(mut self, maximum: Maximum) -> Self {
         self.maximum = maximum;
+        self
+    }
+
+    /// The same queue, which is guaranteed and may use this in the partition.
+    #[must_use]
+    pub fn with_partition(mut self, name: impl Into<String>, capacity: PartitionCapacity) -> Self {
+        self.partitions.insert(name.into(), capacity);
+        self
+    }
+
+    /// The same queue, which may use these partitions beside the default one.
+    #[must_use]
+    pub fn with_access(mut self, access: PartitionAccess) -> Self {
+        self.accessible_partitions = Some(access);
+        self
+    }
+
+    /// The same queue, whose asks are for this partition where they name none.
+    #[must_use]
+    pub fn with_default_partition(mut self, name: impl Into<String>) -> Self {
+        self.default_partition = Some(name.into());
         self
     }
 
@@ -198,41 +282,59 @@ impl QueueConfig {
         self
     }
 
+    /// The same queue, below which applications may name queues that are not there.
+    #[must_use]
+    pub fn with_auto_creation(mut self, creation: AutoCreation) -> Self {
+        self.auto_creation = Some(Box::new(creation));
+        self
+    }
+
+    /// The same queue, to which these may submit applications.
+    #[must_use]
+    pub fn with_submitters(mut self, submitters: AccessList) -> Self {
+        self.submitters = Some(submitters);
+        self
+    }
+
+    /// The same queue, which these may administer.
+    #[must_use]
+    pub fn with_administrators(mut self, administrators: AccessList) -> Self {
+        self.administrators = Some(administrators);
+        self
+    }
+
+    /// The same queue with so many applications active at a time.
+    #[must_use]
+    pub fn with_parallel(mut self, limits: ParallelLimits) -> Self {
+        self.parallel = limits;
+        self
+    }
+
+    /// The same queue, of which the masters of active applications may need this part.
+    #[must_use]
+    pub fn with_master_share(mut self, share: Option<Percent>) -> Self {
+        self.master_share = share;
+        self
+    }
+
+    /// The same leaf, with this priority for applications that say none.
+    #[must_use]
+    pub fn with_default_application_priority(mut self, priority: u32) -> Self {
+        self.default_application_priority = priority;
+        self
+    }
+
+    /// The same queue, which ends its applications after some time.
+    #[must_use]
+    pub fn with_lifetimes(mut self, lifetimes: Lifetimes) -> Self {
+        self.lifetimes = lifetimes;
+        self
+    }
+
     /// The same queue with this user limit factor.
     #[must_use]
     pub fn with_user_limit_factor(mut self, factor: Option<Factor>) -> Self {
         self.user_limit_factor = factor;
         self
     }
-}
-
-impl Maximum {
-    /// A maximum in absolute amounts of the first types; further types have no limit of their own.
-    #[must_use]
-    pub fn absolute(amounts: &[i64]) -> Self {
-        let mut all = [None; crate::resource::RESOURCE_TYPES_MAX];
-        for (slot, amount) in all.iter_mut().zip(amounts) {
-            *slot = Some(*amount);
-        }
-        Self::Absolute(all)
-    }
-}
-
-/// A change of one queue while the engine runs; `None` leaves a limit as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueueUpdate {
-    /// New guarantee.
-    pub capacity: Option<Capacity>,
-    /// New maximum.
-    pub maximum: Option<Maximum>,
-    /// New user limit factor (`Some(None)`: up to the leaf's maximum).
-    pub user_limit_factor: Option<Option<Factor>>,
-    /// New part of the leaf that each of several users may have.
-    pub user_limit_minimum: Option<Percent>,
-    /// New priority among its siblings.
-    pub priority: Option<i32>,
-    /// Whether it takes new applications from now on.
-    pub state: Option<QueueState>,
-    /// New limits on the number of applications. Those that are there stay.
-    pub applications: Option<ApplicationLimits>,
 }

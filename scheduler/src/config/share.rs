@@ -3,16 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 /// A part of something, in millionths; `"8.5"` is 8.5 percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Percent(u32);
+pub struct Percent(#[serde(deserialize_with = "read_percent")] u32);
 
 /// A multiple of something, in thousandths; `"1.25"` is one and a quarter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Factor(u64);
+pub struct Factor(#[serde(deserialize_with = "read_factor")] u64);
 
 /// A text that is not a plain non-negative decimal number.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -24,6 +24,8 @@ pub struct ParseDecimalError {
 }
 
 impl Percent {
+    /// Nothing of it.
+    pub const NONE: Self = Self::whole(0);
     /// All of it.
     pub const ALL: Self = Self::whole(100);
     const PLACES: u32 = 4;
@@ -67,6 +69,20 @@ impl Factor {
     pub const fn milli(self) -> u64 {
         self.0
     }
+}
+
+fn read_percent<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let most = Percent::ALL.0;
+    u32::deserialize(from).and_then(|millionths| up_to(millionths, most))
+}
+
+fn read_factor<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let most = Factor::whole(Factor::MAX).0;
+    u64::deserialize(from).and_then(|milli| up_to(milli, most))
+}
+
+fn up_to<T: Copy + PartialOrd + fmt::Display, E: serde::de::Error>(given: T, most: T) -> Result<T, E> {
+    if given <= most { Ok(given) } else { Err(E::custom(format_args!("{given} is more than {most}"))) }
 }
 
 impl FromStr for Percent {
@@ -126,6 +142,12 @@ impl Billionths {
     pub(super) fn percent(self) -> Percent {
         let millionths = self.0 / 10u64.pow(Self::PLACES - Percent::PLACES);
         Percent(u32::try_from(millionths).map_or(Percent::ALL.0, |some| some.min(Percent::ALL.0)))
+    }
+
+    /// That part of a whole, rounded down; nothing if it is more than the whole.
+    pub(super) fn part(self) -> Option<Percent> {
+        let millionths = self.0 / 10u64.pow(Self::PLACES - 6);
+        u32::try_from(millionths).ok().map(Percent).filter(|part| *part <= Percent::ALL)
     }
 
     /// So many times, rounded down.

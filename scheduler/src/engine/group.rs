@@ -12,9 +12,11 @@ use super::adapt::{Adaption, Decided};
 use super::publish::Publisher;
 use super::reshard::reshard;
 use super::shared::{Message, Progress, Shared};
+use super::stream::StreamCore;
 use crate::change::Change;
-use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter, admit};
+use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter, check_configuration};
 use crate::event::{Event, EventKind, Refusal};
+use crate::facts::ApplicationEnd;
 use crate::ids::NodeId;
 use crate::log::LogSink;
 use crate::propose::ProposalBatch;
@@ -214,23 +216,22 @@ impl GroupCommitter {
             self.processed += 1;
         }
         match message {
-            Message::Change(change) => self.change(state, change),
+            Message::Change(change) => drop(self.change(state, change)),
             Message::Changes(changes) => self.changes(state, changes),
-            Message::Application { change, stream } => {
-                if let Change::ApplicationSubmitted { application, .. } = &change {
-                    self.publisher.connect(*application, &stream);
-                }
-                self.change(state, change);
-            }
+            Message::Application { change, stream } => self.application(state, change, &stream),
             Message::Request { request, answer } => {
                 let outcome = self.committer(state).commit(request);
                 self.publisher.outcomes.push((answer, outcome));
             }
-            Message::QueueUpdate { queue, update, answer } => {
-                let result = state
-                    .check_queue_update(queue, &update)
-                    .map(|()| self.committer(state).apply(Change::QueueUpdated { queue, update }));
+            Message::Configure { change, answer } => {
+                let result =
+                    check_configuration(&state.facts, &change).map(|()| self.committer(state).apply(change));
                 self.publisher.updates.push((answer, result));
+            }
+            Message::Move { change, answer } => {
+                let mut committer = self.committer(state);
+                let result = committer.admit(&change).map(|()| committer.apply(change));
+                self.publisher.moves.push((answer, result));
             }
             Message::Batch(batch) => self.batch(state, batch),
             // The clock may have been moved after this group began.
@@ -260,25 +261,46 @@ impl GroupCommitter {
     }
 
     /// Carries out a change that somebody sent, if it still makes sense.
-    fn change(&mut self, state: &mut State, change: Change) {
+    fn change(&mut self, state: &mut State, change: Change) -> Result<(), Refusal> {
         let mut committer = self.committer(state);
-        if is_admitted(&mut committer, &change) {
-            committer.apply(change);
+        judge(&mut committer, &change)?;
+        committer.apply(change);
+        Ok(())
+    }
+
+    /// Carries out a submission. Its stream is told also that it is refused, but not of what another application does that
+    /// has the identifier.
+    fn application(&mut self, state: &mut State, change: Change, stream: &Arc<StreamCore>) {
+        let Change::ApplicationSubmitted { application, .. } = change else { return };
+        if self.change(state, change) != Err(Refusal::IdentifierTaken) {
+            self.publisher.connect(application, stream);
         }
     }
 
     /// As many single ones.
     fn changes(&mut self, state: &mut State, changes: Vec<Change>) {
-        self.committer(state).apply_all(changes, is_admitted);
+        self.committer(state).apply_all(changes, |committer, change| judge(committer, change).is_ok());
     }
 
     fn ring_timers(&mut self, state: &mut State) {
         while let Some(timer) = state.timers.take_due(state.facts.now_ms) {
             match timer {
                 Timer::Silence(node) => self.check_silence(state, node),
+                Timer::QueueIdle(queue) => {
+                    // It may have been used, and become idle again, since the timer was set; then another one is.
+                    if state.facts.expires_ms(queue).is_some_and(|at_ms| at_ms <= state.facts.now_ms) {
+                        self.committer(state).apply(Change::QueueExpired { queue });
+                    }
+                }
                 Timer::ReservationAge(reservation) => {
                     if state.facts.reservations.get(reservation).is_some() {
                         self.committer(state).apply(Change::ReservationExpired { reservation });
+                    }
+                }
+                Timer::Lifetime(application) => {
+                    if state.facts.applications.get(application).is_some() {
+                        let end = ApplicationEnd::Expired;
+                        self.committer(state).apply(Change::ApplicationEnded { application, end });
                     }
                 }
                 Timer::Reserve(_) | Timer::Locality(_) => state.ring(&timer),
@@ -334,37 +356,34 @@ impl GroupCommitter {
 
 /// Whether a change that somebody sent still makes sense. If not, whoever waits for an answer is told, and what the change
 /// was given is taken back.
-fn is_admitted(committer: &mut Committer<'_>, change: &Change) -> bool {
-    match admit(committer.state, change) {
-        Ok(()) => true,
-        Err(refusal) => {
-            committer.stats.refused += 1;
-            refuse(committer, change, refusal);
-            false
+fn judge(committer: &mut Committer<'_>, change: &Change) -> Result<(), Refusal> {
+    committer.admit(change).inspect_err(|refusal| {
+        committer.stats.refused += 1;
+        // Whoever has that identifier keeps it, and is not told of somebody else's mistake.
+        if *refusal != Refusal::IdentifierTaken {
+            refuse(committer, change, *refusal);
         }
-    }
+    })
 }
 
 fn refuse(committer: &mut Committer<'_>, change: &Change, refusal: Refusal) {
-    match change {
+    let effects = &mut *committer.effects;
+    let (application, kind) = match change {
         Change::AskSubmitted { ask, application, .. } => {
-            let seq = CommitSeq(committer.state.facts.changes);
-            let kind = EventKind::AskRefused { ask: *ask, refusal };
-            committer.effects.events.push(Event { seq, application: *application, kind });
-            committer.effects.vacated_asks.push(*ask);
+            effects.vacated_asks.push(*ask);
+            (*application, EventKind::AskRefused { ask: *ask, refusal })
         }
-        // Whoever has that identifier keeps it.
-        Change::ApplicationSubmitted { application, .. } if refusal != Refusal::IdentifierTaken => {
-            let seq = CommitSeq(committer.state.facts.changes);
-            let kind = EventKind::ApplicationRefused { refusal };
-            committer.effects.events.push(Event { seq, application: *application, kind });
-            committer.effects.vacated_applications.push(*application);
+        Change::ApplicationSubmitted { application, .. } => {
+            effects.vacated_applications.push(*application);
+            (*application, EventKind::ApplicationRefused { refusal })
         }
         Change::NodeAdded { node, spec, .. } => {
-            committer.effects.vacated_nodes.push((*node, spec.name.as_str().into()));
+            effects.vacated_nodes.push((*node, spec.name.as_str().into()));
+            return;
         }
-        _ => {}
-    }
+        _ => return,
+    };
+    effects.events.push(Event { seq: CommitSeq(committer.state.facts.changes), application, kind });
 }
 
 /// A group that ends by a panic is half of one: nothing may follow it, also if somebody catches the panic.

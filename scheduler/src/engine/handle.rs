@@ -6,10 +6,10 @@ use thiserror::Error;
 
 use super::shared::{Closed, Message, Shared};
 use super::stream::EventStream;
-use crate::change::{ApplicationSpec, AskSpec, Change, NodeSpec};
-use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
-use crate::config::{ConfigError, EngineConfig, QueueUpdate};
-use crate::facts::{ApplicationEnd, ContainerOnNode, EndCause, NodeAttributes, NodeState};
+use crate::change::{AskSpec, Change, NodeSpec};
+use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest, check_reconfiguration};
+use crate::config::{ConfigError, EngineConfig, QueueDifferences, QueueUpdate, Reconfiguration};
+use crate::facts::{AskTags, ContainerOnNode, EndCause, NodeAttributes, NodeState, QueueRole};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
 use crate::nearest::{hint, nearest};
 use crate::resource::{DEVICE_MILLI, DEVICES_MAX, ResourceError, Resources};
@@ -75,6 +75,15 @@ pub enum SubmitError {
     /// An ask for no containers.
     #[error("an ask is for at least one container")]
     NothingAsked,
+    /// A tag without a name, of the ask or in a limit.
+    #[error("a tag has a name; this one is empty")]
+    EmptyTag,
+    /// An ask that limits its own containers to none.
+    #[error("at most 0 of its own tag `{tag}` would let no container of the ask run; 1 keeps them apart")]
+    NoneOfOwnTag {
+        /// The tag.
+        tag: String,
+    },
     /// An ask that is strictly local to nothing.
     #[error("an ask that is strictly local names at least one host or rack")]
     NothingNamed,
@@ -100,7 +109,7 @@ impl Handle {
         Self { shared }
     }
 
-    /// What the engine was started with.
+    /// What the engine was started with; for its queues as they are now see [`View::queue_tree`].
     #[must_use]
     pub fn config(&self) -> &EngineConfig {
         &self.shared.config
@@ -141,6 +150,25 @@ impl Handle {
     /// # Errors
     /// When there is none; the error names the nearest one.
     pub fn queue(&self, path: &str) -> Result<QueueId, SubmitError> {
+        self.find_queue(path).map(|(queue, _)| queue)
+    }
+
+    /// Whether the path may be that of a leaf when the application's turn comes.
+    pub(super) fn check_leaf(&self, path: &str) -> Result<(), SubmitError> {
+        let names = &self.shared.names.queues;
+        let mut above = std::iter::successors(path.rsplit_once('.'), |(above, _)| above.rsplit_once('.'));
+        match self.find_queue(path) {
+            Ok((_, QueueRole::Leaf)) => Ok(()),
+            Ok(_) => Err(SubmitError::NotALeaf { path: path.to_owned() }),
+            Err(_) if above.any(|(above, _)| matches!(names.get(above), Some((_, QueueRole::Maker)))) => {
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The queue with this path, and what it is there for.
+    pub(super) fn find_queue(&self, path: &str) -> Result<(QueueId, QueueRole), SubmitError> {
         let names = &self.shared.names.queues;
         names.get(path).ok_or_else(|| SubmitError::UnknownQueue {
             path: path.to_owned(),
@@ -237,40 +265,6 @@ impl Handle {
         self.send(Change::Heartbeats { nodes: nodes.to_vec() })
     }
 
-    /// Submits an application; what happens to it will come through `events`.
-    ///
-    /// # Errors
-    /// When the queue is not known or not a leaf.
-    pub fn submit_application(
-        &self,
-        spec: ApplicationSpec,
-        events: &EventStream,
-    ) -> Result<ApplicationId, SubmitError> {
-        let leaf = self.queue(&spec.queue)?;
-        if !self.shared.is_leaf(leaf) {
-            return Err(SubmitError::NotALeaf { path: spec.queue });
-        }
-        let application = self.shared.ids.applications.lock().take();
-        let change = Change::ApplicationSubmitted { application, leaf, spec: Box::new(spec) };
-        let message = Message::Application { change, stream: Arc::clone(events.core()) };
-        self.shared
-            .send(message)
-            .inspect_err(|_| self.shared.ids.applications.lock().give_back(application))?;
-        Ok(application)
-    }
-
-    /// Ends an application: its asks are cancelled and its containers end.
-    ///
-    /// # Errors
-    /// When the engine is shut down.
-    pub fn end_application(
-        &self,
-        application: ApplicationId,
-        end: ApplicationEnd,
-    ) -> Result<(), SubmitError> {
-        self.send(Change::ApplicationEnded { application, end })
-    }
-
     /// Asks for containers. An ask for an application that has ended is refused through its stream, see
     /// [`ApplicationEnded`](crate::EventKind::ApplicationEnded).
     ///
@@ -317,8 +311,40 @@ impl Handle {
         queue: QueueId,
         update: QueueUpdate,
     ) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
+        self.configure(Change::QueueUpdated { queue, update: Box::new(update) })
+    }
+
+    /// Changes the whole queue tree in one step: adds and removes queues, lets others say other things about themselves,
+    /// and gives placement other rules. The ticket says with which change it holds, or what is wrong; then everything is as before.
+    ///
+    /// A queue that goes, or becomes a parent, must be stopped and have no applications. Everything that runs goes on
+    /// running, above new limits too. See [`check_reconfiguration`](Self::check_reconfiguration) for a dry run.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn reconfigure(
+        &self,
+        configuration: Reconfiguration,
+    ) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
+        self.configure(Change::Reconfigured { configuration: Box::new(configuration) })
+    }
+
+    /// What [`reconfigure`](Self::reconfigure) would do if it came at this moment.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check_reconfiguration(
+        &self,
+        configuration: &Reconfiguration,
+    ) -> Result<QueueDifferences, ConfigError> {
+        let state = self.shared.state.read();
+        check_reconfiguration(&state.facts, configuration)?;
+        Ok(QueueDifferences::between(&state.facts.queue_tree(), &configuration.root))
+    }
+
+    fn configure(&self, change: Change) -> Result<Ticket<Result<CommitSeq, ConfigError>>, SubmitError> {
         let (answer, ticket) = Ticket::new();
-        self.shared.send(Message::QueueUpdate { queue, update: Box::new(update), answer })?;
+        self.shared.send(Message::Configure { change, answer })?;
         Ok(ticket)
     }
 
@@ -377,6 +403,7 @@ impl Handle {
         if spec.wishes.is_empty() && !spec.wishes.relax_locality {
             return Err(SubmitError::NothingNamed);
         }
+        spec.tags.as_deref().map_or(Ok(()), check_tags)?;
         if let Some(need) = spec.devices.filter(|need| !need.is_valid()) {
             return Err(SubmitError::Devices { count: need.count, milli: need.milli });
         }
@@ -384,10 +411,10 @@ impl Handle {
         types.count_devices(&mut spec.size, milli)?;
         types.check(&spec.size)?;
         spec.size = self.normalized(&spec.size)?;
-        self.check_partition(spec.partition)
+        spec.partition.map_or(Ok(()), |partition| self.check_partition(partition))
     }
 
-    fn normalized(&self, size: &Resources) -> Result<Resources, SubmitError> {
+    pub(super) fn normalized(&self, size: &Resources) -> Result<Resources, SubmitError> {
         let EngineConfig { allocation, resources, .. } = &*self.shared.config;
         allocation.normalized(size).map_err(|i| SubmitError::ContainerTooLarge {
             name: resources.names()[i].clone(),
@@ -396,14 +423,25 @@ impl Handle {
         })
     }
 
-    fn check_partition(&self, partition: PartitionId) -> Result<(), SubmitError> {
+    pub(super) fn check_partition(&self, partition: PartitionId) -> Result<(), SubmitError> {
         if partition.index() <= self.shared.config.partitions.len() {
             return Ok(());
         }
         Err(SubmitError::UnknownPartition { name: partition.to_string(), nearest: None })
     }
 
-    fn send(&self, change: Change) -> Result<(), SubmitError> {
+    pub(super) fn send(&self, change: Change) -> Result<(), SubmitError> {
         Ok(self.shared.send(Message::Change(change))?)
+    }
+}
+
+fn check_tags(tags: &AskTags) -> Result<(), SubmitError> {
+    let AskTags { names, limits } = tags;
+    if names.iter().chain(limits.iter().map(|limit| &limit.tag)).any(String::is_empty) {
+        return Err(SubmitError::EmptyTag);
+    }
+    match limits.iter().find(|limit| limit.most == 0 && names.contains(&limit.tag)) {
+        Some(limit) => Err(SubmitError::NoneOfOwnTag { tag: limit.tag.clone() }),
+        None => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! The engine: one public value that owns the state and, in parallel mode, the threads.
 
 mod adapt;
+mod applications;
 mod bulk;
 mod group;
 mod handle;
@@ -28,7 +29,7 @@ pub use group::{GroupCommitter, Step};
 pub use handle::{Handle, SubmitError};
 pub use health::Health;
 pub use proposer::Proposer;
-pub use single_step::NotSerial;
+pub use single_step::{NotSerial, PassError};
 pub use stream::{EventStream, Lagging};
 pub use timing::EngineTiming;
 
@@ -177,7 +178,7 @@ impl Engine {
         config.validate()?;
         let config = Arc::new(config);
         let (outbox, inbox) = channel(inbox_capacity);
-        let state = State::new(Arc::clone(&config));
+        let state = State::new(&config);
         let shared = Arc::new(Shared::new(config, clock, state, outbox, leaf_quantum));
         let mut committer = GroupCommitter::new(Arc::clone(&shared), inbox, sink);
         committer.commit_group(None);

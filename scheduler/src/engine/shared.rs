@@ -7,8 +7,9 @@ use super::timing::EngineTiming;
 use crate::change::Change;
 use crate::clock::Clock;
 use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
-use crate::config::{ConfigError, EngineConfig, QueueUpdate};
-use crate::facts::{IdPool, Queue};
+use crate::config::{ConfigError, EngineConfig};
+use crate::event::Refusal;
+use crate::facts::{IdPool, QueueRole};
 use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId, RackId};
 use crate::place::Leases;
 use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch};
@@ -20,6 +21,9 @@ use crate::sync::{
 
 /// Whether a queue's new limits were valid, and with which change they hold.
 pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
+
+/// Whether an application was moved, and with which change.
+pub(crate) type MoveResult = Result<CommitSeq, Refusal>;
 
 /// What the committer is sent.
 pub(crate) enum Message {
@@ -35,10 +39,15 @@ pub(crate) enum Message {
         request: ResourceAllocationCommitRequest,
         answer: Promise<CommitOutcome>,
     },
-    QueueUpdate {
-        queue: QueueId,
-        update: Box<QueueUpdate>,
+    /// A change of the configuration.
+    Configure {
+        change: Change,
         answer: Promise<UpdateResult>,
+    },
+    /// An application is to go on in another leaf.
+    Move {
+        change: Change,
+        answer: Promise<MoveResult>,
     },
     /// Proposals of a pass. Not counted as sent by the gate: its lease says that it is on its way.
     Batch(Box<ProposalBatch>),
@@ -91,9 +100,8 @@ pub(crate) struct Names {
     pub(crate) nodes: NameMap<NodeId>,
     pub(crate) racks: NameMap<RackId>,
     pub(crate) racks_known: AtomicU64,
-    pub(crate) queues: NameMap<QueueId>,
-    /// By queue.
-    pub(crate) is_leaf: Vec<bool>,
+    /// Which there are, and what for.
+    pub(crate) queues: NameMap<(QueueId, QueueRole)>,
 }
 
 /// Identifiers that callers are given before the committer has seen what they name.
@@ -139,7 +147,7 @@ impl Shared {
     ) -> Self {
         let queues = NameMap::new();
         for (index, queue) in state.facts.queues.iter().enumerate() {
-            queues.get_or_insert_with(&queue.path, || QueueId(index as u32));
+            queues.set(&queue.path, Some((QueueId(index as u32), queue.role())));
         }
         Self {
             pass_limits: PassLimits {
@@ -164,7 +172,6 @@ impl Shared {
                 racks: NameMap::new(),
                 racks_known: AtomicU64::new(0),
                 queues,
-                is_leaf: state.facts.queues.iter().map(Queue::is_leaf).collect(),
             },
             ids: Ids {
                 nodes: Mutex::new(IdPool::new()),
@@ -243,10 +250,6 @@ impl Shared {
     /// How many messages went through the gate.
     pub(crate) fn sent(&self) -> u64 {
         self.gate.load(Ordering::Acquire) & !CLOSED
-    }
-
-    pub(crate) fn is_leaf(&self, queue: QueueId) -> bool {
-        self.names.is_leaf.get(queue.index()).copied().unwrap_or(false)
     }
 
     pub(crate) fn progress(&self) -> Progress {

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::proposer::Proposer;
 use super::{Driver, Engine};
-use crate::ids::SetId;
+use crate::ids::{QueueId, SetId};
 use crate::place::PlacementSet;
 use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch, run_pass};
 use crate::state::State;
@@ -16,6 +16,18 @@ use crate::state::State;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("single steps are possible in serial mode only")]
 pub struct NotSerial;
+
+/// Why a single pass was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PassError {
+    /// The engine is not in serial mode.
+    #[error(transparent)]
+    NotSerial(#[from] NotSerial),
+    /// The scope's queue has queues below it, or is another engine's.
+    #[error("{0} is no leaf queue of this engine; a pass is about one leaf or about all")]
+    NotALeaf(QueueId),
+}
 
 impl Engine {
     /// Commits what was sent so far, and proposes nothing.
@@ -29,30 +41,40 @@ impl Engine {
     }
 
     /// Commits what was sent, then makes one pass within `scope` that proposes one container or one reservation at most,
-    /// and commits that. Without a node it is about the whole cluster, the default partition first. Returns how many
-    /// requests it proposed: 1 or 0.
+    /// and commits that. With [`off_switch_per_pass`](crate::config::EngineLimits::off_switch_per_pass) it proposes as much
+    /// as that allows. Without a node it is about the whole cluster, the default partition first. Returns how many
+    /// requests it proposed.
     ///
     /// Such a pass is what a node's heartbeat is to YARN. As always a node is claimed only if no other node of the
     /// partition has room. What it sees in vain is not remembered, except that a node was offered to an ask that names
-    /// others.
+    /// others. On a node that is not there it proposes nothing.
     ///
     /// # Errors
-    /// When the engine is not in serial mode.
-    pub fn pass_once(&self, scope: PassScope) -> Result<usize, NotSerial> {
-        let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial) };
+    /// When the engine is not in serial mode, and when the scope's queue is no leaf of this engine.
+    pub fn pass_once(&self, scope: PassScope) -> Result<usize, PassError> {
+        let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial.into()) };
         driver.commit_waiting();
+        let is_leaf = |queue: &QueueId| {
+            self.shared.state.read().facts.queues.get(queue.index()).is_some_and(|queue| queue.is_leaf)
+        };
+        if let Some(queue) = scope.leaf.filter(|queue| !is_leaf(queue)) {
+            return Err(PassError::NotALeaf(queue));
+        }
         Ok(driver.pass_once(scope))
     }
 }
 
 impl Proposer {
-    /// A pass within `scope` for one request at most, over a view of its own, so that it needs no lease. `None` if the
+    /// A pass within `scope` for one request at most, or as many as are allowed for a node, over a view of its own, so that it needs no lease. `None` if the
     /// node is not there.
     pub(super) fn propose_once(&mut self, scope: PassScope) -> Option<Box<ProposalBatch>> {
         let home: Arc<dyn BatchHome> = Arc::clone(&self.shared) as Arc<dyn BatchHome>;
         let mut batch = Box::new(ProposalBatch::without_lease(home));
         let state = self.shared.state.read();
-        let limits = PassLimits { requests: 1, scope, ..self.shared.pass_limits };
+        // Where containers are limited that are not where their ask named, the limit is what ends it.
+        let is_limited = state.facts.config.limits.off_switch_per_pass.is_some();
+        let requests = if is_limited { self.shared.pass_limits.requests } else { 1 };
+        let limits = PassLimits { requests, scope, ..self.shared.pass_limits };
         for set in sets_within(&state, scope)? {
             let order = state.facts.config.node_order;
             let mut view = PlacementSet::confined(set, order, state.nodes(), scope.node);

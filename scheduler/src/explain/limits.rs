@@ -4,16 +4,19 @@ use serde::Serialize;
 
 use super::Amounts;
 use super::shortage::missing;
-use crate::facts::{Ask, Locality};
-use crate::ids::AskId;
+use crate::facts::{Ask, HeldBack, Locality, Master};
+use crate::ids::{AskId, PartitionId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// What keeps an ask from being looked at. Queues come first, root before leaf, then the user, then the application.
+/// What keeps an ask from being looked at. What holds its application back comes first; then queues, root before leaf, the
+/// user, and what the ask has already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Blocker {
+    /// The application waits to be activated.
+    Inactive(ActivationLimit),
     /// One container more would exceed a queue's maximum.
     QueueMaximum(LimitReached),
     /// One container more would exceed the user limit.
@@ -36,6 +39,39 @@ pub enum Blocker {
     },
 }
 
+/// What holds an application back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "limit", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ActivationLimit {
+    /// As many applications are active in a queue as may be.
+    Applications {
+        /// The queue's path.
+        queue: String,
+        /// How many may be.
+        maximum: u32,
+    },
+    /// As many of the user's applications are active in a queue as may be.
+    UserApplications {
+        /// The queue's path.
+        queue: String,
+        /// Whose.
+        user: String,
+        /// How many may be.
+        maximum: u32,
+    },
+    /// Masters would need more of the leaf than they may.
+    MasterShare(LimitReached),
+    /// The user's masters would.
+    UserMasterShare {
+        /// Whose.
+        user: String,
+        /// In which leaf, and how.
+        #[serde(flatten)]
+        reached: LimitReached,
+    },
+}
+
 /// A limit that one container more would exceed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LimitReached {
@@ -53,6 +89,9 @@ pub struct LimitReached {
 
 /// The first that stands in the way of one container more.
 pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Blocker> {
+    if let Some(held_back) = held_back(state, ask) {
+        return Some(held_back);
+    }
     let in_flight = state.in_flight.of_ask(id).load();
     let unclaimed = ask.outstanding() - ask.reservations.len() as u32;
     if unclaimed == 0 {
@@ -64,6 +103,37 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
         return Some(Blocker::InFlight { units: in_flight });
     }
     first_limit(state, ask)
+}
+
+/// What holds the ask's application back, if it waits to be activated.
+fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
+    let facts = &state.facts;
+    let application = facts.applications.at(ask.application);
+    if application.is_active {
+        return None;
+    }
+    let (leaf, user) = (facts.queue(application.leaf), facts.user(application.user));
+    let path = |queue| facts.queue(queue).path.to_string();
+    let reached = |masters: &[Resources], limit| {
+        let nothing = Master { size: Resources::ZERO, partition: PartitionId::DEFAULT };
+        let Master { size, partition } = application.master.unwrap_or(nothing);
+        let level = Level { used: masters[partition.index()], in_flight: Resources::ZERO, limit };
+        level.reached(state, &leaf.path, &size)
+    };
+    let name = || user.name.to_string();
+    let limit = match facts.held_back(application)? {
+        HeldBack::Applications { queue, maximum } => {
+            ActivationLimit::Applications { queue: path(queue), maximum }
+        }
+        HeldBack::UserApplications { queue, maximum } => {
+            ActivationLimit::UserApplications { queue: path(queue), user: name(), maximum }
+        }
+        HeldBack::MasterShare { limit } => ActivationLimit::MasterShare(reached(&leaf.masters, limit)),
+        HeldBack::UserMasterShare { limit } => {
+            ActivationLimit::UserMasterShare { user: name(), reached: reached(&user.masters, limit) }
+        }
+    };
+    Some(Blocker::Inactive(limit))
 }
 
 /// The first limit on the path that one container more would exceed, counting what is in flight as passes do.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-pub use limits::{Blocker, LimitReached};
+pub use limits::{ActivationLimit, Blocker, LimitReached};
 pub use nodes::{Funnel, Stage};
 pub use reason::PendingReason;
 pub(crate) use reason::pending_reason;
@@ -235,7 +235,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         partition: partition.cloned().unwrap_or_default(),
         size: Amounts::new(&facts.config.resources, &shape.need.resources),
         devices: shape.need.devices,
-        rule: shape.rule.as_deref().cloned(),
+        rule: shape.rule.as_ref().and_then(|rule| rule.attributes.as_deref().cloned()),
         asked: ask.asked,
         outstanding: ask.outstanding(),
         in_flight: state.in_flight.of_ask(id).load(),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::KeptNode;
 use super::shortage::{Shortage, Shortages};
-use crate::facts::{Ask, Locality, Node, NodeState, Shape};
+use crate::facts::{Ask, Breach, Locality, Node, NodeState, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::resource::{Need, fits};
 use crate::state::State;
@@ -26,6 +26,10 @@ pub enum Stage {
     NotNamed,
     /// Its attributes do not meet the ask's rule.
     WrongAttributes,
+    /// The application shuns it or its rack.
+    Blacklisted,
+    /// As many containers with a tag are on it or its rack as the ask allows.
+    TagLimit,
     /// It is none of the hosts or racks that the ask names, and the ask still waits for those.
     LaterByLocality,
     /// Even empty it could not hold one container.
@@ -44,12 +48,14 @@ pub enum Stage {
 
 impl Stage {
     /// All of them, in order.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::OtherPartition,
         Self::Draining,
         Self::Silent,
         Self::NotNamed,
         Self::WrongAttributes,
+        Self::Blacklisted,
+        Self::TagLimit,
         Self::LaterByLocality,
         Self::TooSmall,
         Self::NoRoom,
@@ -58,6 +64,16 @@ impl Stage {
         Self::InFlight,
         Self::Fits,
     ];
+}
+
+impl From<Breach> for Stage {
+    fn from(breach: Breach) -> Self {
+        match breach {
+            Breach::Attributes => Self::WrongAttributes,
+            Breach::Shunned => Self::Blacklisted,
+            Breach::TagLimit => Self::TagLimit,
+        }
+    }
 }
 
 /// How many nodes drop out at which stage; together they are all nodes of the cluster.
@@ -90,8 +106,9 @@ pub(super) struct Judge<'a> {
 impl<'a> Judge<'a> {
     pub(super) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
         let shape = state.facts.shapes.at(ask.shape);
-        // A unit for which a node was claimed has waited long enough to go anywhere.
-        let allowed = if shape.located && ask.reservations.is_empty() {
+        // A unit for which a node was claimed has waited long enough to go anywhere, if its ask ever may.
+        let is_bound = ask.wishes.loosest() < Locality::OffSwitch;
+        let allowed = if shape.located && (is_bound || ask.reservations.is_empty()) {
             state.backlog.waiting.allowed(&state.facts, id, ask)
         } else {
             ask.wishes.loosest()
@@ -107,12 +124,22 @@ impl<'a> Judge<'a> {
 
     /// Whether the node, were it empty and free to take containers, could hold one.
     pub(super) fn could_hold(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.wishes.will_do(id, node.rack) && self.shape.fits_on(&node.empty_room(), &node.attributes)
+        self.ask.wishes.will_do(id, node.rack)
+            && fits(&self.shape.need, &node.empty_room())
+            && self.state.facts.meets_rule_when_empty(self.shape, node)
     }
 
     /// Whether the node has room for one container of the ask, at once or after a delay.
     pub(super) fn has_room(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.wishes.will_do(id, node.rack) && node.can_take(self.shape)
+        self.ask.wishes.will_do(id, node.rack) && self.state.facts.can_take(self.shape, node)
+    }
+
+    /// Whether nothing but what runs there with which tags keeps the ask off the node, at once or after a delay.
+    pub(super) fn is_capped(&self, id: NodeId, node: &Node) -> bool {
+        self.ask.wishes.will_do(id, node.rack)
+            && node.is_open()
+            && fits(&self.shape.need, &node.room)
+            && self.state.facts.breach(self.shape, node) == Some(Breach::TagLimit)
     }
 
     /// Whether the node is near enough to what the ask names by now.
@@ -131,8 +158,8 @@ impl<'a> Judge<'a> {
             Stage::Silent
         } else if !ask.wishes.will_do(id, node.rack) {
             Stage::NotNamed
-        } else if !shape.meets_rule(&node.attributes) {
-            Stage::WrongAttributes
+        } else if let Some(breach) = state.facts.breach(shape, node) {
+            breach.into()
         } else if !self.is_near(id, node) {
             Stage::LaterByLocality
         } else if !fits(&shape.need, &node.empty_room()) {

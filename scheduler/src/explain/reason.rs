@@ -14,6 +14,8 @@ use crate::state::State;
 pub enum PendingReason {
     /// No node of its partition that meets its conditions could hold it even when empty.
     NoNodeLargeEnough,
+    /// Its application waits to be activated.
+    Inactive,
     /// A queue on its path would exceed its maximum.
     QueueLimit,
     /// Its user would exceed the user limit.
@@ -22,6 +24,8 @@ pub enum PendingReason {
     HoldsReservation,
     /// It waits for the hosts or racks it names.
     WaitsForHosts,
+    /// Wherever there is room for it, there are as many containers with a tag as it allows.
+    TagLimit,
     /// No node has room for it now.
     NoRoom,
     /// It will be looked at, or is being decided.
@@ -33,6 +37,9 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     let judge = Judge::new(state, id, ask);
     if !judge.nodes().any(|(id, node)| judge.could_hold(id, node)) {
         return PendingReason::NoNodeLargeEnough;
+    }
+    if !state.facts.applications.at(ask.application).is_active {
+        return PendingReason::Inactive;
     }
     if !ask.reservations.is_empty() {
         return PendingReason::HoldsReservation;
@@ -49,5 +56,6 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
         }
         reason = PendingReason::WaitsForHosts;
     }
-    reason
+    let is_capped = || judge.nodes().any(|(id, node)| judge.is_capped(id, node));
+    if reason == PendingReason::NoRoom && is_capped() { PendingReason::TagLimit } else { reason }
 }

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    Amounts, Blocker, Explanation, Funnel, LimitReached, PendingReason, Rejection, Shortage, Stage, Standing,
-    WhyPending,
+    ActivationLimit, Amounts, Blocker, Explanation, Funnel, LimitReached, PendingReason, Rejection, Shortage,
+    Stage, Standing, WhyPending,
 };
 
 impl Display for Explanation {
@@ -52,6 +52,9 @@ impl Display for WhyPending {
                 None if self.funnel.at(Stage::InFlight) > 0 => {
                     f.write_str("The nodes with room are about to be used by what is proposed already.")
                 }
+                None if self.reason == PendingReason::TagLimit => {
+                    f.write_str("Where there is room, there are as many containers of a tag as it allows.")
+                }
                 None => f.write_str("No node that will do has room now."),
             },
         }
@@ -75,8 +78,7 @@ impl WhyPending {
     #[must_use]
     pub fn one_container(&self) -> String {
         let rule = self.rule.as_ref();
-        let rule =
-            rule.map(|rule| format!(" on a node with {} = {}", rule.attribute, rule.one_of.join(" or ")));
+        let rule = rule.map(|rule| format!(" on a node with {rule}"));
         format!("{}{}", self.size, rule.unwrap_or_default())
     }
 
@@ -119,6 +121,8 @@ impl Stage {
             Self::Silent => "silent for too long",
             Self::NotNamed => "not among the hosts or racks it insists on",
             Self::WrongAttributes => "without the attributes it requires",
+            Self::Blacklisted => "on the application's blacklist",
+            Self::TagLimit => "with as many containers of a tag as it allows",
             Self::LaterByLocality => "not tried yet because it waits for the hosts or racks it names",
             Self::TooSmall => "too small even when empty",
             Self::NoRoom => "with too little room",
@@ -146,6 +150,7 @@ impl Display for Funnel {
 impl Display for Blocker {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Inactive(limit) => write!(f, "Its application waits to be activated: {limit}."),
             Self::QueueMaximum(reached) => {
                 // The root may use all there is.
                 match reached.queue.split_once('.') {
@@ -161,6 +166,25 @@ impl Display for Blocker {
             }
             Self::Claims { nodes: 1 } => f.write_str("All it wants has a node kept for it."),
             Self::Claims { nodes } => write!(f, "All it wants has {nodes} nodes kept for it."),
+        }
+    }
+}
+
+impl Display for ActivationLimit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Applications { queue, maximum } => {
+                write!(f, "in queue {queue} at most {maximum} may be active at a time")
+            }
+            Self::UserApplications { queue, user, maximum } => {
+                write!(f, "of user {user} at most {maximum} may be active in queue {queue} at a time")
+            }
+            Self::MasterShare(reached) => {
+                write!(f, "masters would need too much of queue {}: {reached}", reached.queue)
+            }
+            Self::UserMasterShare { user, reached } => {
+                write!(f, "masters of user {user} would need too much of queue {}: {reached}", reached.queue)
+            }
         }
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::blacklist::Blacklist;
 use super::container_list::ContainerList;
 use crate::config::Factor;
-use crate::ids::{LeafUserId, QueueId};
+use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 
 /// How an application ended.
@@ -16,6 +17,18 @@ pub enum ApplicationEnd {
     Finished,
     /// Somebody ended it.
     Killed,
+    /// The engine ended it after its lifetime.
+    Expired,
+}
+
+/// The container that runs an application: what has to be left for it before the application may be served. It is
+/// asked for like any other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Master {
+    /// Its size.
+    pub size: Resources,
+    /// The partition it is to run in.
+    pub partition: PartitionId,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -28,10 +41,17 @@ pub(crate) struct Application {
     /// Order of submission over the engine's life.
     pub(crate) submitted: u64,
     pub(crate) submitted_ms: u64,
+    pub(crate) master: Option<Master>,
+    /// When it is ended if it is still there.
+    pub(crate) expires_ms: Option<u64>,
+    /// Its asks may be served. Once active it stays so.
+    pub(crate) is_active: bool,
     /// What its containers and reservations hold, all partitions together.
     pub(crate) used: Resources,
     #[serde(skip)]
     pub(crate) containers: ContainerList,
+    /// Hosts and racks that its asks shun; none where nobody has said so.
+    pub(crate) blacklist: Option<Arc<Blacklist>>,
     /// Asks with something outstanding, plus those whose reservations are being settled.
     pub(crate) asks: u32,
 }
@@ -44,7 +64,18 @@ pub(crate) struct LeafUser {
     /// By partition, reservations included.
     pub(crate) used: Vec<Resources>,
     pub(crate) applications: u32,
-    /// Units of its asks that are neither placed nor cancelled; with any it is active.
+    /// Of its applications those that wait for activation.
+    pub(crate) inactive: u32,
+    /// What the masters of its active applications need, by partition.
+    pub(crate) masters: Vec<Resources>,
+    /// Units of its asks that are neither placed nor cancelled.
     pub(crate) outstanding: u64,
     pub(crate) weight: Factor,
+}
+
+impl LeafUser {
+    /// Whether it wants something: units of asks, or to have an application activated (`capacity-scheduler.md` 2.8).
+    pub(crate) fn is_active(&self) -> bool {
+        self.outstanding > 0 || self.inactive > 0
+    }
 }

@@ -12,7 +12,7 @@ use super::node::Node;
 use super::queue::Queue;
 use super::shape::Shape;
 use super::{Facts, PartitionTotals, Table};
-use crate::config::EngineConfig;
+use crate::config::{EngineConfig, Placement};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 
 /// Identifies a state: equal states have equal digests, on every machine.
@@ -35,6 +35,7 @@ impl fmt::Debug for StateDigest {
 #[derive(Serialize)]
 struct Canonical<'a> {
     config: &'a EngineConfig,
+    placement: &'a Placement,
     now_ms: u64,
     changes: u64,
     partitions: &'a [PartitionTotals],
@@ -55,6 +56,7 @@ impl Facts {
     pub(crate) fn write_canonical(&self, sink: impl Write) -> io::Result<()> {
         let canonical = Canonical {
             config: &self.config,
+            placement: &self.placement,
             now_ms: self.now_ms,
             changes: self.changes,
             partitions: &self.partitions,

@@ -3,9 +3,12 @@
 //! Every transition keeps the sums of I1, I2, I4 and I6 true by itself; whether it may happen was decided
 //! before (`commit/accept.rs`). None of them can fail.
 
+use std::sync::Arc;
+
 use super::Facts;
-use super::application::Application;
+use super::application::{Application, LeafUser, Master};
 use super::ask::{Ask, Container, Reservation};
+use super::blacklist::Blacklist;
 use super::node::Node;
 use crate::ids::{
     ApplicationId, AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId, ShapeId,
@@ -22,6 +25,20 @@ pub(crate) struct Charged {
     pub(crate) node: NodeId,
     pub(crate) shape: ShapeId,
     pub(crate) resources: Resources,
+    /// The shape has tags.
+    pub(crate) is_tagged: bool,
+}
+
+/// What an application has in one partition.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Load {
+    /// What its containers and claims hold.
+    pub(crate) used: Resources,
+    /// What its claims hold.
+    pub(crate) reserved: Resources,
+    /// What its asks want.
+    pub(crate) pending: Resources,
+    pub(crate) containers: i64,
 }
 
 /// Whether a use counts as running or as reserved.
@@ -41,6 +58,7 @@ impl Facts {
         let charged = self.charge(application, shape, node_id, Use::Running, 1);
         self.queues[charged.leaf.index()].quota[charged.partition.index()].pending -= charged.resources;
         self.note_taken_units(charged.user, 1);
+        self.count_tags(&charged, 1);
         let devices = self.take_room(node_id, &charged);
         let id = self.container_ids.take();
         self.applications.at_mut(application).containers.add(id);
@@ -57,6 +75,7 @@ impl Facts {
         self.container_ids.give_back(id);
         self.unlist(id, &container);
         let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);
+        self.count_tags(&charged, -1);
         let node = self.nodes.at_mut(container.node);
         node.room.free += charged.resources;
         if let Some(need) = self.shapes.at(container.shape).need.devices {
@@ -96,26 +115,133 @@ impl Facts {
         (reservation, charged)
     }
 
-    /// An application enters its leaf.
+    /// An application enters its leaf and waits for activation.
     pub(crate) fn transition_submit_application(&mut self, id: ApplicationId, application: Application) {
+        debug_assert!(!application.is_active, "{id} was not activated yet");
         self.count_application(application.leaf, application.user, 1);
+        self.count_inactive(application.leaf, application.user, 1);
+        self.inactive.add(id, &application);
         self.applications.insert(id, application);
+    }
+
+    /// An application that was held back may be served from now on.
+    pub(crate) fn transition_activate(&mut self, id: ApplicationId) {
+        let application = self.applications.at_mut(id);
+        debug_assert!(!application.is_active, "{id} is active already");
+        self.inactive.remove(id, application);
+        application.is_active = true;
+        let Application { leaf, user, master, .. } = *application;
+        self.count_inactive(leaf, user, -1);
+        self.count_master(leaf, user, master, 1);
+    }
+
+    /// An application goes to another leaf, and with it all that it has there: by partition, and `outstanding` units.
+    pub(crate) fn transition_move(
+        &mut self,
+        id: ApplicationId,
+        (leaf, user): (QueueId, LeafUserId),
+        loads: &[Load],
+        outstanding: u64,
+    ) {
+        let application = self.applications.at_mut(id);
+        let (old_leaf, old_user) = (application.leaf, application.user);
+        if !application.is_active {
+            self.inactive.remove(id, application);
+        }
+        (application.leaf, application.user) = (leaf, user);
+        if !application.is_active {
+            self.inactive.add(id, application);
+        }
+        let Application { master, is_active, .. } = *application;
+        for (leaf, user, sign) in [(old_leaf, old_user, -1), (leaf, user, 1)] {
+            self.count_application(leaf, user, sign);
+            if is_active {
+                self.count_master(leaf, user, master, i64::from(sign));
+            } else {
+                self.count_inactive(leaf, user, sign);
+            }
+            for (partition, load) in loads.iter().enumerate() {
+                self.shift(leaf, user, PartitionId(partition as u32), load, i64::from(sign));
+            }
+            self.change_wants(user, |user| {
+                user.outstanding = user.outstanding.wrapping_add_signed(outstanding as i64 * i64::from(sign));
+            });
+        }
+        self.inactive.note_change();
+    }
+
+    /// A load comes to a leaf and its user, or with `sign` -1 leaves them.
+    fn shift(&mut self, leaf: QueueId, user: LeafUserId, partition: PartitionId, load: &Load, sign: i64) {
+        let used = load.used.times(sign);
+        let of_user = &mut self.users[user.index()];
+        of_user.used[partition.index()] += used;
+        let of_leaf = &mut self.queues[leaf.index()];
+        let quota = &mut of_leaf.quota[partition.index()];
+        quota.pending += load.pending.times(sign);
+        if of_leaf.shares_among_users() && of_user.is_active() {
+            of_leaf.quota[partition.index()].used_by_active += used;
+        }
+        for level in of_leaf.chain.clone() {
+            let quota = &mut self.queues[level.index()].quota[partition.index()];
+            quota.used += used;
+            quota.reserved += load.reserved.times(sign);
+            quota.containers = quota.containers.wrapping_add_signed(load.containers * sign);
+        }
+    }
+
+    /// An application has another place in the order of its leaf.
+    pub(crate) fn transition_set_priority(&mut self, id: ApplicationId, priority: u32) {
+        let application = self.applications.at_mut(id);
+        if application.is_active {
+            application.priority = priority;
+            return;
+        }
+        self.inactive.remove(id, application);
+        application.priority = priority;
+        self.inactive.add(id, application);
     }
 
     /// An application without asks and containers leaves.
     pub(crate) fn transition_end_application(&mut self, id: ApplicationId) {
         let application = self.applications.remove(id).expect("the caller checked that it is alive");
         debug_assert!(application.asks == 0 && application.used.is_zero(), "{id} still holds something");
-        self.count_application(application.leaf, application.user, -1);
+        let Application { leaf, user, master, .. } = application;
+        self.count_application(leaf, user, -1);
+        if application.is_active {
+            self.count_master(leaf, user, master, -1);
+        } else {
+            self.inactive.remove(id, &application);
+            self.count_inactive(leaf, user, -1);
+        }
+        self.inactive.note_change();
     }
 
     /// One application more, or with `sign` -1 one less, in the leaf, the queues above it and at the user.
     fn count_application(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
         let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);
         change(&mut self.users[user.index()].applications);
-        for level in self.queues[leaf.index()].chain.clone() {
-            change(&mut self.queues[level.index()].applications);
+        let mut level = Some(leaf);
+        while let Some(queue) = level {
+            let queue = &mut self.queues[queue.index()];
+            change(&mut queue.applications);
+            level = queue.parent;
         }
+    }
+
+    /// One application more, or with `sign` -1 one less, waits for activation.
+    fn count_inactive(&mut self, leaf: QueueId, user: LeafUserId, sign: i32) {
+        let change = |count: &mut u32| *count = count.wrapping_add_signed(sign);
+        for level in self.queues[leaf.index()].chain.clone() {
+            change(&mut self.queues[level.index()].inactive);
+        }
+        self.change_wants(user, |user| change(&mut user.inactive));
+    }
+
+    /// What the master of an active application needs is kept for it, or with `sign` -1 no longer.
+    fn count_master(&mut self, leaf: QueueId, user: LeafUserId, master: Option<Master>, sign: i64) {
+        let Some(Master { size, partition }) = master else { return };
+        self.queues[leaf.index()].masters[partition.index()] += size.times(sign);
+        self.users[user.index()].masters[partition.index()] += size.times(sign);
     }
 
     /// An ask enters with all of its units outstanding. The ask already uses its shape.
@@ -129,6 +255,23 @@ impl Facts {
         let pending = shape.need.resources.times(units);
         self.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
         self.asks.insert(id, ask);
+    }
+
+    /// An ask has another shape, of the same size and partition. The ask already uses it.
+    pub(crate) fn transition_reshape_ask(&mut self, id: AskId, shape: ShapeId) {
+        let ask = self.asks.at_mut(id);
+        let old = std::mem::replace(&mut ask.shape, shape);
+        debug_assert_eq!(self.shapes.at(old).need, self.shapes.at(shape).need, "{id} has another size");
+        self.shapes.remove_user(old);
+    }
+
+    /// An application shuns other hosts or racks.
+    pub(crate) fn transition_update_blacklist(
+        &mut self,
+        id: ApplicationId,
+        blacklist: Option<Arc<Blacklist>>,
+    ) {
+        self.applications.at_mut(id).blacklist = blacklist;
     }
 
     /// Units of an ask will not be placed.
@@ -145,27 +288,33 @@ impl Facts {
 
     /// A user has more pending.
     fn note_wanted_units(&mut self, user: LeafUserId, units: u32) {
-        let user = &mut self.users[user.index()];
-        let was_active = user.outstanding > 0;
-        user.outstanding += u64::from(units);
-        if !was_active && user.outstanding > 0 {
-            let queue = &mut self.queues[user.leaf.index()];
-            queue.active.users += 1;
-            queue.active.weight_milli += user.weight.milli();
-            queue.count_use_of(user, |sum, used| *sum += used);
-        }
+        self.change_wants(user, |user| user.outstanding += u64::from(units));
     }
 
     /// A user has less pending.
     fn note_taken_units(&mut self, user: LeafUserId, units: u32) {
+        self.change_wants(user, |user| user.outstanding -= u64::from(units));
+    }
+
+    /// A user wants more, or less: with that it may be active, or be so no more.
+    fn change_wants(&mut self, user: LeafUserId, change: impl FnOnce(&mut LeafUser)) {
         let user = &mut self.users[user.index()];
-        user.outstanding -= u64::from(units);
-        if units > 0 && user.outstanding == 0 {
-            let queue = &mut self.queues[user.leaf.index()];
+        let was_active = user.is_active();
+        change(user);
+        if was_active == user.is_active() {
+            return;
+        }
+        let queue = &mut self.queues[user.leaf.index()];
+        if was_active {
             queue.active.users -= 1;
             queue.active.weight_milli -= user.weight.milli();
             queue.count_use_of(user, |sum, used| *sum -= used);
+        } else {
+            queue.active.users += 1;
+            queue.active.weight_milli += user.weight.milli();
+            queue.count_use_of(user, |sum, used| *sum += used);
         }
+        self.inactive.note_change();
     }
 
     /// An ask with nothing outstanding and no claims left is gone. True if its shape went with it.
@@ -215,6 +364,7 @@ impl Facts {
     ) -> Charged {
         let shape_content = self.shapes.at(shape);
         let (resources, partition) = (shape_content.need.resources, shape_content.partition);
+        let is_tagged = !shape_content.tags().is_empty();
         let delta = if sign < 0 { Resources::ZERO - resources } else { resources };
         let owner = self.applications.at_mut(application);
         owner.used += delta;
@@ -222,7 +372,7 @@ impl Facts {
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += delta;
         let of_leaf = &mut self.queues[leaf.index()];
-        if of_leaf.shares_among_users() && of_user.outstanding > 0 {
+        if of_leaf.shares_among_users() && of_user.is_active() {
             of_leaf.quota[partition.index()].used_by_active += delta;
         }
         let mut level = Some(leaf);
@@ -236,7 +386,15 @@ impl Facts {
                 Use::Reserved => quota.reserved += delta,
             }
         }
-        Charged { application, leaf, user, partition, node, shape, resources }
+        Charged { application, leaf, user, partition, node, shape, resources, is_tagged }
+    }
+
+    /// A container more, or with -1 one less, with the tags of its shape.
+    fn count_tags(&mut self, charged: &Charged, change: i64) {
+        if charged.is_tagged {
+            let tags = self.shapes.at(charged.shape).tags();
+            self.tags.add(tags, self.nodes.at(charged.node), charged.application, change);
+        }
     }
 
     fn take_room(&mut self, node_id: NodeId, charged: &Charged) -> DeviceMask {

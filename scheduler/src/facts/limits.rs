@@ -1,36 +1,40 @@
 //! Turns configured capacities into amounts, top down, whenever the cluster or the configuration changes.
 
 use super::queue::Queue;
-use crate::config::{Capacity, Maximum, Percent};
+use crate::config::{Bound, Capacity, Maximum, Percent, Share};
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
-/// Recomputes guarantees, maxima and user limits of every queue in `partition`, which has `total`.
-pub(crate) fn resolve(queues: &mut [Queue], partition: PartitionId, total: Resources) {
+/// Recomputes guarantees, maxima and user limits of every queue in `partition`, which has this name and `total`.
+pub(crate) fn resolve(queues: &mut [Queue], partition: PartitionId, name: &str, total: Resources) {
+    let all = if queues[0].may_use(partition) { total } else { Resources::ZERO };
     let root = &mut queues[0].quota[partition.index()];
-    root.guaranteed = total;
-    root.maximum = total;
+    root.guaranteed = all;
+    root.maximum = all;
     // Depth-first numbering: a parent always comes before its children.
     for index in 0..queues.len() {
-        resolve_children(queues, QueueId(index as u32), partition);
+        resolve_children(queues, QueueId(index as u32), partition, name);
         resolve_user_limit(&mut queues[index], partition);
         let quota = &mut queues[index].quota[partition.index()];
         quota.share_base = quota.guaranteed.combine(&total, |own, all| if own > 0 { own } else { all });
     }
 }
 
-fn resolve_children(queues: &mut [Queue], parent: QueueId, partition: PartitionId) {
+/// Queues that may not use the partition have no part of it.
+fn resolve_children(queues: &mut [Queue], parent: QueueId, partition: PartitionId, name: &str) {
     let children = queues[parent.index()].children.clone();
     let above = *queues[parent.index()].quota(partition);
-    let capacities: Vec<Capacity> = children.iter().map(|child| queues[child.index()].capacity).collect();
+    let capacity_of = |child: &QueueId| match &queues[child.index()] {
+        queue if queue.may_use(partition) => queue.config.capacity_in(name),
+        _ => Capacity::Absolute(Resources::ZERO),
+    };
+    let capacities: Vec<Capacity> = children.iter().map(capacity_of).collect();
     let guarantees = divide(&above.guaranteed, &capacities);
     for (child, guaranteed) in children.into_iter().zip(guarantees) {
         let queue = &mut queues[child.index()];
-        let maximum = match queue.maximum {
-            Maximum::Percent(part) => percent_of(&above.maximum, part),
-            Maximum::Absolute(amounts) => {
-                Resources::new(&amounts.map(|a| a.unwrap_or(i64::MAX))).min(&above.maximum)
-            }
+        let maximum = match queue.may_use(partition) {
+            true => maximum_below(&above.maximum, &queue.config.maximum_in(name)),
+            false => Resources::ZERO,
         };
         let quota = &mut queue.quota[partition.index()];
         quota.guaranteed = guaranteed.min(&maximum);
@@ -38,10 +42,18 @@ fn resolve_children(queues: &mut [Queue], parent: QueueId, partition: PartitionI
     }
 }
 
+fn maximum_below(above: &Resources, maximum: &Maximum) -> Resources {
+    let amounts = std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(|i| match maximum.bound(i) {
+        Bound::Percent(part) => percent_of(above[i], part),
+        Bound::Amount(amount) => amount.min(above[i]),
+    });
+    Resources::new(&amounts)
+}
+
 /// One user's limit: a multiple of the guarantee, at most the maximum. Of a type with no guarantee, and
 /// without a factor, the maximum itself (`capacity-scheduler.md` 2.8: ceiling).
 fn resolve_user_limit(queue: &mut Queue, partition: PartitionId) {
-    let factor = queue.user_limit_factor;
+    let factor = queue.config.user_limit_factor;
     let quota = &mut queue.quota[partition.index()];
     quota.user_limit = match factor {
         None => quota.maximum,
@@ -54,48 +66,66 @@ fn resolve_user_limit(queue: &mut Queue, partition: PartitionId) {
     };
 }
 
-/// Divides what a parent is guaranteed: absolute amounts first (scaled down together where they exceed what
-/// there is), percentages of what those leave, and the rest by weight. Rounded down.
+/// Divides what a parent is guaranteed, of each type by itself.
 fn divide(total: &Resources, capacities: &[Capacity]) -> Vec<Resources> {
-    let absolute: Resources = capacities.iter().filter_map(absolute_amount).sum();
-    let after_absolute = total.saturating_sub(&absolute);
-    let percent: Resources =
-        capacities.iter().filter_map(percent_part).map(|part| percent_of(&after_absolute, part)).sum();
-    let after_percent = after_absolute.saturating_sub(&percent);
-    let weights: u64 = capacities.iter().filter_map(weight_milli).sum();
-    let each = |capacity: &Capacity| match capacity {
-        Capacity::Absolute(amounts) => shrink(amounts, total, &absolute),
-        Capacity::Percent(part) => percent_of(&after_absolute, *part),
-        Capacity::Weight(weight) => after_percent.scaled(weight.milli(), weights),
-    };
-    capacities.iter().map(each).collect()
-}
-
-fn shrink(amounts: &Resources, total: &Resources, wanted: &Resources) -> Resources {
-    let mut result = *amounts;
-    for i in 0..RESOURCE_TYPES_MAX {
-        if wanted[i] > total[i] {
-            let product = i128::from(amounts[i]) * i128::from(total[i].max(0)) / i128::from(wanted[i]);
-            result.set(i, i64::try_from(product).unwrap_or(0));
+    let mut divided = vec![Resources::ZERO; capacities.len()];
+    // Of nothing everybody has nothing.
+    for i in (0..RESOURCE_TYPES_MAX).filter(|i| total[*i] > 0) {
+        let parts = Parts::of(total[i], capacities.iter().map(|capacity| capacity.share(i)));
+        for (own, capacity) in divided.iter_mut().zip(capacities) {
+            own.set(i, parts.part(capacity.share(i)));
         }
     }
-    result
+    divided
 }
 
-fn percent_of(total: &Resources, part: Percent) -> Resources {
-    total.scaled(u64::from(part.millionths()), u64::from(Percent::ALL.millionths()))
+/// How an amount is divided: absolute amounts first (scaled down together where they exceed what there is),
+/// percentages of what those leave, and the rest by weight. Rounded down.
+struct Parts {
+    total: i64,
+    absolute: i64,
+    after_absolute: i64,
+    after_percent: i64,
+    weights_milli: u64,
 }
 
-fn absolute_amount(capacity: &Capacity) -> Option<Resources> {
-    if let Capacity::Absolute(amounts) = capacity { Some(*amounts) } else { None }
+impl Parts {
+    fn of(total: i64, shares: impl Iterator<Item = Share> + Clone) -> Self {
+        let (mut absolute, mut weights_milli) = (0, 0);
+        for share in shares.clone() {
+            match share {
+                Share::Amount(amount) => absolute += amount,
+                Share::Weight(weight) => weights_milli += weight.milli(),
+                Share::Percent(_) => {}
+            }
+        }
+        let after_absolute = (total - absolute).max(0);
+        let percent =
+            |share| if let Share::Percent(part) = share { percent_of(after_absolute, part) } else { 0 };
+        let after_percent = (after_absolute - shares.map(percent).sum::<i64>()).max(0);
+        Self { total, absolute, after_absolute, after_percent, weights_milli }
+    }
+
+    fn part(&self, share: Share) -> i64 {
+        match share {
+            Share::Amount(amount) if self.absolute > self.total => {
+                fraction(amount, self.total as u64, self.absolute as u64)
+            }
+            Share::Amount(amount) => amount,
+            Share::Percent(part) => percent_of(self.after_absolute, part),
+            Share::Weight(weight) => fraction(self.after_percent, weight.milli(), self.weights_milli),
+        }
+    }
 }
 
-fn percent_part(capacity: &Capacity) -> Option<Percent> {
-    if let Capacity::Percent(part) = capacity { Some(*part) } else { None }
+fn percent_of(amount: i64, part: Percent) -> i64 {
+    fraction(amount, u64::from(part.millionths()), u64::from(Percent::ALL.millionths()))
 }
 
-fn weight_milli(capacity: &Capacity) -> Option<u64> {
-    if let Capacity::Weight(weight) = capacity { Some(weight.milli()) } else { None }
+/// A part that is no larger than the whole, rounded down.
+fn fraction(amount: i64, numerator: u64, denominator: u64) -> i64 {
+    let product = i128::from(amount) * i128::from(numerator) / i128::from(denominator.max(1));
+    i64::try_from(product).unwrap_or(amount)
 }
 
 #[cfg(test)]
@@ -131,5 +161,19 @@ mod tests {
             [Capacity::Absolute(Resources::new(&[30])), Capacity::Absolute(Resources::new(&[10]))];
         assert_eq!(units(&divide(&Resources::new(&[20]), &capacities)), [15, 5]);
         assert_eq!(units(&divide(&Resources::ZERO, &capacities)), [0, 0]);
+    }
+
+    #[test]
+    fn each_type_is_divided_by_itself() {
+        let percent = |whole| Share::Percent(Percent::whole(whole));
+        let weight = |whole| Share::Weight(Factor::whole(whole));
+        let capacities = [
+            Capacity::mixed(&[percent(50), weight(2), Share::Amount(4)]),
+            Capacity::mixed(&[Share::Amount(20), weight(1), percent(100)]),
+            Capacity::Weight(Factor::ONE),
+        ];
+        let total = Resources::new(&[100, 40, 10, 0]);
+        let expected = [&[40, 20, 4][..], &[20, 10, 6], &[40, 10, 0]].map(Resources::new);
+        assert_eq!(divide(&total, &capacities), expected);
     }
 }

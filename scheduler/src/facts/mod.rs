@@ -1,38 +1,54 @@
 //! The facts: everything the log can rebuild, and nothing else.
 
+mod access;
+mod activation;
 mod application;
 mod ask;
+mod attribute_rule;
+mod auto_creation;
+mod blacklist;
 mod container_list;
 mod digest;
+mod headroom;
 mod ledger;
 mod limits;
 mod node;
 mod queue;
+mod rule;
 mod shape;
 mod table;
+mod tags;
+mod tree;
 mod user_limit;
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-pub use application::ApplicationEnd;
+pub(crate) use activation::{HeldBack, Inactive};
 pub(crate) use application::{Application, LeafUser};
+pub use application::{ApplicationEnd, Master};
 pub(crate) use ask::{Ask, Container, Reservation};
 pub use ask::{ContainerOnNode, EndCause, Locality, Wishes};
+pub use attribute_rule::{AttributeCondition, AttributeRule, AttributeTest};
+pub(crate) use auto_creation::{Destination, NoDestination};
+pub use blacklist::{Blacklist, BlacklistUpdate};
 pub(crate) use container_list::ContainerList;
 pub use digest::StateDigest;
-pub(crate) use ledger::Charged;
+pub(crate) use ledger::{Charged, Load};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
 pub use queue::Quota;
-pub(crate) use queue::{ActiveUsers, Queue, build_queues};
-pub use shape::AttributeRule;
+pub(crate) use queue::{ActiveUsers, Queue, QueueRole};
+pub(crate) use rule::{Breach, Rule};
 pub(crate) use shape::{Shape, Shapes};
 pub(crate) use table::{IdPool, Table};
+pub use tags::{AskTags, TagLimit, TagNamespace, TagScope};
+pub(crate) use tags::{TagCap, TagCounts};
 pub(crate) use user_limit::LeafUse;
 
-use crate::config::{EngineConfig, Factor};
+use crate::config::{EngineConfig, Factor, Lifetimes, Placement};
 use crate::ids::{
     ApplicationId, AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, RackId, ReservationId,
 };
@@ -50,6 +66,8 @@ pub(crate) struct PartitionTotals {
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) config: Arc<EngineConfig>,
+    /// As it is now.
+    pub(crate) placement: Placement,
     pub(crate) now_ms: u64,
     /// How many changes have been applied; the position in the log.
     pub(crate) changes: u64,
@@ -57,10 +75,15 @@ pub(crate) struct Facts {
     /// Names by rack number; empty for a rack that was only ever asked for.
     pub(crate) racks: Vec<String>,
     pub(crate) nodes: Table<NodeId, Node>,
+    /// Also those that were removed.
     pub(crate) queues: Vec<Queue>,
+    /// By path.
+    queue_ids: FxHashMap<Arc<str>, QueueId>,
     pub(crate) users: Vec<LeafUser>,
     pub(crate) applications: Table<ApplicationId, Application>,
     pub(crate) applications_submitted: u64,
+    /// Those that wait for activation, which follows from the rest.
+    pub(crate) inactive: Inactive,
     pub(crate) asks: Table<AskId, Ask>,
     pub(crate) asks_submitted: u64,
     pub(crate) containers: Table<ContainerId, Container>,
@@ -68,15 +91,16 @@ pub(crate) struct Facts {
     pub(crate) reservations: Table<ReservationId, Reservation>,
     pub(crate) reservation_ids: IdPool<ReservationId>,
     pub(crate) shapes: Shapes,
+    /// Containers by tag and place.
+    pub(crate) tags: TagCounts,
 }
 
 impl Facts {
-    pub(crate) fn new(config: Arc<EngineConfig>) -> Self {
+    pub(crate) fn new(config: &Arc<EngineConfig>) -> Self {
         let partitions = config.partitions.len() + 1;
-        let mut queues = build_queues(&config.root, partitions);
-        queues.iter_mut().for_each(|queue| queue.semantics = config.semantics);
-        Self {
-            queues,
+        let mut facts = Self {
+            queues: Vec::new(),
+            queue_ids: FxHashMap::default(),
             partitions: vec![PartitionTotals::default(); partitions],
             now_ms: 0,
             changes: 0,
@@ -85,6 +109,7 @@ impl Facts {
             users: Vec::new(),
             applications: Table::new(),
             applications_submitted: 0,
+            inactive: Inactive::default(),
             asks: Table::new(),
             asks_submitted: 0,
             containers: Table::new(),
@@ -92,8 +117,16 @@ impl Facts {
             reservations: Table::new(),
             reservation_ids: IdPool::new(),
             shapes: Shapes::default(),
-            config,
-        }
+            tags: TagCounts::default(),
+            placement: config.placement.clone(),
+            config: Arc::clone(config),
+        };
+        facts.lay_out_queues(&config.root);
+        facts
+    }
+
+    pub(crate) fn has_placement_rules(&self) -> bool {
+        !self.placement.rules.is_empty()
     }
 
     pub(crate) fn queue(&self, id: QueueId) -> &Queue {
@@ -123,8 +156,10 @@ impl Facts {
         self.users.push(LeafUser {
             name: Arc::clone(&name),
             leaf,
+            masters: used.clone(),
             used,
             applications: 0,
+            inactive: 0,
             outstanding: 0,
             weight,
         });
@@ -132,19 +167,58 @@ impl Facts {
         user
     }
 
+    /// What the application, which has these asks, has in each partition.
+    pub(crate) fn loads_of(&self, id: ApplicationId, asks: &[AskId]) -> Vec<Load> {
+        let mut loads = vec![Load::default(); self.partitions.len()];
+        for container in self.applications.at(id).containers.iter(&self.containers) {
+            let shape = self.shapes.at(self.containers.at(container).shape);
+            let load = &mut loads[shape.partition.index()];
+            load.used += shape.need.resources;
+            load.containers += 1;
+        }
+        for ask in asks.iter().map(|ask| self.asks.at(*ask)) {
+            let shape = self.shapes.at(ask.shape);
+            let load = &mut loads[shape.partition.index()];
+            let reserved = shape.need.resources.times(ask.reservations.len() as i64);
+            load.used += reserved;
+            load.reserved += reserved;
+            load.pending += shape.need.resources.times(i64::from(ask.outstanding()));
+        }
+        loads
+    }
+
+    /// The priority of an application in the leaf that wants this one, or says none.
+    pub(crate) fn priority_of(&self, wanted: Option<u32>, leaf: QueueId) -> u32 {
+        let priority = wanted.unwrap_or(self.queue(leaf).config.default_application_priority);
+        self.config.maximum_application_priority.map_or(priority, |maximum| priority.min(maximum))
+    }
+
+    /// When an application that is submitted to the leaf now is ended if it is still there: after the time it wants, or the
+    /// leaf says, and at most after the leaf's maximum.
+    pub(crate) fn application_expires_ms(&self, wanted_ms: Option<u64>, leaf: QueueId) -> Option<u64> {
+        let said = |what: fn(&Lifetimes) -> Option<u64>| {
+            self.queue(leaf).chain.iter().rev().find_map(|id| what(&self.queue(*id).config.lifetimes))
+        };
+        let wanted_ms = wanted_ms.or_else(|| said(|lifetimes| lifetimes.default_ms));
+        let lifetime_ms = [wanted_ms, said(|lifetimes| lifetimes.maximum_ms)].into_iter().flatten().min();
+        lifetime_ms.map(|lifetime_ms| self.now_ms.saturating_add(lifetime_ms))
+    }
+
     /// What the nearest queue above that names the user says.
     fn user_weight(&self, leaf: QueueId, name: &str) -> Factor {
         let chain = self.queue(leaf).chain.iter().rev();
         chain
             .map(|id| self.queue(*id))
-            .find_map(|queue| queue.user_weights.get(name).copied())
+            .find_map(|queue| queue.config.user_weights.get(name).copied())
             .unwrap_or(Factor::ONE)
     }
 
     /// Computes guarantees, maxima and user limits of all queues from the partitions' totals.
     pub(crate) fn resolve_limits(&mut self) {
-        for (partition, totals) in self.partitions.iter().enumerate() {
-            limits::resolve(&mut self.queues, PartitionId(partition as u32), totals.capacity);
+        let config = Arc::clone(&self.config);
+        let names = config.partition_names();
+        for ((partition, totals), name) in self.partitions.iter().enumerate().zip(names) {
+            limits::resolve(&mut self.queues, PartitionId(partition as u32), name, totals.capacity);
         }
     }
 

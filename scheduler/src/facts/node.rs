@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::shape::Shape;
-use crate::ids::{ContainerId, PartitionId, RackId, ReservationId};
+use crate::ids::{ContainerId, NodeId, PartitionId, RackId, ReservationId};
 use crate::resource::{Resources, Room};
 
 /// What an administrator has said about a node.
@@ -40,15 +39,12 @@ pub(crate) struct Node {
     pub(crate) capacity: Resources,
     pub(crate) last_heartbeat_ms: u64,
     pub(crate) name: Arc<str>,
+    #[serde(skip)]
+    pub(crate) id: NodeId,
     pub(crate) attributes: NodeAttributes,
 }
 
 impl Node {
-    /// Whether a container of this shape may be placed here now, by an ask that holds no claim on the node.
-    pub(crate) fn can_take(&self, shape: &Shape) -> bool {
-        self.is_open() && self.partition == shape.partition && shape.fits_on(&self.room, &self.attributes)
-    }
-
     /// Whether asks without a claim on the node may be placed here at all.
     pub(crate) fn is_open(&self) -> bool {
         self.is_candidate() && self.reservation.is_none()

@@ -6,10 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::config::{
-    ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, Percent, QueueConfig, QueueOrdering,
-    QueueState, Semantics,
-};
+use crate::config::{QueueConfig, Semantics};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 
@@ -20,15 +17,24 @@ pub(crate) struct Queue {
     pub(crate) children: Vec<QueueId>,
     /// Root first, this queue last.
     pub(crate) chain: SmallVec<[QueueId; 6]>,
-    pub(crate) capacity: Capacity,
-    pub(crate) maximum: Maximum,
-    pub(crate) ordering: ApplicationOrdering,
+    /// Not removed. A removed queue keeps its place, for it may come back.
+    pub(crate) is_present: bool,
+    /// It takes applications.
+    pub(crate) is_leaf: bool,
+    /// It was made when an application named it.
+    pub(crate) is_auto_created: bool,
+    /// Since when it has had no application and no queue below it, if it has none.
+    pub(crate) idle_since_ms: u64,
+    /// Its place among its siblings.
+    pub(crate) position: u32,
+    /// As it is configured now, without the queues below. It takes applications if those above are running, too.
+    pub(crate) config: QueueConfig,
+    /// Those it may use, a bit for each by number.
+    pub(crate) partitions: u64,
+    /// The one that asks are for which name none.
+    pub(crate) default_partition: PartitionId,
     /// Whether priority decides between it and its siblings.
     pub(crate) is_ranked: bool,
-    pub(crate) priority: i32,
-    pub(crate) user_limit_factor: Option<Factor>,
-    pub(crate) user_limit_minimum: Percent,
-    pub(crate) user_weights: BTreeMap<String, Factor>,
     pub(crate) semantics: Semantics,
     /// Leaves only.
     pub(crate) active: ActiveUsers,
@@ -36,11 +42,12 @@ pub(crate) struct Queue {
     pub(crate) quota: Vec<Quota>,
     /// By name; leaves only.
     pub(crate) users: BTreeMap<Arc<str>, LeafUserId>,
-    /// As it is configured; it takes applications if the queues above are running, too.
-    pub(crate) state: QueueState,
-    pub(crate) application_limits: ApplicationLimits,
     /// Applications in it and below.
     pub(crate) applications: u32,
+    /// Of these, those that wait for activation.
+    pub(crate) inactive: u32,
+    /// What the masters of active applications need, by partition; leaves only.
+    pub(crate) masters: Vec<Resources>,
 }
 
 /// What a queue may use and does use in one partition.
@@ -74,7 +81,7 @@ impl Quota {
     }
 }
 
-/// The users of a leaf that have something pending.
+/// The users of a leaf that want something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct ActiveUsers {
     pub(crate) users: u32,
@@ -82,60 +89,36 @@ pub(crate) struct ActiveUsers {
     pub(crate) weight_milli: u64,
 }
 
+/// What a queue is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueRole {
+    /// It takes applications.
+    Leaf,
+    /// It has others below it.
+    Parent,
+    /// A parent below which applications may name queues that are not there.
+    Maker,
+}
+
 impl Queue {
-    pub(crate) fn is_leaf(&self) -> bool {
-        self.children.is_empty()
+    pub(crate) fn role(&self) -> QueueRole {
+        match (self.is_leaf, &self.config.auto_creation) {
+            (true, _) => QueueRole::Leaf,
+            (false, None) => QueueRole::Parent,
+            (false, Some(_)) => QueueRole::Maker,
+        }
+    }
+
+    /// Active applications in it and below.
+    pub(crate) fn active_applications(&self) -> u32 {
+        self.applications - self.inactive
+    }
+
+    pub(crate) fn may_use(&self, partition: PartitionId) -> bool {
+        self.partitions >> partition.index() & 1 == 1
     }
 
     pub(crate) fn quota(&self, partition: PartitionId) -> &Quota {
         &self.quota[partition.index()]
     }
-}
-
-/// The queues of a configuration in depth-first order; the root is number 0.
-pub(crate) fn build_queues(root: &QueueConfig, partitions: usize) -> Vec<Queue> {
-    let mut queues = Vec::new();
-    add_queue(&mut queues, root, None, false, partitions);
-    queues
-}
-
-fn add_queue(
-    queues: &mut Vec<Queue>,
-    config: &QueueConfig,
-    parent: Option<QueueId>,
-    is_ranked: bool,
-    partitions: usize,
-) -> QueueId {
-    let id = QueueId(queues.len() as u32);
-    let above = parent.map(|parent| &queues[parent.index()]);
-    let path = above.map_or_else(|| config.name.clone(), |above| format!("{}.{}", above.path, config.name));
-    let mut chain = above.map_or_else(SmallVec::new, |above| above.chain.clone());
-    chain.push(id);
-    queues.push(Queue {
-        path: path.into(),
-        parent,
-        children: Vec::new(),
-        chain,
-        capacity: config.capacity,
-        maximum: config.maximum,
-        ordering: config.ordering,
-        is_ranked,
-        priority: config.priority,
-        user_limit_factor: config.user_limit_factor,
-        user_limit_minimum: config.user_limit_minimum,
-        user_weights: config.user_weights.clone(),
-        semantics: Semantics::Strict,
-        active: ActiveUsers::default(),
-        quota: vec![Quota::default(); partitions],
-        users: BTreeMap::new(),
-        state: config.state,
-        application_limits: config.applications,
-        applications: 0,
-    });
-    for child in &config.children {
-        let is_ranked = config.child_ordering == QueueOrdering::PriorityUtilization;
-        let child = add_queue(queues, child, Some(id), is_ranked, partitions);
-        queues[id.index()].children.push(child);
-    }
-    id
 }

@@ -1,47 +1,28 @@
 //! Shapes: what equal asks have in common. Work that depends only on the shape is done once for all of them.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::node::NodeAttributes;
+use super::rule::Rule;
 use crate::ids::{PartitionId, ShapeId};
-use crate::resource::{Need, Room, fits};
+use crate::resource::Need;
 
-/// A hard condition on a node's attributes: the attribute is there and has one of these values.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct AttributeRule {
-    /// The attribute's name.
-    pub attribute: String,
-    /// The values that will do.
-    pub one_of: Vec<String>,
-}
-
-impl AttributeRule {
-    /// Whether a node with these attributes will do.
-    #[must_use]
-    pub fn holds(&self, attributes: &NodeAttributes) -> bool {
-        attributes.get(&self.attribute).is_some_and(|value| self.one_of.contains(value))
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct Shape {
     pub(crate) need: Need,
     pub(crate) partition: PartitionId,
-    pub(crate) rule: Option<Box<AttributeRule>>,
+    pub(crate) rule: Option<Box<Rule>>,
     /// Asks of this shape name hosts or racks.
     pub(crate) located: bool,
 }
 
 impl Shape {
-    /// Whether a node with this room and these attributes can take one container of this shape now.
-    pub(crate) fn fits_on(&self, room: &Room, attributes: &NodeAttributes) -> bool {
-        fits(&self.need, room) && self.meets_rule(attributes)
-    }
-
-    /// Whether the rule, if there is one, holds on a node with these attributes.
-    pub(crate) fn meets_rule(&self, attributes: &NodeAttributes) -> bool {
-        self.rule.as_ref().is_none_or(|rule| rule.holds(attributes))
+    /// What its containers are called, in order.
+    #[inline]
+    pub(crate) fn tags(&self) -> &[Arc<str>] {
+        self.rule.as_ref().map_or(&[], |rule| &rule.tags)
     }
 }
 
@@ -51,6 +32,8 @@ pub(crate) struct Shapes {
     entries: Vec<Entry>,
     by_content: FxHashMap<Shape, ShapeId>,
     vacant: Vec<ShapeId>,
+    /// Shapes that have a cap on the tag.
+    capped: FxHashMap<Arc<str>, Vec<ShapeId>>,
 }
 
 #[derive(Clone, Debug)]
@@ -83,6 +66,7 @@ impl Shapes {
             self.entries[id.index()] = entry;
         }
         self.by_content.insert(shape.clone(), id);
+        self.list_caps(id);
         (id, true)
     }
 
@@ -99,7 +83,36 @@ impl Shapes {
         }
         self.by_content.remove(&entry.shape);
         self.vacant.push(id);
+        self.unlist_caps(id);
         true
+    }
+
+    /// Shapes that have a cap on the tag.
+    pub(crate) fn capped_by(&self, tag: &str) -> &[ShapeId] {
+        self.capped.get(tag).map_or(&[], Vec::as_slice)
+    }
+
+    fn list_caps(&mut self, id: ShapeId) {
+        let Self { entries, capped, .. } = self;
+        let Some(rule) = &entries[id.index()].shape.rule else { return };
+        for cap in &rule.caps {
+            let shapes = capped.entry(Arc::clone(&cap.tag)).or_default();
+            if !shapes.contains(&id) {
+                shapes.push(id);
+            }
+        }
+    }
+
+    fn unlist_caps(&mut self, id: ShapeId) {
+        let Self { entries, capped, .. } = self;
+        let Some(rule) = &entries[id.index()].shape.rule else { return };
+        for cap in &rule.caps {
+            let Some(shapes) = capped.get_mut(&cap.tag) else { continue };
+            shapes.retain(|other| *other != id);
+            if shapes.is_empty() {
+                capped.remove(&cap.tag);
+            }
+        }
     }
 
     /// The shapes in use with how many use each.

@@ -10,7 +10,7 @@ use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 pub(crate) struct LeafUse {
     /// By all of its users.
     pub(crate) all: Resources,
-    /// By those with something pending.
+    /// By those who want something.
     pub(crate) active: Resources,
     /// Who they are.
     pub(crate) active_users: ActiveUsers,
@@ -19,7 +19,7 @@ pub(crate) struct LeafUse {
 impl Queue {
     /// Whether the limit of each user moves with what the others do.
     pub(crate) fn shares_among_users(&self) -> bool {
-        self.semantics == Semantics::YarnCompatible || self.user_limit_minimum < Percent::ALL
+        self.semantics == Semantics::YarnCompatible || self.config.user_limit_minimum < Percent::ALL
     }
 
     /// Counts what a user who is active now, or is so no more, uses; nobody asks for it where limits do not move.
@@ -49,7 +49,7 @@ impl Queue {
         let users = i64::from(used.active_users.users.max(1));
         let weight = i128::from(weight.milli());
         let weights = i128::from(used.active_users.weight_milli).max(weight);
-        let part = i128::from(self.user_limit_minimum.millionths());
+        let part = i128::from(self.config.user_limit_minimum.millionths());
         let mut limit = quota.user_limit.scaled(weight as u64, Factor::ONE.milli());
         for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
             let more = size[i].max(0);
@@ -73,14 +73,14 @@ impl Queue {
     ) -> Resources {
         let quota = self.quota(partition);
         let weights = i128::from(used.active_users.weight_milli.max(weight.milli()));
-        let part = i128::from(self.user_limit_minimum.millionths());
+        let part = i128::from(self.config.user_limit_minimum.millionths());
         let of_type = |i: usize| {
             let step = i128::from(steps[i].max(1));
             let (all, active) = (i128::from(used.all[i]), i128::from(used.active[i]));
             let capacity = i128::from(quota.guaranteed[i]).max(step);
             let current = if all < capacity { capacity } else { all + step };
             let share = ((active + step) * 1000).div_euclid(weights);
-            let ceiling = match self.user_limit_factor {
+            let ceiling = match self.config.user_limit_factor {
                 Some(factor) => capacity * i128::from(factor.milli()) / 1000,
                 None => i128::from(quota.maximum[i]),
             };
@@ -94,16 +94,21 @@ impl Queue {
 }
 
 impl Facts {
-    /// Holds users of the leaf to another part of it.
-    pub(crate) fn set_user_limit_minimum(&mut self, id: QueueId, minimum: Percent) {
-        let queue = &mut self.queues[id.index()];
-        queue.user_limit_minimum = minimum;
-        queue.quota.iter_mut().for_each(|quota| quota.used_by_active = Resources::ZERO);
-        for user in queue.users.values().map(|user| self.users[user.index()].clone()).collect::<Vec<_>>() {
-            if user.outstanding > 0 {
-                queue.count_use_of(&user, |sum, used| *sum += used);
-            }
+    /// Weighs and counts the users of a leaf anew, after its configuration or that of a queue above has changed.
+    pub(crate) fn recount_users(&mut self, id: QueueId) {
+        for user in self.queue(id).users.values().copied().collect::<Vec<_>>() {
+            self.users[user.index()].weight = self.user_weight(id, &self.user(user).name);
         }
+        let queue = &mut self.queues[id.index()];
+        queue.active = ActiveUsers::default();
+        queue.quota.iter_mut().for_each(|quota| quota.used_by_active = Resources::ZERO);
+        let users: Vec<_> = queue.users.values().map(|user| &self.users[user.index()]).collect();
+        for user in users.into_iter().filter(|user| user.is_active()) {
+            queue.active.users += 1;
+            queue.active.weight_milli += user.weight.milli();
+            queue.count_use_of(user, |sum, used| *sum += used);
+        }
+        self.inactive.note_change();
     }
 
     /// Whether the user, who uses `used`, may use `size` more. What else is in use is asked for only where it matters.
@@ -115,13 +120,25 @@ impl Facts {
         size: &Resources,
         leaf_use: impl FnOnce() -> LeafUse,
     ) -> bool {
+        self.user_may_change(id, partition, used, size, size, leaf_use)
+    }
+
+    /// Whether the use of the user may change by so much, of which `container` is the last step.
+    fn user_may_change(
+        &self,
+        id: LeafUserId,
+        partition: PartitionId,
+        used: &Resources,
+        change: &Resources,
+        container: &Resources,
+        leaf_use: impl FnOnce() -> LeafUse,
+    ) -> bool {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
-        let ceiling = &queue.quota(partition).user_limit;
         if !queue.shares_among_users() && user.weight == Factor::ONE {
-            return used.can_grow(size, ceiling);
+            return used.can_grow(change, &queue.quota(partition).user_limit);
         }
-        used.can_grow(size, &self.user_limit(id, partition, size, leaf_use))
+        used.can_grow(change, &self.user_limit(id, partition, container, leaf_use))
     }
 
     /// What the user may use at most if it is to use `size` more.
@@ -145,18 +162,26 @@ impl Facts {
         queue.quota(partition).user_limit.scaled(user.weight.milli(), Factor::ONE.milli())
     }
 
-    /// Whether the user may use `size` more than it does.
-    pub(crate) fn user_may_use(&self, id: LeafUserId, partition: PartitionId, size: &Resources) -> bool {
+    /// Whether what the user uses may change by so much, where containers are at most of size `largest`. It is the last
+    /// container that limits which move are about, as if everything else had happened before: several at once are not
+    /// more than one by one.
+    pub(crate) fn user_may_use(
+        &self,
+        id: LeafUserId,
+        partition: PartitionId,
+        change: &Resources,
+        largest: &Resources,
+    ) -> bool {
         let user = self.user(id);
-        let leaf_use = || self.leaf_use(user.leaf, partition, Resources::ZERO);
-        self.user_may_grow(id, partition, &user.used[partition.index()], size, leaf_use)
+        let leaf_use = || self.leaf_use(user.leaf, partition, *change - *largest);
+        self.user_may_change(id, partition, &user.used[partition.index()], change, largest, leaf_use)
     }
 
-    /// What is in use in the leaf, and in flight besides, which is for asks that are pending.
-    pub(crate) fn leaf_use(&self, leaf: QueueId, partition: PartitionId, in_flight: Resources) -> LeafUse {
+    /// What is in use in the leaf, and besides what is about to be, which is for asks that are pending.
+    pub(crate) fn leaf_use(&self, leaf: QueueId, partition: PartitionId, besides: Resources) -> LeafUse {
         let queue = self.queue(leaf);
         let quota = queue.quota(partition);
-        let (all, active) = (quota.used + in_flight, quota.used_by_active + in_flight);
+        let (all, active) = (quota.used + besides, quota.used_by_active + besides);
         LeafUse { all, active, active_users: queue.active }
     }
 }

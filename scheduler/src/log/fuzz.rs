@@ -98,6 +98,36 @@ mod tests {
         }
     }
 
+    /// A log of nothing but a configuration in which one number is another one.
+    fn log_with(config: &EngineConfig, number: u64, other: u64) -> Vec<u8> {
+        let configured = Change::Configured { config: Arc::new(config.clone()) };
+        let payload = postcard::to_stdvec(&configured).unwrap();
+        let [number, other] = [number, other].map(|number| postcard::to_stdvec(&number).unwrap());
+        let places = payload.windows(number.len()).enumerate().filter(|(_, bytes)| *bytes == number);
+        let [place] = places.map(|(place, _)| place).collect::<Vec<_>>()[..] else { panic!("not once") };
+        let mut log = HEADER.to_vec();
+        push_frame(&mut log, &[&payload[..place], &other, &payload[place + number.len()..]].concat());
+        log
+    }
+
+    /// What multiplies such numbers relies on their bounds.
+    #[test]
+    fn factors_and_percentages_out_of_range_are_no_configuration() {
+        let leaf = QueueConfig::single_leaf().children.remove(0);
+        let leaf = leaf.with_user_limit_minimum("12.3456".parse().unwrap());
+        let leaf = leaf.with_user_weight("u", "654.321".parse().unwrap());
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root([leaf]));
+        for (number, most, beyond) in [
+            (123_456, 1_000_000, 1_000_001),
+            (123_456, 0, u64::from(u32::MAX)),
+            (654_321, 1_000_000_000, 1_000_000_001),
+            (654_321, 1, u64::MAX),
+        ] {
+            assert!(Replay::read(&*log_with(&config, number, most), None).is_ok(), "{most}");
+            assert!(Replay::read(&*log_with(&config, number, beyond), None).is_err(), "{beyond}");
+        }
+    }
+
     #[test]
     fn the_undamaged_run_replays() {
         let mut log = HEADER.to_vec();

@@ -1,12 +1,11 @@
 //! Replaying: the state at any position of a log.
 
 use std::io::Read;
-use std::sync::Arc;
 
 use super::{LogError, LogReader};
 use crate::audit::AuditReport;
 use crate::change::Change;
-use crate::commit::{CommitOutcome, CommitSeq, Committer, Effects, ResourceAllocationCommitter, admit};
+use crate::commit::{CommitOutcome, CommitSeq, Committer, Effects, ResourceAllocationCommitter};
 use crate::facts::StateDigest;
 use crate::log::LogBuffer;
 use crate::state::State;
@@ -50,7 +49,7 @@ impl Replay {
             return Err(problem("a log begins with a configuration".into()));
         };
         config.validate().map_err(|error| problem(error.to_string()))?;
-        let mut replay = Self { state: State::new(Arc::clone(&config)) };
+        let mut replay = Self { state: State::new(&config) };
         // A log holds what was accepted.
         replay.state.backlog.notes.miss_rejections();
         replay.committing(|committer| committer.apply(Change::Configured { config }));
@@ -70,7 +69,7 @@ impl Replay {
                 CommitOutcome::Accepted(seq) => Ok(seq),
                 CommitOutcome::Rejected(reason) => Err(reason.to_string()),
             },
-            change => match admit(committer.state, &change) {
+            change => match committer.admit(&change) {
                 Ok(()) => Ok(committer.apply(change)),
                 Err(refusal) => Err(refusal.to_string()),
             },

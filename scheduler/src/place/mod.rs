@@ -10,5 +10,5 @@ mod set;
 pub(crate) use lease::{Leases, Look};
 pub use order::{BUCKETS, NodeOrder, NodeOrderKind, ScoredNode};
 pub(crate) use roster::Roster;
-pub(crate) use set::Nodes;
 pub use set::PlacementSet;
+pub(crate) use set::{Found, Nodes};

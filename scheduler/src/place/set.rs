@@ -2,12 +2,14 @@
 
 use std::hint::black_box;
 
+use rustc_hash::FxHashMap;
+
 use super::index::BucketIndex;
 use super::order::{NodeOrder, NodeOrderKind, ScoredNode};
 use super::ring::NodeChange;
 use super::roster::Roster;
-use crate::facts::{Facts, Node, Shape};
-use crate::ids::{NodeId, SetId};
+use crate::facts::{Facts, Node, Shape, TagCounts};
+use crate::ids::{ApplicationId, NodeId, SetId};
 use crate::in_flight::InFlight;
 use crate::resource::{Devices, Need, Resources, Room, fits};
 
@@ -24,6 +26,10 @@ pub struct PlacementSet {
     index: BucketIndex,
     /// The set's [change count](Roster::change_count) up to which this view has followed.
     seen: u64,
+    /// Containers with tags that the present pass proposed, wherever.
+    given: TagCounts,
+    /// By position: containers that the present pass proposed and that are not where their ask named, if they are counted.
+    given_off_switch: FxHashMap<usize, u32>,
     /// Positions that this view debited itself, to be looked up again at the next pass unless all of it is accepted.
     debited: Vec<u32>,
 }
@@ -41,6 +47,17 @@ impl Candidate {
         capacity: Resources::ZERO,
         room: Room { free: Resources::ZERO, devices: Devices::NONE },
     };
+}
+
+/// What a search found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A node, at this position.
+    At(usize),
+    /// Nodes that got as much in this pass as they may, and none else.
+    NextPass,
+    /// No node that fits.
+    Nothing,
 }
 
 /// What a placement set is a view of.
@@ -61,7 +78,16 @@ impl Nodes<'_> {
 impl PlacementSet {
     pub(crate) fn new(id: SetId, order: NodeOrderKind) -> Self {
         let index = BucketIndex::new(0);
-        Self { id, order, nodes: Vec::new(), index, seen: 0, debited: Vec::new() }
+        Self {
+            id,
+            order,
+            nodes: Vec::new(),
+            index,
+            seen: 0,
+            given: TagCounts::default(),
+            given_off_switch: FxHashMap::default(),
+            debited: Vec::new(),
+        }
     }
 
     /// A view of one node of the set alone, for a pass that nobody else shares. Without a node it is of all.
@@ -102,6 +128,8 @@ impl PlacementSet {
     /// debited itself if not all of that was accepted.
     pub(crate) fn sync(&mut self, nodes: Nodes<'_>) {
         let positions = nodes.roster.positions(self.id);
+        self.given.clear();
+        self.given_off_switch.clear();
         let mut changed = std::mem::take(&mut self.debited);
         match nodes.roster.changes_since(self.id, self.seen) {
             Some(changes) if self.index.positions() == positions => {
@@ -183,17 +211,47 @@ impl PlacementSet {
     }
 
     /// The first node in order on which a container of this shape fits. `visits` counts the nodes looked at.
-    pub(crate) fn search(&mut self, nodes: Nodes<'_>, shape: &Shape, visits: &mut usize) -> Option<usize> {
+    pub(crate) fn search(&mut self, nodes: Nodes<'_>, shape: &Shape, visits: &mut usize) -> Found {
+        if shape.rule.is_some() || nodes.facts.config.limits.off_switch_per_pass.is_some() {
+            return self.search_ruled(nodes, shape, visits);
+        }
         let Self { nodes: candidates, index, .. } = self;
         let suits = |position: usize| {
             let candidate = &candidates[position];
-            let Some(id) = candidate.node else { return false };
-            match &shape.rule {
-                None => fits(&shape.need, &candidate.room),
-                Some(_) => shape.fits_on(&candidate.room, &nodes.facts.nodes.at(id).attributes),
-            }
+            candidate.node.is_some() && fits(&shape.need, &candidate.room)
         };
-        index.search(&shape.need.resources, suits, |position| candidates[position].room.free, visits)
+        let found =
+            index.search(&shape.need.resources, suits, |position| candidates[position].room.free, visits);
+        found.map_or(Found::Nothing, Found::At)
+    }
+
+    /// The same where more is asked of nodes than room.
+    fn search_ruled(&mut self, nodes: Nodes<'_>, shape: &Shape, visits: &mut usize) -> Found {
+        let Self { nodes: candidates, index, given, given_off_switch, .. } = self;
+        let off_switch_max = nodes.facts.config.limits.off_switch_per_pass;
+        let mut is_held_back = false;
+        let suits = |position: usize| {
+            let candidate = &candidates[position];
+            let Some(id) = candidate.node else { return false };
+            let suits = fits(&shape.need, &candidate.room)
+                && (shape.rule.is_none()
+                    || nodes.facts.breach_with(shape, nodes.facts.nodes.at(id), Some(given)).is_none());
+            let Some(most) = off_switch_max.filter(|_| suits) else { return suits };
+            let has_enough = given_off_switch.get(&position).is_some_and(|given| *given >= most);
+            is_held_back |= has_enough;
+            !has_enough
+        };
+        match index.search(&shape.need.resources, suits, |position| candidates[position].room.free, visits) {
+            Some(position) => Found::At(position),
+            None if is_held_back => Found::NextPass,
+            None => Found::Nothing,
+        }
+    }
+
+    /// The present pass proposes a container at a position that is not where its ask named. Only where these are limited
+    /// does it count.
+    pub(crate) fn give_off_switch(&mut self, position: usize) {
+        *self.given_off_switch.entry(position).or_default() += 1;
     }
 
     /// The node at a position that a search returned.
@@ -218,11 +276,22 @@ impl PlacementSet {
 
     /// Whether the node at this position is a candidate on which `shape` fits, by this view.
     pub(crate) fn fits_at(&self, nodes: Nodes<'_>, position: usize, shape: &Shape) -> bool {
-        self.nodes.get(position).is_some_and(|candidate| {
-            candidate.node.is_some_and(|id| {
-                nodes.facts.nodes.get(id).is_some_and(|node| shape.fits_on(&candidate.room, &node.attributes))
-            })
+        let Some(candidate) = self.nodes.get(position) else { return false };
+        let node = candidate.node.and_then(|id| nodes.facts.nodes.get(id));
+        node.is_some_and(|node| {
+            fits(&shape.need, &candidate.room)
+                && nodes.facts.breach_with(shape, node, self.given_tags()).is_none()
         })
+    }
+
+    /// Containers with tags that the present pass proposed.
+    pub(crate) fn given_tags(&self) -> Option<&TagCounts> {
+        Some(&self.given)
+    }
+
+    /// The present pass proposes a container of the shape on the node.
+    pub(crate) fn give_tags(&mut self, shape: &Shape, node: &Node, application: ApplicationId) {
+        self.given.add(shape.tags(), node, application, 1);
     }
 
     /// Takes what a proposed container needs out of the view.

@@ -6,7 +6,7 @@ use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::Shape;
-use crate::resource::missing_share;
+use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {
     /// Claims a node of the set for the ask, if no set of the partition has room for its shape and the ask
@@ -44,15 +44,17 @@ impl Picker<'_> {
         proposals.requests.push(ResourceAllocationCommitRequest::reserve(candidate.pending.ask, node));
         self.set.withdraw(position);
         self.claims += 1;
-        Pick::Placed
+        Pick::Claimed
     }
 
     /// The candidate node that lacks least of what the shape needs and could hold it when empty.
     fn nearest_to_fitting(&self, shape: &Shape) -> Option<usize> {
         let could_hold = |position: &usize| {
             self.set.node_if_candidate(*position).is_some_and(|id| {
-                let node = self.state.facts.nodes.at(id);
-                shape.fits_on(&node.empty_room(), &node.attributes)
+                let facts = &self.state.facts;
+                let node = facts.nodes.at(id);
+                fits(&shape.need, &node.empty_room())
+                    && facts.breach_with(shape, node, self.set.given_tags()).is_none()
             })
         };
         let lacks = |position: &usize| missing_share(&shape.need.resources, &self.set.free_at(*position));
@@ -60,7 +62,8 @@ impl Picker<'_> {
     }
 }
 
-fn give_up(candidate: &Candidate, scratch: &mut Scratch) -> Pick {
+/// There is nothing for the shape in this pass.
+pub(super) fn give_up(candidate: &Candidate, scratch: &mut Scratch) -> Pick {
     scratch.set_shape_status(candidate.shape, ShapeStatus::Closed);
     Pick::NoRoom
 }

@@ -55,8 +55,8 @@ impl QueueWalk<'_> {
                 self.scratch.queues[leaf.index()].leaf.heads.pop();
                 continue;
             }
-            if lane_cursor.is_held {
-                self.scratch.queues[leaf.index()].leaf.hold();
+            if let Some(until) = lane_cursor.held_until {
+                self.scratch.queues[leaf.index()].leaf.hold(until);
                 continue;
             }
             let key = self.key_of(head.slot, leaf, head.key);
@@ -84,11 +84,13 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Leaves a lane that is blocked: for the rest of the pass, or until the user's limit moves.
+    /// Leaves a lane that is blocked: for the rest of the pass, or until the user's share moves.
     fn leave_lane(&mut self, leaf: QueueId, place: usize, reason: ParkReason, proposals: &mut Proposals) {
-        let may_move = reason == ParkReason::UserLimit && self.state.facts.queue(leaf).shares_among_users();
+        let lane = self.scratch.queues[leaf.index()].leaf.lanes[place].lane;
+        let may_move = matches!(reason, ParkReason::UserShare(_));
+        let held_until = may_move.then(|| self.share_suffices_at(self.state.backlog.lane(lane)));
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
-        *(if may_move { &mut cursor.is_held } else { &mut cursor.dropped }) = true;
+        (cursor.held_until, cursor.dropped) = (held_until, held_until.is_none());
         if !std::mem::replace(&mut cursor.is_reported, true) {
             Self::report_blocked(proposals, cursor.lane, reason);
         }
@@ -197,7 +199,7 @@ impl QueueWalk<'_> {
 
     /// The application's key with what this pass gave it.
     fn key_of(&self, slot: u32, leaf: QueueId, frozen: OrderKey) -> OrderKey {
-        if self.state.facts.queue(leaf).ordering == ApplicationOrdering::Fifo {
+        if self.state.facts.queue(leaf).config.ordering == ApplicationOrdering::Fifo {
             return frozen;
         }
         match self.scratch.given.get(&slot) {

@@ -12,6 +12,7 @@ mod queue_walk;
 mod rescue;
 mod scratch;
 mod settle;
+mod shares;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amounts, BatchHome, Observation};

@@ -27,7 +27,7 @@ pub(crate) struct PassLimits {
 pub struct PassScope {
     /// This node alone, as after its heartbeat in YARN.
     pub node: Option<NodeId>,
-    /// The asks of this leaf alone. Limits above it hold all the same.
+    /// The asks of this leaf alone, which is the engine's own. Limits above it hold all the same.
     pub leaf: Option<QueueId>,
 }
 
@@ -51,6 +51,7 @@ pub(crate) fn run_pass(
     let mut walk = QueueWalk::start(state, scratch, set.id(), limits);
     let mut picker = Picker::new(state, set, limits.scope);
     picker.settle_claims(limits.requests, proposals);
+    walk.count_settled(&proposals.requests);
     // Visits count from here, or a shape whose claims find nothing would never get to claim a further node.
     let visits_max = picker.visits + limits.visits;
     while proposals.requests.len() < limits.requests && picker.visits < visits_max {
@@ -61,9 +62,13 @@ pub(crate) fn run_pass(
         }
         let size = walk.size_of(candidate.shape);
         match picker.pick(&candidate, walk.scratch, proposals) {
-            Pick::Placed => walk.charge(&candidate, &size),
+            Pick::Placed => {
+                walk.charge(&candidate, &size);
+                walk.count_unit(candidate.leaf, candidate.user);
+            }
+            Pick::Claimed => walk.charge(&candidate, &size),
             Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
-            Pick::NoRoom => {}
+            Pick::NoRoom | Pick::NextPass => {}
         }
     }
     if picker.in_use && proposals.requests.is_empty() {

@@ -1,6 +1,7 @@
 //! Picks a node for the next ask.
 
 use super::batch::{Observation, Proposals};
+use super::claim::give_up;
 use super::pass::PassScope;
 use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
@@ -9,18 +10,23 @@ use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::LocalityDelay;
 use crate::facts::{Ask, Locality, Reservation, Shape};
 use crate::ids::{AskId, NodeId};
-use crate::place::PlacementSet;
+use crate::place::{Found, PlacementSet};
+use crate::resource::fits;
 use crate::state::State;
 
 /// What became of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
-    /// A container or a claim is proposed.
+    /// A container is proposed.
     Placed,
+    /// A claim is proposed.
+    Claimed,
     /// Nothing for this ask in this pass.
     Skipped,
     /// Nothing for this shape in this pass.
     NoRoom,
+    /// The same, because its nodes got as much in this pass as they may: there will be another one.
+    NextPass,
 }
 
 /// One container of an ask, of which so many are outstanding.
@@ -40,12 +46,15 @@ pub(super) struct Picker<'a> {
     pub(super) claims: usize,
     /// Something was passed over only because of what others have in flight.
     pub(super) in_use: bool,
+    /// Containers that are not where their ask named are limited in number.
+    counts_off_switch: bool,
     scope: PassScope,
 }
 
 impl<'a> Picker<'a> {
     pub(super) fn new(state: &'a State, set: &'a mut PlacementSet, scope: PassScope) -> Self {
-        Self { state, set, visits: 0, claims: 0, in_use: false, scope }
+        let counts_off_switch = state.facts.config.limits.off_switch_per_pass.is_some();
+        Self { state, set, visits: 0, claims: 0, in_use: false, counts_off_switch, scope }
     }
 
     pub(super) fn pick(
@@ -72,8 +81,13 @@ impl<'a> Picker<'a> {
             }
         }
         match self.set.search(self.state.nodes(), shape, &mut self.visits) {
-            Some(position) => self.place_at(unit, position, shape, proposals),
-            None => {
+            Found::At(position) => self.place_at(unit, position, shape, proposals),
+            // What was proposed for these nodes makes another pass certain.
+            Found::NextPass => {
+                give_up(candidate, scratch);
+                Pick::NextPass
+            }
+            Found::Nothing => {
                 proposals.observations.push(Observation::NoRoom { shape: candidate.shape });
                 self.claim(candidate, shape, scratch, proposals)
             }
@@ -94,7 +108,19 @@ impl<'a> Picker<'a> {
         }
         let pick = propose(unit.ask, node, proposals);
         self.set.debit(position, &shape.need);
+        self.give_tags(unit.ask, node, shape);
+        if self.counts_off_switch {
+            self.count_off_switch(unit.ask, node, position);
+        }
         pick
+    }
+
+    fn count_off_switch(&mut self, ask: AskId, node: NodeId, position: usize) {
+        let facts = &self.state.facts;
+        let locality = facts.asks.at(ask).wishes.locality_of(node, facts.nodes.at(node).rack);
+        if locality == Locality::OffSwitch {
+            self.set.give_off_switch(position);
+        }
     }
 
     /// A container on a node that the ask wished for, which may be another set's. The node's amount in flight
@@ -116,7 +142,16 @@ impl<'a> Picker<'a> {
         if set == self.set.id() {
             self.set.debit(position, &shape.need);
         }
+        self.give_tags(unit.ask, node, shape);
         pick
+    }
+
+    /// Counts the tags of a container that is proposed.
+    pub(super) fn give_tags(&mut self, ask: AskId, node: NodeId, shape: &Shape) {
+        if !shape.tags().is_empty() {
+            let facts = &self.state.facts;
+            self.set.give_tags(shape, facts.nodes.at(node), facts.asks.at(ask).application);
+        }
     }
 
     /// The first of the hosts, then of the nodes on the racks, that will do and has room.
@@ -126,7 +161,8 @@ impl<'a> Picker<'a> {
         let found = state.roster.wished_for(&ask.wishes, allowed).find(|&id| {
             visits += 1;
             let has_room = has_room(state, set, id, shape);
-            in_use |= !has_room && state.facts.nodes.get(id).is_some_and(|node| node.can_take(shape));
+            in_use |=
+                !has_room && state.facts.nodes.get(id).is_some_and(|node| state.facts.can_take(shape, node));
             has_room
         });
         self.visits += visits;
@@ -168,7 +204,7 @@ impl<'a> Picker<'a> {
 
     /// Whether a node that the pass does not look at has room for the shape.
     pub(super) fn fits_out_of_scope(&self, shape: &Shape) -> bool {
-        let has_room = |id: NodeId| self.state.facts.nodes.at(id).can_take(shape);
+        let has_room = |id: NodeId| self.state.facts.can_take(shape, self.state.facts.nodes.at(id));
         self.scope.node.is_some() && self.state.roster.nodes_of(shape.partition).any(has_room)
     }
 
@@ -205,5 +241,6 @@ fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> boo
     if home == set.id() && !set.fits_at(state.nodes(), position, shape) {
         return false;
     }
-    shape.fits_on(&state.nodes().room_left(id, node), &node.attributes)
+    fits(&shape.need, &state.nodes().room_left(id, node))
+        && state.facts.breach_with(shape, node, set.given_tags()).is_none()
 }

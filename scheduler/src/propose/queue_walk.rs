@@ -7,7 +7,6 @@ use super::pass::PassLimits;
 use super::scratch::{QueueKey, Scratch};
 use crate::backlog::{ParkReason, PendingAsk};
 use crate::config::ApplicationOrdering;
-use crate::facts::{ActiveUsers, LeafUse};
 use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
 use crate::resource::{Resources, SHARE_ONE, dominant_share};
 use crate::state::State;
@@ -56,7 +55,7 @@ impl<'a> QueueWalk<'a> {
         // Not one leaf has to be looked at any more when nothing fits that any of them wants.
         while self.scratch.open_shapes > 0 {
             self.visit(queue);
-            let next = if self.state.facts.queue(queue).is_leaf() {
+            let next = if self.state.facts.queue(queue).is_leaf {
                 let is_served = self.scratch.queues[queue.index()].leaf.taken >= self.leaf_quantum;
                 match if is_served { None } else { self.next_in_leaf(queue, proposals) } {
                     Some(candidate) => return Some(candidate),
@@ -79,14 +78,14 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Takes stock of a queue when the pass first comes to it.
-    fn visit(&mut self, id: QueueId) {
+    pub(super) fn visit(&mut self, id: QueueId) {
         let stamp = self.scratch.stamp;
         if self.scratch.queues[id.index()].stamp == stamp {
             return;
         }
         self.take_stock(id);
         let queue = self.state.facts.queue(id);
-        if queue.is_leaf() {
+        if queue.is_leaf {
             self.open_leaf(id);
             return;
         }
@@ -128,11 +127,11 @@ impl<'a> QueueWalk<'a> {
         let share = dominant_share(level, &quota.share_base);
         let rank = if queue.is_ranked {
             let is_satisfied = share >= if without_guarantee { 1 } else { SHARE_ONE };
-            (is_satisfied, Reverse(queue.priority))
+            (is_satisfied, Reverse(queue.config.priority))
         } else {
             (false, Reverse(0))
         };
-        QueueKey { rank, without_guarantee, share, queue: id }
+        QueueKey { rank, without_guarantee, share, position: queue.position, queue: id }
     }
 
     /// The first limit that one more container of this size would exceed.
@@ -151,40 +150,11 @@ impl<'a> QueueWalk<'a> {
         let used = self.user_level(user);
         let leaf_use = || self.leaf_use(leaf);
         let may_grow = self.state.facts.user_may_grow(user, self.partition, &used, size, leaf_use);
-        (!may_grow).then_some(ParkReason::UserLimit)
+        let is_share = || self.state.facts.queue(leaf).shares_among_users();
+        (!may_grow).then(|| if is_share() { ParkReason::UserShare(leaf) } else { ParkReason::UserLimit })
     }
 
-    /// What is in use in the leaf, with what is in flight, which is for asks that are pending. A user to whom this pass
-    /// gave all that was pending is active no more.
-    fn leaf_use(&self, leaf: QueueId) -> LeafUse {
-        let queue = self.state.facts.queue(leaf);
-        let quota = queue.quota(self.partition);
-        let scratch = &self.scratch.queues[leaf.index()];
-        let satisfied = &scratch.leaf.satisfied;
-        LeafUse {
-            all: scratch.level,
-            active: scratch.level - quota.used + quota.used_by_active - satisfied.used,
-            active_users: ActiveUsers {
-                users: queue.active.users - satisfied.users.users,
-                weight_milli: queue.active.weight_milli - satisfied.users.weight_milli,
-            },
-        }
-    }
-
-    /// Notes that the user got one of its units; with the last one it is active no more.
-    fn count_unit(&mut self, leaf: QueueId, user: LeafUserId) {
-        let scratch = &mut self.scratch.users[user.index()];
-        scratch.given_units += 1;
-        let facts = self.state.facts.user(user);
-        if scratch.given_units == facts.outstanding {
-            let satisfied = &mut self.scratch.queues[leaf.index()].leaf.satisfied;
-            satisfied.users.users += 1;
-            satisfied.users.weight_milli += facts.weight.milli();
-            satisfied.used += scratch.level;
-        }
-    }
-
-    fn user_level(&mut self, user: LeafUserId) -> Resources {
+    pub(super) fn user_level(&mut self, user: LeafUserId) -> Resources {
         let scratch = &mut self.scratch.users[user.index()];
         if scratch.stamp != self.scratch.stamp {
             scratch.stamp = self.scratch.stamp;
@@ -201,7 +171,6 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn charge(&mut self, candidate: &Candidate, size: &Resources) {
         self.scratch.queues[candidate.leaf.index()].leaf.taken += 1;
         self.advance(candidate.leaf);
-        self.scratch.queues[candidate.leaf.index()].leaf.release_held();
         self.user_level(candidate.user);
         let user = &mut self.scratch.users[candidate.user.index()];
         if !std::mem::replace(&mut user.is_touched, true) {
@@ -209,9 +178,6 @@ impl<'a> QueueWalk<'a> {
         }
         user.level += *size;
         user.given += *size;
-        if self.state.facts.queue(candidate.leaf).shares_among_users() {
-            self.count_unit(candidate.leaf, candidate.user);
-        }
         let chain = &self.state.facts.queue(candidate.leaf).chain;
         for (depth, &queue) in chain.iter().enumerate() {
             let scratch = &mut self.scratch.queues[queue.index()];
@@ -229,7 +195,9 @@ impl<'a> QueueWalk<'a> {
                 }
             }
         }
-        if self.state.facts.queue(candidate.leaf).ordering == ApplicationOrdering::Fair {
+        let leaf = &mut self.scratch.queues[candidate.leaf.index()];
+        leaf.leaf.release_held(&leaf.level);
+        if self.state.facts.queue(candidate.leaf).config.ordering == ApplicationOrdering::Fair {
             *self.scratch.given.entry(candidate.slot).or_default() += *size;
         }
     }

@@ -1,22 +1,38 @@
 //! The committer's own proposal, for an ask that was unlucky too often.
 
 use crate::commit::ResourceAllocationCommitRequest;
-use crate::facts::{Ask, Locality, Shape};
-use crate::ids::{AskId, NodeId};
+use crate::facts::{Application, Ask, Facts, Locality, Shape};
+use crate::ids::{AskId, NodeId, QueueId};
 use crate::place::{NodeOrder, ScoredNode};
 use crate::state::State;
 
 /// A container for the ask on the best node of its whole partition, if any has room. What others have in flight does
-/// not count: this is decided before they are. Limits are left to the one who decides.
+/// not count: this is decided before they are. Limits must be settled.
 pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
     let shape = state.facts.shapes.at(ask.shape);
+    // What a claim holds already may be all that it takes: that is left to the one who decides.
+    if ask.reservations.is_empty() && !is_within_limits(&state.facts, ask, shape) {
+        return None;
+    }
     let node = best_node(state, id, ask, shape)?;
     Some(ResourceAllocationCommitRequest::allocate(id, node))
 }
 
+/// Whether the limits of queues and user leave a container, before all nodes are looked at for it.
+fn is_within_limits(facts: &Facts, ask: &Ask, shape: &Shape) -> bool {
+    let Application { leaf, user, .. } = *facts.applications.at(ask.application);
+    let (partition, size) = (shape.partition, &shape.need.resources);
+    let admits = |queue: &QueueId| {
+        let quota = facts.queue(*queue).quota(partition);
+        quota.admits(&quota.used, size)
+    };
+    facts.queue(leaf).chain.iter().all(admits) && facts.user_may_use(user, partition, size, size)
+}
+
 fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeId> {
-    let has_room = |node: &NodeId| state.facts.nodes.get(*node).is_some_and(|node| node.can_take(shape));
+    let has_room =
+        |node: &NodeId| state.facts.nodes.get(*node).is_some_and(|node| state.facts.can_take(shape, node));
     if shape.located {
         let allowed = state.backlog.waiting.allowed(&state.facts, id, ask);
         let wished = state.roster.wished_for(&ask.wishes, allowed).find(has_room);

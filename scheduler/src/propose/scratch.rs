@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::backlog::{OrderKey, PendingAsk, Place};
 use crate::facts::ActiveUsers;
 use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
-use crate::resource::Resources;
+use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// Entries belong to the present pass if they carry its stamp.
 #[derive(Debug, Default)]
@@ -69,6 +69,7 @@ pub(super) struct QueueKey {
     pub(super) rank: (bool, Reverse<i32>),
     pub(super) without_guarantee: bool,
     pub(super) share: u64,
+    pub(super) position: u32,
     pub(super) queue: QueueId,
 }
 
@@ -78,12 +79,33 @@ pub(super) struct LeafCursor {
     pub(super) heads: BinaryHeap<Reverse<Head>>,
     pub(super) lanes: Vec<LaneCursor>,
     pub(super) satisfied: Satisfied,
-    /// Heads of lanes that are held.
-    pub(super) held: Vec<Head>,
+    held: Held,
     /// The next lane to open, with its first application.
     pub(super) upcoming: Option<(Place, LaneId)>,
     /// Containers given to the leaf in this pass.
     pub(super) taken: u32,
+}
+
+/// So much of one resource type in use by a leaf.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Threshold {
+    pub(super) resource: usize,
+    pub(super) level: i64,
+}
+
+/// Heads of lanes that are held, and of each resource type the lowest use of the leaf at which any may go on.
+#[derive(Debug)]
+struct Held {
+    heads: Vec<(Threshold, Head)>,
+    next: [i64; RESOURCE_TYPES_MAX],
+}
+
+const NEVER: [i64; RESOURCE_TYPES_MAX] = [i64::MAX; RESOURCE_TYPES_MAX];
+
+impl Default for Held {
+    fn default() -> Self {
+        Self { heads: Vec::new(), next: NEVER }
+    }
 }
 
 #[derive(Debug)]
@@ -95,15 +117,15 @@ pub(super) struct LaneCursor {
     pub(super) heads: u32,
     /// Out of this pass.
     pub(super) dropped: bool,
-    /// Out until the leaf is given something: that moves the limits of its users.
-    pub(super) is_held: bool,
+    /// Out until then: what the leaf is given moves the shares of its users.
+    pub(super) held_until: Option<Threshold>,
     /// The committer is told that it is blocked.
     pub(super) is_reported: bool,
 }
 
 impl LaneCursor {
     pub(super) fn new(lane: LaneId) -> Self {
-        Self { lane, last: None, heads: 0, dropped: false, is_held: false, is_reported: false }
+        Self { lane, last: None, heads: 0, dropped: false, held_until: None, is_reported: false }
     }
 }
 
@@ -165,24 +187,43 @@ impl Scratch {
 }
 
 impl LeafCursor {
-    /// Puts the top head aside until [`release_held`](Self::release_held).
-    pub(super) fn hold(&mut self) {
-        let top = self.heads.pop();
-        self.held.extend(top.map(|Reverse(head)| head));
+    /// Puts the top head aside.
+    pub(super) fn hold(&mut self, until: Threshold) {
+        let Some(Reverse(head)) = self.heads.pop() else { return };
+        self.held.heads.push((until, head));
+        let next = &mut self.held.next[until.resource];
+        *next = until.level.min(*next);
     }
 
-    /// What was held is looked at again.
-    pub(super) fn release_held(&mut self) {
-        for head in self.held.drain(..) {
-            self.lanes[head.lane as usize].is_held = false;
-            self.heads.push(Reverse(head));
+    /// What was held is looked at again, as far as the leaf uses so much.
+    pub(super) fn release_held(&mut self, level: &Resources) {
+        let Self { held, lanes, heads, .. } = self;
+        if held.heads.is_empty() || (0..RESOURCE_TYPES_MAX).all(|i| level[i] < held.next[i]) {
+            return;
         }
+        held.next = NEVER;
+        held.heads.retain(|(until, head)| {
+            let is_due = level[until.resource] >= until.level;
+            if is_due {
+                lanes[head.lane as usize].held_until = None;
+                heads.push(Reverse(*head));
+            } else {
+                held.next[until.resource] = until.level.min(held.next[until.resource]);
+            }
+            !is_due
+        });
+    }
+
+    /// All that was held is looked at again.
+    pub(super) fn release_all_held(&mut self) {
+        self.release_held(&Resources::all(UNLIMITED));
     }
 
     pub(super) fn clear(&mut self) {
         self.heads.clear();
         self.lanes.clear();
-        self.held.clear();
+        self.held.heads.clear();
+        self.held.next = NEVER;
         self.satisfied = Satisfied::default();
         self.upcoming = None;
         self.taken = 0;

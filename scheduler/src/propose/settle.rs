@@ -10,6 +10,7 @@ use super::pick::{Pick, Picker};
 use crate::commit::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::facts::Locality;
 use crate::ids::{ReservationId, ShapeId};
+use crate::place::Found;
 
 impl Picker<'_> {
     /// Proposes a container for every claim that the pass's set can serve, up to `requests_max` in all.
@@ -33,7 +34,15 @@ impl Picker<'_> {
             if !self.may_settle(reservation, true) {
                 continue;
             }
+            let facts = &self.state.facts;
+            let shape = facts.shapes.at(facts.asks.at(reservation.ask).shape);
+            let breach = facts.breach_with(shape, facts.nodes.at(reservation.node), self.set.given_tags());
+            if breach.is_some() {
+                // Another container of this pass takes its place on the rack.
+                continue;
+            }
             if self.take(self.unit(reservation.ask)) {
+                self.give_tags(reservation.ask, reservation.node, shape);
                 let proposal = AllocationProposal {
                     ask: reservation.ask,
                     node: reservation.node,
@@ -62,8 +71,9 @@ impl Picker<'_> {
                 continue;
             }
             match self.swap_claim(claim, shape, proposals) {
-                Pick::Placed => {}
+                Pick::Placed | Pick::Claimed => {}
                 Pick::Skipped => self.in_use = true,
+                Pick::NextPass => return,
                 Pick::NoRoom => {
                     proposals.observations.push(Observation::NoRoom { shape });
                     return;
@@ -89,8 +99,9 @@ impl Picker<'_> {
         let pick = match wished {
             Some(node) => self.place_on(self.unit(id), node, shape, proposals),
             None => match self.set.search(self.state.nodes(), shape, &mut self.visits) {
-                Some(position) => self.place_at(self.unit(id), position, shape, proposals),
-                None => return Pick::NoRoom,
+                Found::At(position) => self.place_at(self.unit(id), position, shape, proposals),
+                Found::NextPass => return Pick::NextPass,
+                Found::Nothing => return Pick::NoRoom,
             },
         };
         if pick == Pick::Placed

@@ -41,6 +41,14 @@ impl<V: Copy + Eq> NameMap<V> {
         }
     }
 
+    /// Lets `name` stand for `value`, or for nothing.
+    pub fn set(&self, name: &str, value: Option<V>) {
+        match value {
+            Some(value) => drop(self.0.insert(name.into(), value)),
+            None => drop(self.0.remove(name)),
+        }
+    }
+
     /// Removes `name` if it still stands for `value`.
     pub fn remove(&self, name: &str, value: V) {
         self.0.remove_if(name, |_, current| *current == value);

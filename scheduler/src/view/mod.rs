@@ -1,13 +1,16 @@
 //! Looking at the state.
 
+mod application;
 mod placements;
 mod queue;
 
+pub use application::ApplicationView;
 pub use placements::{ContainerView, ReservationView};
 
 use crate::commit::CommitSeq;
+use crate::config::{Placement, QueueConfig};
 use crate::explain::{Explanation, PendingReason, explain, pending_reason};
-use crate::facts::{Application, Ask, ContainerOnNode, Node, NodeAttributes, NodeState};
+use crate::facts::{Ask, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
@@ -25,13 +28,6 @@ pub struct View<'a> {
 pub struct NodeView<'a> {
     id: NodeId,
     node: &'a Node,
-    state: &'a State,
-}
-
-/// An application.
-#[derive(Clone, Copy, Debug)]
-pub struct ApplicationView<'a> {
-    application: &'a Application,
     state: &'a State,
 }
 
@@ -98,14 +94,28 @@ impl<'a> View<'a> {
     /// The queue with this full path.
     #[must_use]
     pub fn queue(&self, path: &str) -> Option<QueueView<'a>> {
-        self.queues().find(|queue| queue.path() == path)
+        let (state, id) = (self.state, self.state.facts.queue_named(path)?);
+        Some(QueueView { id, queue: state.facts.queue(id), state })
+    }
+
+    /// The placement rules as they are now.
+    #[must_use]
+    pub fn placement(&self) -> &'a Placement {
+        &self.state.facts.placement
+    }
+
+    /// The configuration of all queues as it is now.
+    #[must_use]
+    pub fn queue_tree(&self) -> QueueConfig {
+        self.state.facts.queue_tree()
     }
 
     /// All queues, parents before their children.
     pub fn queues(&self) -> impl Iterator<Item = QueueView<'a>> + use<'a> {
         let state = self.state;
         let all = state.facts.queues.iter().enumerate();
-        all.map(move |(index, queue)| QueueView { id: QueueId(index as u32), queue, state })
+        let present = all.filter(|(_, queue)| queue.is_present);
+        present.map(move |(index, queue)| QueueView { id: QueueId(index as u32), queue, state })
     }
 
     /// A node.
@@ -235,53 +245,6 @@ impl<'a> NodeView<'a> {
     #[must_use]
     pub fn containers(&self) -> &'a [ContainerId] {
         &self.node.containers
-    }
-}
-
-impl<'a> ApplicationView<'a> {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &'a str {
-        &self.application.name
-    }
-
-    /// The path of its leaf.
-    #[must_use]
-    pub fn queue(&self) -> &'a str {
-        &self.state.facts.queue(self.application.leaf).path
-    }
-
-    /// Its user.
-    #[must_use]
-    pub fn user(&self) -> &'a str {
-        &self.state.facts.user(self.application.user).name
-    }
-
-    /// When it was submitted.
-    #[must_use]
-    pub fn submitted_ms(&self) -> u64 {
-        self.application.submitted_ms
-    }
-
-    /// What its containers and claims hold.
-    #[must_use]
-    pub fn used(&self) -> Resources {
-        self.application.used
-    }
-
-    /// How many asks it has outstanding.
-    #[must_use]
-    pub fn pending_asks(&self) -> u32 {
-        self.application.asks
-    }
-
-    /// Its containers, in no particular order.
-    pub fn containers(&self) -> impl Iterator<Item = ContainerOnNode> + use<'a> {
-        let state = self.state;
-        self.application.containers.iter(&state.facts.containers).map(move |id| {
-            let container = state.facts.containers.at(id);
-            ContainerOnNode { container: id, ask: container.ask, node: container.node }
-        })
     }
 }
 

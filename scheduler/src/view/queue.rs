@@ -41,13 +41,19 @@ impl<'a> QueueView<'a> {
     /// Whether it takes applications.
     #[must_use]
     pub fn is_leaf(&self) -> bool {
-        self.queue.is_leaf()
+        self.queue.is_leaf
+    }
+
+    /// Whether it was made when an application named it.
+    #[must_use]
+    pub fn is_auto_created(&self) -> bool {
+        self.queue.is_auto_created
     }
 
     /// Whether it takes applications, and whether it still has some if it does not.
     #[must_use]
     pub fn status(&self) -> QueueStatus {
-        let is_running = |id: &QueueId| self.state.facts.queue(*id).state == QueueState::Running;
+        let is_running = |id: &QueueId| self.state.facts.queue(*id).config.state == QueueState::Running;
         match (self.queue.chain.iter().all(is_running), self.queue.applications) {
             (true, _) => QueueStatus::Running,
             (false, 0) => QueueStatus::Stopped,
@@ -55,10 +61,48 @@ impl<'a> QueueView<'a> {
         }
     }
 
+    /// Whether a user who is in these groups may submit applications to it.
+    #[must_use]
+    pub fn may_submit(&self, user: &str, groups: &[String]) -> bool {
+        self.state.facts.may_submit(self.id, user, groups)
+    }
+
+    /// Whether a user who is in these groups may administer it: whoever calls the engine asks before it acts for the
+    /// user, since the engine does not know for whom it is called.
+    #[must_use]
+    pub fn may_administer(&self, user: &str, groups: &[String]) -> bool {
+        self.state.facts.may_administer(self.id, user, groups)
+    }
+
     /// How many applications are in it and below.
     #[must_use]
     pub fn application_count(&self) -> u32 {
         self.queue.applications
+    }
+
+    /// How many applications in it and below wait to be activated.
+    #[must_use]
+    pub fn inactive_application_count(&self) -> u32 {
+        self.queue.inactive
+    }
+
+    /// How many of its users want something: containers, or to have an application activated (leaves).
+    #[must_use]
+    pub fn active_user_count(&self) -> u32 {
+        self.queue.active.users
+    }
+
+    /// How many of its users have applications, and none that is active (leaves).
+    #[must_use]
+    pub fn held_back_user_count(&self) -> u32 {
+        let users = self.queue.users.values().map(|user| self.state.facts.user(*user));
+        users.filter(|user| user.inactive > 0 && user.inactive == user.applications).count() as u32
+    }
+
+    /// What the masters of its active applications need in a partition (leaves).
+    #[must_use]
+    pub fn masters(&self, partition: PartitionId) -> Resources {
+        self.queue.masters[partition.index()]
     }
 
     /// What it may use and does use in a partition. `pending` covers everything below it.

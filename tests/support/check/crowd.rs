@@ -33,8 +33,9 @@ fn as_sent(change: Change, seq: CommitSeq, by_hand: &[CommitSeq]) -> Option<Sent
         Change::Configured { .. }
         | Change::TimeAdvanced { .. }
         | Change::NodeSilenceSet { .. }
+        | Change::QueueExpired { .. }
         | Change::ReservationExpired { .. } => None,
-        Change::QueueUpdated { .. } => Some(Sent::Queue(change, Ok(seq))),
+        Change::QueueUpdated { .. } | Change::Reconfigured { .. } => Some(Sent::Queue(change, Ok(seq))),
         Change::Committed { request } => {
             by_hand.contains(&seq).then_some(Sent::Request(request, CommitOutcome::Accepted(seq)))
         }

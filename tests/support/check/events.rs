@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use apportion::{Change, CommitSeq, Event, EventKind};
 
+use super::sent::Sent;
 use crate::support::oracle::{Effect, Hints, Oracle};
 
 /// The events of one step that have not been accounted for.
@@ -39,6 +40,15 @@ impl Told {
             }
         }
         hints
+    }
+
+    /// Whether nothing says that it was taken: whoever submits an application is told if not.
+    pub(super) fn may_be_refused(&self, sent: &Sent) -> bool {
+        let Sent::Change(Change::ApplicationSubmitted { application, .. }) = sent else { return true };
+        let is_about = |event: &Event| {
+            event.application == *application && matches!(event.kind, EventKind::ApplicationRefused { .. })
+        };
+        self.refusals.iter().any(is_about)
     }
 
     /// Insists that exactly these effects of a change were told.

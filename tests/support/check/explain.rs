@@ -53,6 +53,8 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
         let is_unmet = has(RejectReason::NodeNotCandidate)
             || has(RejectReason::WrongPartition)
             || has(RejectReason::ConstraintViolated)
+            || has(RejectReason::NodeBlacklisted)
+            || has(RejectReason::TagLimit)
             || !oracle.may_take(explanation.ask, node);
         match () {
             () if is_unmet => unmet += 1,
@@ -60,12 +62,11 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
             () if has(RejectReason::NodeReserved) => kept += 1,
             () => fits += 1,
         }
-        let is_limit =
-            |reason: &RejectReason| matches!(reason, RejectReason::QueueLimit | RejectReason::UserLimit);
         if has(RejectReason::WrongPartition) {
             continue;
         }
-        limits.push(reasons.iter().copied().find(is_limit));
+        let limit = [RejectReason::ApplicationInactive, RejectReason::QueueLimit, RejectReason::UserLimit];
+        limits.push(limit.into_iter().find(|reason| has(*reason)));
     }
     let at = |stages: &[Stage]| stages.iter().map(|stage| why.funnel.at(*stage)).sum::<usize>();
     let filters = [
@@ -74,12 +75,15 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
         Stage::Silent,
         Stage::NotNamed,
         Stage::WrongAttributes,
+        Stage::Blacklisted,
+        Stage::TagLimit,
         Stage::LaterByLocality,
     ];
     let rooms = [Stage::TooSmall, Stage::NoRoom, Stage::NoDevice];
     let counted = [at(&filters), at(&rooms), at(&[Stage::Kept]), at(&[Stage::Fits])];
     assert_eq!(counted, [unmet, full, kept, fits], "left explained, right expected: {explanation}");
     let limit = match &why.blocker {
+        Some(Blocker::Inactive(_)) => Some(RejectReason::ApplicationInactive),
         Some(Blocker::QueueMaximum(_)) => Some(RejectReason::QueueLimit),
         Some(Blocker::UserLimit { .. }) => Some(RejectReason::UserLimit),
         _ => None,

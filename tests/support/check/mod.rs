@@ -14,8 +14,8 @@ mod state;
 use std::collections::VecDeque;
 
 use apportion::{
-    AllocationProposal, Change, CommitSeq, Engine, Event, LogReader, Replay, ReservationProposal,
-    ResourceAllocationCommitRequest,
+    AllocationProposal, ApplicationEnd, Change, CommitSeq, Engine, Event, LogReader, Replay,
+    ReservationProposal, ResourceAllocationCommitRequest,
 };
 
 use crate::support::oracle::{Hints, Oracle};
@@ -95,9 +95,16 @@ impl Checker {
         let is_exact = self.certainty > Certainty::Legal;
         let is_timed = matches!(
             change,
-            Change::TimeAdvanced { .. } | Change::NodeSilenceSet { .. } | Change::ReservationExpired { .. }
+            Change::TimeAdvanced { .. }
+                | Change::NodeSilenceSet { .. }
+                | Change::QueueExpired { .. }
+                | Change::ReservationExpired { .. }
+                | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
         );
-        while is_timed && is_exact && sent.front().is_some_and(|sent| sent.is_refusable(&self.oracle)) {
+        // What the end of an application makes possible was refused before it, if it was.
+        let is_end = matches!(change, Change::ApplicationEnded { .. });
+        let was_refused = |sent: &Sent| sent.is_refusable(&self.oracle) && told.may_be_refused(sent);
+        while is_timed && (is_exact || is_end) && sent.front().is_some_and(was_refused) {
             sent.pop_front();
         }
         let place = sent.iter().position(|sent| sent.is_logged_as(seq, change));
@@ -180,6 +187,11 @@ impl Checker {
         }
         for (id, node) in &self.oracle.nodes {
             assert_eq!(node.stale, self.oracle.is_silent(*id), "staleness of {id}");
+        }
+        for (id, application) in &self.oracle.applications {
+            let is_overdue =
+                application.expires_ms.is_some_and(|expires_ms| expires_ms <= self.oracle.now_ms);
+            assert!(!is_overdue, "{id} has outlived its lifetime");
         }
         for (node, claim) in &self.oracle.claims {
             let age_ms = self.oracle.now_ms - claim.since_ms;

@@ -1,7 +1,7 @@
 //! What a test sent to the engine, and what became of it.
 
 use apportion::config::ConfigError;
-use apportion::{Change, CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
+use apportion::{Change, CommitOutcome, CommitSeq, Refusal, ResourceAllocationCommitRequest};
 
 use crate::support::oracle::{Hints, Oracle};
 
@@ -10,8 +10,10 @@ use crate::support::oracle::{Hints, Oracle};
 pub enum Sent {
     /// A change that nobody answers.
     Change(Change),
-    /// A change of a queue's limits, with the answer.
+    /// A change of queues, with the answer.
     Queue(Change, Result<CommitSeq, ConfigError>),
+    /// The move of an application, with the answer.
+    Move(Change, Result<CommitSeq, Refusal>),
     /// A commit request, with the verdict.
     Request(ResourceAllocationCommitRequest, CommitOutcome),
 }
@@ -23,6 +25,7 @@ impl Sent {
         match self {
             Self::Change(change) => change == logged,
             Self::Queue(change, answer) => change == logged && *answer == Ok(seq),
+            Self::Move(change, answer) => change == logged && *answer == Ok(seq),
             Self::Request(request, outcome) => {
                 let is_equal = matches!(logged, Change::Committed { request: applied } if applied == request);
                 is_equal && *outcome == CommitOutcome::Accepted(seq)
@@ -36,6 +39,7 @@ impl Sent {
         match self {
             Self::Change(change) => !oracle.makes_sense(change),
             Self::Queue(change, answer) => answer.is_err() && !oracle.makes_sense(change),
+            Self::Move(change, answer) => answer.is_err() && !oracle.makes_sense(change),
             Self::Request(request, CommitOutcome::Rejected(reason)) => {
                 oracle.clone().judge(request, &Hints::default()).reasons.contains(reason)
             }
@@ -52,6 +56,10 @@ impl Sent {
             }
             Self::Queue(change, answer) => {
                 assert!(answer.is_err() && !oracle.makes_sense(change), "{answer:?} to {change:?}");
+            }
+            Self::Move(change, answer) => {
+                let is_right = !is_exact || !oracle.makes_sense(change);
+                assert!(answer.is_err() && is_right, "{answer:?} to {change:?}");
             }
             Self::Request(request, CommitOutcome::Rejected(reason)) if is_exact => {
                 let verdict = oracle.clone().judge(request, &Hints::default());

@@ -24,14 +24,21 @@ fn same(got: Resources, expected: &Amounts, what: &str) {
 }
 
 fn compare_queues(view: &View<'_>, oracle: &Oracle, books: &Books) {
-    assert_eq!(view.queues().count(), oracle.tree.queues.len(), "queues");
+    let present = || oracle.tree.queues.iter().filter(|queue| queue.is_present);
+    assert_eq!(view.queues().count(), present().count(), "queues");
+    assert_eq!(view.queue_tree(), oracle.tree.config(0), "the tree");
+    let expired = (0..oracle.tree.queues.len()).find(|queue| {
+        oracle.tree.expires_ms(*queue, &oracle.busy()).is_some_and(|at_ms| at_ms <= oracle.now_ms)
+    });
+    assert_eq!(expired, None, "should be gone by now");
     for (number, partition) in oracle.partitions.iter().enumerate() {
         same(view.capacity(*partition), &books.totals[number], &format!("{partition}"));
-        for (queue, book) in oracle.tree.queues.iter().zip(&books.queues[number]) {
+        let all = oracle.tree.queues.iter().zip(&books.queues[number]);
+        for (queue, book) in all.filter(|(queue, _)| queue.is_present) {
             let seen = view.queue(&queue.path).unwrap();
             let quota = seen.quota(*partition);
             let what = |detail: &str| format!("{} in {partition}: {detail}", queue.path);
-            assert_eq!(seen.is_leaf(), queue.children.is_empty(), "{}", what("is a leaf"));
+            assert_eq!(seen.is_leaf(), queue.is_leaf, "{}", what("is a leaf"));
             same(quota.guaranteed, &book.limits.guaranteed, &what("guaranteed"));
             same(quota.maximum, &book.limits.maximum, &what("maximum"));
             if seen.is_leaf() {
@@ -42,6 +49,8 @@ fn compare_queues(view: &View<'_>, oracle: &Oracle, books: &Books) {
             same(quota.reserved, &book.reserved, &what("reserved"));
             same(quota.pending, &book.pending, &what("pending"));
             assert_eq!(quota.containers, book.containers, "{}", what("containers"));
+            let wanting = oracle.wanting_of(&queue.path);
+            assert_eq!(seen.active_user_count(), wanting, "{}", what("active users"));
         }
     }
     for ((number, leaf, user), used) in &books.users {
@@ -76,6 +85,9 @@ fn compare_applications(view: &View<'_>, oracle: &Oracle, books: &Books) {
         let asks = oracle.asks.values().filter(|ask| ask.application == *id).count();
         assert_eq!((seen.name(), seen.user()), (&*application.spec.name, &*application.spec.user));
         assert_eq!(seen.queue(), oracle.tree.queues[application.leaf].path, "leaf of {id}");
+        assert_eq!(seen.is_active(), application.is_active, "{id} is active");
+        assert_eq!(seen.expires_ms(), application.expires_ms, "end of {id}");
+        assert_eq!(seen.priority(), application.priority, "priority of {id}");
         assert_eq!(seen.submitted_ms(), application.since_ms, "submission of {id}");
         assert_eq!(seen.pending_asks() as usize, asks, "asks of {id}");
         same(seen.used(), books.applications.get(id).unwrap_or(&NOTHING), &format!("used by {id}"));

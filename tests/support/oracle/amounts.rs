@@ -38,12 +38,6 @@ pub(super) fn minus(a: &Amounts, b: &Amounts) -> Amounts {
     each(a, b, |a, b| a - b)
 }
 
-/// The difference, and nothing where it would be negative.
-#[must_use]
-pub(super) fn rest(a: &Amounts, b: &Amounts) -> Amounts {
-    each(a, b, |a, b| (a - b).max(0))
-}
-
 /// Every amount this many times.
 #[must_use]
 pub fn times(a: &Amounts, count: u32) -> Amounts {

@@ -1,13 +1,15 @@
 //! Applying changes: what each of them does, and what applications should be told of it.
 
-use apportion::config::QueueState;
+use std::collections::BTreeSet;
+
+use apportion::config::{QueueConfig, QueueState};
 use apportion::{
-    ApplicationId, ApplicationSpec, AskId, AskSpec, Change, ContainerId, EndCause, EventKind, NodeId,
-    NodeSpec, RackId,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, BlacklistUpdate, Change, ContainerId,
+    EndCause, EventKind, NodeId, NodeSpec, QueueId, RackId,
 };
 
 use super::amounts::amounts;
-use super::{Application, Ask, Effect, Hints, Node, Oracle, Queue};
+use super::{Application, Ask, Effect, Hints, Node, Oracle};
 
 impl Oracle {
     /// Whether the change, which a caller sent, makes sense now. One that does not is refused.
@@ -17,15 +19,37 @@ impl Oracle {
             Change::NodeUpdated { node, .. }
             | Change::NodeStateSet { node, .. }
             | Change::NodeRemoved { node } => self.nodes.contains_key(node),
-            Change::ApplicationSubmitted { leaf, spec, .. } => {
-                self.takes_application(self.tree.number(*leaf), &spec.user)
+            Change::ApplicationSubmitted { spec, .. } => {
+                self.destination_of(spec).is_some_and(|(_, queue, missing)| {
+                    let user = missing.is_empty().then_some(spec.user.as_str());
+                    self.tree.may_submit(queue, &spec.user, &spec.groups)
+                        && self.takes_application(queue, user, None)
+                })
             }
-            Change::ApplicationEnded { application, .. } | Change::AskSubmitted { application, .. } => {
+            Change::ApplicationMoved { application, queue } => {
+                let leaf = self.tree.number(*queue).filter(|queue| self.tree.is_leaf(*queue));
+                leaf.is_some_and(|leaf| self.may_move(*application, leaf))
+            }
+            Change::ApplicationEnded { application, .. }
+            | Change::BlacklistUpdated { application, .. }
+            | Change::ApplicationPrioritySet { application, .. } => {
                 self.applications.contains_key(application)
+            }
+            Change::AskSubmitted { application, spec, .. } => {
+                self.applications.get(application).is_some_and(|application| {
+                    let partition = self.partition(self.partition_for(application.leaf, spec));
+                    let name = self.config.partition_names().nth(partition);
+                    self.tree.may_use(application.leaf, name.expect("a configured partition"))
+                })
             }
             Change::AskCancelled { ask, .. } => self.asks.contains_key(ask),
             Change::ContainerEnded { container, .. } => self.container(*container).is_some(),
-            Change::QueueUpdated { queue, update } => self.tree.accepts(self.tree.number(*queue), update),
+            Change::QueueUpdated { queue, update } => {
+                self.tree.number(*queue).is_some_and(|queue| self.tree.accepts(queue, update))
+            }
+            Change::Reconfigured { configuration } => {
+                self.tree.accepts_tree(&configuration.root, &self.busy())
+            }
             _ => true,
         }
     }
@@ -36,6 +60,7 @@ impl Oracle {
     /// When a change that the engine made by itself should not have been made.
     pub fn apply(&mut self, change: &Change, hints: &Hints) -> Result<Vec<Effect>, String> {
         let mut effects = Vec::new();
+        let mut new = None;
         match change {
             Change::TimeAdvanced { now_ms } if *now_ms > self.now_ms => self.now_ms = *now_ms,
             Change::NodeAdded { node, rack, spec } => self.add_node(*node, *rack, spec),
@@ -58,23 +83,48 @@ impl Oracle {
             }
             Change::NodeRemoved { node } => self.remove_node(*node, &mut effects),
             Change::Heartbeats { nodes } => self.hear(nodes),
-            Change::ApplicationSubmitted { application, leaf, spec } => {
-                let leaf = self.tree.number(*leaf);
+            Change::ApplicationSubmitted { application, spec } => {
+                let leaf = self.tree.make(&self.destination_of(spec).expect("checked before").0, self.now_ms);
                 self.submit(*application, leaf, spec);
+                new = Some(*application);
             }
             Change::ApplicationEnded { application, end } => {
+                if *end == ApplicationEnd::Expired {
+                    self.check_expired(*application)?;
+                }
                 self.end_application(*application, &mut effects);
                 effects.push((*application, EventKind::ApplicationEnded { end: *end }));
+            }
+            Change::BlacklistUpdated { application, update } => {
+                self.update_blacklist(*application, update, &mut effects);
+            }
+            Change::ApplicationMoved { application, queue } => {
+                let leaf = self.tree.number(*queue).expect("checked before");
+                let known = self.applications.get_mut(application).expect("checked before");
+                let old = std::mem::replace(&mut known.leaf, leaf);
+                self.tree.note_idle(old, self.now_ms);
+            }
+            Change::ApplicationPrioritySet { application, priority } => {
+                let priority = self.at_most(*priority);
+                self.applications.get_mut(application).expect("checked before").priority = priority;
             }
             Change::AskSubmitted { ask, application, spec } => self.submit_ask(*ask, *application, spec),
             Change::AskCancelled { ask, units } => self.cancel(*ask, *units, hints, &mut effects)?,
             Change::ContainerEnded { container, cause } => {
                 self.end_container(*container, *cause, &mut effects);
             }
-            Change::QueueUpdated { queue, update } => self.tree.update(self.tree.number(*queue), update),
+            Change::QueueUpdated { queue, update } => {
+                self.tree.update(self.tree.number(*queue).expect("checked before"), update);
+            }
+            Change::Reconfigured { configuration } => {
+                self.config.placement.clone_from(&configuration.placement);
+                self.tree.replace(&configuration.root);
+            }
+            Change::QueueExpired { queue } => self.expire_queue(*queue)?,
             Change::ReservationExpired { .. } => self.expire(hints, &mut effects)?,
             other => return Err(format!("{other:?} is not possible here")),
         }
+        self.activate_all(new, &mut effects);
         Ok(effects)
     }
 
@@ -86,6 +136,7 @@ impl Oracle {
         let node = Node {
             name: spec.name.clone(),
             rack,
+            rack_name: spec.rack.clone(),
             partition: spec.partition,
             capacity: amounts(&spec.capacity),
             devices: spec.devices,
@@ -109,25 +160,114 @@ impl Oracle {
         self.vacated.insert(node.position);
     }
 
-    fn takes_application(&self, leaf: usize, user: &str) -> bool {
+    /// The path of the leaf for an application, the lowest queue of it that is there, and the names that are missing.
+    fn destination_of(&self, spec: &ApplicationSpec) -> Option<(String, usize, Vec<String>)> {
+        let path =
+            if self.config.placement.rules.is_empty() { spec.queue.clone() } else { self.leaf_for(spec)? };
+        let (queue, missing) = self.tree.destination(&path)?;
+        let missing = missing.into_iter().map(str::to_owned).collect();
+        Some((path, queue, missing))
+    }
+
+    /// Whether the leaf takes the application with what it uses.
+    fn may_move(&self, id: ApplicationId, leaf: usize) -> bool {
+        let Some(application) = self.applications.get(&id) else { return false };
+        if application.leaf == leaf {
+            return true;
+        }
+        let before = self.books();
+        let mut moved = self.clone();
+        moved.applications.get_mut(&id).expect("it is there").leaf = leaf;
+        let after = moved.books();
+        let stays_below = |partition: usize, queue: usize| {
+            let (before, after) = (&before.queues[partition][queue], &after.queues[partition][queue]);
+            (0..after.used.len())
+                .all(|i| after.used[i] <= before.used[i] || after.used[i] <= after.limits.maximum[i])
+        };
+        let queues = self.tree.chain(leaf);
+        let may_be_served = |ask: &Ask| {
+            let partition = self.partition(self.partition_for(application.leaf, &ask.spec));
+            let name = self.config.partition_names().nth(partition);
+            self.tree.may_use(leaf, name.expect("a configured partition"))
+        };
+        self.asks.values().filter(|ask| ask.application == id).all(may_be_served)
+            && self.takes_application(leaf, Some(application.spec.user.as_str()), Some(id))
+            && (0..self.partitions.len())
+                .all(|partition| queues.iter().all(|queue| stays_below(partition, *queue)))
+    }
+
+    /// Whether the queue and those above take one application more, of this user if it is a leaf; or one that is there
+    /// already may go to it from another leaf.
+    fn takes_application(&self, leaf: usize, user: Option<&str>, without: Option<ApplicationId>) -> bool {
+        let others =
+            || self.applications.iter().filter(|(id, _)| Some(**id) != without).map(|(_, other)| other);
         let below = |queue: usize| {
-            let leaves = self.applications.values().map(|application| application.leaf);
+            let leaves = others().map(|application| application.leaf);
             leaves.filter(|leaf| self.tree.chain(*leaf).contains(&queue)).count() as u32
         };
         let takes_one_more = |queue: &usize| {
-            let Queue { state, applications, .. } = &self.tree.queues[*queue];
-            *state == QueueState::Running && applications.total.is_none_or(|limit| below(*queue) < limit)
+            let QueueConfig { state, applications, .. } = &self.tree.queues[*queue].config;
+            let has_it =
+                without.is_some_and(|id| self.tree.chain(self.applications[&id].leaf).contains(queue));
+            let has_room = has_it || applications.total.is_none_or(|limit| below(*queue) < limit);
+            *state == QueueState::Running && has_room
         };
-        let of_user = |application: &&Application| application.leaf == leaf && application.spec.user == user;
-        let count = self.applications.values().filter(of_user).count() as u32;
-        let per_user = self.tree.queues[leaf].applications.per_user;
-        self.tree.chain(leaf).iter().all(takes_one_more) && per_user.is_none_or(|limit| count < limit)
+        let of_user = |application: &&Application| {
+            application.leaf == leaf && Some(application.spec.user.as_str()) == user
+        };
+        let count = others().filter(of_user).count() as u32;
+        let per_user = self.tree.queues[leaf].config.applications.per_user;
+        self.tree.chain(leaf).iter().all(takes_one_more)
+            && (user.is_none() || per_user.is_none_or(|limit| count < limit))
     }
 
     fn submit(&mut self, id: ApplicationId, leaf: usize, spec: &ApplicationSpec) {
         let order = self.next_submission();
-        let application = Application { spec: spec.clone(), leaf, since_ms: self.now_ms, order };
+        let (spec, since_ms) = (spec.clone(), self.now_ms);
+        let default = self.tree.queues[leaf].config.default_application_priority;
+        let priority = self.at_most(spec.priority.unwrap_or(default));
+        let chain = self.tree.chain(leaf);
+        let lifetimes = || chain.iter().map(|queue| self.tree.queues[*queue].config.lifetimes);
+        let wanted = spec.lifetime_ms.or_else(|| lifetimes().find_map(|lifetimes| lifetimes.default_ms));
+        let most = lifetimes().find_map(|lifetimes| lifetimes.maximum_ms);
+        let lifetime_ms = wanted.map_or(most, |wanted| Some(most.map_or(wanted, |most| wanted.min(most))));
+        let expires_ms = lifetime_ms.map(|lifetime_ms| since_ms + lifetime_ms);
+        let application = Application {
+            spec,
+            leaf,
+            shunned: Default::default(),
+            since_ms,
+            priority,
+            expires_ms,
+            order,
+            is_active: false,
+        };
         assert!(self.applications.insert(id, application).is_none(), "{id} is submitted twice");
+    }
+
+    /// Names that come and go at once are gone; claims on nodes that are shunned now are dropped.
+    fn update_blacklist(&mut self, id: ApplicationId, update: &BlacklistUpdate, effects: &mut Vec<Effect>) {
+        let [hosts, racks] = &mut self.applications.get_mut(&id).expect("checked before").shunned;
+        hosts.extend(update.add.hosts.iter().cloned());
+        racks.extend(update.add.racks.iter().cloned());
+        hosts.retain(|name| !update.remove.hosts.contains(name));
+        racks.retain(|name| !update.remove.racks.contains(name));
+        let is_in_vain = |(node, claim): &(&NodeId, &super::Claim)| {
+            let ask = &self.asks[&claim.ask];
+            ask.application == id && self.shuns(ask, &self.nodes[*node])
+        };
+        let in_vain: Vec<NodeId> = self.claims.iter().filter(is_in_vain).map(|(node, _)| *node).collect();
+        in_vain.into_iter().for_each(|node| self.drop_claim(node, effects));
+    }
+
+    fn check_expired(&self, id: ApplicationId) -> Result<(), String> {
+        let application = self.applications.get(&id).ok_or_else(|| format!("{id} is not there"))?;
+        let is_due = application.expires_ms.is_some_and(|expires_ms| expires_ms <= self.now_ms);
+        if is_due { Ok(()) } else { Err(format!("{id} is ended at {} ms", self.now_ms)) }
+    }
+
+    fn at_most(&self, priority: u32) -> u32 {
+        self.config.maximum_application_priority.unwrap_or(u32::MAX).min(priority)
     }
 
     fn submit_ask(&mut self, id: AskId, application: ApplicationId, spec: &AskSpec) {
@@ -138,6 +278,7 @@ impl Oracle {
         };
         let ask = Ask {
             application,
+            partition: self.partition_for(self.applications[&application].leaf, spec),
             spec: spec.clone(),
             racks,
             outstanding: spec.count,
@@ -160,7 +301,28 @@ impl Oracle {
         for container in containers {
             self.end_container(container, EndCause::ApplicationEnded, effects);
         }
+        let leaf = self.applications[&id].leaf;
         self.applications.remove(&id);
+        self.tree.note_idle(leaf, self.now_ms);
+    }
+
+    /// The leaves that have applications.
+    #[must_use]
+    pub fn busy(&self) -> BTreeSet<usize> {
+        self.applications.values().map(|application| application.leaf).collect()
+    }
+
+    fn expire_queue(&mut self, id: QueueId) -> Result<(), String> {
+        let queue = self.tree.number(id).ok_or_else(|| format!("{id} is gone already"))?;
+        let due_ms = self.tree.expires_ms(queue, &self.busy());
+        if due_ms.is_none_or(|due_ms| due_ms > self.now_ms) {
+            return Err(format!(
+                "{} goes at {due_ms:?}, not at {}",
+                self.tree.queues[queue].path, self.now_ms
+            ));
+        }
+        self.tree.remove(queue, self.now_ms);
+        Ok(())
     }
 
     fn cancel(

@@ -71,7 +71,8 @@ impl Oracle {
             let device_free = vec![1000; usize::from(node.devices)];
             nodes.insert(*id, NodeBook { device_free, ..NodeBook::default() });
         }
-        let queues = totals.iter().map(|total| self.empty_queues(total)).collect();
+        let names = self.config.partition_names();
+        let queues = totals.iter().zip(names).map(|(total, name)| self.empty_queues(name, total)).collect();
         let applications = self.applications.keys().map(|id| (*id, NOTHING)).collect();
         let mut books = Books { totals, queues, users: BTreeMap::new(), applications, nodes };
         self.add_containers(&mut books);
@@ -79,13 +80,13 @@ impl Oracle {
         books
     }
 
-    fn empty_queues(&self, total: &Amounts) -> Vec<QueueBook> {
+    fn empty_queues(&self, partition: &str, total: &Amounts) -> Vec<QueueBook> {
         let base = |guaranteed: &Amounts| {
             std::array::from_fn(|i| if guaranteed[i] > 0 { guaranteed[i] } else { total[i] })
         };
         let book =
             |limits: Limits| QueueBook { base: base(&limits.guaranteed), limits, ..QueueBook::default() };
-        limits(&self.tree, total).into_iter().map(book).collect()
+        limits(&self.tree, partition, total).into_iter().map(book).collect()
     }
 
     fn add_containers(&self, books: &mut Books) {
@@ -106,7 +107,7 @@ impl Oracle {
 
     fn add_asks_and_claims(&self, books: &mut Books) {
         for ask in self.asks.values() {
-            let partition = self.partition(ask.spec.partition);
+            let partition = self.partition(ask.partition);
             for queue in self.tree.chain(self.applications[&ask.application].leaf) {
                 let pending = &mut books.queues[partition][queue].pending;
                 *pending = plus(pending, &times(&amounts(&ask.spec.size), ask.outstanding));
@@ -114,7 +115,7 @@ impl Oracle {
         }
         for claim in self.claims.values() {
             let ask = &self.asks[&claim.ask];
-            let (partition, size) = (self.partition(ask.spec.partition), amounts(&ask.spec.size));
+            let (partition, size) = (self.partition(ask.partition), amounts(&ask.spec.size));
             self.charge(books, ask.application, partition, &size);
             for queue in self.tree.chain(self.applications[&ask.application].leaf) {
                 let reserved = &mut books.queues[partition][queue].reserved;
@@ -141,7 +142,7 @@ impl Oracle {
     pub fn limits_allow(&self, books: &Books, ask: AskId) -> (bool, bool) {
         let ask = &self.asks[&ask];
         let application = &self.applications[&ask.application];
-        let (partition, size) = (self.partition(ask.spec.partition), amounts(&ask.spec.size));
+        let (partition, size) = (self.partition(ask.partition), amounts(&ask.spec.size));
         let queues = &books.queues[partition];
         let chain = self.tree.chain(application.leaf);
         let allows = |queue: &usize| may_add(&queues[*queue].used, &size, &queues[*queue].limits.maximum);
@@ -149,6 +150,6 @@ impl Oracle {
         let used = books.user(partition, application.leaf, user);
         let contest = self.contest(books, partition, application.leaf);
         let weight = self.tree.weight(application.leaf, user);
-        (chain.iter().all(allows), contest.allows(weight, &used, &size))
+        (chain.iter().all(allows), contest.allows(weight, &used, &size, &size))
     }
 }

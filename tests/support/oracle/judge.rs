@@ -5,9 +5,9 @@ use apportion::{
     ResourceAllocationCommitRequest,
 };
 
-use super::amounts::{Amounts, amounts, minus};
+use super::amounts::{Amounts, NOTHING, amounts, minus};
 use super::node::choose_devices;
-use super::{Books, Claim, Container, Effect, Hints, Oracle};
+use super::{Ask, Books, Claim, Container, Effect, Hints, Oracle};
 
 /// What is wrong with a request, and what applications should be told of it.
 #[derive(Debug, Default)]
@@ -36,8 +36,9 @@ impl Oracle {
             self.reserve(proposal, &mut verdict);
         }
         self.drop_surplus(request, hints, &mut verdict);
-        self.check_growth(&earlier, &before, &mut verdict);
+        self.check_growth(request, &earlier, &before, &mut verdict);
         self.asks.retain(|_, ask| ask.outstanding > 0);
+        self.activate_all(None, &mut verdict.effects);
         verdict
     }
 
@@ -65,7 +66,13 @@ impl Oracle {
 
     /// Whoever holds more than before the request holds no more than the limits allow. A request that takes
     /// no more than it gives back is legal even above a limit that was lowered meanwhile.
-    fn check_growth(&self, earlier: &Self, before: &Books, verdict: &mut Verdict) {
+    fn check_growth(
+        &self,
+        request: &ResourceAllocationCommitRequest,
+        earlier: &Self,
+        before: &Books,
+        verdict: &mut Verdict,
+    ) {
         let after = self.books();
         let is_over = |before: &Amounts, after: &Amounts, limit: &Amounts| {
             (0..limit.len()).any(|i| after[i] > before[i] && after[i] > limit[i])
@@ -78,10 +85,33 @@ impl Oracle {
         for ((partition, leaf, user), used) in &after.users {
             let contest = earlier.contest(before, *partition, *leaf);
             let held = before.user(*partition, *leaf, user);
-            if !contest.allows(self.tree.weight(*leaf, user), &held, &minus(used, &held)) {
+            let last = earlier.largest(request, *partition, *leaf, user);
+            if !contest.allows(self.tree.weight(*leaf, user), &held, &minus(used, &held), &last) {
                 verdict.reasons.push(RejectReason::UserLimit);
             }
         }
+    }
+
+    /// Of each type the most that one container or claim of the request takes for this user.
+    fn largest(
+        &self,
+        request: &ResourceAllocationCommitRequest,
+        partition: usize,
+        leaf: usize,
+        user: &str,
+    ) -> Amounts {
+        let asks =
+            request.allocate.iter().map(|one| one.ask).chain(request.reserve.iter().map(|one| one.ask));
+        let is_theirs = |ask: &&Ask| {
+            let application = &self.applications[&ask.application];
+            self.partition(ask.partition) == partition
+                && application.leaf == leaf
+                && application.spec.user == user
+        };
+        asks.filter_map(|ask| self.asks.get(&ask)).filter(is_theirs).fold(NOTHING, |largest, ask| {
+            let size = amounts(&ask.spec.size);
+            std::array::from_fn(|i| largest[i].max(size[i]))
+        })
     }
 
     fn give_back(&mut self, request: &ResourceAllocationCommitRequest, hints: &Hints, verdict: &mut Verdict) {
@@ -147,7 +177,15 @@ impl Oracle {
         let ask = &self.asks[&ask];
         let (application, size) = (ask.application, amounts(&ask.spec.size));
         self.started += 1;
-        let charged = Container { id: None, application, node, size, need: None, devices: Vec::new() };
+        let charged = Container {
+            id: None,
+            application,
+            node,
+            size,
+            need: None,
+            devices: Vec::new(),
+            tags: Vec::new(),
+        };
         self.containers.insert(self.started, charged);
     }
 
@@ -155,7 +193,7 @@ impl Oracle {
         let (id, node) = (proposal.ask, proposal.node);
         let mut reasons = self.misfits(id, node);
         if let (Some(ask), true) = (self.asks.get(&id), self.nodes.contains_key(&node)) {
-            let in_partition = self.nodes.iter().filter(|(_, other)| other.partition == ask.spec.partition);
+            let in_partition = self.nodes.iter().filter(|(_, other)| other.partition == ask.partition);
             let (nodes, claimed) = in_partition.fold((0u64, 0u64), |(nodes, claimed), (node, _)| {
                 (nodes + 1, claimed + u64::from(self.claims.contains_key(node)))
             });
@@ -183,13 +221,22 @@ impl Oracle {
         let mut reasons = Vec::new();
         match (self.asks.get(&ask), self.nodes.get(&node)) {
             (Some(ask), Some(known)) => {
-                if known.partition != ask.spec.partition {
+                if known.partition != ask.partition {
                     reasons.push(RejectReason::WrongPartition);
                 } else if !ask.accepts(node, known) {
                     reasons.push(RejectReason::ConstraintViolated);
                 }
+                if self.shuns(ask, known) {
+                    reasons.push(RejectReason::NodeBlacklisted);
+                }
+                if !self.keeps_tag_limits(ask, node) {
+                    reasons.push(RejectReason::TagLimit);
+                }
                 if !known.is_candidate() {
                     reasons.push(RejectReason::NodeNotCandidate);
+                }
+                if !self.applications[&ask.application].is_active {
+                    reasons.push(RejectReason::ApplicationInactive);
                 }
             }
             (known_ask, known_node) => {
@@ -221,10 +268,11 @@ impl Oracle {
         let devices = need.map(|need| choose_devices(need, &books.nodes[&node].device_free));
         let devices = devices.map_or(Vec::new(), |devices| devices.expect("there is room"));
         let (application, size) = (ask.application, amounts(&ask.spec.size));
+        let tags = ask.tags().to_vec();
         let locality = ask.locality(node, &self.nodes[&node]);
         ask.outstanding -= 1;
         self.started += 1;
-        let started = Container { id: container, application, node, size, need, devices };
+        let started = Container { id: container, application, node, size, need, devices, tags };
         self.containers.insert(self.started, started);
         if let Some(container) = container {
             let kind = EventKind::Allocated { ask: id, container, node, locality };

@@ -1,9 +1,9 @@
 //! From configured capacities to amounts: what each queue is guaranteed, may use, and one user may use.
 
 use apportion::RESOURCE_TYPES_MAX;
-use apportion::config::{Capacity, Maximum};
+use apportion::config::{Bound, Maximum, Share};
 
-use super::amounts::{Amounts, NOTHING, amounts, part, plus, rest};
+use super::amounts::{Amounts, NOTHING, part};
 use super::tree::{Queue, Tree};
 
 /// The limits of one queue in one partition.
@@ -17,17 +17,21 @@ pub struct Limits {
     pub user: Amounts,
 }
 
-/// The limits of all queues in a partition that has `total`.
+/// The limits of all queues in the partition with this name, which has `total`.
 #[must_use]
-pub(super) fn limits(tree: &Tree, total: &Amounts) -> Vec<Limits> {
+pub(super) fn limits(tree: &Tree, partition: &str, total: &Amounts) -> Vec<Limits> {
     let mut all = vec![Limits::default(); tree.queues.len()];
-    all[0] = Limits { guaranteed: *total, maximum: *total, user: NOTHING };
+    let root = if tree.may_use(0, partition) { *total } else { NOTHING };
+    all[0] = Limits { guaranteed: root, maximum: root, user: NOTHING };
     for parent in 0..tree.queues.len() {
         let children = &tree.queues[parent].children;
-        let guarantees = guarantees(tree, children, &all[parent].guaranteed);
+        let guarantees = guarantees(tree, partition, children, &all[parent].guaranteed);
         for (child, guaranteed) in children.iter().zip(guarantees) {
             let queue = &tree.queues[*child];
-            let maximum = maximum(queue, &all[parent].maximum);
+            let maximum = match tree.may_use(*child, partition) {
+                true => maximum(&queue.config.maximum_in(partition), &all[parent].maximum),
+                false => NOTHING,
+            };
             let guaranteed = std::array::from_fn(|i| guaranteed[i].min(maximum[i]));
             all[*child] = Limits { guaranteed, maximum, user: user(queue, &guaranteed, &maximum) };
         }
@@ -36,50 +40,54 @@ pub(super) fn limits(tree: &Tree, total: &Amounts) -> Vec<Limits> {
 }
 
 /// What the children are guaranteed of their parent's guarantee, before their maxima cap it.
-fn guarantees(tree: &Tree, children: &[usize], parent: &Amounts) -> Vec<Amounts> {
-    let capacity = |child: &usize| tree.queues[*child].capacity;
-    let absolute = |child: &usize| match capacity(child) {
-        Capacity::Absolute(resources) => amounts(&resources),
-        _ => NOTHING,
-    };
-    let wanted = children.iter().map(absolute).fold(NOTHING, |sum, own| plus(&sum, &own));
-    let remainder = rest(parent, &wanted);
-    let percent = |child: &usize| match capacity(child) {
-        Capacity::Percent(p) => scaled(&remainder, i128::from(p.millionths()), 1_000_000),
-        _ => NOTHING,
-    };
-    let percents = children.iter().map(percent).fold(NOTHING, |sum, own| plus(&sum, &own));
-    let left = rest(&remainder, &percents);
-    let weight = |child: &usize| match capacity(child) {
-        Capacity::Weight(weight) => i128::from(weight.milli()),
-        _ => 0,
-    };
-    let weights = children.iter().map(weight).sum();
-    let guarantee = |child: &usize| match capacity(child) {
-        Capacity::Absolute(_) => shrunk(&absolute(child), parent, &wanted),
-        Capacity::Percent(_) => percent(child),
-        Capacity::Weight(_) => scaled(&left, weight(child), weights),
-    };
-    children.iter().map(guarantee).collect()
+fn guarantees(tree: &Tree, partition: &str, children: &[usize], parent: &Amounts) -> Vec<Amounts> {
+    let mut guarantees = vec![NOTHING; children.len()];
+    for (i, parent) in parent.iter().enumerate() {
+        let share = |child: &usize| match tree.may_use(*child, partition) {
+            true => tree.queues[*child].config.capacity_in(partition).share(i),
+            false => Share::NONE,
+        };
+        let shares = children.iter().map(share);
+        let own = guarantees_of_type(&shares.collect::<Vec<_>>(), *parent);
+        guarantees.iter_mut().zip(own).for_each(|(guarantee, own)| guarantee[i] = own);
+    }
+    guarantees
 }
 
-/// Absolute amounts, less where the siblings together want more than there is.
-fn shrunk(own: &Amounts, parent: &Amounts, wanted: &Amounts) -> Amounts {
-    std::array::from_fn(|i| {
-        let is_short = wanted[i] > parent[i];
-        if is_short { narrow(part(own[i], i128::from(parent[i]), i128::from(wanted[i]))) } else { own[i] }
+/// What siblings are guaranteed of one type.
+fn guarantees_of_type(shares: &[Share], parent: i64) -> Vec<i64> {
+    let amount = |share: &Share| if let Share::Amount(amount) = share { *amount } else { 0 };
+    let wanted: i64 = shares.iter().map(amount).sum();
+    let remainder = (parent - wanted).max(0);
+    let percent = |share: &Share| match share {
+        Share::Percent(p) => scaled(remainder, i128::from(p.millionths()), 1_000_000),
+        _ => 0,
+    };
+    let left = (remainder - shares.iter().map(percent).sum::<i64>()).max(0);
+    let weight = |share: &Share| match share {
+        Share::Weight(weight) => i128::from(weight.milli()),
+        _ => 0,
+    };
+    let weights = shares.iter().map(weight).sum();
+    let guarantee = |share: &Share| match share {
+        // Less where the siblings together want more than there is.
+        Share::Amount(own) if wanted > parent => scaled(*own, i128::from(parent), i128::from(wanted)),
+        Share::Amount(own) => *own,
+        Share::Percent(_) => percent(share),
+        Share::Weight(_) => scaled(left, weight(share), weights),
+    };
+    shares.iter().map(guarantee).collect()
+}
+
+fn maximum(maximum: &Maximum, parent: &Amounts) -> Amounts {
+    std::array::from_fn(|i| match maximum.bound(i) {
+        Bound::Percent(p) => scaled(parent[i], i128::from(p.millionths()), 1_000_000),
+        Bound::Amount(own) => own.min(parent[i]),
     })
 }
 
-fn maximum(queue: &Queue, parent: &Amounts) -> Amounts {
-    match &queue.maximum {
-        Maximum::Percent(p) => scaled(parent, i128::from(p.millionths()), 1_000_000),
-        Maximum::Absolute(own) => std::array::from_fn(|i| own[i].map_or(parent[i], |own| own.min(parent[i]))),
-    }
-}
-
 fn user(queue: &Queue, guaranteed: &Amounts, maximum: &Amounts) -> Amounts {
-    let Some(factor) = queue.factor else { return *maximum };
+    let Some(factor) = queue.config.user_limit_factor else { return *maximum };
     let mut limit = *maximum;
     for i in 0..RESOURCE_TYPES_MAX {
         if guaranteed[i] > 0 {
@@ -90,8 +98,8 @@ fn user(queue: &Queue, guaranteed: &Amounts, maximum: &Amounts) -> Amounts {
     limit
 }
 
-fn scaled(amounts: &Amounts, numerator: i128, denominator: i128) -> Amounts {
-    amounts.map(|amount| narrow(part(amount, numerator, denominator)))
+fn scaled(amount: i64, numerator: i128, denominator: i128) -> i64 {
+    narrow(part(amount, numerator, denominator))
 }
 
 fn narrow(amount: i128) -> i64 {

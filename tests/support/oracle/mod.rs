@@ -4,6 +4,7 @@
 //! adds up the [`books`](Books) anew, so there is nothing that could be kept wrongly. It was written from the
 //! described semantics and the engine's public types, without looking at how the engine does it.
 
+mod activation;
 mod amounts;
 mod apply;
 mod books;
@@ -12,6 +13,7 @@ mod judge;
 mod limits;
 mod node;
 mod order;
+mod placement;
 mod progress;
 mod tree;
 mod users;
@@ -39,10 +41,18 @@ pub struct Application {
     pub spec: ApplicationSpec,
     /// The number of its leaf.
     pub leaf: usize,
+    /// Hosts it shuns, then racks, by name.
+    pub shunned: [BTreeSet<String>; 2],
     /// When it was submitted.
     pub since_ms: u64,
+    /// Higher is served first.
+    pub priority: u32,
+    /// When it is ended.
+    pub expires_ms: Option<u64>,
     /// How many submissions came before it.
     pub order: u64,
+    /// Its asks may be served.
+    pub is_active: bool,
 }
 
 /// An ask with something outstanding.
@@ -52,6 +62,8 @@ pub struct Ask {
     pub application: ApplicationId,
     /// As it was submitted.
     pub spec: AskSpec,
+    /// The partition that it is for.
+    pub partition: PartitionId,
     /// The racks that are rack-local to it.
     pub racks: Vec<RackId>,
     /// Units neither placed nor cancelled.
@@ -77,6 +89,8 @@ pub struct Container {
     pub need: Option<DeviceNeed>,
     /// The numbers of its devices.
     pub devices: Vec<usize>,
+    /// What it is called.
+    pub tags: Vec<String>,
 }
 
 /// A node claimed for one unit of an ask.
@@ -158,6 +172,15 @@ impl Oracle {
     #[must_use]
     pub fn partition(&self, id: PartitionId) -> usize {
         self.partitions.iter().position(|known| *known == id).expect("a configured partition")
+    }
+
+    /// The partition that an ask in the leaf is for.
+    #[must_use]
+    pub fn partition_for(&self, leaf: usize, spec: &AskSpec) -> PartitionId {
+        let name_of = |id: PartitionId| self.config.partition_names().nth(self.partition(id));
+        let name = spec.partition.and_then(name_of).unwrap_or_else(|| self.tree.default_partition(leaf));
+        let place = self.config.partition_names().position(|known| known == name);
+        self.partitions[place.expect("a configured partition")]
     }
 
     /// How many units of the ask have a node claimed.

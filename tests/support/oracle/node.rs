@@ -1,12 +1,12 @@
 //! Nodes of the model: when they take a container, and in which order they are tried.
 
 use apportion::{
-    AskSpec, DeviceNeed, Locality, NodeAttributes, NodeId, NodeOrderKind, NodeState, PartitionId, RackId,
-    SHARE_ONE,
+    AskSpec, AttributeCondition, AttributeTest, DeviceNeed, Locality, NodeAttributes, NodeId, NodeOrderKind,
+    NodeState, PartitionId, RackId, SHARE_ONE, TagNamespace, TagScope,
 };
 
 use super::amounts::{Amounts, amounts, may_add, minus, share};
-use super::{Ask, Books, NOTHING, Oracle};
+use super::{Ask, Books, Container, NOTHING, Oracle};
 
 /// A registered node.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Node {
     pub name: String,
     /// Its rack.
     pub rack: RackId,
+    /// The rack's name.
+    pub rack_name: String,
     /// Its partition.
     pub partition: PartitionId,
     /// What it has.
@@ -82,6 +84,12 @@ impl Ask {
         }
     }
 
+    /// What its containers are called.
+    #[must_use]
+    pub fn tags(&self) -> &[String] {
+        self.spec.tags.as_ref().map_or(&[], |tags| &tags.names)
+    }
+
     /// Whether the ask takes nothing but what it names.
     #[must_use]
     pub fn is_strict(&self) -> bool {
@@ -92,15 +100,49 @@ impl Ask {
     #[must_use]
     pub fn accepts(&self, id: NodeId, node: &Node) -> bool {
         let named = self.spec.wishes.hosts.contains(&id) || self.spec.wishes.racks.contains(&node.rack);
-        node.partition == self.spec.partition
-            && self.spec.rule.as_ref().is_none_or(|rule| {
-                node.attributes.get(&rule.attribute).is_some_and(|value| rule.one_of.contains(value))
-            })
+        node.partition == self.partition
+            && self.spec.rule.iter().flat_map(|rule| &rule.conditions).all(|it| meets(it, &node.attributes))
             && (!self.is_strict() || named)
     }
 }
 
+fn meets(condition: &AttributeCondition, attributes: &NodeAttributes) -> bool {
+    match (&condition.test, attributes.get(&condition.attribute)) {
+        (AttributeTest::In(values), Some(value)) => values.contains(value),
+        (AttributeTest::NotIn(values), Some(value)) => !values.contains(value),
+        (AttributeTest::Exists, is) => is.is_some(),
+        (AttributeTest::Absent, is) => is.is_none(),
+        (AttributeTest::In(_), None) => false,
+        (AttributeTest::NotIn(_), None) => true,
+    }
+}
+
 impl Oracle {
+    /// Whether the ask's application shuns the node or its rack.
+    #[must_use]
+    pub fn shuns(&self, ask: &Ask, node: &Node) -> bool {
+        let [hosts, racks] = &self.applications[&ask.application].shunned;
+        hosts.contains(&node.name) || racks.contains(&node.rack_name)
+    }
+
+    /// Whether one more container of the ask on the node would keep all of the ask's limits on tags.
+    #[must_use]
+    pub fn keeps_tag_limits(&self, ask: &Ask, node: NodeId) -> bool {
+        ask.spec.tags.iter().flat_map(|tags| &tags.limits).all(|limit| {
+            let is_there = |container: &&Container| match limit.scope {
+                TagScope::Node => container.node == node,
+                TagScope::Rack => self.nodes[&container.node].rack == self.nodes[&node].rack,
+            };
+            let is_counted = |container: &&Container| match limit.namespace {
+                TagNamespace::All => true,
+                TagNamespace::Application => container.application == ask.application,
+            };
+            let others = self.containers.values().filter(is_there).filter(is_counted);
+            let tagged = others.filter(|container| container.tags.contains(&limit.tag)).count();
+            tagged + usize::from(ask.tags().contains(&limit.tag)) <= limit.most as usize
+        })
+    }
+
     /// Where in the node order the node stands now.
     #[must_use]
     pub fn step(&self, books: &Books, id: NodeId) -> (i128, u64) {

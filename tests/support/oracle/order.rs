@@ -21,20 +21,24 @@ impl Oracle {
         if self.tree.is_leaf(queue) {
             return self.next_in_leaf(books, partition, queue);
         }
+        // In configured order, which decides between equals: the sort is stable.
         let mut children = self.tree.queues[queue].children.clone();
-        let by_priority = self.tree.queues[queue].child_ordering == QueueOrdering::PriorityUtilization;
+        let by_priority = self.tree.queues[queue].config.child_ordering == QueueOrdering::PriorityUtilization;
         children.sort_by_key(|child| {
             let book = &books.queues[partition][*child];
-            let priority = Reverse(self.tree.queues[*child].priority);
+            let priority = Reverse(self.tree.queues[*child].config.priority);
             let rank = by_priority.then(|| (has_its_guarantee(book), priority));
-            (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base), *child)
+            (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base))
         });
         children.into_iter().find_map(|child| self.next_below(books, partition, child))
     }
 
     fn next_in_leaf(&self, books: &Books, partition: usize, leaf: usize) -> Option<(AskId, NodeId)> {
         let total = books.totals.iter().fold(NOTHING, |sum, own| plus(&sum, own));
-        let in_leaf = self.applications.iter().filter(|(_, application)| application.leaf == leaf);
+        let in_leaf = self
+            .applications
+            .iter()
+            .filter(|(_, application)| application.leaf == leaf && application.is_active);
         let mut applications: Vec<ApplicationId> = in_leaf.map(|(id, _)| *id).collect();
         applications.sort_by_key(|id| self.application_key(books, &total, *id));
         applications.into_iter().find_map(|id| self.next_of(books, partition, id))
@@ -47,17 +51,17 @@ impl Oracle {
         id: ApplicationId,
     ) -> (i128, Reverse<u32>, u64) {
         let application = &self.applications[&id];
-        let fairness = match self.tree.queues[application.leaf].ordering {
+        let fairness = match self.tree.queues[application.leaf].config.ordering {
             ApplicationOrdering::Fifo => 0,
             ApplicationOrdering::Fair => share(&books.applications[&id], total),
         };
-        (fairness, Reverse(application.spec.priority), application.order)
+        (fairness, Reverse(application.priority), application.order)
     }
 
     fn next_of(&self, books: &Books, partition: usize, id: ApplicationId) -> Option<(AskId, NodeId)> {
         let of_application = |ask: &&AskId| {
             let ask = &self.asks[ask];
-            ask.application == id && self.partition(ask.spec.partition) == partition
+            ask.application == id && self.partition(ask.partition) == partition
         };
         let mut asks: Vec<AskId> = self.asks.keys().filter(of_application).copied().collect();
         asks.sort_by_key(|ask| (self.asks[ask].spec.priority, self.asks[ask].order));
@@ -71,6 +75,8 @@ impl Oracle {
         let will_do = |id: &&NodeId| {
             self.is_open_to(**id, ask)
                 && self.asks[&ask].accepts(**id, &self.nodes[id])
+                && !self.shuns(&self.asks[&ask], &self.nodes[id])
+                && self.keeps_tag_limits(&self.asks[&ask], **id)
                 && self.has_room(books, &self.asks[&ask].spec, **id)
         };
         self.nodes.keys().filter(will_do).min_by_key(|id| self.step(books, **id)).copied()

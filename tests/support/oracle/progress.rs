@@ -9,6 +9,9 @@ impl Oracle {
     /// A container that could be placed now and should have been; none if all is well.
     #[must_use]
     pub fn overlooked(&self) -> Option<String> {
+        if let Some(application) = self.next_active() {
+            return Some(format!("{application} could be activated"));
+        }
         let books = self.books();
         self.asks.keys().find_map(|ask| {
             let nodes: Vec<NodeId> =
@@ -32,8 +35,11 @@ impl Oracle {
         let has_unclaimed = known.outstanding > self.claimed(ask);
         let within_limits = has_unclaimed && self.limits_allow(books, ask) == (true, true);
         (is_settled || within_limits)
+            && self.applications[&known.application].is_active
             && self.is_open_to(node, ask)
             && known.accepts(node, &self.nodes[&node])
+            && !self.shuns(known, &self.nodes[&node])
+            && self.keeps_tag_limits(known, node)
             && self.has_room(books, &known.spec, node)
     }
 
@@ -50,7 +56,7 @@ impl Oracle {
             LocalityDelay::Time { .. } => self.may_take(id, node),
             LocalityDelay::Nodes { rack, any } => {
                 let is_beside = |(id, node): &(&NodeId, &Node)| {
-                    node.partition == ask.spec.partition && !ask.spec.wishes.hosts.contains(id)
+                    node.partition == ask.partition && !ask.spec.wishes.hosts.contains(id)
                 };
                 let beside = self.nodes.iter().filter(is_beside).count();
                 let wanted = if locality == Locality::RackLocal { rack } else { any } as usize;

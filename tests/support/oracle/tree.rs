@@ -1,16 +1,14 @@
-//! The queue tree of the model, and which changes of its limits are valid.
+//! The queue tree of the model, and which changes of it are valid.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use apportion::config::{
-    ApplicationLimits, ApplicationOrdering, Capacity, Factor, Maximum, Percent, QueueConfig, QueueOrdering,
-    QueueState, QueueUpdate,
+    AccessList, AutoCreation, Bound, Capacity, Lifetimes, Maximum, PartitionAccess, QueueConfig, QueueState,
+    QueueUpdate, Share,
 };
-use apportion::{AMOUNT_MAX, QueueId};
+use apportion::{AMOUNT_MAX, QueueId, RESOURCE_TYPES_MAX};
 
-use super::amounts::{NOTHING, amounts, plus};
-
-/// A queue; its place in [`Tree::queues`] is its depth-first index.
+/// A queue that is there or was once.
 #[derive(Clone, Debug)]
 pub struct Queue {
     /// Full path.
@@ -19,80 +17,169 @@ pub struct Queue {
     pub parent: Option<usize>,
     /// The queues below, in configured order.
     pub children: Vec<usize>,
-    /// Configured guarantee.
-    pub capacity: Capacity,
-    /// Configured maximum.
-    pub maximum: Maximum,
-    /// Order of applications.
-    pub ordering: ApplicationOrdering,
-    /// Order of the queues below.
-    pub child_ordering: QueueOrdering,
-    /// Priority among its siblings.
-    pub priority: i32,
-    /// Whether it takes new applications.
-    pub state: QueueState,
-    /// How many it takes.
-    pub applications: ApplicationLimits,
-    /// What part each of several users may have.
-    pub user_minimum: Percent,
-    /// By how much users count.
-    pub user_weights: BTreeMap<String, Factor>,
-    /// User limit factor.
-    pub factor: Option<Factor>,
+    /// Whether it is there.
+    pub is_present: bool,
+    /// Whether it takes applications.
+    pub is_leaf: bool,
+    /// Since when nobody has used it; of queues that were made on demand.
+    pub made: Option<u64>,
+    /// What is configured, without the queues below.
+    pub config: QueueConfig,
 }
 
-/// All queues, depth first.
+/// All queues; the root is number 0, and parents come before their children.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// The queues; the root is number 0.
+    /// The queues, in the order in which they first came.
     pub queues: Vec<Queue>,
-    numbers: BTreeMap<QueueId, usize>,
 }
 
 impl Tree {
     /// The configured tree; `id_of` says under which identifier the engine knows a path.
     pub fn new(root: &QueueConfig, id_of: impl Fn(&str) -> QueueId) -> Self {
-        let mut tree = Self { queues: Vec::new(), numbers: BTreeMap::new() };
-        tree.add(root, None);
-        let numbers = tree.queues.iter().enumerate().map(|(number, queue)| (id_of(&queue.path), number));
-        tree.numbers = numbers.collect();
-        assert_eq!(tree.numbers.len(), tree.queues.len(), "two queues have one identifier");
+        let mut tree = Self { queues: Vec::new() };
+        tree.replace(root);
+        for (number, queue) in tree.queues.iter().enumerate() {
+            assert_eq!(number_of(id_of(&queue.path)), number, "{}", queue.path);
+        }
         tree
     }
 
-    fn add(&mut self, config: &QueueConfig, parent: Option<usize>) -> usize {
+    /// Gives the queues this configuration; those it does not name are gone, but for those that were made on demand and
+    /// still would be.
+    pub fn replace(&mut self, root: &QueueConfig) {
+        let before = self.queues.clone();
+        for queue in &mut self.queues {
+            queue.is_present = false;
+            queue.children.clear();
+        }
+        self.add(root, None);
+        for queue in before.iter().filter(|queue| queue.is_present && queue.made.is_some()) {
+            let above = queue.parent.expect("the root is configured");
+            if self.named(&queue.path).is_none() && self.maker(above).is_some() {
+                self.make_one(above, &queue.config.name, queue.is_leaf, queue.made.expect("it was made"));
+            }
+        }
+    }
+
+    fn add(&mut self, config: &QueueConfig, parent: Option<usize>) {
+        let is_leaf = config.children.is_empty() && config.auto_creation.is_none();
+        let number = self.put(config, parent, is_leaf, None);
+        config.children.iter().for_each(|child| self.add(child, Some(number)));
+    }
+
+    fn put(
+        &mut self,
+        config: &QueueConfig,
+        parent: Option<usize>,
+        is_leaf: bool,
+        made: Option<u64>,
+    ) -> usize {
         let path = parent.map_or(config.name.clone(), |p| format!("{}.{}", self.queues[p].path, config.name));
-        let number = self.queues.len();
-        self.queues.push(Queue {
-            path,
-            parent,
-            children: Vec::new(),
-            capacity: config.capacity,
-            maximum: config.maximum,
-            ordering: config.ordering,
-            child_ordering: config.child_ordering,
-            priority: config.priority,
-            user_minimum: config.user_limit_minimum,
-            user_weights: config.user_weights.clone(),
-            state: config.state,
-            applications: config.applications,
-            factor: config.user_limit_factor,
-        });
-        let children = config.children.iter().map(|child| self.add(child, Some(number))).collect();
-        self.queues[number].children = children;
+        let config = QueueConfig { children: Vec::new(), ..config.clone() };
+        let number = self.queues.iter().position(|known| known.path == path).unwrap_or(self.queues.len());
+        let queue = Queue { path, parent, children: Vec::new(), is_present: true, is_leaf, made, config };
+        if number == self.queues.len() {
+            self.queues.push(queue);
+        } else {
+            self.queues[number] = queue;
+        }
+        parent.into_iter().for_each(|parent| self.queues[parent].children.push(number));
         number
     }
 
-    /// The number of the queue that the engine knows under this identifier.
+    /// What is configured about queues that are made at or below this one, and the queue that says it.
+    fn maker(&self, queue: usize) -> Option<(usize, AutoCreation)> {
+        let maker = self.chain(queue).into_iter().find(|level| self.queues[*level].made.is_none())?;
+        let creation = self.queues[maker].config.auto_creation.as_deref()?;
+        self.queues[maker].is_present.then(|| (maker, creation.clone()))
+    }
+
+    /// The queue for an application, or where one would be made and the names of what is missing.
     #[must_use]
-    pub fn number(&self, id: QueueId) -> usize {
-        self.numbers[&id]
+    pub fn destination<'a>(&self, path: &'a str) -> Option<(usize, Vec<&'a str>)> {
+        let names: Vec<&str> = path.split('.').collect();
+        let depth = (1..=names.len()).rev().find(|depth| self.named(&names[..*depth].join(".")).is_some())?;
+        let (nearest, missing) = (self.named(&names[..depth].join("."))?, &names[depth..]);
+        if missing.is_empty() || self.is_leaf(nearest) {
+            return (missing.is_empty() && self.is_leaf(nearest)).then_some((nearest, Vec::new()));
+        }
+        let (maker, creation) = self.maker(nearest)?;
+        let levels = self.queues[maker].path.split('.').count();
+        let is_below = |queue: &&Queue| queue.path.starts_with(&format!("{}.", self.queues[maker].path));
+        let made = self.queues.iter().filter(|queue| queue.is_present && queue.made.is_some());
+        let own = |queue: &&Queue| {
+            let number = self.named(&queue.path).expect("it is there");
+            self.maker(number).is_some_and(|(its_maker, _)| its_maker == maker)
+        };
+        let count = made.filter(is_below).filter(own).count() + missing.len();
+        let fits =
+            names.len() - levels <= creation.depth_max as usize && count <= creation.queues_max as usize;
+        fits.then(|| (nearest, missing.to_vec()))
+    }
+
+    /// Makes what an application needs; returns its leaf.
+    pub fn make(&mut self, path: &str, now_ms: u64) -> usize {
+        let (mut queue, missing) = self.destination(path).expect("checked before");
+        for (place, name) in missing.iter().enumerate() {
+            queue = self.make_one(queue, name, place + 1 == missing.len(), now_ms);
+        }
+        queue
+    }
+
+    fn make_one(&mut self, above: usize, name: &str, is_leaf: bool, made_ms: u64) -> usize {
+        let (_, creation) = self.maker(above).expect("checked before");
+        let template = if is_leaf { creation.leaf } else { creation.parent };
+        self.put(&QueueConfig { name: name.to_owned(), ..template }, Some(above), is_leaf, Some(made_ms))
+    }
+
+    /// When the queue should go, if nobody uses it: `busy` have applications.
+    #[must_use]
+    pub fn expires_ms(&self, queue: usize, busy: &BTreeSet<usize>) -> Option<u64> {
+        let own = &self.queues[queue];
+        let is_idle = own.is_present && own.children.is_empty() && !busy.contains(&queue);
+        let (_, creation) = self.maker(queue)?;
+        Some(own.made.filter(|_| is_idle)?.saturating_add(creation.expiry_ms?))
+    }
+
+    /// The queue is gone, and what is above it may have become idle.
+    pub fn remove(&mut self, queue: usize, now_ms: u64) {
+        self.queues[queue].is_present = false;
+        let above = self.queues[queue].parent.expect("the root stays");
+        self.queues[above].children.retain(|child| *child != queue);
+        self.note_idle(above, now_ms);
+    }
+
+    /// Something that used the queue is gone.
+    pub fn note_idle(&mut self, queue: usize, now_ms: u64) {
+        self.queues[queue].made = self.queues[queue].made.map(|_| now_ms);
+    }
+
+    /// The configuration of all queues, without those made on demand.
+    #[must_use]
+    pub fn config(&self, queue: usize) -> QueueConfig {
+        let queue = &self.queues[queue];
+        let children = queue.children.iter().filter(|child| self.queues[**child].made.is_none());
+        queue.config.clone().with_children(children.map(|child| self.config(*child)))
+    }
+
+    /// The number of the queue with this path, if it is there.
+    #[must_use]
+    pub fn named(&self, path: &str) -> Option<usize> {
+        self.queues.iter().position(|queue| queue.is_present && queue.path == path)
+    }
+
+    /// The number of the queue that the engine knows under this identifier, if it is there.
+    #[must_use]
+    pub fn number(&self, id: QueueId) -> Option<usize> {
+        let number = number_of(id);
+        self.queues.get(number).is_some_and(|queue| queue.is_present).then_some(number)
     }
 
     /// Whether applications can be in the queue.
     #[must_use]
     pub fn is_leaf(&self, queue: usize) -> bool {
-        self.queues[queue].children.is_empty()
+        self.queues[queue].is_present && self.queues[queue].is_leaf
     }
 
     /// The queue and everything above it, up to the root.
@@ -104,8 +191,45 @@ impl Tree {
     /// By how much, in thousandths, the user counts in the leaf: the nearest queue that names the user says it.
     #[must_use]
     pub fn weight(&self, leaf: usize, user: &str) -> i128 {
-        let said = self.chain(leaf).into_iter().find_map(|queue| self.queues[queue].user_weights.get(user));
+        let chain = self.chain(leaf).into_iter();
+        let said =
+            chain.map(|queue| &self.queues[queue].config).find_map(|queue| queue.user_weights.get(user));
         said.map_or(1000, |weight| i128::from(weight.milli()))
+    }
+
+    /// Whether any list on the way to the leaf lets the user submit there; without lists of submitters everybody may.
+    #[must_use]
+    pub fn may_submit(&self, leaf: usize, user: &str, groups: &[String]) -> bool {
+        let chain = self.chain(leaf);
+        let names_user = |list: &AccessList| match list {
+            AccessList::Everybody => true,
+            AccessList::Named { users, groups: named } => {
+                users.contains(user) || groups.iter().any(|group| named.contains(group))
+            }
+        };
+        let configs = || chain.iter().map(|queue| &self.queues[*queue].config);
+        let is_restricted = configs().any(|queue| queue.submitters.is_some());
+        let lists = configs().flat_map(|queue| queue.submitters.iter().chain(&queue.administrators));
+        !is_restricted || lists.into_iter().any(names_user)
+    }
+
+    /// Whether the queue may use the partition with this name: no queue on the way to it says otherwise.
+    #[must_use]
+    pub fn may_use(&self, queue: usize, partition: &str) -> bool {
+        let includes = |queue: &usize| match &self.queues[*queue].config.accessible_partitions {
+            Some(PartitionAccess::Only(names)) => partition.is_empty() || names.contains(partition),
+            Some(PartitionAccess::All) | None => true,
+        };
+        self.chain(queue).iter().all(includes)
+    }
+
+    /// The partition of asks that name none: from the root down, each queue's own, or else what it takes over.
+    #[must_use]
+    pub fn default_partition(&self, leaf: usize) -> &str {
+        self.chain(leaf).into_iter().rev().fold("", |above, queue| {
+            let wanted = self.queues[queue].config.default_partition.as_deref().unwrap_or(above);
+            if self.may_use(queue, wanted) { wanted } else { "" }
+        })
     }
 
     /// Whether the queue may get these limits. The root's are the cluster's.
@@ -117,54 +241,139 @@ impl Tree {
         }
         let mut changed = self.clone();
         changed.update(queue, update);
-        let queue = &changed.queues[queue];
-        let siblings = queue.parent.map_or(&[][..], |parent| &changed.queues[parent].children);
-        let capacities = || siblings.iter().map(|sibling| &changed.queues[*sibling].capacity);
-        is_sound(queue) && do_fit(capacities())
+        let siblings =
+            changed.queues[queue].parent.map_or(&[][..], |parent| &changed.queues[parent].children);
+        let siblings: Vec<_> = siblings.iter().map(|sibling| &changed.queues[*sibling].config).collect();
+        is_sound(&changed.queues[queue].config) && do_fit(&siblings)
+    }
+
+    /// Whether the tree may become this one while these leaves have applications.
+    #[must_use]
+    pub fn accepts_tree(&self, root: &QueueConfig, busy: &BTreeSet<usize>) -> bool {
+        let mut changed = self.clone();
+        changed.replace(root);
+        let is_free = |leaf: usize| {
+            let is_stopped = |queue: &usize| self.queues[*queue].config.state == QueueState::Stopped;
+            let may_go = self.queues[leaf].made.is_some() || self.chain(leaf).iter().any(is_stopped);
+            !busy.contains(&leaf) && may_go
+        };
+        let mut leaves = (0..self.queues.len()).filter(|queue| self.is_leaf(*queue));
+        (!root.children.is_empty() || root.auto_creation.is_some())
+            && root.partitions.is_empty()
+            && are_sound(root, &|_| true)
+            && leaves.all(|leaf| changed.is_leaf(leaf) || is_free(leaf))
     }
 
     /// Gives the queue these limits.
     pub fn update(&mut self, queue: usize, update: &QueueUpdate) {
-        let queue = &mut self.queues[queue];
+        let queue = &mut self.queues[queue].config;
         queue.capacity = update.capacity.unwrap_or(queue.capacity);
         queue.maximum = update.maximum.unwrap_or(queue.maximum);
-        queue.factor = update.user_limit_factor.unwrap_or(queue.factor);
+        queue.user_limit_factor = update.user_limit_factor.unwrap_or(queue.user_limit_factor);
         queue.priority = update.priority.unwrap_or(queue.priority);
-        queue.user_minimum = update.user_limit_minimum.unwrap_or(queue.user_minimum);
+        queue.user_limit_minimum = update.user_limit_minimum.unwrap_or(queue.user_limit_minimum);
         queue.state = update.state.unwrap_or(queue.state);
         queue.applications = update.applications.unwrap_or(queue.applications);
+        queue.parallel = update.parallel.clone().unwrap_or_else(|| queue.parallel.clone());
+        queue.master_share = update.master_share.unwrap_or(queue.master_share);
     }
 }
+
+/// Its place in the order in which queues first came.
+fn number_of(id: QueueId) -> usize {
+    id.to_string().strip_prefix("queue-").and_then(|number| number.parse().ok()).expect("a number")
+}
+
+/// Whether a whole tree makes sense, of which the queue above may use the partitions that `above` says.
+fn are_sound(queue: &QueueConfig, above: &dyn Fn(&str) -> bool) -> bool {
+    let own = |partition: &str| match &queue.accessible_partitions {
+        Some(PartitionAccess::Only(names)) => partition.is_empty() || names.contains(partition),
+        Some(PartitionAccess::All) => true,
+        None => above(partition),
+    };
+    let asks_for_no_more = match &queue.accessible_partitions {
+        Some(PartitionAccess::Only(names)) => names.iter().all(|name| above(name)),
+        // That there are partitions beyond those above does not matter: "all" is more than any list.
+        Some(PartitionAccess::All) => above(ANY),
+        None => true,
+    };
+    let children: Vec<&QueueConfig> = queue.children.iter().collect();
+    let names: BTreeSet<&str> = children.iter().map(|child| child.name.as_str()).collect();
+    is_sound(queue)
+        && asks_for_no_more
+        && queue.partitions.keys().all(|name| own(name))
+        && queue.default_partition.as_deref().is_none_or(own)
+        && names.len() == children.len()
+        && do_fit(&children)
+        && children.into_iter().all(|child| are_sound(child, &own))
+}
+
+/// A partition that no list names, so that only who may use all of them may use it.
+const ANY: &str = "*";
 
 /// Whether the queue's own limits make sense together.
-fn is_sound(queue: &Queue) -> bool {
-    let in_range = |amount: i64| (0..=AMOUNT_MAX).contains(&amount);
-    if queue.factor.is_some_and(|factor| factor.milli() == 0) {
+fn is_sound(queue: &QueueConfig) -> bool {
+    let Lifetimes { default_ms, maximum_ms } = queue.lifetimes;
+    if maximum_ms.is_some_and(|maximum_ms| default_ms.is_some_and(|default_ms| default_ms > maximum_ms)) {
         return false;
     }
-    if let Capacity::Absolute(capacity) = &queue.capacity
-        && !capacity.amounts().iter().all(|amount| in_range(*amount))
-    {
-        return false;
-    }
-    let Maximum::Absolute(maximum) = &queue.maximum else { return true };
-    if !maximum.iter().flatten().all(|amount| in_range(*amount)) {
-        return false;
-    }
-    let Capacity::Absolute(capacity) = &queue.capacity else { return true };
-    maximum.iter().zip(capacity.amounts()).all(|(maximum, capacity)| maximum.is_none_or(|m| m >= *capacity))
-}
-
-/// Whether the guarantees of siblings can be met together.
-fn do_fit<'a>(capacities: impl Iterator<Item = &'a Capacity>) -> bool {
-    let (mut millionths, mut absolute, mut weights_are_positive) = (0u64, NOTHING, true);
-    for capacity in capacities {
-        match capacity {
-            Capacity::Percent(percent) => millionths += u64::from(percent.millionths()),
-            Capacity::Weight(weight) => weights_are_positive &= weight.milli() > 0,
-            Capacity::Absolute(own) => absolute = plus(&absolute, &amounts(own)),
+    if let Some(creation) = &queue.auto_creation {
+        let can_be_made = |template: &QueueConfig| {
+            (0..RESOURCE_TYPES_MAX).all(|i| match template.capacity.share(i) {
+                Share::Percent(_) => false,
+                Share::Weight(weight) => weight.milli() > 0,
+                Share::Amount(own) => own <= AMOUNT_MAX / i64::from(creation.queues_max),
+            })
+        };
+        let templates = [&creation.leaf, &creation.parent];
+        if !templates.into_iter().all(|template| can_be_made(template) && is_sound(template)) {
+            return false;
         }
     }
-    let is_countable = absolute.iter().all(|amount| *amount <= AMOUNT_MAX);
-    millionths <= 1_000_000 && weights_are_positive && is_countable
+    if queue.user_limit_factor.is_some_and(|factor| factor.milli() == 0) {
+        return false;
+    }
+    let names = queue.partitions.keys().map(String::as_str).chain([""]);
+    names.into_iter().all(|name| go_together(&queue.capacity_in(name), &queue.maximum_in(name)))
+}
+
+fn go_together(capacity: &Capacity, maximum: &Maximum) -> bool {
+    let in_range = |amount: i64| (0..=AMOUNT_MAX).contains(&amount);
+    let is_weightless = |share: Share| matches!(share, Share::Weight(weight) if weight.milli() == 0);
+    (0..RESOURCE_TYPES_MAX).all(|i| {
+        let share = capacity.share(i);
+        let least = if let Share::Amount(amount) = share { amount } else { 0 };
+        let most = if let Bound::Amount(amount) = maximum.bound(i) { amount } else { AMOUNT_MAX };
+        in_range(least) && in_range(most) && most >= least && !is_weightless(share)
+    })
+}
+
+/// Whether the guarantees of siblings can be met together, in each partition.
+fn do_fit(siblings: &[&QueueConfig]) -> bool {
+    let names: BTreeSet<&str> = siblings
+        .iter()
+        .flat_map(|sibling| sibling.partitions.keys().map(String::as_str))
+        .chain([""])
+        .collect();
+    names.into_iter().all(|name| {
+        let may_use = |sibling: &&&QueueConfig| {
+            sibling.accessible_partitions.as_ref().is_none_or(|access| access.includes(name))
+        };
+        let there = siblings.iter().filter(may_use);
+        fit_together(&there.map(|sibling| sibling.capacity_in(name)).collect::<Vec<_>>())
+    })
+}
+
+fn fit_together(capacities: &[Capacity]) -> bool {
+    (0..RESOURCE_TYPES_MAX).all(|i| {
+        let (mut millionths, mut amounts) = (0u64, 0i64);
+        for capacity in capacities {
+            match capacity.share(i) {
+                Share::Percent(percent) => millionths += u64::from(percent.millionths()),
+                Share::Weight(_) => {}
+                Share::Amount(own) => amounts += own,
+            }
+        }
+        millionths <= 1_000_000 && amounts <= AMOUNT_MAX
+    })
 }

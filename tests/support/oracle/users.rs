@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use apportion::config::{Percent, Semantics};
 
-use super::amounts::{Amounts, NOTHING, amounts, plus};
+use super::amounts::{Amounts, NOTHING, amounts, minus, plus};
 use super::{Books, Oracle};
 
 /// What users compete for in one leaf and partition, at one moment.
@@ -25,21 +25,20 @@ pub(super) struct Contest {
 
 impl Oracle {
     pub(super) fn contest(&self, books: &Books, partition: usize, leaf: usize) -> Contest {
-        let in_leaf = self.asks.values().map(|ask| &self.applications[&ask.application]);
-        let names: BTreeSet<&str> =
-            in_leaf.filter(|application| application.leaf == leaf).map(|a| a.spec.user.as_str()).collect();
+        let names = self.wanting(leaf);
         let book = &books.queues[partition][leaf];
         Contest {
             guaranteed: book.limits.guaranteed,
             ceiling: book.limits.user,
-            minimum: self.tree.queues[leaf].user_minimum,
+            minimum: self.tree.queues[leaf].config.user_limit_minimum,
             leaf_used: book.used,
             active_used: names
                 .iter()
                 .fold(NOTHING, |sum, name| plus(&sum, &books.user(partition, leaf, name))),
             active: names.len() as i128,
             yarn: (self.config.semantics == Semantics::YarnCompatible).then(|| {
-                let factor = self.tree.queues[leaf].factor.map(|factor| i128::from(factor.milli()));
+                let factor =
+                    self.tree.queues[leaf].config.user_limit_factor.map(|factor| i128::from(factor.milli()));
                 (factor, amounts(&self.config.allocation.minimum))
             }),
             maximum: book.limits.maximum,
@@ -48,16 +47,39 @@ impl Oracle {
     }
 }
 
+impl Oracle {
+    /// How many users of a leaf want something.
+    #[must_use]
+    pub fn wanting_of(&self, path: &str) -> u32 {
+        self.tree.named(path).map_or(0, |leaf| self.wanting(leaf).len() as u32)
+    }
+
+    /// The users of the leaf that want containers, or to have an application activated.
+    pub(super) fn wanting(&self, leaf: usize) -> BTreeSet<&str> {
+        let asking = self.asks.values().map(|ask| &self.applications[&ask.application]);
+        let waiting = self.applications.values().filter(|application| !application.is_active);
+        let in_leaf = asking.chain(waiting).filter(|application| application.leaf == leaf);
+        in_leaf.map(|application| application.spec.user.as_str()).collect()
+    }
+}
+
 impl Contest {
-    /// Whether a user of this weight, who uses `used`, may use `more` of each type of which it is not negative.
-    pub(super) fn allows(&self, weight: i128, used: &Amounts, more: &Amounts) -> bool {
-        if self.yarn.is_some() {
+    /// Whether a user of this weight, who uses `used`, may use `more` of each type of which it is not negative. What comes
+    /// last is a container of size `last`.
+    pub(super) fn allows(&self, weight: i128, used: &Amounts, more: &Amounts, last: &Amounts) -> bool {
+        let before = minus(more, last);
+        let at_last = Self {
+            leaf_used: plus(&self.leaf_used, &before),
+            active_used: plus(&self.active_used, &before),
+            ..self.clone()
+        };
+        let used = plus(used, &before);
+        let may_have = |i: usize| match self.yarn {
             // One container over the limit is allowed, not two.
-            return (0..more.len())
-                .all(|i| more[i] <= 0 || i128::from(used[i]) <= self.yarn_limit(i, weight));
-        }
-        (0..more.len())
-            .all(|i| more[i] <= 0 || i128::from(used[i] + more[i]) <= self.limit(i, weight, more[i]))
+            Some(_) => i128::from(used[i]) <= at_last.yarn_limit(i, weight),
+            None => i128::from(used[i] + last[i]) <= at_last.limit(i, weight, last[i]),
+        };
+        (0..more.len()).all(|i| more[i] <= 0 || may_have(i))
     }
 
     fn yarn_limit(&self, i: usize, weight: i128) -> i128 {

@@ -1,6 +1,6 @@
 //! The tree as a table and as JSON.
 
-use apportion::config::{Capacity, EngineConfig, Imported, Maximum};
+use apportion::config::{Bound, Capacity, EngineConfig, Imported, Maximum, Share};
 use apportion::{ResourceTypes, Resources};
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
@@ -17,11 +17,11 @@ pub(super) fn table(config: &EngineConfig, tree: &Tree<'_>) -> String {
     table.set_header(["queue", "capacity", "maximum", "partition", "effective minimum", "effective maximum"]);
     for row in &tree.rows {
         let name = format!("{}{}", "  ".repeat(row.depth), row.queue.name);
-        let (capacity, maximum) = configured(row, types);
         if row.effective.is_empty() {
-            table.add_row([&name, &capacity, &maximum, "", "", ""].map(printable));
+            add_configured(&mut table, config, row, &name);
         }
         for (partition, least, most) in &row.effective {
+            let (capacity, maximum) = configured(row, types, partition);
             let partition = if partition.is_empty() { "(default)" } else { partition };
             let (least, most) = (figure(least, types, tree), figure(most, types, tree));
             table.add_row([&name, &capacity, &maximum, partition, &least, &most].map(printable));
@@ -34,6 +34,17 @@ pub(super) fn table(config: &EngineConfig, tree: &Tree<'_>) -> String {
     text
 }
 
+/// A queue of which only a cluster would tell what it comes to: what it says for all partitions, and for single ones.
+fn add_configured(table: &mut Table, config: &EngineConfig, row: &Row<'_>, name: &str) {
+    let (types, own) = (&config.resources, &row.queue.partitions);
+    let (capacity, maximum) = configured(row, types, "");
+    table.add_row([name, &capacity, &maximum, "", "", ""].map(printable));
+    for partition in config.partitions.iter().filter(|name| !row.may_use(name) || own.contains_key(*name)) {
+        let (capacity, maximum) = configured(row, types, partition);
+        table.add_row([name, &capacity, &maximum, partition, "", ""].map(printable));
+    }
+}
+
 /// A name may hold anything; a terminal is not to obey it.
 fn printable(text: &str) -> String {
     text.chars()
@@ -41,41 +52,75 @@ fn printable(text: &str) -> String {
         .collect()
 }
 
-fn configured(row: &Row<'_>, types: &ResourceTypes) -> (String, String) {
+/// What the file says about a queue in a partition.
+fn configured(row: &Row<'_>, types: &ResourceTypes, partition: &str) -> (String, String) {
+    if !row.may_use(partition) {
+        return ("no access".to_owned(), "no access".to_owned());
+    }
     if row.depth == 0 {
         return ("all".to_owned(), "all".to_owned());
     }
-    let capacity = match &row.queue.capacity {
+    let (capacity, maximum) = (row.queue.capacity_in(partition), row.queue.maximum_in(partition));
+    (capacity_text(&capacity, types), maximum_text(&maximum, types))
+}
+
+fn capacity_text(capacity: &Capacity, types: &ResourceTypes) -> String {
+    let share = |share: Share| match share {
+        Share::NONE => None,
+        Share::Amount(amount) => Some(amount.to_string()),
+        Share::Percent(percent) => Some(percent.to_string()),
+        Share::Weight(weight) => Some(format!("{weight}w")),
+    };
+    match capacity {
         Capacity::Percent(percent) => percent.to_string(),
         Capacity::Weight(weight) => format!("{weight}w"),
-        Capacity::Absolute(amounts) => {
-            named(types, |index| Some(amounts[index]).filter(|amount| *amount > 0))
-        }
+        Capacity::Absolute(_) | Capacity::Mixed(_) => named(types, |index| share(capacity.share(index))),
+    }
+}
+
+fn maximum_text(maximum: &Maximum, types: &ResourceTypes) -> String {
+    let bound = |bound: Bound| match bound {
+        Bound::NONE => None,
+        Bound::Amount(amount) => Some(amount.to_string()),
+        Bound::Percent(percent) => Some(percent.to_string()),
     };
-    let maximum = match &row.queue.maximum {
+    match maximum {
         Maximum::Percent(percent) => percent.to_string(),
-        Maximum::Absolute(amounts) => named(types, |index| amounts[index]),
-    };
-    (capacity, maximum)
+        Maximum::Absolute(_) | Maximum::Mixed(_) => named(types, |index| bound(maximum.bound(index))),
+    }
 }
 
 /// Amounts by name, or the part of the whole where there is one.
 fn figure(amounts: &Resources, types: &ResourceTypes, tree: &Tree<'_>) -> String {
-    match &tree.whole {
-        Some(whole) => format!("{} %", percent(amounts, whole, types)),
-        None => named(types, |index| Some(amounts[index])),
+    match tree.whole.as_ref().map(|whole| Part::of(amounts, whole, types)) {
+        Some(Part::OfAll(percent)) => format!("{percent} %"),
+        Some(Part::OfEach(percents)) => named(types, |index| Some(format!("{} %", percents[index]))),
+        None => named(types, |index| Some(amounts[index].to_string())),
     }
 }
 
-/// All types have the same part; devices come in whole ones, so another type tells it more exactly.
-fn percent(amounts: &Resources, whole: &Resources, types: &ResourceTypes) -> f64 {
-    let index = (0..types.len()).find(|index| types.device_type() != Some(*index)).unwrap_or(0);
-    (amounts[index] as f64 * 1e6 / whole[index] as f64).round() / 1e4
+/// A part of the whole, in percent.
+enum Part {
+    /// The same of all types.
+    OfAll(f64),
+    OfEach(Vec<f64>),
 }
 
-fn named(types: &ResourceTypes, amount: impl Fn(usize) -> Option<i64>) -> String {
+impl Part {
+    /// Devices come in whole ones, so another type tells it more exactly.
+    fn of(amounts: &Resources, whole: &Resources, types: &ResourceTypes) -> Self {
+        let percent = |index: usize| (amounts[index] as f64 * 1e6 / whole[index] as f64).round() / 1e4;
+        let percents: Vec<f64> = (0..types.len()).map(percent).collect();
+        let exact = (0..types.len()).filter(|index| types.len() == 1 || types.device_type() != Some(*index));
+        let mut exact = exact.map(|index| percents[index]);
+        let first = exact.next().unwrap_or(0.0);
+        if exact.all(|other| other == first) { Self::OfAll(first) } else { Self::OfEach(percents) }
+    }
+}
+
+fn named(types: &ResourceTypes, text_of: impl Fn(usize) -> Option<String>) -> String {
     let names = types.names().iter().enumerate();
-    let pairs: Vec<_> = names.filter_map(|(i, name)| Some(format!("{name}={}", amount(i)?))).collect();
+    let pairs: Vec<_> = names.filter_map(|(i, name)| Some(format!("{name}={}", text_of(i)?))).collect();
     if pairs.is_empty() { "none".to_owned() } else { pairs.join(", ") }
 }
 
@@ -106,15 +151,17 @@ pub(super) fn json(format: Format, imported: &Imported, tree: &Tree<'_>) -> Valu
 }
 
 fn queue(row: &Row<'_>, types: &ResourceTypes, tree: &Tree<'_>) -> Value {
-    let (capacity, maximum) = configured(row, types);
-    let figures = |amounts: &Resources| match &tree.whole {
-        Some(whole) => json!({ "percent": percent(amounts, whole, types) }),
-        None => types
-            .names()
-            .iter()
-            .zip(amounts.amounts())
-            .map(|(name, amount)| (name.clone(), json!(amount)))
-            .collect(),
+    let (capacity, maximum) = configured(row, types, "");
+    let by_type = |figures: &[Value]| -> Value {
+        types.names().iter().zip(figures).map(|(name, figure)| (name.clone(), figure.clone())).collect()
+    };
+    let figures = |amounts: &Resources| match tree.whole.as_ref().map(|whole| Part::of(amounts, whole, types))
+    {
+        Some(Part::OfAll(percent)) => json!({ "percent": percent }),
+        Some(Part::OfEach(percents)) => {
+            json!({ "percent": by_type(&percents.into_iter().map(Value::from).collect::<Vec<_>>()) })
+        }
+        None => by_type(&amounts.amounts().map(Value::from)),
     };
     let effective: Vec<_> = row
         .effective
@@ -123,11 +170,19 @@ fn queue(row: &Row<'_>, types: &ResourceTypes, tree: &Tree<'_>) -> Value {
             json!({ "partition": partition, "minimum": figures(least), "maximum": figures(most) })
         })
         .collect();
+    let own = |partition: &String| {
+        let (capacity, maximum) = configured(row, types, partition);
+        (partition.clone(), json!({ "capacity": capacity, "maximum": maximum }))
+    };
+    let partitions: serde_json::Map<_, _> = row.queue.partitions.keys().map(own).collect();
     json!({
         "path": row.path,
         "leaf": row.queue.children.is_empty(),
         "capacity": capacity,
         "maximum": maximum,
+        "partitions": partitions,
+        "accessible_partitions": row.access.as_ref().map(|names| names.iter().collect::<Vec<_>>()),
+        "default_partition": row.queue.default_partition,
         "effective": effective,
     })
 }

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use apportion::config::toml::{from_toml, to_toml};
 use apportion::config::{
-    AllocationSizes, ApplicationLimits, ApplicationOrdering, Capacity, EngineConfig, EngineLimits,
-    HeartbeatPolicy, Imported, LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering, QueueState,
-    ReservationPolicy, Semantics,
+    AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
+    Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, Imported, Lifetimes, LocalityDelay,
+    Maximum, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, Percent, PlaceIn, Placement,
+    PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
+    Semantics, Share, Whose,
 };
 use apportion::{NodeOrderKind, NodeSpec, ResourceTypes, Resources};
 use serde_json::{Value, json};
@@ -38,7 +40,7 @@ const YUNIKORN: &str = "partitions:
     maxapplications: 4
     resources: {guaranteed: {memory: 4Gi, vcore: 2}, max: {memory: 8Gi}}
   - name: prod
-    submitacl: \"ann\\nops\"
+    properties: {my.note: \"ann\\nops\"}
 ";
 
 const YARN: &str = "<configuration>
@@ -54,7 +56,7 @@ const YARN: &str = "<configuration>
 
 #[test]
 fn what_is_converted_reads_the_same() {
-    for (name, text, count) in [("q.yaml", YUNIKORN, 2), ("cs.xml", YARN, 1), ("unnamed", YARN, 1)] {
+    for (name, text, count) in [("q.yaml", YUNIKORN, 1), ("cs.xml", YARN, 1), ("unnamed", YARN, 1)] {
         let imported = read_text(name, text).unwrap();
         assert_eq!(imported.not_carried_over.len(), count);
         let written = native(&imported);
@@ -94,6 +96,54 @@ fn in_a_cluster_shares_are_amounts() {
     let prod = (String::new(), amounts(&[12_288, 8_000]), amounts(&[16_384, 10_000]));
     assert_eq!(tree.rows[1].effective, [dev]);
     assert_eq!(tree.rows[2].effective, [prod]);
+}
+
+#[test]
+fn types_that_have_different_parts_are_named() {
+    let text = "[queues.\"root.a\"]\ncapacity = { memory_mib = \"30 %\", vcore_milli = \"1w\" }";
+    let imported = read_text("q.toml", text).unwrap();
+    let tree = tree(&imported.config, vec![]).unwrap();
+    let table = show::table(&imported.config, &tree);
+    for cell in ["memory_mib=30 %, vcore_milli=1w", "memory_mib=30 %, vcore_milli=100 %"] {
+        assert!(table.contains(cell), "{table}");
+    }
+    let figures = show::json(super::Format::Native, &imported, &tree);
+    let least = &figures["queues"][1]["effective"][0]["minimum"];
+    assert_eq!(*least, json!({ "percent": { "memory_mib": 30.0, "vcore_milli": 100.0 } }));
+}
+
+#[test]
+fn each_partition_has_a_line_of_its_own() {
+    let text = "[engine]\npartitions = [\"gpu\"]\n\
+                [queues.\"root.a\"]\ncapacity = \"30 %\"\n\
+                [queues.\"root.a\".partitions.gpu]\ncapacity = \"80 %\"\nmaximum_capacity = \"90 %\"\n\
+                [queues.\"root.b\"]\ncapacity = \"70 %\"\naccessible_partitions = []\n\
+                [queues.\"root.b.c\"]";
+    let imported = read_text("q.toml", text).unwrap();
+    let without_cluster = tree(&imported.config, vec![]).unwrap();
+    let cells = |table: &str| -> Vec<Vec<String>> {
+        let lines = table.lines().filter(|line| line.contains('┆'));
+        lines
+            .map(|line| line.trim_matches('│').split('┆').map(|cell| cell.trim().to_owned()).collect())
+            .collect()
+    };
+    let lines = cells(&show::table(&imported.config, &without_cluster));
+    let rest: Vec<Vec<&str>> = lines.iter().map(|line| line.iter().map(String::as_str).collect()).collect();
+    assert_eq!(rest[3], ["a", "30 %", "100 %", "(default)", "30 %", "100 %"]);
+    assert_eq!(rest[4], ["a", "80 %", "90 %", "gpu", "80 %", "90 %"]);
+    assert_eq!(rest[8], ["c", "no access", "no access", "gpu", "0 %", "0 %"]);
+    let figures = show::json(super::Format::Native, &imported, &without_cluster);
+    let [_, a, b, _] = &figures["queues"].as_array().unwrap()[..] else { panic!("four queues") };
+    assert_eq!(a["partitions"], json!({ "gpu": { "capacity": "80 %", "maximum": "90 %" } }));
+    assert_eq!((&a["accessible_partitions"], &b["accessible_partitions"]), (&json!(null), &json!([])));
+    let amounts = read_text("q.toml", &text.replace("\"80 %\"", "{ memory_mib = 1 }")).unwrap();
+    let lines = cells(&show::table(&amounts.config, &tree(&amounts.config, vec![]).unwrap()));
+    assert_eq!(lines[3][1..4], ["memory_mib=1", "90 %", "gpu"].map(str::to_owned));
+    let gpu = "gpu:memory=10,vcores=1".to_owned();
+    let cluster = ClusterArgs { cluster: vec![gpu], nodes: None };
+    let tree = tree(&amounts.config, cluster.parts(&amounts.config).unwrap()).unwrap();
+    let one = (String::from("gpu"), Resources::new(&[1, 0]), Resources::new(&[9, 900]));
+    assert_eq!(tree.rows[1].effective, [one]);
 }
 
 #[test]
@@ -218,14 +268,47 @@ fn the_samples_of_the_load_simulator_are_read() {
     assert!(fair.contains("this is a file of the fair scheduler"), "{fair}");
 }
 
+fn rules() -> Vec<PlacementRule> {
+    let path = |text: &str| text.parse::<QueuePath>().unwrap();
+    let place = PlaceIn {
+        queue: path("root.%provided"),
+        create: Creation::Leaf,
+        otherwise: Otherwise::Default,
+        if_permitted: true,
+    };
+    let names = || vec!["ann".to_owned()];
+    let whose = Whose { users: names(), groups: names(), applications: names(), except: true };
+    let rule = |action| PlacementRule { whose: whose.clone(), action };
+    vec![
+        rule(PlacementAction::Place(place)),
+        rule(PlacementAction::SetDefault(path("root.b"))),
+        rule(PlacementAction::Reject),
+    ]
+}
+
+/// A queue with a kind of capacity for each type.
+fn mixed() -> QueueConfig {
+    let percent = |text: &str| text.parse::<Percent>().unwrap();
+    let shares = [Share::Percent(percent("1")), Share::Weight("2.5".parse().unwrap()), Share::Amount(1)];
+    QueueConfig::leaf("e", Capacity::mixed(&shares))
+        .with_maximum(Maximum::mixed(&[Bound::Percent(percent("90")), Bound::Amount(7)]))
+}
+
 /// Every field other than it is without a word, so that every key is written. There is no `..` here on purpose: a
 /// new field has to be thought of.
 fn everything() -> EngineConfig {
     let percent = |text: &str| text.parse::<Percent>().unwrap();
+    let gpu = PartitionCapacity {
+        capacity: Some(Capacity::Percent(percent("8.5"))),
+        maximum: Some(Maximum::mixed(&[Bound::Percent(percent("90"))])),
+    };
     let leaf = QueueConfig {
         name: "a".to_owned(),
         capacity: Capacity::Absolute(Resources::new(&[1, 2, 3])),
         maximum: Maximum::absolute(&[4, 5]),
+        partitions: [("gpu".to_owned(), gpu)].into(),
+        accessible_partitions: Some(PartitionAccess::Only(["gpu".to_owned()].into())),
+        default_partition: Some("gpu".to_owned()),
         ordering: ApplicationOrdering::Fair,
         child_ordering: QueueOrdering::PriorityUtilization,
         priority: -3,
@@ -234,8 +317,23 @@ fn everything() -> EngineConfig {
         user_weights: [("alice".to_owned(), "1.5".parse().unwrap())].into(),
         state: QueueState::Stopped,
         applications: ApplicationLimits { total: Some(5), per_user: Some(2) },
+        auto_creation: None,
+        submitters: Some(AccessList::Everybody),
+        administrators: Some("ann ops".parse().unwrap()),
+        parallel: ParallelLimits { total: Some(4), per_user: Some(1), by_user: [("bob".into(), 2)].into() },
+        master_share: Some(percent("7.5")),
+        default_application_priority: 3,
+        lifetimes: Lifetimes { default_ms: Some(5), maximum_ms: Some(6) },
         children: Vec::new(),
     };
+    let creation = AutoCreation {
+        depth_max: 3,
+        queues_max: 4,
+        expiry_ms: None,
+        leaf: QueueConfig::leaf("", Capacity::Absolute(Resources::new(&[1]))),
+        parent: QueueConfig::leaf("", Capacity::Weight(Factor::ONE)).with_priority(1),
+    };
+    let maker = QueueConfig::leaf("d", Capacity::Weight(Factor::ONE)).with_auto_creation(creation);
     let weighted = QueueConfig::leaf("b", Capacity::Weight("2.5".parse().unwrap()))
         .with_maximum(Maximum::Percent(percent("80.5")))
         .with_user_limit_factor(Some("1.5".parse().unwrap()));
@@ -246,7 +344,7 @@ fn everything() -> EngineConfig {
             .with_devices("gpu_milli")
             .unwrap(),
         partitions: vec!["gpu".to_owned()],
-        root: QueueConfig::root([leaf, weighted, part]),
+        root: QueueConfig::root([leaf, weighted, part, mixed(), maker]),
         node_order: NodeOrderKind::Pack,
         reservations: ReservationPolicy { delay_ms: None, age_limit_ms: 1, nodes: percent("7") },
         locality_delay: LocalityDelay::Nodes { rack: 4, any: 8 },
@@ -255,6 +353,8 @@ fn everything() -> EngineConfig {
             maximum: [Some(4), None, None, None, None, None, None, None],
         },
         semantics: Semantics::YarnCompatible,
+        placement: Placement { override_requested: false, rules: rules() },
+        maximum_application_priority: Some(9),
         heartbeat: Some(HeartbeatPolicy { interval_ms: 1, missed_max: 2 }),
         limits: EngineLimits {
             batch_requests: 1,
@@ -262,6 +362,7 @@ fn everything() -> EngineConfig {
             group_requests: 3,
             inbox: 4,
             leaf_quantum: 5,
+            off_switch_per_pass: Some(2),
             single_set_nodes: 6,
             set_nodes: 7,
         },
@@ -293,10 +394,12 @@ fn example() -> String {
     let lines = fenced.lines().filter(|line| without(line));
     let uncommented = |line: &str| line.strip_prefix("# ").unwrap_or(line).to_owned();
     let text: Vec<_> = lines.map(uncommented).collect();
-    text.join("\n").replace(
-        "types = [\"memory_mib\", \"vcore_milli\"]",
-        "types = [\"memory_mib\", \"vcore_milli\", \"gpu_milli\"]",
-    )
+    text.join("\n")
+        .replace(
+            "types = [\"memory_mib\", \"vcore_milli\"]",
+            "types = [\"memory_mib\", \"vcore_milli\", \"gpu_milli\"]",
+        )
+        .replace("partitions = []", "partitions = [\"gpu\"]")
 }
 
 #[test]
@@ -318,8 +421,15 @@ fn the_page_the_schema_and_the_reader_agree() {
         "[queues.\"root.a\"]\ncapacity = 101",
         "[queues.\"root.a\"]\nordering = \"fare\"",
         "[queues.\"root.a\"]\ncapacity = { memory_mib = -1 }",
+        "[queues.\"root.a\"]\ncapacity = { memory_mib = 1.5 }",
+        "[queues.\"root.a\"]\nmaximum_capacity = { memory_mib = \"2w\" }",
+        "[queues.\"root.a\".partitions.gpu]\nstate = \"running\"",
+        "[queues.\"root.a\"]\naccessible_partitions = \"gpu\"",
         "[queues.\"root.a\"]\nuser_limit_factor = 0",
         "[queues.a]",
+        "[queues.\"root.a\"]\nsubmitters = \"a b c\"",
+        "[queues.\"root.a\"]\n[[placement.rules]]\nusers = [\"ann\"]",
+        "[queues.\"root.a\"]\n[[placement.rules]]\nreject = true\nqueue = \"root.a\"",
         "[queues.\"root.a\"]\n[engine.limits]\ninbox = 0",
         "[queues.\"root.a\"]\n[engine.heartbeat]\ninterval_ms = 1",
         "[queues.\"root.a\"]\n[engine.locality_delay]\nrack_ms = 1\nany_nodes = 2",

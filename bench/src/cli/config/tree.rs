@@ -1,9 +1,9 @@
 //! The queues with what they come to in a cluster, by the engine's own reckoning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apportion::config::{Capacity, EngineConfig, Maximum, QueueConfig};
+use apportion::config::{EngineConfig, PartitionAccess, QueueConfig};
 use apportion::{Engine, ManualClock, Mode, Resources};
 
 use super::cluster::{Part, nodes};
@@ -18,8 +18,17 @@ pub(super) struct Row<'c> {
     pub(super) path: String,
     pub(super) depth: usize,
     pub(super) queue: &'c QueueConfig,
+    /// The partitions it may use beside the default one; `None`: all.
+    pub(super) access: Option<BTreeSet<String>>,
     /// In each partition that has nodes: its name, the guarantee and the maximum there.
     pub(super) effective: Vec<(String, Resources, Resources)>,
+}
+
+impl Row<'_> {
+    /// Whether the queue may use the partition with this name; the default one's is empty.
+    pub(super) fn may_use(&self, partition: &str) -> bool {
+        partition.is_empty() || self.access.as_ref().is_none_or(|names| names.contains(partition))
+    }
 }
 
 /// The tree in some cluster.
@@ -33,7 +42,7 @@ pub(super) struct Tree<'c> {
 /// Parents before children. Without `parts` the figures are parts of the whole, if they do not depend on amounts.
 pub(super) fn tree<'c>(config: &'c EngineConfig, parts: Vec<Part>) -> Result<Tree<'c>, Failure> {
     let mut rows = Vec::new();
-    collect(&config.root, "root", 0, &mut rows);
+    collect(&config.root, "root", 0, None, &mut rows);
     let (parts, whole) = match parts {
         given if !given.is_empty() => (given, None),
         _ if rows.iter().skip(1).any(|row| has_amounts(row.queue)) => return Ok(Tree { rows, whole: None }),
@@ -47,15 +56,28 @@ pub(super) fn tree<'c>(config: &'c EngineConfig, parts: Vec<Part>) -> Result<Tre
     Ok(Tree { rows, whole })
 }
 
-fn collect<'c>(queue: &'c QueueConfig, path: &str, depth: usize, rows: &mut Vec<Row<'c>>) {
-    rows.push(Row { path: path.to_owned(), depth, queue, effective: Vec::new() });
+fn collect<'c>(
+    queue: &'c QueueConfig,
+    path: &str,
+    depth: usize,
+    above: Option<&BTreeSet<String>>,
+    rows: &mut Vec<Row<'c>>,
+) {
+    let access = match &queue.accessible_partitions {
+        Some(PartitionAccess::All) => None,
+        Some(PartitionAccess::Only(names)) => Some(names),
+        None => above,
+    };
+    rows.push(Row { path: path.to_owned(), depth, queue, access: access.cloned(), effective: Vec::new() });
     for child in &queue.children {
-        collect(child, &format!("{path}.{}", child.name), depth + 1, rows);
+        collect(child, &format!("{path}.{}", child.name), depth + 1, access, rows);
     }
 }
 
 fn has_amounts(queue: &QueueConfig) -> bool {
-    matches!(queue.capacity, Capacity::Absolute(_)) || matches!(queue.maximum, Maximum::Absolute(_))
+    let names = queue.partitions.keys().map(String::as_str).chain([""]);
+    let mut sizes = names.map(|name| (queue.capacity_in(name).amounts(), queue.maximum_in(name).amounts()));
+    sizes.any(|(least, most)| !least.is_zero() || most.iter().any(Option::is_some))
 }
 
 /// Starts an engine with the nodes and asks it.

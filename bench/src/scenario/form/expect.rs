@@ -40,6 +40,14 @@ pub(in crate::scenario) struct QueueWanted {
     pub(in crate::scenario) containers: Option<u64>,
     /// Applications in it and below.
     pub(in crate::scenario) applications: Option<u32>,
+    /// Of these, those that wait to be activated.
+    pub(in crate::scenario) inactive_applications: Option<u32>,
+    /// Users that want something.
+    pub(in crate::scenario) active_users: Option<u32>,
+    /// Users with applications, none of which is active.
+    pub(in crate::scenario) held_back_users: Option<u32>,
+    /// What the masters of active applications need.
+    pub(in crate::scenario) masters: Option<Amounts>,
     pub(in crate::scenario) status: Option<QueueStatusWord>,
 }
 
@@ -63,13 +71,20 @@ pub(in crate::scenario) struct UserWanted {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct ApplicationWanted {
+    /// The path of the leaf it is in.
+    pub(in crate::scenario) queue: Option<String>,
     /// Running ones.
     pub(in crate::scenario) containers: Option<usize>,
     /// With what is reserved.
     pub(in crate::scenario) used: Option<Amounts>,
     pub(in crate::scenario) reserved: Option<Amounts>,
     pub(in crate::scenario) pending: Option<Amounts>,
+    /// What more it may have in the default partition.
+    pub(in crate::scenario) headroom: Option<Amounts>,
     pub(in crate::scenario) ended: Option<bool>,
+    /// Its asks may be served.
+    pub(in crate::scenario) active: Option<bool>,
+    pub(in crate::scenario) priority: Option<u32>,
     /// Everything it was told since the last time somebody looked, in order.
     pub(in crate::scenario) events: Option<Vec<String>>,
 }

@@ -16,8 +16,8 @@ pub(super) use expect::{
 };
 pub(super) use one_or_many::OneOrMany;
 pub(super) use step::{
-    CommitForm, ContainersForm, PassForm, PrepareForm, RequestForm, ResizeForm, ShareForm, Step,
-    UpdateQueueForm, Verdict,
+    BlacklistForm, CommitForm, ContainersForm, MoveForm, PassForm, PrepareForm, ReconfigureForm, RequestForm,
+    ResizeForm, ShareForm, Step, UpdateQueueForm, Verdict,
 };
 
 /// Amounts by the name of the resource type, with or without its unit.
@@ -79,12 +79,29 @@ pub(super) struct NodeForm {
 #[serde(deny_unknown_fields)]
 pub(super) struct ApplicationForm {
     pub(super) name: String,
+    /// What it requests; nothing if there are placement rules that do without.
+    #[serde(default)]
     pub(super) queue: String,
     #[serde(default = "somebody")]
     pub(super) user: String,
+    /// The user's, the primary one first.
     #[serde(default)]
-    pub(super) priority: u32,
+    pub(super) groups: OneOrMany<String>,
+    #[serde(default)]
+    pub(super) tags: BTreeMap<String, String>,
+    pub(super) priority: Option<u32>,
+    pub(super) lifetime_ms: Option<u64>,
+    pub(super) master: Option<MasterForm>,
     pub(super) refused: Option<String>,
+}
+
+/// What the container needs that runs an application.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MasterForm {
+    pub(super) size: Amounts,
+    #[serde(default)]
+    pub(super) partition: String,
 }
 
 fn somebody() -> String {
@@ -102,8 +119,7 @@ pub(super) struct AskForm {
     pub(super) count: u32,
     #[serde(default)]
     pub(super) priority: u32,
-    #[serde(default)]
-    pub(super) partition: String,
+    pub(super) partition: Option<String>,
     #[serde(default)]
     pub(super) hosts: NamesForm,
     #[serde(default)]
@@ -112,7 +128,15 @@ pub(super) struct AskForm {
     #[serde(default)]
     pub(super) strict: bool,
     pub(super) devices: Option<DevicesForm>,
+    /// A condition on the node's attributes, or several, of which all have to hold.
     pub(super) attribute: Option<AttributeForm>,
+    #[serde(default)]
+    pub(super) attributes: Vec<AttributeForm>,
+    /// What its containers are called.
+    #[serde(default)]
+    pub(super) tags: OneOrMany<String>,
+    #[serde(default)]
+    pub(super) tag_limits: Vec<TagLimitForm>,
     pub(super) refused: Option<String>,
 }
 
@@ -127,9 +151,39 @@ pub(super) struct DevicesForm {
     pub(super) milli: u16,
 }
 
+/// At most so many containers with the tag on a node or rack.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TagLimitForm {
+    pub(super) tag: String,
+    pub(super) most: u32,
+    pub(super) per: ScopeForm,
+    /// Whose are counted; everybody's if not said.
+    #[serde(default)]
+    pub(super) of: NamespaceForm,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ScopeForm {
+    Node,
+    Rack,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NamespaceForm {
+    #[default]
+    All,
+    Application,
+}
+
+/// One of the three says what has to be true of the attribute.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AttributeForm {
     pub(super) name: String,
-    pub(super) one_of: OneOrMany<String>,
+    pub(super) one_of: Option<OneOrMany<String>>,
+    pub(super) none_of: Option<OneOrMany<String>>,
+    pub(super) present: Option<bool>,
 }

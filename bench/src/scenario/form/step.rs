@@ -1,5 +1,6 @@
 //! Steps as they are written.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use apportion::RejectReason;
@@ -29,6 +30,9 @@ pub(in crate::scenario) enum Step {
     Submit(ApplicationForm),
     EndApplication(NamesForm),
     KillApplication(NamesForm),
+    UpdateBlacklist(Box<BlacklistForm>),
+    MoveApplication(MoveForm),
+    SetPriority(SetPriorityForm),
     Ask(Box<AskForm>),
     Cancel(CancelForm),
     /// Containers end by themselves, well or not: the engine makes no difference.
@@ -36,7 +40,8 @@ pub(in crate::scenario) enum Step {
     Complete(ContainersForm),
     /// Their application gives containers back.
     Release(ContainersForm),
-    UpdateQueue(UpdateQueueForm),
+    UpdateQueue(Box<UpdateQueueForm>),
+    Reconfigure(ReconfigureForm),
     /// A commit request made by hand, of what there is now, to be committed later.
     Prepare(PrepareForm),
     Commit(CommitForm),
@@ -84,6 +89,36 @@ pub(in crate::scenario) struct ResizeForm {
     pub(in crate::scenario) resources: Amounts,
 }
 
+/// What an application shuns from now on, and what no more.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct BlacklistForm {
+    pub(in crate::scenario) application: String,
+    #[serde(default)]
+    pub(in crate::scenario) add_hosts: NamesForm,
+    #[serde(default)]
+    pub(in crate::scenario) add_racks: NamesForm,
+    #[serde(default)]
+    pub(in crate::scenario) remove_hosts: NamesForm,
+    #[serde(default)]
+    pub(in crate::scenario) remove_racks: NamesForm,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct MoveForm {
+    pub(in crate::scenario) application: String,
+    pub(in crate::scenario) queue: String,
+    pub(in crate::scenario) refused: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct SetPriorityForm {
+    pub(in crate::scenario) application: String,
+    pub(in crate::scenario) priority: u32,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct CancelForm {
@@ -117,17 +152,33 @@ pub(in crate::scenario) struct UpdateQueueForm {
     /// The two limits on applications are set together: one that is not given ends.
     pub(in crate::scenario) maximum_applications: Option<ShareForm>,
     pub(in crate::scenario) maximum_applications_per_user: Option<ShareForm>,
+    /// These two too, and with them the limits of single users end.
+    pub(in crate::scenario) maximum_parallel_applications: Option<ShareForm>,
+    pub(in crate::scenario) maximum_parallel_applications_per_user: Option<ShareForm>,
+    pub(in crate::scenario) maximum_master_share: Option<ShareForm>,
     pub(in crate::scenario) refused: Option<String>,
 }
 
-/// A share of a queue as the configuration writes it: a number, a text such as `40 %`, or amounts.
+/// The queues as they are to be: all of them.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ReconfigureForm {
+    /// Native TOML; the resource types can be left out.
+    pub(in crate::scenario) config: String,
+    /// Only what it would do.
+    #[serde(default)]
+    pub(in crate::scenario) dry_run: bool,
+    pub(in crate::scenario) refused: Option<String>,
+}
+
+/// A share of a queue as the configuration writes it: a number, a text such as `40 %`, or one for each type.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(in crate::scenario) enum ShareForm {
     Whole(i64),
     Part(f64),
     Text(String),
-    Amounts(Amounts),
+    Each(BTreeMap<String, ShareForm>),
 }
 
 #[derive(Debug, Deserialize)]
@@ -220,11 +271,15 @@ impl Step {
             Self::Submit(_) => "submit",
             Self::EndApplication(_) => "end_application",
             Self::KillApplication(_) => "kill_application",
+            Self::UpdateBlacklist(_) => "update_blacklist",
+            Self::MoveApplication(_) => "move_application",
+            Self::SetPriority(_) => "set_priority",
             Self::Ask(_) => "ask",
             Self::Cancel(_) => "cancel",
             Self::Complete(_) => "complete",
             Self::Release(_) => "release",
             Self::UpdateQueue(_) => "update_queue",
+            Self::Reconfigure(_) => "reconfigure",
             Self::Prepare(_) => "prepare",
             Self::Commit(_) => "commit",
             Self::Expect(_) => "expect",

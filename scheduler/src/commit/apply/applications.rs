@@ -1,35 +1,80 @@
-//! Changes of applications, asks and queues.
+//! Changes of applications and asks.
 
 use smallvec::SmallVec;
 use thin_vec::ThinVec;
 
 use super::Applier;
 use crate::change::{ApplicationSpec, AskSpec};
-use crate::config::{LocalityDelay, QueueUpdate};
+use crate::commit::admit::partition_for;
+use crate::config::LocalityDelay;
 use crate::event::EventKind;
-use crate::facts::{Application, ApplicationEnd, Ask, ContainerList, EndCause, Facts, Shape, Wishes};
-use crate::ids::{ApplicationId, AskId, QueueId, ShapeId};
+use crate::facts::{
+    Application, ApplicationEnd, Ask, AskTags, ContainerList, EndCause, Facts, Rule, Shape, TagCap, Wishes,
+};
+use crate::ids::{ApplicationId, AskId, ShapeId};
 use crate::resource::{Need, Resources};
+use crate::state::State;
 use crate::timers::Timer;
 
 impl Applier<'_> {
-    pub(super) fn submit_application(&mut self, id: ApplicationId, leaf: QueueId, spec: &ApplicationSpec) {
+    pub(super) fn submit_application(&mut self, id: ApplicationId, spec: &ApplicationSpec) {
+        let leaf = self.leaf_for(spec);
         let facts = &mut self.state.facts;
         let user = facts.intern_user(leaf, &spec.user);
         facts.applications_submitted += 1;
+        let expires_ms = facts.application_expires_ms(spec.lifetime_ms, leaf);
         let application = Application {
             name: spec.name.as_str().into(),
             leaf,
             user,
-            priority: spec.priority,
+            priority: facts.priority_of(spec.priority, leaf),
             submitted: facts.applications_submitted,
             submitted_ms: facts.now_ms,
+            master: spec.master,
+            expires_ms,
+            is_active: false,
             used: Resources::ZERO,
             containers: ContainerList::default(),
+            blacklist: None,
             asks: 0,
         };
         facts.transition_submit_application(id, application);
         self.state.in_flight.add_users(self.state.facts.users.len());
+        if let Some(expires_ms) = expires_ms {
+            self.state.timers.add(expires_ms, Timer::Lifetime(id));
+        }
+        self.state.backlog.relieve_shares(leaf, self.state.version);
+        self.activate_applications(Some(id));
+    }
+
+    /// Activates all applications that may be. `new` has just been submitted and was never held back.
+    #[cold]
+    pub(super) fn activate_applications(&mut self, new: Option<ApplicationId>) {
+        if !self.state.facts.inactive.take_due() {
+            return;
+        }
+        if self.state.facts.activation_needs_limits() {
+            // As they follow from the facts, whenever they were last computed: a replay decides alike.
+            self.state.settle_limits();
+        }
+        while let Some(id) = self.state.facts.next_to_activate() {
+            self.state.facts.transition_activate(id);
+            let state = &mut *self.state;
+            state.backlog.list_held_back(&state.facts, id, state.version);
+            state.backlog.relieve_shares(state.facts.applications.at(id).leaf, state.version);
+            if new != Some(id) {
+                self.tell(id, EventKind::ApplicationActivated);
+            }
+        }
+        // What the activations themselves have changed was looked at.
+        self.state.facts.inactive.take_due();
+    }
+
+    pub(super) fn set_priority(&mut self, id: ApplicationId, priority: u32) {
+        let State { facts, backlog, .. } = &mut *self.state;
+        let leaf = facts.applications.at(id).leaf;
+        facts.transition_set_priority(id, facts.priority_of(Some(priority), leaf));
+        backlog.list_anew(facts, id);
     }
 
     pub(super) fn end_application(&mut self, id: ApplicationId, end: ApplicationEnd) {
@@ -45,25 +90,25 @@ impl Applier<'_> {
             self.end_container(container, EndCause::ApplicationEnded);
         }
         self.state.backlog.remove_application(id);
+        let leaf = self.state.facts.applications.at(id).leaf;
         self.state.facts.transition_end_application(id);
+        self.note_idle(leaf);
+        self.state.backlog.relieve_shares(leaf, self.state.version);
         self.tell(id, EventKind::ApplicationEnded { end });
         self.effects.vacated_applications.push(id);
     }
 
     pub(super) fn submit_ask(&mut self, id: AskId, application: ApplicationId, spec: &AskSpec) {
+        let facts = &self.state.facts;
         let shape = Shape {
             need: Need { resources: spec.size, devices: spec.devices },
-            partition: spec.partition,
-            rule: spec.rule.clone(),
+            partition: partition_for(facts.queue(facts.applications.at(application).leaf), spec),
+            rule: self.rule_of(application, spec),
             located: !spec.wishes.is_empty(),
         };
         let wishes = self.with_racks_of_hosts(&spec.wishes);
+        let shape_id = self.intern(&shape);
         let state = &mut *self.state;
-        let (shape_id, is_new) = state.facts.shapes.intern(&shape);
-        if is_new {
-            let sets = state.roster.sets(shape.partition);
-            state.backlog.reset_shape(shape_id, shape.partition, sets, state.version);
-        }
         state.facts.asks_submitted += 1;
         let ask = Ask {
             application,
@@ -78,10 +123,28 @@ impl Applier<'_> {
             pending_since_ms: state.facts.now_ms,
         };
         state.facts.transition_submit_ask(id, ask);
-        state.note_moved_user_limits(state.facts.applications.at(application).leaf);
+        state.backlog.relieve_shares(state.facts.applications.at(application).leaf, state.version);
         state.in_flight.reset_ask(id);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);
         self.set_timers(id, shape_id, shape.located);
+    }
+
+    /// What the ask and its application say of nodes.
+    fn rule_of(&self, application: ApplicationId, spec: &AskSpec) -> Option<Box<Rule>> {
+        let shunned = &self.state.facts.applications.at(application).blacklist;
+        let attributes = spec.rule.as_ref().filter(|rule| !rule.conditions.is_empty());
+        if attributes.is_none() && shunned.is_none() && spec.tags.is_none() {
+            return None;
+        }
+        let mut rule = Rule { attributes: attributes.cloned(), shunned: shunned.clone(), ..Rule::default() };
+        if let Some(AskTags { names, limits }) = spec.tags.as_deref() {
+            // In order and each once, so that equal asks share a shape.
+            rule.tags = names.iter().map(|tag| tag.as_str().into()).collect();
+            rule.tags.sort_unstable();
+            rule.tags.dedup();
+            rule.caps = limits.iter().map(|limit| TagCap::new(limit, &rule.tags, application)).collect();
+        }
+        rule.boxed()
     }
 
     /// When an ask may look further, and when one that fits nowhere may claim a node.
@@ -117,8 +180,9 @@ impl Applier<'_> {
     pub(super) fn cancel(&mut self, id: AskId, units: u32) {
         let ask = self.state.facts.asks.at(id);
         let (application, units) = (ask.application, units.min(ask.outstanding()));
-        self.state.facts.transition_cancel(id, units);
-        self.state.note_moved_user_limits(self.state.facts.applications.at(application).leaf);
+        let State { facts, backlog, version, .. } = &mut *self.state;
+        facts.transition_cancel(id, units);
+        backlog.relieve_shares(facts.applications.at(application).leaf, *version);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.settle_ask(id);
     }
@@ -142,19 +206,5 @@ impl Applier<'_> {
             state.backlog.notes.note_end(id, cancelled, placed);
             self.effects.vacated_asks.push(id);
         }
-    }
-
-    pub(super) fn update_queue(&mut self, id: QueueId, update: &QueueUpdate) {
-        let queue = &mut self.state.facts.queues[id.index()];
-        queue.capacity = update.capacity.unwrap_or(queue.capacity);
-        queue.maximum = update.maximum.unwrap_or(queue.maximum);
-        queue.user_limit_factor = update.user_limit_factor.unwrap_or(queue.user_limit_factor);
-        queue.priority = update.priority.unwrap_or(queue.priority);
-        queue.state = update.state.unwrap_or(queue.state);
-        queue.application_limits = update.applications.unwrap_or(queue.application_limits);
-        if let Some(minimum) = update.user_limit_minimum {
-            self.state.facts.set_user_limit_minimum(id, minimum);
-        }
-        self.state.mark_limits_stale();
     }
 }

@@ -4,16 +4,19 @@
 //! derived state whom that may help.
 
 mod applications;
+mod blacklist;
+mod moving;
 mod nodes;
 mod placements;
+mod queues;
 
 use std::sync::Arc;
 
 use crate::change::Change;
 use crate::commit::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::event::{Event, EventKind};
-use crate::facts::Charged;
-use crate::ids::{ApplicationId, AskId, NodeId, SetId};
+use crate::facts::{Charged, QueueRole};
+use crate::ids::{ApplicationId, AskId, NodeId, QueueId, SetId};
 use crate::state::State;
 
 /// What has to be done outside the state because of the changes applied, after the guard is dropped.
@@ -24,6 +27,16 @@ pub(crate) struct Effects {
     pub(crate) vacated_nodes: Vec<(NodeId, Arc<str>)>,
     pub(crate) vacated_applications: Vec<ApplicationId>,
     pub(crate) vacated_asks: Vec<AskId>,
+    /// All queues after a reconfiguration: which there are, and whether they are leaves.
+    pub(crate) queues: Vec<NamedQueue>,
+}
+
+/// What the path of a queue stands for now.
+#[derive(Debug)]
+pub(crate) struct NamedQueue {
+    pub(crate) path: Arc<str>,
+    /// The queue and what it is there for; nothing if it is gone.
+    pub(crate) queue: Option<(QueueId, QueueRole)>,
 }
 
 impl Effects {
@@ -32,6 +45,7 @@ impl Effects {
         self.vacated_nodes.clear();
         self.vacated_applications.clear();
         self.vacated_asks.clear();
+        self.queues.clear();
     }
 }
 
@@ -50,6 +64,7 @@ impl Applier<'_> {
     ) -> CommitSeq {
         self.state.facts.changes += 1;
         self.carry_out(request, debited_in);
+        self.activate_if_due();
         self.seq()
     }
 
@@ -70,18 +85,30 @@ impl Applier<'_> {
             Change::NodeSilenceSet { node, stale } => self.set_node_silence(*node, *stale),
             Change::NodeRemoved { node } => self.remove_node(*node),
             Change::Heartbeats { nodes } => self.hear_from(nodes),
-            Change::ApplicationSubmitted { application, leaf, spec } => {
-                self.submit_application(*application, *leaf, spec);
-            }
+            Change::ApplicationSubmitted { application, spec } => self.submit_application(*application, spec),
             Change::ApplicationEnded { application, end } => self.end_application(*application, *end),
+            Change::BlacklistUpdated { application, update } => self.update_blacklist(*application, update),
+            Change::ApplicationMoved { application, queue } => self.move_application(*application, *queue),
+            Change::ApplicationPrioritySet { application, priority } => {
+                self.set_priority(*application, *priority);
+            }
             Change::AskSubmitted { ask, application, spec } => self.submit_ask(*ask, *application, spec),
             Change::AskCancelled { ask, units } => self.cancel(*ask, *units),
             Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),
+            Change::Reconfigured { configuration } => self.reconfigure(configuration),
+            Change::QueueExpired { queue } => self.expire_queue(*queue),
             Change::ReservationExpired { reservation } => self.drop_claim(*reservation),
             Change::Committed { request } => self.carry_out(request, None),
         }
+        self.activate_if_due();
         seq
+    }
+
+    fn activate_if_due(&mut self) {
+        if self.state.facts.inactive.is_due() {
+            self.activate_applications(None);
+        }
     }
 
     fn seq(&self) -> CommitSeq {

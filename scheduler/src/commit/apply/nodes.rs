@@ -12,6 +12,7 @@ impl Applier<'_> {
     pub(super) fn add_node(&mut self, id: NodeId, rack: RackId, spec: &NodeSpec) {
         let facts = &mut self.state.facts;
         let node = Node {
+            id,
             name: spec.name.as_str().into(),
             rack,
             partition: spec.partition,

@@ -32,7 +32,7 @@ impl Applier<'_> {
         if let Some(claim) = proposal.from_reservation {
             self.end_claim(claim);
         }
-        let State { facts, roster, backlog, .. } = &mut *self.state;
+        let State { facts, roster, backlog, version, .. } = &mut *self.state;
         let node = facts.nodes.at(proposal.node);
         let locality = facts.asks.at(proposal.ask).wishes.locality_of(proposal.node, node.rack);
         if Some(roster.place_of(proposal.node, node.partition).0) != debited_in {
@@ -40,7 +40,8 @@ impl Applier<'_> {
         }
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         backlog.rekey(facts, charged.application);
-        self.state.note_moved_user_limits(charged.leaf);
+        backlog.relieve_shares(charged.leaf, *version);
+        self.state.note_tags(&charged, true);
         let AllocationProposal { ask, node, .. } = *proposal;
         self.tell(charged.application, EventKind::Allocated { ask, container, node, locality });
     }
@@ -49,6 +50,7 @@ impl Applier<'_> {
         let charged = self.state.facts.transition_end_container(container);
         self.relieve(&charged);
         self.state.node_freed(charged.node, &charged.resources);
+        self.state.note_tags(&charged, false);
         self.tell(charged.application, EventKind::ContainerEnded { container, cause });
     }
 
@@ -58,7 +60,7 @@ impl Applier<'_> {
         state.roster.note_change(node, charged.partition);
         state.backlog.add_claim(claim, state.facts.asks.at(ask));
         state.backlog.rekey(&state.facts, charged.application);
-        state.note_moved_user_limits(charged.leaf);
+        state.backlog.relieve_shares(charged.leaf, state.version);
         let age_limit_ms = state.facts.config.reservations.age_limit_ms;
         state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(claim));
         state.review_claim(node);

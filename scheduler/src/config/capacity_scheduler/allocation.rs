@@ -32,8 +32,15 @@ pub(super) fn read(
             report.extend(uncounted.map(|setting| settings.not_carried_over(&setting, "it is not counted")));
             continue;
         };
+        let step = least.unwrap_or(0).max(1);
+        let in_steps = most.map(|most| most - most % step);
+        if let (Some(setting), Some(kept)) = (largest.filter(|_| in_steps != most), in_steps) {
+            let reason =
+                format!("it is no multiple of the smallest container's {step}; {kept} is carried over");
+            report.push(settings.not_carried_over(&setting, reason));
+        }
         minimum[index] = least.map_or(0, |least| i64::from(least) * factor);
-        sizes.maximum[index] = most.map(|most| i64::from(most) * factor);
+        sizes.maximum[index] = in_steps.map(|most| i64::from(most) * factor);
     }
     Ok(AllocationSizes { minimum: Resources::new(&minimum), ..sizes })
 }

@@ -13,10 +13,36 @@ const ROUNDING: f64 = 1e-6;
 /// Limits of the whole scheduler, of which leaves without a limit of their own have a part.
 #[derive(Clone, Copy, Debug)]
 struct Defaults {
-    /// The system's limit; a leaf has as much of it as it is guaranteed of the cluster.
+    /// The system's limit; a leaf has as much of it as it is guaranteed of the partition of which it is guaranteed most.
     system: Option<u32>,
     /// Every leaf's limit, instead of its part of the system's.
     each_leaf: Option<u32>,
+}
+
+/// What a queue is guaranteed of the cluster, of nodes without a label and of those with each; `None` where the file
+/// alone does not say it.
+#[derive(Clone, Debug)]
+struct Part<'l> {
+    default: Option<f64>,
+    labels: Vec<(&'l str, Option<f64>)>,
+}
+
+impl<'l> Part<'l> {
+    fn below(&self, child: &QueueConfig) -> Self {
+        let part_in = |above: Option<f64>, name: &str| match child.capacity_in(name) {
+            _ if child.is_kept_from(name) => Some(0.0),
+            Capacity::Percent(percent) => above.map(|part| part * f64::from(percent.millionths()) / 1e6),
+            Capacity::Weight(_) | Capacity::Absolute(_) | Capacity::Mixed(_) => None,
+        };
+        let of_label = |(label, part): &(&'l str, Option<f64>)| (*label, part_in(*part, label));
+        Self { default: part_in(self.default, ""), labels: self.labels.iter().map(of_label).collect() }
+    }
+
+    /// The largest of all.
+    fn largest(&self) -> Option<f64> {
+        let parts = self.labels.iter().map(|(_, part)| *part);
+        parts.chain([self.default]).try_fold(0.0f64, |largest, part| Some(largest.max(part?)))
+    }
 }
 
 /// Reads the states and limits of the tree at `root` from the properties of the `listed` queues.
@@ -24,6 +50,7 @@ pub(super) fn read(
     settings: &Settings<'_>,
     listed: &Listed<'_>,
     root: &mut QueueConfig,
+    labels: &[String],
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
     let system = settings.get(&format!("{PREFIX}maximum-applications"));
@@ -31,7 +58,9 @@ pub(super) fn read(
     let number = |setting: Option<Setting<'_>>| setting.map(|setting| limit(settings, &setting)).transpose();
     let defaults =
         Defaults { system: number(system)?, each_leaf: number(each_leaf)?.filter(|most| *most > 0) };
-    let is_exact = queue(settings, listed, root, defaults, Some(1.0))?;
+    let all =
+        Part { default: Some(1.0), labels: labels.iter().map(|label| (label.as_str(), Some(1.0))).collect() };
+    let is_exact = queue(settings, listed, root, defaults, &all)?;
     root.applications.total = [root.applications.total, defaults.system].into_iter().flatten().min();
     if let (false, Some(setting)) = (is_exact, system) {
         let reason =
@@ -41,32 +70,28 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Reads one queue and those below it. `part` is what it is guaranteed of the cluster, if the file alone says it.
+/// Reads one queue and those below it. `part` is what it is guaranteed of the cluster.
 /// Returns whether all leaves have their limits.
 fn queue(
     settings: &Settings<'_>,
     listed: &Listed<'_>,
     queue: &mut QueueConfig,
     defaults: Defaults,
-    part: Option<f64>,
+    part: &Part<'_>,
 ) -> Result<bool, ConfigFileError> {
     queue.state = state(settings, listed)?;
     let own = settings.get(&listed.key("maximum-applications"));
     let own = own.map(|setting| limit(settings, &setting)).transpose()?;
     queue.applications.total = own;
     if listed.children.is_empty() {
-        let part = defaults.system.zip(part).map(|(most, part)| whole(f64::from(most) * part));
+        let part = defaults.system.zip(part.largest()).map(|(most, part)| whole(f64::from(most) * part));
         let total = own.or(defaults.each_leaf).or(part);
         queue.applications = ApplicationLimits { total, per_user: per_user(settings, listed, queue, total)? };
         return Ok(total.is_some() || defaults.system.is_none());
     }
     let mut is_exact = true;
     for (listed, child) in listed.children.iter().zip(&mut queue.children) {
-        let part = match child.capacity {
-            Capacity::Percent(percent) => part.map(|part| part * f64::from(percent.millionths()) / 1e6),
-            Capacity::Weight(_) | Capacity::Absolute(_) => None,
-        };
-        is_exact &= self::queue(settings, listed, child, defaults, part)?;
+        is_exact &= self::queue(settings, listed, child, defaults, &part.below(child))?;
     }
     Ok(is_exact)
 }
@@ -90,7 +115,7 @@ fn whole(number: f64) -> u32 {
     (number + ROUNDING) as u32
 }
 
-fn limit(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<u32, ConfigFileError> {
+pub(super) fn limit(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<u32, ConfigFileError> {
     let text = settings.value(setting)?;
     let refused = || settings.refused(setting, format!("`{}` is no whole number from 0", excerpt(text)));
     text.parse().map_err(|_| refused())

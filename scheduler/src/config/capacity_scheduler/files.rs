@@ -47,14 +47,14 @@ fn silent_nodes_are_skipped_as_the_site_says() {
 #[test]
 fn all_files_are_one_configuration_and_the_queues_come_last() {
     let queues = [QUEUES[0], QUEUES[1], ("node-locality-delay", "7")];
-    let site = [("node-locality-delay", "40"), ("maximum-am-resource-percent", "0.5")];
+    let site = [("node-locality-delay", "40"), ("lazy-preemption-enabled", "true")];
     let imported = import(&queues, &site, &[]).unwrap();
     assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 7, any: 7 });
     let key = |name| format!("{}{name}", known::PREFIX);
-    let (delay, applications) = (key("node-locality-delay"), key("maximum-am-resource-percent"));
+    let (delay, lazy) = (key("node-locality-delay"), key("lazy-preemption-enabled"));
     let expected = [
         ("site.xml", 2, &*delay, "overridden by cs.xml:4"),
-        ("site.xml", 3, &*applications, "not supported by this engine yet"),
+        ("site.xml", 3, &*lazy, "not supported by this engine yet"),
     ];
     assert_eq!(reported(&imported), expected);
 }
@@ -100,6 +100,17 @@ fn containers_have_the_sizes_that_the_site_allows() {
         &[],
         "site.xml:2:67: yarn.scheduler.minimum-allocation-mb: `-1` is no whole number from 0",
     );
+}
+
+#[test]
+fn a_largest_container_that_is_not_in_steps_is_rounded_down() {
+    let site =
+        [("yarn.scheduler.minimum-allocation-mb", "300"), ("yarn.scheduler.maximum-allocation-mb", "1000")];
+    let imported = import(&QUEUES, &site, &[]).unwrap();
+    let reason = "it is no multiple of the smallest container's 300; 900 is carried over";
+    assert_eq!(reported(&imported), [("site.xml", 3, site[1].0, reason)]);
+    assert_eq!(imported.config.allocation.maximum[0], Some(900));
+    assert_eq!(imported.config.validate(), Ok(()));
 }
 
 #[test]

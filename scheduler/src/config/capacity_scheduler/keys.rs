@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::auto_creation::KEY;
 use super::known::{self, PREFIX, Use};
 use super::property::{Setting, Settings};
 use super::tree::{Listed, queue_key};
@@ -42,7 +43,7 @@ fn of_scheduler(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<Use, C
 }
 
 const UNLISTED: Use =
-    Use::Reported("its queue is not listed, and this engine does not create queues on demand yet");
+    Use::Reported("its queue is not listed; queues that are made on demand have no keys of their own here");
 
 struct Keys<'p, 't> {
     settings: &'t Settings<'p>,
@@ -61,8 +62,12 @@ impl Keys<'_, '_> {
         }
         let (above, name) = listed().next().copied().unwrap_or(("root", rest));
         match splits.iter().find_map(|(path, name)| Some((*path, known::of_queue(name)?))) {
-            Some((path, Use::Reported(reason))) if path.split('.').any(|name| name == "*") => {
-                Ok(Use::Reported(reason))
+            Some((path, becomes @ Use::Reported(_))) if path.split('.').any(|name| name == "*") => {
+                Ok(becomes)
+            }
+            // Templates of many queues at once.
+            Some((path, Use::Read)) if path.ends_with(".*") && rest.contains(&format!("{path}.{KEY}.")) => {
+                Ok(Use::Read)
             }
             Some(_) if self.creates_queues(above)? => Ok(UNLISTED),
             Some((path, _)) => Err(self.unlisted(setting, path)),

@@ -17,10 +17,12 @@ pub(super) enum Use {
 const READ: Use = Use::Read;
 const NOT_YET: Use = Use::Reported("not supported by this engine yet");
 const NO_CREATION: Use = Use::Reported(
-    "this engine does not create queues on demand yet; a queue without listed children is a leaf",
+    "of the two ways of making queues on demand this engine has the second, auto-queue-creation-v2; a queue without \
+     listed children is a leaf",
 );
 const NO_HEARTBEAT: Use = Use::Reported("this engine does not wait for the heartbeats of nodes to place");
 const ASYNCHRONOUS: Use = Use::Reported("this engine always schedules asynchronously");
+const OTHER_FILE: Use = Use::Reported("another file is not read; its rules can stand in mapping-rule-json");
 const OTHER_SCHEDULER: Use = Use::Reported("a key of another scheduler");
 pub(super) const FOREIGN: Use = Use::Reported("not a key of the scheduler");
 
@@ -30,7 +32,25 @@ const OF_QUEUES: [(Use, &[&str]); 3] = [
         READ,
         &[
             "queues",
+            "auto-queue-creation-v2.enabled",
+            "auto-queue-creation-v2.leaf-template.*",
+            "auto-queue-creation-v2.max-queues",
+            "auto-queue-creation-v2.maximum-queue-depth",
+            "auto-queue-creation-v2.parent-template.*",
+            "auto-queue-creation-v2.queue-auto-removal.enable",
+            "auto-queue-creation-v2.template.*",
+            "acl_administer_queue",
+            "acl_submit_applications",
+            "accessible-node-labels",
+            "accessible-node-labels.*.capacity",
+            "accessible-node-labels.*.maximum-capacity",
             "capacity",
+            "default-application-lifetime",
+            "default-application-priority",
+            "max-parallel-apps",
+            "maximum-am-resource-percent",
+            "maximum-application-lifetime",
+            "default-node-label-expression",
             "maximum-applications",
             "maximum-capacity",
             "minimum-user-limit-percent",
@@ -49,43 +69,25 @@ const OF_QUEUES: [(Use, &[&str]); 3] = [
             "auto-create-child-queue.max-queues",
             "auto-create-child-queue.fail-on-exceeding-parent-capacity",
             "auto-create-child-queue.management-policy",
-            "auto-queue-creation-v2.enabled",
-            "auto-queue-creation-v2.max-queues",
-            "auto-queue-creation-v2.maximum-queue-depth",
-            "auto-queue-creation-v2.queue-auto-removal.enable",
-            "auto-queue-creation-v2.template.*",
-            "auto-queue-creation-v2.parent-template.*",
-            "auto-queue-creation-v2.leaf-template.*",
             "leaf-queue-template.*",
         ],
     ),
     (
         NOT_YET,
         &[
-            "accessible-node-labels",
-            "accessible-node-labels.*.capacity",
             "accessible-node-labels.*.maximum-am-resource-percent",
-            "accessible-node-labels.*.maximum-capacity",
-            "acl_administer_queue",
             "acl_administer_reservations",
             "acl_application_max_priority",
             "acl_list_reservations",
-            "acl_submit_applications",
             "acl_submit_reservations",
             "average-capacity",
-            "default-application-lifetime",
-            "default-application-priority",
-            "default-node-label-expression",
             "disable_preemption",
             "instantaneous-max-capacity",
             "intra-queue-preemption.disable_preemption",
-            "max-parallel-apps",
             "max-resource",
             "maximum-allocation",
             "maximum-allocation-mb",
             "maximum-allocation-vcores",
-            "maximum-am-resource-percent",
-            "maximum-application-lifetime",
             "min-resource",
             "multi-node-sorting.policy",
             "ordering-policy.exclusive-enforced-partitions",
@@ -106,25 +108,35 @@ const OF_QUEUES: [(Use, &[&str]); 3] = [
 ];
 
 /// Keys of the whole scheduler, behind the prefix.
-const OF_SCHEDULER: [(Use, &[&str]); 4] = [
+const OF_SCHEDULER: [(Use, &[&str]); 5] = [
+    (OTHER_FILE, &["mapping-rule-json-file"]),
     (
         READ,
         &[
+            "auto-queue-creation-v2.queue-expiration-time",
             "global-queue-max-application",
             "legacy-queue-mode.enabled",
+            "mapping-rule-format",
+            "mapping-rule-json",
+            "max-parallel-apps",
+            "maximum-am-resource-percent",
             "maximum-applications",
             "minimum-user-limit-percent",
             "node-locality-delay",
+            "per-node-heartbeat.maximum-offswitch-assignments",
+            "queue-mappings",
+            "queue-mappings-override.enable",
             "rack-locality-additional-delay",
             "resource-calculator",
             "user-limit-factor",
+            "user.*.max-parallel-apps",
+            "user.max-parallel-apps",
         ],
     ),
     (
         NO_HEARTBEAT,
         &[
             "per-node-heartbeat.maximum-container-assignments",
-            "per-node-heartbeat.maximum-offswitch-assignments",
             "per-node-heartbeat.multiple-assignments-enabled",
         ],
     ),
@@ -141,13 +153,7 @@ const OF_SCHEDULER: [(Use, &[&str]); 4] = [
         NOT_YET,
         &[
             "application.fail-fast",
-            "auto-queue-creation-v2.queue-expiration-time",
             "lazy-preemption-enabled",
-            "mapping-rule-format",
-            "mapping-rule-json",
-            "mapping-rule-json-file",
-            "max-parallel-apps",
-            "maximum-am-resource-percent",
             "multi-node-placement-enabled",
             "multi-node-sorting.policy",
             "multi-node-sorting.policy.*.class",
@@ -156,15 +162,11 @@ const OF_SCHEDULER: [(Use, &[&str]); 4] = [
             "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
             "ordering-policy.priority-utilization.underutilized-preemption.enabled",
             "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
-            "queue-mappings",
-            "queue-mappings-override.enable",
             "queue.auto.refresh.monitoring-interval",
             "rack-locality-full-reset",
             "reservations-continue-look-all-nodes",
             "skip-allocate-on-nodes-with-reserved-containers",
             "user-metrics.enable",
-            "user.*.max-parallel-apps",
-            "user.max-parallel-apps",
             "workflow-priority-mappings",
             "workflow-priority-mappings-override.enable",
         ],
@@ -177,6 +179,8 @@ const OF_YARN: [(Use, &[&str]); 3] = [
     (
         READ,
         &[
+            "yarn.acl.enable",
+            "yarn.cluster.max-application-priority",
             "yarn.resource-types",
             "yarn.resource-types.*.units",
             "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
@@ -185,6 +189,8 @@ const OF_YARN: [(Use, &[&str]); 3] = [
             "yarn.scheduler.maximum-allocation-vcores",
             "yarn.scheduler.minimum-allocation-mb",
             "yarn.scheduler.minimum-allocation-vcores",
+            "yarn.scheduler.queue-placement-rules",
+            "yarn.scheduler.queue-placement-rules.app-name",
             "yarn.scheduler.skip.node.multiplier",
         ],
     ),
@@ -192,9 +198,7 @@ const OF_YARN: [(Use, &[&str]); 3] = [
     (
         NOT_YET,
         &[
-            "yarn.acl.enable",
             "yarn.admin.acl",
-            "yarn.cluster.max-application-priority",
             "yarn.node-labels.*",
             "yarn.resource-types.*.maximum-allocation",
             "yarn.resource-types.*.minimum-allocation",
@@ -213,8 +217,6 @@ const OF_YARN: [(Use, &[&str]); 3] = [
             "yarn.resourcemanager.work-preserving-recovery.*",
             "yarn.scheduler.configuration.*",
             "yarn.scheduler.include-port-in-node-name",
-            "yarn.scheduler.queue-placement-rules",
-            "yarn.scheduler.queue-placement-rules.app-name",
         ],
     ),
 ];

@@ -1,17 +1,23 @@
 //! Importer of YARN's `capacity-scheduler.xml`, with what `yarn-site.xml` and `resource-types.xml` add.
 //!
 //! Read are the queue tree (`queues`), `capacity` and `maximum-capacity` in percent, as weights (`3w`) and as
-//! amounts (`[memory=4Gi,vcores=2]`), `user-limit-factor`, `minimum-user-limit-percent`, weights of users, `ordering-policy`, `priority`, `state`,
-//! `maximum-applications`, the locality delays, when
-//! a silent node is skipped, and the units of resource types. Everything else that YARN knows is reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an
+//! amounts (`[memory=4Gi,vcores=2]`, `[memory=50%,vcores=2w]`), the same for node labels, `user-limit-factor`, `minimum-user-limit-percent`, weights of users, `ordering-policy`, `priority`, `state`,
+//! `maximum-applications`, `max-parallel-apps`, `maximum-am-resource-percent`, the locality delays, when
+//! a silent node is skipped, access lists, mappings of users, groups and applications, and the units of resource types. Everything else that YARN knows is reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an
 //! error, and so is what YARN would refuse: capacities of siblings that do not sum to 100 %, queues that are
 //! configured but not listed, a maximum below the capacity.
 
+mod access;
+mod activation;
 mod allocation;
 mod applications;
+mod auto_creation;
+mod defaults;
 mod keys;
 mod known;
+mod labels;
 mod mapping;
+mod mapping_json;
 mod property;
 mod queue;
 mod scheduler;
@@ -26,6 +32,8 @@ mod xml;
 mod damage;
 #[cfg(test)]
 mod files;
+#[cfg(test)]
+mod placement_tests;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
@@ -93,11 +101,17 @@ pub fn from_yarn_files(
     let listed = tree::listed(&settings)?;
     keys::check(&settings, &listed, &mut report)?;
     let types = Types::read(&settings, types)?;
-    let mut root = Queues::new(&settings, &types, &mut report)?.root(&listed)?;
+    let labels = labels::named(&settings, &listed)?;
+    let mut root = Queues::new(&settings, &types, &mut report)?.root(&listed, &labels)?;
     users::read(&settings, &listed, &mut root)?;
-    applications::read(&settings, &listed, &mut root, &mut report)?;
-    mapping::check(&settings, &listed)?;
+    applications::read(&settings, &listed, &mut root, &labels, &mut report)?;
+    auto_creation::read(&settings, &types, &listed, &mut root, &mut report)?;
+    access::read(&settings, &listed, &mut root, &mut report)?;
+    activation::read(&settings, &listed, &mut root, &mut report)?;
+    defaults::read(&settings, &listed, &mut root, &mut report)?;
     let mut config = EngineConfig::new(types.engine().clone(), root);
+    config.placement = mapping::read(&settings, &listed, &mut report)?;
+    config.partitions = labels;
     scheduler::read(&settings, &mut config, &mut report)?;
     let names = [Some(files.queues), files.site, files.resource_types].map(|file| file.map(|file| file.name));
     let place = |name: &str| names.iter().position(|known| *known == Some(name));
@@ -114,11 +128,13 @@ fn file<'a>(file: &NamedText<'a>) -> Result<File<'a>, ConfigFileError> {
 
 /// What the engine refuses, at the property of the queue it is about.
 fn refused(settings: &Settings<'_>, error: ConfigError) -> ConfigFileError {
-    let path = match &error {
-        ConfigError::Queue { path, .. } => path.as_str(),
-        _ => "root",
+    let keys = match &error {
+        ConfigError::Queue { path, .. } => ["capacity", "queues"].map(|name| tree::queue_key(path, name)),
+        ConfigError::Placement { .. } => {
+            ["mapping-rule-json", "queue-mappings"].map(|name| format!("{}{name}", known::PREFIX))
+        }
+        _ => ["capacity", "queues"].map(|name| tree::queue_key("root", name)),
     };
-    let keys = ["capacity", "queues"].map(|name| tree::queue_key(path, name));
     let setting = keys.iter().find_map(|key| settings.get(key));
     match setting {
         Some(setting) => setting.source.config(setting.key_offset, error),

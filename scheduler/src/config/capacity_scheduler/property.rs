@@ -11,6 +11,8 @@ pub(super) struct Property {
     pub(super) key: String,
     /// `None` if the element is missing.
     pub(super) value: Option<String>,
+    /// Whether the value was written with a space before it.
+    pub(super) is_indented: bool,
     pub(super) is_final: bool,
     pub(super) key_offset: usize,
     pub(super) value_offset: usize,
@@ -23,6 +25,8 @@ pub(super) struct Setting<'p> {
     pub(super) source: &'p Source<'p>,
     pub(super) key: &'p str,
     pub(super) value: &'p str,
+    /// Whether it was written with a space before it, which means something in access lists.
+    pub(super) is_indented: bool,
     pub(super) key_offset: usize,
     value_offset: usize,
     is_final: bool,
@@ -30,11 +34,12 @@ pub(super) struct Setting<'p> {
 
 impl<'p> Setting<'p> {
     fn of(source: &'p Source<'p>, property: &'p Property) -> Option<Self> {
-        let Property { key, value, is_final, key_offset, value_offset } = property;
+        let Property { key, value, is_indented, is_final, key_offset, value_offset } = property;
         Some(Self {
             source,
             key,
             value: value.as_deref()?,
+            is_indented: *is_indented,
             key_offset: *key_offset,
             value_offset: *value_offset,
             is_final: *is_final,
@@ -107,6 +112,13 @@ impl<'p> Settings<'p> {
 
     pub(super) fn get(&self, key: &str) -> Option<Setting<'p>> {
         self.by_key.get(key).copied()
+    }
+
+    /// Those whose keys begin so, in the order of their keys.
+    pub(super) fn below<'k>(&self, prefix: &'k str) -> impl Iterator<Item = Setting<'p>> + use<'_, 'k, 'p> {
+        let from = (std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded);
+        let settings = self.by_key.range::<str, _>(from).map(|(_, setting)| *setting);
+        settings.take_while(move |setting| setting.key.starts_with(prefix))
     }
 
     /// All of them in the order of their file.

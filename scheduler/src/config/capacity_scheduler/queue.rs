@@ -1,6 +1,7 @@
 //! Queues with their limits, as the properties of the listed queues say.
 
 use super::known::PREFIX;
+use super::labels;
 use super::property::{Setting, Settings};
 use super::sibling::{self, Child};
 use super::tree::Listed;
@@ -16,7 +17,7 @@ use crate::nearest::{hint, nearest};
 /// Reads the properties of queues.
 #[derive(Debug)]
 pub(super) struct Queues<'p, 'r> {
-    settings: &'r Settings<'p>,
+    pub(super) settings: &'r Settings<'p>,
     types: &'r Types,
     report: &'r mut Vec<NotCarriedOver>,
     /// The user limit factor of leaves that have none of their own.
@@ -39,17 +40,31 @@ impl<'p, 'r> Queues<'p, 'r> {
         Ok(queues)
     }
 
-    /// The tree. YARN and this engine alike give the root all there is, whatever the file says.
-    pub(super) fn root(&mut self, root: &Listed<'p>) -> Result<QueueConfig, ConfigFileError> {
+    /// The tree, where there are these labels. This engine gives the root all there is, whatever the file says.
+    pub(super) fn root(
+        &mut self,
+        root: &Listed<'p>,
+        labels: &[String],
+    ) -> Result<QueueConfig, ConfigFileError> {
+        for label in std::iter::once(None).chain(labels.iter().map(|label| Some(label.as_str()))) {
+            self.check_root(root, label)?;
+        }
+        let mut tree = self.queue(root, Capacity::Percent(Percent::ALL), Maximum::Percent(Percent::ALL))?;
+        labels::read(self, root, &mut tree, labels)?;
+        Ok(tree)
+    }
+
+    /// Reports what the file says about the root's size, if that is not all.
+    fn check_root(&mut self, root: &Listed<'p>, label: Option<&str>) -> Result<(), ConfigFileError> {
         for name in ["capacity", "maximum-capacity"] {
-            if let Some(setting) = self.settings.get(&root.key(name)) {
+            if let Some(setting) = self.settings.get(&root.key(&labels::name_in(label, name))) {
                 let size = value::size(self.settings.value(&setting)?, self.types);
                 if !matches!(size, Ok(Size::Percent(percent)) if percent.percent() == Percent::ALL) {
                     self.note(&setting, "the root has all there is");
                 }
             }
         }
-        self.queue(root, Capacity::Percent(Percent::ALL), Maximum::Percent(Percent::ALL))
+        Ok(())
     }
 
     fn queue(
@@ -66,36 +81,50 @@ impl<'p, 'r> Queues<'p, 'r> {
             return Ok(queue);
         }
         queue.child_ordering = self.child_ordering(listed)?;
-        let children = self.capacities(listed, capacity == Capacity::Percent(Percent::default()))?;
+        let has_nothing = capacity == Capacity::Percent(Percent::NONE);
+        let children: Vec<_> = listed.children.iter().collect();
+        let children = self.capacities(listed, &children, None, has_nothing)?;
         for (child, capacity) in listed.children.iter().zip(children) {
-            let maximum = self.maximum(child, &capacity)?;
+            let capacity = capacity.ok_or_else(|| self.without_capacity(listed, child))?;
+            let maximum = self.maximum(child, None, &capacity)?;
+            let maximum = maximum.unwrap_or(Maximum::Percent(Percent::ALL));
             queue.children.push(self.queue(child, capacity, maximum)?);
         }
         Ok(queue)
     }
 
-    fn note(&mut self, setting: &Setting<'_>, reason: impl Into<String>) {
+    pub(super) fn note(&mut self, setting: &Setting<'_>, reason: impl Into<String>) {
         self.report.push(self.settings.not_carried_over(setting, reason));
     }
 
-    /// The guarantees of all children of `parent`, which must go together.
-    fn capacities(
+    /// The guarantees of these children of `parent`, which must go together, as far as the file says them: those for a
+    /// label, or those for nodes without one.
+    pub(super) fn capacities(
         &mut self,
         parent: &Listed<'p>,
+        children: &[&Listed<'p>],
+        label: Option<&str>,
         parent_has_nothing: bool,
-    ) -> Result<Vec<Capacity>, ConfigFileError> {
-        let mut children = Vec::new();
-        for listed in &parent.children {
-            let setting = self.settings.get(&listed.key("capacity"));
-            let setting = setting.ok_or_else(|| self.without_capacity(parent, listed))?;
+    ) -> Result<Vec<Option<Capacity>>, ConfigFileError> {
+        let name = labels::name_in(label, "capacity");
+        let (mut given, mut positions) = (Vec::new(), Vec::new());
+        for (position, listed) in children.iter().enumerate() {
+            let Some(setting) = self.settings.get(&listed.key(&name)) else { continue };
             let size = value::size(self.settings.value(&setting)?, self.types);
             let size = size.map_err(|problem| self.settings.refused(&setting, problem))?;
-            children.push(Child { setting, size });
+            given.push(Child { setting, size });
+            positions.push(position);
         }
         let may_be_zero = self.settings.switch(&parent.key("allow-zero-capacity-sum"), false)?;
-        sibling::check(&children, self.is_uniform, may_be_zero || parent_has_nothing)
-            .map_err(|problem| self.refused_list(parent, &parent.path, problem))?;
-        Ok(sibling::capacities(&children, |child, reason| self.note(&child.setting, reason)))
+        sibling::check(&given, self.types.engine(), self.is_uniform, may_be_zero || parent_has_nothing)
+            .map_err(|problem| {
+                let place = label.map_or(String::new(), |label| format!("for label `{}` ", excerpt(label)));
+                self.refused_list(parent, &parent.path, format!("{place}{problem}"))
+            })?;
+        let capacities = sibling::capacities(&given, |child, reason| self.note(&child.setting, reason));
+        let mut all = vec![None; children.len()];
+        positions.into_iter().zip(capacities).for_each(|(position, own)| all[position] = Some(own));
+        Ok(all)
     }
 
     fn without_capacity(&self, parent: &Listed<'p>, child: &Listed<'p>) -> ConfigFileError {
@@ -115,29 +144,37 @@ impl<'p, 'r> Queues<'p, 'r> {
         place.0.config(place.1, ConfigError::Queue { path: excerpt(path), problem })
     }
 
-    fn maximum(&mut self, listed: &Listed<'p>, capacity: &Capacity) -> Result<Maximum, ConfigFileError> {
-        let Some(setting) = self.settings.get(&listed.key("maximum-capacity")) else {
-            return Ok(Maximum::Percent(Percent::ALL));
-        };
+    /// The maximum that goes with a capacity, if the file says one.
+    pub(super) fn maximum(
+        &mut self,
+        listed: &Listed<'p>,
+        label: Option<&str>,
+        capacity: &Capacity,
+    ) -> Result<Option<Maximum>, ConfigFileError> {
+        let name = labels::name_in(label, "maximum-capacity");
+        let Some(setting) = self.settings.get(&listed.key(&name)) else { return Ok(None) };
         let text = self.settings.value(&setting)?;
         if value::is_minus_one(text) {
-            return Ok(Maximum::Percent(Percent::ALL));
+            return Ok(None);
         }
         let refused = |problem: String| self.settings.refused(&setting, problem);
-        match value::size(text, self.types).map_err(refused)? {
-            Size::Amounts(amounts) => Ok(Maximum::Absolute(amounts)),
-            Size::Weight(_) => Err(refused("a maximum is a percentage or amounts, not a weight".to_owned())),
-            Size::Percent(number) => {
-                let percent = number.percent();
-                if matches!(capacity, Capacity::Percent(guaranteed) if *guaranteed > percent) {
-                    return Err(refused(format!("{percent} is below the queue's capacity")));
-                }
-                if let Some(reason) = sibling::rounding(number, percent) {
-                    self.note(&setting, reason);
-                }
-                Ok(Maximum::Percent(percent))
-            }
+        let size = value::size(text, self.types).map_err(refused)?;
+        if size.is_mixed() && self.is_uniform {
+            return Err(refused(
+                "YARN takes shares of single resources only with \
+                 `yarn.scheduler.capacity.legacy-queue-mode.enabled` = false"
+                    .to_owned(),
+            ));
         }
+        if let (Size::Percent(number), Capacity::Percent(guaranteed)) = (size, capacity)
+            && number.percent() < *guaranteed
+        {
+            return Err(refused(format!("{} is below the queue's capacity", number.percent())));
+        }
+        let note = |reason: String| self.report.push(self.settings.not_carried_over(&setting, reason));
+        sibling::maximum(&size, note)
+            .map(Some)
+            .ok_or_else(|| refused("a maximum is a percentage or amounts, not a weight".to_owned()))
     }
 
     fn user_limit_factor(&mut self, leaf: &Listed<'p>) -> Result<Option<Factor>, ConfigFileError> {

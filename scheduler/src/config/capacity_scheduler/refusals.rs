@@ -9,7 +9,7 @@ fn refused(text: &str, message: &str) {
 }
 
 #[track_caller]
-fn refused_with(properties: &[(&str, &str)], message: &str) {
+pub(super) fn refused_with(properties: &[(&str, &str)], message: &str) {
     refused(&file(properties), message);
 }
 
@@ -40,7 +40,65 @@ fn children_that_do_not_sum_to_100_percent_are_refused() {
     );
     mixed.push(("legacy-queue-mode.enabled", "False"));
     assert!(import(&file(&mixed)).is_ok());
-    refused_with(&two("0w", "1w"), "2:17: queue `root`: a weight below it is 0; it must be above 0");
+    refused_with(&two("0w", "1w"), "3:17: queue `root.a`: its weight is 0; it must be above 0");
+}
+
+#[test]
+fn shares_of_single_resources_are_refused_as_yarn_refuses_them() {
+    let two = |a, b| [("root.queues", "a,b"), ("root.a.capacity", a), ("root.b.capacity", b)];
+    let legacy = ("legacy-queue-mode.enabled", "false");
+    let (first, second) = ("[memory=50%,vcores=2w]", "[memory=51%,vcores=1]");
+    refused_with(
+        &two(first, second),
+        "2:17: queue `root`: the capacities below it mix percentages, weights and amounts; YARN allows that only \
+         with `yarn.scheduler.capacity.legacy-queue-mode.enabled` = false",
+    );
+    let with = |more: &[(&'static str, &'static str)]| [&two(first, second)[..], &[legacy], more].concat();
+    refused_with(
+        &with(&[]),
+        "2:17: queue `root`: the capacities of memory_mib below it sum to 101 %, more than 100 %",
+    );
+    let below = [("root.b.capacity", "[memory=1%,vcores=1]"), ("root.b.maximum-capacity", "[memory=1w]")];
+    refused_with(
+        &with(&below),
+        "7:78: yarn.scheduler.capacity.root.b.maximum-capacity: a maximum is a percentage or amounts, not a weight",
+    );
+    refused_with(
+        &[ONE_LEAF[0], ONE_LEAF[1], ("root.a.maximum-capacity", "[memory=1%]")],
+        "4:78: yarn.scheduler.capacity.root.a.maximum-capacity: YARN takes shares of single resources only with \
+         `yarn.scheduler.capacity.legacy-queue-mode.enabled` = false",
+    );
+}
+
+#[test]
+fn labels_that_do_not_go_together_are_refused() {
+    let label = |key: &'static str, value: &'static str| [ONE_LEAF[0], ONE_LEAF[1], (key, value)];
+    refused_with(
+        &label("root.a.accessible-node-labels.gpu.capacity", "99"),
+        "2:17: queue `root`: for label `gpu` the capacities below it sum to 99 %, YARN demands 100 %",
+    );
+    let place = "3:17: queue `root.a`:";
+    let root = ("root.accessible-node-labels", "fast");
+    let with_root = |key, value| [&label(key, value)[..], &[root]].concat();
+    refused_with(
+        &with_root("root.a.accessible-node-labels", "*"),
+        &format!("{place} may use all partitions, but the queue above may not"),
+    );
+    refused_with(
+        &with_root("root.a.default-node-label-expression", "gpu"),
+        &format!("{place} its default partition is `gpu`, which it may not use"),
+    );
+    let zero = [
+        ONE_LEAF[0],
+        ONE_LEAF[1],
+        ("root.a.accessible-node-labels.gpu.capacity", "100"),
+        ("root.a.accessible-node-labels.gpu.maximum-capacity", "99"),
+    ];
+    refused_with(
+        &zero,
+        "5:105: yarn.scheduler.capacity.root.a.accessible-node-labels.gpu.maximum-capacity: 99 % is below the \
+         queue's capacity",
+    );
 }
 
 #[test]

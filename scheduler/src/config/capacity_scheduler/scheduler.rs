@@ -1,6 +1,7 @@
 //! Settings of the whole scheduler: locality delay, heartbeats, and what this engine does in one way only.
 
 use super::allocation;
+use super::defaults;
 use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::value;
@@ -24,6 +25,9 @@ pub(super) fn read(
         config.locality_delay = delay;
     }
     config.heartbeat = heartbeat(settings)?;
+    let off_switch = settings.get(&format!("{PREFIX}per-node-heartbeat.maximum-offswitch-assignments"));
+    config.limits.off_switch_per_pass = off_switch.map(|setting| whole(settings, &setting, 1)).transpose()?;
+    config.maximum_application_priority = defaults::maximum_priority(settings)?;
     check_calculator(settings, report);
     check_class(settings, report);
     config.allocation = allocation::read(settings, &config.resources, report)?;

@@ -3,10 +3,10 @@
 use std::fmt::Display;
 
 use super::property::Setting;
-use super::value::Size;
+use super::value::{Figure, Size};
 use crate::config::share::Billionths;
-use crate::config::{Capacity, Percent};
-use crate::resource::Resources;
+use crate::config::{Bound, Capacity, Maximum, Percent, Share};
+use crate::resource::ResourceTypes;
 
 /// How far percentages may sum to more or less than 100, in billionths of a percent: 0.01 %.
 const TOLERANCE_BILLIONTHS: u64 = 10_000_000;
@@ -20,11 +20,14 @@ pub(super) struct Child<'p> {
 }
 
 /// Whether the capacities go together; the error says why not.
-pub(super) fn check(children: &[Child<'_>], is_uniform: bool, may_be_zero: bool) -> Result<(), String> {
-    let percents: Vec<_> = children.iter().filter_map(Child::percent).collect();
-    let weights = children.iter().filter(|child| matches!(child.size, Size::Weight(_))).count();
-    let is_mixed =
-        ![percents.len(), weights, children.len() - percents.len() - weights].contains(&children.len());
+pub(super) fn check(
+    children: &[Child<'_>],
+    types: &ResourceTypes,
+    is_uniform: bool,
+    may_be_zero: bool,
+) -> Result<(), String> {
+    let is_alike = |child: &Child<'_>| child.size.kind() == children[0].size.kind();
+    let is_mixed = !children.iter().all(is_alike) || children.iter().any(|child| child.size.is_mixed());
     if is_mixed && is_uniform {
         return Err(
             "the capacities below it mix percentages, weights and amounts; YARN allows that only with \
@@ -32,6 +35,22 @@ pub(super) fn check(children: &[Child<'_>], is_uniform: bool, may_be_zero: bool)
                 .to_owned(),
         );
     }
+    let has_mixed_vectors = children.iter().any(|child| child.size.is_mixed());
+    if !has_mixed_vectors {
+        let percents: Vec<_> = children.iter().filter_map(|child| child.percent(0)).collect();
+        return check_sum(&percents, is_mixed, may_be_zero);
+    }
+    // Of one type they may sum to less.
+    types.names().iter().enumerate().try_for_each(|(i, name)| {
+        let sum: u64 = children.iter().filter_map(|child| child.percent(i)).map(Billionths::get).sum();
+        if sum <= ALL_BILLIONTHS {
+            return Ok(());
+        }
+        Err(format!("the capacities of {name} below it sum to {} %, more than 100 %", sum as f64 / 1e9))
+    })
+}
+
+fn check_sum(percents: &[Billionths], is_mixed: bool, may_be_zero: bool) -> Result<(), String> {
     let sum: u64 = percents.iter().map(|percent| percent.get()).sum();
     let is_too_much = sum > ALL_BILLIONTHS + TOLERANCE_BILLIONTHS;
     let is_too_little = sum < ALL_BILLIONTHS - TOLERANCE_BILLIONTHS && !(sum == 0 && may_be_zero);
@@ -49,33 +68,61 @@ pub(super) fn capacities<'p>(
     children: &[Child<'p>],
     mut note: impl FnMut(&Child<'p>, String),
 ) -> Vec<Capacity> {
-    let percent = |child: &Child<'_>| child.percent().map_or(0, |number| number.percent().millionths());
+    let percent = |child: &Child<'_>| match child.size {
+        Size::Percent(number) => number.percent().millionths(),
+        Size::Weight(_) | Size::Vector(_) => 0,
+    };
     let excess = children.iter().map(percent).sum::<u32>().saturating_sub(Percent::ALL.millionths());
     let largest = (0..children.len()).max_by_key(|position| percent(&children[*position]));
     let mut capacities = Vec::new();
     for (position, child) in children.iter().enumerate() {
+        let mut note = |reason| note(child, reason);
         capacities.push(match child.size {
-            Size::Amounts(amounts) => {
-                Capacity::Absolute(Resources::new(&amounts.map(|amount| amount.unwrap_or(0))))
-            }
-            Size::Weight(number) => {
-                let weight = number.factor();
-                rounding(number, weight).into_iter().for_each(|reason| note(child, reason));
-                Capacity::Weight(weight)
-            }
+            Size::Weight(number) => Capacity::Weight(rounded(number, number.factor(), &mut note)),
             Size::Percent(number) if Some(position) == largest && excess > 0 => {
                 let percent = number.percent().saturating_sub_millionths(excess);
-                note(child, format!("taken as {percent}, for a sum of 100 %"));
+                note(format!("taken as {percent}, for a sum of 100 %"));
                 Capacity::Percent(percent)
             }
-            Size::Percent(number) => {
-                let percent = number.percent();
-                rounding(number, percent).into_iter().for_each(|reason| note(child, reason));
-                Capacity::Percent(percent)
-            }
+            Size::Percent(number) => Capacity::Percent(rounded(number, number.percent(), &mut note)),
+            Size::Vector(figures) => Capacity::mixed(&figures.map(|figure| share(figure, &mut note))),
         });
     }
     capacities
+}
+
+/// The share for the engine; of what is not named, nothing.
+fn share(figure: Option<Figure>, note: impl FnMut(String)) -> Share {
+    match figure {
+        None => Share::NONE,
+        Some(Figure::Amount(amount)) => Share::Amount(amount),
+        Some(Figure::Percent(number)) => Share::Percent(rounded(number, number.percent(), note)),
+        Some(Figure::Weight(number)) => Share::Weight(rounded(number, number.factor(), note)),
+    }
+}
+
+/// The maximum for the engine; `None` if it is given in weights, which are none. What is not named has no limit of its own.
+pub(super) fn maximum(size: &Size, mut note: impl FnMut(String)) -> Option<Maximum> {
+    let mut bound = |figure: Option<Figure>| match figure {
+        None => Some(Bound::NONE),
+        Some(Figure::Amount(amount)) => Some(Bound::Amount(amount)),
+        Some(Figure::Percent(number)) => Some(Bound::Percent(rounded(number, number.percent(), &mut note))),
+        Some(Figure::Weight(_)) => None,
+    };
+    match size {
+        Size::Vector(figures) => {
+            let bounds: Option<Vec<_>> = figures.iter().map(|figure| bound(*figure)).collect();
+            bounds.map(|bounds| Maximum::mixed(&bounds))
+        }
+        Size::Percent(number) => Some(Maximum::Percent(rounded(*number, number.percent(), note))),
+        Size::Weight(_) => None,
+    }
+}
+
+/// What is kept of a number; `note` is told if that is less.
+fn rounded<T: Copy + Display + Into<Billionths>>(exact: Billionths, kept: T, note: impl FnMut(String)) -> T {
+    rounding(exact, kept).into_iter().for_each(note);
+    kept
 }
 
 /// What is said about a number with more decimal places than are kept.
@@ -84,10 +131,10 @@ pub(super) fn rounding<T: Copy + Display + Into<Billionths>>(exact: Billionths, 
 }
 
 impl Child<'_> {
-    fn percent(&self) -> Option<Billionths> {
-        match self.size {
-            Size::Percent(percent) => Some(percent),
-            Size::Weight(_) | Size::Amounts(_) => None,
+    fn percent(&self, resource: usize) -> Option<Billionths> {
+        match self.size.figure(resource) {
+            Some(Figure::Percent(percent)) => Some(percent),
+            _ => None,
         }
     }
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::*;
 use crate::config::{
-    ApplicationOrdering, Capacity, Factor, LocalityDelay, Maximum, Percent, QueueConfig, QueueOrdering,
-    QueueState,
+    ApplicationOrdering, AutoCreation, Bound, Capacity, Factor, Lifetimes, LocalityDelay, Maximum,
+    ParallelLimits, PartitionAccess, PartitionCapacity, Percent, QueueConfig, QueueOrdering, QueueState,
+    Share,
 };
 use crate::resource::Resources;
 
@@ -24,14 +25,19 @@ pub(super) fn import(text: &str) -> Result<Imported, ConfigFileError> {
 }
 
 #[track_caller]
-fn imported(properties: &[(&str, &str)]) -> Imported {
+pub(super) fn imported(properties: &[(&str, &str)]) -> Imported {
     import(&file(properties)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn reasons(imported: &Imported) -> Vec<(&str, &str, usize)> {
+pub(super) fn reasons(imported: &Imported) -> Vec<(&str, &str, usize)> {
     let strip = |key: &'_ str| key.len() - key.strip_prefix(known::PREFIX).map_or(key.len(), str::len);
     let entries = imported.not_carried_over.iter();
     entries.map(|entry| (&entry.key[strip(&entry.key)..], entry.reason.as_str(), entry.line)).collect()
+}
+
+/// A leaf with what YARN gives to masters.
+fn with_masters(name: &str, capacity: Capacity) -> QueueConfig {
+    QueueConfig::leaf(name, capacity).with_master_share(Some(Percent::whole(10)))
 }
 
 #[test]
@@ -44,7 +50,7 @@ fn the_sample_of_the_load_simulator_is_imported() {
         return;
     };
     let imported = import(&text).unwrap();
-    let leaf = |name: &str, percent| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent)));
+    let leaf = |name: &str, percent| with_masters(name, Capacity::Percent(Percent::whole(percent)));
     let leaves = [leaf("sls_queue_1", 25), leaf("sls_queue_2", 25), leaf("sls_queue_3", 50)];
     assert_eq!(imported.config.root, QueueConfig::root(leaves), "the maximum of 100 is that of a new leaf");
     assert_eq!(imported.config.locality_delay, LocalityDelay::default());
@@ -79,7 +85,7 @@ fn every_property_that_is_read_is_read() {
     ]);
     let factor = |text: &str| text.parse::<Factor>().unwrap();
     let leaf =
-        |name: &str, capacity| QueueConfig::leaf(name, capacity).with_user_limit_factor(Some(factor("1.25")));
+        |name: &str, capacity| with_masters(name, capacity).with_user_limit_factor(Some(factor("1.25")));
     let amounts = |amounts: &[i64]| Capacity::Absolute(Resources::new(amounts));
     let by_priority = QueueOrdering::PriorityUtilization;
     let b = QueueConfig::leaf("b", amounts(&[1])).with_child_ordering(by_priority).with_children([
@@ -102,6 +108,7 @@ fn users_have_weights_and_minimum_limits() {
         ("root.a.capacity", "50"),
         ("root.b.capacity", "50"),
         ("minimum-user-limit-percent", "50.5"),
+        ("per-node-heartbeat.maximum-offswitch-assignments", "3"),
         ("root.b.minimum-user-limit-percent", "25"),
         ("root.a.user-settings.j.r.weight", "1.5"),
         ("root.user-settings.ann.weight", "2"),
@@ -109,6 +116,7 @@ fn users_have_weights_and_minimum_limits() {
     let root = imported.config.root;
     let minima = root.children.iter().map(|leaf| leaf.user_limit_minimum.to_string());
     assert_eq!(minima.collect::<Vec<_>>(), ["50.5 %", "25 %"]);
+    assert_eq!(imported.config.limits.off_switch_per_pass, Some(3));
     let weight = |queue: &QueueConfig, user: &str| queue.user_weights.get(user).map(ToString::to_string);
     assert_eq!(weight(&root.children[0], "j.r").as_deref(), Some("1.5"), "a name may have dots");
     assert_eq!(weight(&root, "ann").as_deref(), Some("2"));
@@ -116,17 +124,79 @@ fn users_have_weights_and_minimum_limits() {
 }
 
 #[test]
+fn each_resource_may_have_a_kind_of_its_own() {
+    let imported = imported(&[
+        ("legacy-queue-mode.enabled", "false"),
+        ("root.queues", "a,b"),
+        ("root.a.capacity", "[memory=50.55555%,vcores=2w]"),
+        ("root.a.maximum-capacity", "[memory=80%]"),
+        ("root.b.capacity", "[memory=4096,vcores=1w]"),
+    ]);
+    let [a, b] = &imported.config.root.children[..] else { panic!("two queues") };
+    let part = Share::Percent("50.5555".parse().unwrap());
+    assert_eq!(a.capacity, Capacity::mixed(&[part, Share::Weight(Factor::whole(2))]));
+    assert_eq!(a.maximum, Maximum::mixed(&[Bound::Percent(Percent::whole(80))]));
+    assert_eq!(b.capacity, Capacity::mixed(&[Share::Amount(4096), Share::Weight(Factor::ONE)]));
+    assert_eq!(reasons(&imported), [("root.a.capacity", "rounded down to 50.5555 %", 4)]);
+}
+
+#[test]
+fn labels_are_partitions_with_capacities_of_their_own() {
+    let imported = imported(&[
+        ("root.queues", "a,b,c"),
+        ("root.a.capacity", "50"),
+        ("root.b.capacity", "30"),
+        ("root.c.capacity", "20"),
+        ("root.accessible-node-labels.gpu.capacity", "100"),
+        ("root.accessible-node-labels.gpu.maximum-capacity", "90"),
+        ("root.a.accessible-node-labels", "gpu, fast"),
+        ("root.a.accessible-node-labels.gpu.capacity", "75"),
+        ("root.a.accessible-node-labels.gpu.maximum-capacity", "80"),
+        ("root.a.default-node-label-expression", "gpu"),
+        ("root.b.accessible-node-labels.gpu.capacity", "25"),
+        ("root.c.accessible-node-labels", " "),
+        ("root.c.accessible-node-labels.gpu.capacity", "40"),
+        ("root.a.queues", "d"),
+        ("root.a.d.capacity", "100"),
+        ("root.a.d.accessible-node-labels.gpu.capacity", "100"),
+        ("maximum-applications", "1000"),
+    ]);
+    let part = |percent: u32, maximum: u32| PartitionCapacity {
+        capacity: Some(Capacity::Percent(Percent::whole(percent))),
+        maximum: Some(Maximum::Percent(Percent::whole(maximum))),
+    };
+    assert_eq!(imported.config.partitions, ["fast", "gpu"]);
+    let [a, b, c] = &imported.config.root.children[..] else { panic!("three queues") };
+    let only = |names: &[&str]| PartitionAccess::Only(names.iter().map(|name| (*name).to_owned()).collect());
+    let partitions = |queue: &QueueConfig| queue.partitions.clone().into_values().collect::<Vec<_>>();
+    assert_eq!(a.accessible_partitions, Some(only(&["fast", "gpu"])));
+    assert_eq!(a.default_partition.as_deref(), Some("gpu"));
+    assert_eq!(partitions(a), [part(0, 100), part(75, 80)], "nothing is said about `fast`");
+    assert_eq!((b.accessible_partitions.clone(), partitions(b)), (None, vec![part(0, 100), part(25, 100)]));
+    assert_eq!((c.accessible_partitions.clone(), partitions(c)), (Some(only(&[])), vec![]));
+    assert_eq!(partitions(&a.children[0]), [part(0, 100), part(100, 100)]);
+    let largest = [&a.children[0], b, c].map(|leaf| leaf.applications.total);
+    assert_eq!(largest, [Some(750), Some(300), Some(200)], "where a leaf is guaranteed most");
+    let expected = [
+        ("root.accessible-node-labels.gpu.maximum-capacity", "the root has all there is", 7),
+        ("root.c.accessible-node-labels.gpu.capacity", "the queue may not use this partition", 14),
+    ];
+    assert_eq!(reasons(&imported), expected);
+}
+
+#[test]
 fn what_yarn_knows_and_this_engine_does_not_is_reported() {
     let later = "not supported by this engine yet";
+    let access = "YARN checks access lists only with yarn.acl.enable = true";
     let imported = imported(&[
         ("root.queues", "a"),
         ("root.a.capacity", "100"),
         ("root.a.acl_administer_queue", "ops"),
-        ("root.a.accessible-node-labels.gpu.capacity", "50"),
+        ("root.a.accessible-node-labels.gpu.maximum-am-resource-percent", "50"),
         ("root.a.user-settings.j.r.weight", "1.5"),
         ("root.acl_submit_applications", "*"),
         ("root.a.ordering-policy", "fifo-with-partitions"),
-        ("maximum-am-resource-percent", "0.1"),
+        ("lazy-preemption-enabled", "false"),
         ("schedule-asynchronously.enable", "true"),
         ("yarn.resourcemanager.monitor.capacity.preemption.observe_only", "true"),
         ("root.ordering-policy", "org.example.Order"),
@@ -136,11 +206,11 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("resource-calculator", "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator"),
     ]);
     let expected = [
-        ("root.a.acl_administer_queue", later, 4),
-        ("root.a.accessible-node-labels.gpu.capacity", later, 5),
-        ("root.acl_submit_applications", later, 7),
+        ("root.a.acl_administer_queue", access, 4),
+        ("root.a.accessible-node-labels.gpu.maximum-am-resource-percent", later, 5),
+        ("root.acl_submit_applications", access, 7),
         ("root.a.ordering-policy", "not supported by this engine yet, fifo is used", 8),
-        ("maximum-am-resource-percent", later, 9),
+        ("lazy-preemption-enabled", later, 9),
         ("schedule-asynchronously.enable", "this engine always schedules asynchronously", 10),
         ("yarn.resourcemanager.monitor.capacity.preemption.observe_only", later, 11),
         ("root.ordering-policy", "not supported by this engine yet, utilization is used", 12),
@@ -193,6 +263,65 @@ fn applications_are_limited_as_yarn_limits_them() {
 }
 
 #[test]
+fn applications_wait_as_yarn_lets_them_wait() {
+    let imported = imported(&[
+        ("root.queues", "a,b"),
+        ("root.a.capacity", "29"),
+        ("root.b.capacity", "71"),
+        ("max-parallel-apps", "30"),
+        ("root.a.max-parallel-apps", "4"),
+        ("user.max-parallel-apps", "3"),
+        ("user.j.r.max-parallel-apps", "5"),
+        ("maximum-am-resource-percent", "0.255"),
+        ("root.b.maximum-am-resource-percent", "1.5"),
+        ("root.maximum-am-resource-percent", "0.5"),
+    ]);
+    let root = &imported.config.root;
+    let by_user = [("j.r".to_owned(), 5)].into();
+    assert_eq!(root.parallel, ParallelLimits { total: Some(30), per_user: Some(3), by_user });
+    let of = |leaf: usize| (root.children[leaf].parallel.total, root.children[leaf].master_share);
+    assert_eq!(of(0), (Some(4), Some("25.5".parse().unwrap())));
+    assert_eq!(of(1), (Some(30), Some(Percent::ALL)));
+    let expected = [
+        ("root.b.maximum-am-resource-percent", "masters may need all of a leaf at most: 100 % it is", 10),
+        ("root.maximum-am-resource-percent", "masters have a part of leaves only", 11),
+    ];
+    assert_eq!(reasons(&imported), expected);
+}
+
+#[test]
+fn priorities_of_applications_have_a_default_and_a_maximum() {
+    let imported = imported(&[
+        ("root.queues", "a,b"),
+        ("root.a.capacity", "50"),
+        ("root.b.capacity", "50"),
+        ("root.a.default-application-priority", "3"),
+        ("yarn.cluster.max-application-priority", "10"),
+        ("root.default-application-priority", "1"),
+    ]);
+    let config = &imported.config;
+    let of_leaves = config.root.children.iter().map(|leaf| leaf.default_application_priority);
+    assert_eq!(of_leaves.collect::<Vec<_>>(), [3, 0]);
+    assert_eq!(config.maximum_application_priority, Some(10));
+    let expected = [("root.default-application-priority", "applications are in leaves only", 7)];
+    assert_eq!(reasons(&imported), expected);
+}
+
+#[test]
+fn lifetimes_are_in_seconds() {
+    let imported = imported(&[
+        ("root.queues", "a"),
+        ("root.a.capacity", "100"),
+        ("root.a.default-application-lifetime", "-1"),
+        ("root.maximum-application-lifetime", "60"),
+    ]);
+    let root = &imported.config.root;
+    assert_eq!(root.lifetimes, Lifetimes { default_ms: None, maximum_ms: Some(60_000) });
+    assert_eq!(root.children[0].lifetimes, Lifetimes::default());
+    assert_eq!(reasons(&imported), []);
+}
+
+#[test]
 fn of_properties_with_one_name_the_last_or_the_final_counts() {
     let text = "<configuration><property name='yarn.scheduler.capacity.root.queues' value='a'/>
 <property><name>yarn.scheduler.capacity.root.a.capacity</name><value>1</value></property>
@@ -200,10 +329,7 @@ fn of_properties_with_one_name_the_last_or_the_final_counts() {
 <property><name>yarn.scheduler.capacity.root.a.capacity</name><value>2</value></property>
 <property><name>yarn.scheduler.capacity.root.a.state</name></property></configuration>";
     let imported = import(text).unwrap();
-    assert_eq!(
-        imported.config.root,
-        QueueConfig::root([QueueConfig::leaf("a", Capacity::Percent(Percent::ALL))])
-    );
+    assert_eq!(imported.config.root, QueueConfig::root([with_masters("a", Capacity::Percent(Percent::ALL))]));
     let expected = [
         ("root.a.capacity", "overridden by line 3, which is final", 2),
         ("root.a.capacity", "overridden by line 3, which is final", 4),
@@ -213,23 +339,40 @@ fn of_properties_with_one_name_the_last_or_the_final_counts() {
 }
 
 #[test]
-fn queues_created_on_demand_are_reported() {
+fn queues_are_made_on_demand_as_the_templates_say() {
     let imported = imported(&[
         ("root.queues", "a"),
-        ("root.a.capacity", "100"),
+        ("root.a.capacity", "1w"),
         ("root.a.auto-queue-creation-v2.enabled", "true"),
-        ("root.*.auto-queue-creation-v2.template.capacity", "1w"),
+        ("root.*.auto-queue-creation-v2.template.capacity", "2w"),
+        ("root.*.auto-queue-creation-v2.template.maximum-capacity", "50"),
+        ("root.a.auto-queue-creation-v2.leaf-template.capacity", "3w"),
+        ("root.a.auto-queue-creation-v2.leaf-template.ordering-policy", "fair"),
+        ("root.a.auto-queue-creation-v2.maximum-queue-depth", "1"),
+        ("auto-queue-creation-v2.queue-expiration-time", "60"),
+        ("root.a.auto-queue-creation-v2.template.disable_preemption", "true"),
         ("root.a.bob.max-parallel-apps", "7"),
     ]);
-    let creation =
-        "this engine does not create queues on demand yet; a queue without listed children is a leaf";
-    let unlisted = "its queue is not listed, and this engine does not create queues on demand yet";
-    let expected = [
-        ("root.a.auto-queue-creation-v2.enabled", creation, 4),
-        ("root.*.auto-queue-creation-v2.template.capacity", creation, 5),
-        ("root.a.bob.max-parallel-apps", unlisted, 6),
+    let half = Maximum::Percent(Percent::whole(50));
+    let made = |weight| {
+        let capacity = Capacity::Weight(Factor::whole(weight));
+        QueueConfig::leaf("", capacity).with_maximum(half).with_user_limit_factor(None)
+    };
+    let expected = AutoCreation {
+        depth_max: 1,
+        queues_max: 1_000,
+        expiry_ms: Some(60_000),
+        leaf: made(3).with_ordering(ApplicationOrdering::Fair),
+        parent: made(2),
+    };
+    assert_eq!(imported.config.root.children[0].auto_creation.as_deref(), Some(&expected));
+    let template = "not taken over into queues that are made on demand yet";
+    let unlisted = "its queue is not listed; queues that are made on demand have no keys of their own here";
+    let reported = [
+        ("root.a.auto-queue-creation-v2.template.disable_preemption", template, 11),
+        ("root.a.bob.max-parallel-apps", unlisted, 12),
     ];
-    assert_eq!(reasons(&imported), expected);
+    assert_eq!(reasons(&imported), reported);
 }
 
 #[test]

@@ -26,6 +26,19 @@ impl Listed<'_> {
         queue_key(&self.path, name)
     }
 
+    /// The queue of a path below the root, which may start at the only queue with its first name.
+    pub(super) fn find(&self, path: &str) -> Option<&Self> {
+        let mut names = path.split('.');
+        let first = names.next()?;
+        let all = self.walk();
+        let mut named = all.into_iter().filter(|queue| queue.name == first);
+        let start = if first == self.name { self } else { named.next()? };
+        if first != self.name && named.next().is_some() {
+            return None;
+        }
+        names.try_fold(start, |queue, name| queue.children.iter().find(|child| child.name == name))
+    }
+
     /// This queue and all below it, parents first.
     pub(super) fn walk(&self) -> Vec<&Self> {
         let mut all = vec![self];

@@ -61,7 +61,12 @@ impl Types {
 
     /// Which type memory is.
     pub(super) fn memory(&self) -> Result<usize, String> {
-        self.type_of(MEMORY).map(|(index, _)| index)
+        self.index(MEMORY)
+    }
+
+    /// Which type one of YARN's resources is.
+    pub(super) fn index(&self, name: &str) -> Result<usize, String> {
+        self.type_of(name).map(|(index, _)| index)
     }
 
     /// An amount of one of YARN's resources: which type, and how much of it, rounded down.
@@ -121,9 +126,6 @@ fn whole(text: &str) -> Result<i128, String> {
     let number = text.parse().ok().filter(|_| is_whole);
     number.ok_or_else(|| match text.strip_prefix('-') {
         Some(_) => format!("`{}` is negative", excerpt(text)),
-        None if text.ends_with(['%', 'w']) => {
-            format!("`{}`: shares of a single resource are not supported by this engine yet", excerpt(text))
-        }
         None => format!("`{}` is no whole number", excerpt(text)),
     })
 }

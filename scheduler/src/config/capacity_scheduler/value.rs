@@ -1,12 +1,12 @@
-//! Values of capacities as YARN writes them: `25`, `3w`, `[memory=4Gi,vcores=2]`.
+//! Values of capacities as YARN writes them: `25`, `3w`, `[memory=4Gi,vcores=2]`, `[memory=50%,vcores=2w]`.
 
 use super::types::Types;
 use crate::config::file::excerpt;
 use crate::config::share::Billionths;
 use crate::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX};
 
-/// The amounts named in brackets, by type of the engine.
-pub(super) type Amounts = [Option<i64>; RESOURCE_TYPES_MAX];
+/// What is named in brackets, by type of the engine.
+pub(super) type Vector = [Option<Figure>; RESOURCE_TYPES_MAX];
 
 /// The largest weight YARN takes.
 const WEIGHT_MAX: u64 = 10_000;
@@ -16,7 +16,37 @@ const WEIGHT_MAX: u64 = 10_000;
 pub(super) enum Size {
     Percent(Billionths),
     Weight(Billionths),
-    Amounts(Amounts),
+    Vector(Vector),
+}
+
+/// What a size is of one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Figure {
+    Percent(Billionths),
+    Weight(Billionths),
+    Amount(i64),
+}
+
+impl Size {
+    /// What it is of one type, if anything.
+    pub(super) fn figure(&self, resource: usize) -> Option<Figure> {
+        match self {
+            Self::Percent(percent) => Some(Figure::Percent(*percent)),
+            Self::Weight(weight) => Some(Figure::Weight(*weight)),
+            Self::Vector(figures) => figures[resource],
+        }
+    }
+
+    /// Sizes of one kind can be siblings in any file.
+    pub(super) fn kind(&self) -> std::mem::Discriminant<Self> {
+        std::mem::discriminant(self)
+    }
+
+    /// Whether brackets hold something other than amounts.
+    pub(super) fn is_mixed(&self) -> bool {
+        let is_share = |figure: &Figure| !matches!(figure, Figure::Amount(_));
+        matches!(self, Self::Vector(figures) if figures.iter().flatten().any(is_share))
+    }
 }
 
 /// Reads a size; the error says what is wrong.
@@ -24,7 +54,7 @@ pub(super) fn size(text: &str, types: &Types) -> Result<Size, String> {
     let text = text.trim();
     if let Some(inside) = text.strip_prefix('[') {
         let inside = inside.strip_suffix(']').ok_or("the closing bracket is missing")?;
-        return amounts(inside, types).map(Size::Amounts);
+        return vector(inside, types).map(Size::Vector);
     }
     match text.strip_suffix('w') {
         Some(number) => decimal(number, WEIGHT_MAX).map(Size::Weight),
@@ -46,25 +76,36 @@ pub(super) fn is_minus_one(text: &str) -> bool {
     number.is_some_and(|number| number.is_ok_and(|number| number.factor() == crate::config::Factor::ONE))
 }
 
-fn amounts(inside: &str, types: &Types) -> Result<Amounts, String> {
-    let mut amounts = [None; RESOURCE_TYPES_MAX];
+fn vector(inside: &str, types: &Types) -> Result<Vector, String> {
+    let mut figures = [None; RESOURCE_TYPES_MAX];
     for pair in inside.split(',') {
         let no_pair =
             || format!("expected a resource and its amount like `memory=1024`, found `{}`", excerpt(pair));
-        let (name, amount) = pair.split_once('=').ok_or_else(no_pair)?;
-        let (name, amount) = (name.trim(), amount.trim());
-        let (index, amount) = types.amount(name, amount)?;
-        let amount = i64::try_from(amount).ok().filter(|amount| *amount <= AMOUNT_MAX);
-        let amount = amount.ok_or_else(|| format!("{}: the amount is too large", excerpt(name)))?;
-        if amounts[index].replace(amount).is_some() {
+        let (name, value) = pair.split_once('=').ok_or_else(no_pair)?;
+        let (name, value) = (name.trim(), value.trim());
+        let (index, figure) = figure(name, value, types)?;
+        if figures[index].replace(figure).is_some() {
             return Err(format!("{} is given twice", excerpt(name)));
         }
     }
-    let memory = types.memory()?;
-    if amounts[memory].is_none_or(|amount| amount == 0) {
+    let memory = figures[types.memory()?];
+    if !Size::Vector(figures).is_mixed() && memory.is_none_or(|amount| amount == Figure::Amount(0)) {
         return Err("memory is missing or 0; YARN ignores such amounts as a whole".to_owned());
     }
-    Ok(amounts)
+    Ok(figures)
+}
+
+fn figure(name: &str, value: &str, types: &Types) -> Result<(usize, Figure), String> {
+    if let Some(number) = value.strip_suffix('%') {
+        return Ok((types.index(name)?, Figure::Percent(decimal(number, 100)?)));
+    }
+    if let Some(number) = value.strip_suffix('w') {
+        return Ok((types.index(name)?, Figure::Weight(decimal(number, WEIGHT_MAX)?)));
+    }
+    let (index, amount) = types.amount(name, value)?;
+    let amount = i64::try_from(amount).ok().filter(|amount| *amount <= AMOUNT_MAX);
+    let amount = amount.ok_or_else(|| format!("{}: the amount is too large", excerpt(name)))?;
+    Ok((index, Figure::Amount(amount)))
 }
 
 #[cfg(test)]
@@ -75,8 +116,31 @@ mod tests {
     fn amounts(text: &str) -> Result<[Option<i64>; 4], String> {
         let types = ResourceTypes::new(["memory_mib", "vcore_milli", "gpu_milli", "fpga"]).unwrap();
         match size(text, &Types::of(types))? {
-            Size::Amounts([memory, vcores, gpus, fpgas, ..]) => Ok([memory, vcores, gpus, fpgas]),
+            Size::Vector(figures) if !Size::Vector(figures).is_mixed() => {
+                let amount =
+                    |figure| if let Some(Figure::Amount(amount)) = figure { Some(amount) } else { None };
+                Ok([0, 1, 2, 3].map(|i| amount(figures[i])))
+            }
             other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn each_type_may_have_a_kind_of_its_own() {
+        let types = Types::of(ResourceTypes::new(["memory_mib", "vcore_milli", "gpu"]).unwrap());
+        let Ok(Size::Vector(figures)) = size("[memory=50%, vcores=2.5w, yarn.io/gpu=4]", &types) else {
+            panic!("a vector");
+        };
+        let number = |text| Billionths::parse(text, 100).unwrap();
+        let expected = [Figure::Percent(number("50")), Figure::Weight(number("2.5")), Figure::Amount(4)];
+        assert_eq!(figures[..4], [Some(expected[0]), Some(expected[1]), Some(expected[2]), None]);
+        for (text, problem) in [
+            ("[memory=101%]", "`101` is not a plain number from 0 to 100"),
+            ("[memory=1,vcores=-1w]", "`-1` is negative, expected a plain number from 0 to 10000"),
+            ("[memory=1%,memory=2]", "memory is given twice"),
+            ("[memory=1,disk=1%]", "this engine does not count `disk` (as `disk_milli`)"),
+        ] {
+            assert_eq!(size(text, &types), Err(problem.to_owned()), "{text}");
         }
     }
 
@@ -96,7 +160,6 @@ mod tests {
             ("[memory=1.5]", "`1.5` is no whole number"),
             ("[memory=1,vcores=]", "`` is no whole number"),
             ("[memory=1,vcores=2Gi]", "`2Gi` is no whole number"),
-            ("[memory=50%]", "`50%`: shares of a single resource are not supported by this engine yet"),
             ("[memory=1,memory=2]", "memory is given twice"),
             ("[vcores=2]", "memory is missing or 0; YARN ignores such amounts as a whole"),
             ("[memory=9999999P]", "memory: the amount is too large"),

@@ -230,9 +230,10 @@ impl Walk<'_> {
             return Err(self.source.syntax(key_offset, format!("a key has at most {KEY_BYTES_MAX} bytes")));
         }
         let value_offset = draft.value.as_ref().map_or(key_offset, |value| value.offset);
+        let is_indented = draft.value.as_ref().is_some_and(|value| value.text.starts_with(' '));
         let value = draft.value.map(|value| value.text.trim().to_owned());
         let is_final = draft.is_final.is_some_and(|written| written.text.trim() == "true");
-        self.properties.push(Property { key, value, is_final, key_offset, value_offset });
+        self.properties.push(Property { key, value, is_indented, is_final, key_offset, value_offset });
         Ok(())
     }
 

@@ -39,7 +39,8 @@ pub(super) fn resources(document: &Section<'_>) -> Result<ResourceTypes, ConfigF
 
 pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<(), ConfigFileError> {
     let tables = ["reservations", "locality_delay", "heartbeat", "allocation", "limits"];
-    let known = [&["partitions", "node_order", "semantics"][..], &tables[..]].concat();
+    let known = [&["partitions", "node_order", "semantics", "maximum_application_priority"][..], &tables[..]]
+        .concat();
     let engine = document.section("engine", &known)?;
     if let Some(partitions) = engine.read("partitions", |entry| entry.texts())? {
         config.partitions = partitions;
@@ -52,6 +53,8 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
     if let Some(semantics) = engine.read("semantics", |entry| entry.word(&semantics, semantics_word))? {
         config.semantics = semantics;
     }
+    config.maximum_application_priority =
+        engine.read("maximum_application_priority", |entry| entry.whole())?;
     config.allocation = allocation(&engine, &config.resources)?;
     reservations(&engine, &mut config.reservations)?;
     config.locality_delay = locality_delay(&engine)?.unwrap_or_default();
@@ -121,6 +124,7 @@ fn limits(engine: &Section<'_>, limits: &mut EngineLimits) -> Result<(), ConfigF
         group_requests,
         inbox,
         leaf_quantum,
+        off_switch_per_pass,
         single_set_nodes,
         set_nodes,
     } = limits;
@@ -133,7 +137,7 @@ fn limits(engine: &Section<'_>, limits: &mut EngineLimits) -> Result<(), ConfigF
         ("set_nodes", set_nodes),
     ];
     let mut known = sizes.each_ref().map(|(key, _)| *key).to_vec();
-    known.push("leaf_quantum");
+    known.extend(["leaf_quantum", "off_switch_per_pass"]);
     let section = engine.section("limits", &known)?;
     for (key, size) in sizes {
         if let Some(value) = section.read(key, |entry| entry.whole())? {
@@ -142,6 +146,9 @@ fn limits(engine: &Section<'_>, limits: &mut EngineLimits) -> Result<(), ConfigF
     }
     if let Some(quantum) = section.read("leaf_quantum", |entry| entry.whole())? {
         *leaf_quantum = quantum;
+    }
+    if let Some(most) = section.read("off_switch_per_pass", |entry| entry.whole())? {
+        *off_switch_per_pass = Some(most);
     }
     Ok(())
 }

@@ -11,6 +11,7 @@
 //! partitions = []                         # names of the partitions beside the default one
 //! node_order = "spread"                   # "spread", "pack" or "first"
 //! semantics = "strict"                    # or "yarn_compatible": users exceed their limits by one container
+//! # maximum_application_priority = 10      # a higher one counts as this
 //!
 //! [engine.reservations]
 //! enabled = true                          # false: no reservations, and `delay_ms` has no effect
@@ -30,7 +31,7 @@
 //!
 //! # [engine.allocation]                   # how large containers are
 //! # minimum = { memory_mib = 1024 }       # the smallest, and the step to which sizes are rounded up
-//! # maximum = { memory_mib = 8192 }       # a larger one is refused
+//! # maximum = { memory_mib = 8192 }       # a larger one is refused; a multiple of the minimum
 //!
 //! [engine.limits]
 //! batch_requests = 256
@@ -38,12 +39,27 @@
 //! group_requests = 1024
 //! inbox = 1024
 //! leaf_quantum = 64
+//! # off_switch_per_pass = 1
 //! single_set_nodes = 1000
 //! set_nodes = 640
 //!
+//! # [placement]                           # to which queue an application goes; without rules: the one it requests
+//! # override_requested = true             # false: the rules are for applications that request no queue
+//! # [[placement.rules]]                   # as many as there are rules; the first that leads to a leaf decides
+//! # users = ["alice"]                     # whose: of these users, or of members of these `groups`, or with these
+//! # groups = []                           # names (`applications`); all three left out: everybody's
+//! # applications = []
+//! # except = false                        # true: all but those
+//! # queue = "root.analytics.%user"        # or `default_queue = "root.a"`, or `reject = true`
+//! # create = "nothing"                    # "leaf" or "path": what may be created
+//! # otherwise = "skip"                    # if there is no such leaf: "skip" the rule, "reject", or go to "default"
+//! # if_permitted = false                  # true: a queue the user may not submit to counts as none
+//!
 //! [queues."root.analytics.etl"]           # one table per queue; its parents are implied, and may be given
-//! capacity = "1w"                         # "40 %", "3w" or { memory_mib = 1024, vcore_milli = 2000 }
+//! capacity = "1w"                         # "40 %", "3w" or { memory_mib = 1024, vcore_milli = "50 %" }
 //! maximum_capacity = "100 %"              # "80 %" or { memory_mib = 4096 }: the other types have no limit
+//! # accessible_partitions = ["gpu"]       # beside the default one; ["*"]: all. As the queue above if left out
+//! # default_partition = "gpu"             # of asks that name none. As the queue above if left out
 //! ordering = "fifo"                       # "fifo" or "fair"
 //! child_ordering = "utilization"          # or "priority_utilization" (parents)
 //! priority = 0                            # higher is first where the parent orders by priority
@@ -53,14 +69,29 @@
 //! state = "running"                       # or "stopped": takes no new applications, nor do the queues below
 //! # maximum_applications = 100            # in it and below; one more is refused
 //! # maximum_applications_per_user = 10    # of one user (leaves)
+//! # submitters = "alice,bob ops"          # users, a space, groups; or "*". Named here or above, or everybody
+//! # administrators = "carol"              # likewise; they may submit, too
+//! # maximum_parallel_applications = 20    # active at a time, in it and below; one more waits
+//! # maximum_parallel_applications_per_user = 5                 # of one user, in it and below
+//! # maximum_parallel_applications_by_user = { alice = 10 }     # of users named, instead
+//! # maximum_master_share = "10 %"         # what masters of active applications may need of it (leaves)
+//! default_application_priority = 0        # of applications that say none (leaves); higher is served first
+//! # default_application_lifetime_ms = 3600000                  # when those that say nothing are ended, here and below
+//! # maximum_application_lifetime_ms = 86400000                 # when all are, at the latest
+//!
+//! # [queues."root.analytics.etl".partitions.gpu]   # in one partition instead, where the queue may use it
+//! # capacity = "20 %"
+//! # maximum_capacity = "50 %"
 //! ```
 //!
 //! A queue without `capacity` weighs `1w`: it and its like share equally what their siblings leave over.
 //! Children of one parent keep the order in which the file first mentions them. A percentage may also be
 //! given as a plain number. The meaning of each value is that of the field of [`EngineConfig`] it fills.
 
+mod auto_creation;
 mod engine;
 mod place;
+mod placement;
 mod queues;
 mod table;
 mod value;
@@ -91,11 +122,12 @@ pub fn from_toml(text: &str, file_name: &str) -> Result<EngineConfig, ConfigFile
         source.syntax(error.span().map_or(0, |span| span.start), format!("not TOML: {}", error.message()))
     })?;
     let document = Section::document(&source, table.get_ref());
-    document.only(&["resources", "engine", "queues"])?;
+    document.only(&["resources", "engine", "placement", "queues"])?;
     let resources = engine::resources(&document)?;
     let root = queues::read(&document, &resources)?;
     let mut config = EngineConfig::new(resources, root);
     engine::read(&document, &mut config)?;
+    config.placement = placement::read(&document)?;
     config.validate().map_err(|error| place::refused(&document, error))?;
     Ok(config)
 }

@@ -8,6 +8,7 @@ pub(super) fn refused(document: &Section<'_>, error: ConfigError) -> ConfigFileE
     let offset = match &error {
         ConfigError::Queue { path, .. } | ConfigError::UnknownQueue { path, .. } => queue(document, path),
         ConfigError::Value { key, .. } => deepest(document, std::iter::once("engine").chain(key.split('.'))),
+        ConfigError::Placement { rule, .. } => placement_rule(document, *rule),
         ConfigError::Resource(_) => deepest(document, ["resources"].into_iter()),
     };
     document.source().config(offset, error)
@@ -21,6 +22,13 @@ fn deepest<'k>(document: &Section<'_>, keys: impl Iterator<Item = &'k str>) -> u
         section = entry.section().ok();
     }
     offset
+}
+
+/// The table of the rule.
+fn placement_rule(document: &Section<'_>, rule: usize) -> usize {
+    let rules = document.get("placement").and_then(|entry| entry.section().ok()?.get("rules"));
+    let tables = rules.and_then(|entry| entry.tables().ok()).unwrap_or_default();
+    tables.get(rule - 1).map_or(0, Section::offset)
 }
 
 /// The table of the queue; else the first one that implies the queue.

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use ::toml::de::DeValue;
 
+use super::auto_creation;
 use super::table::{Entry, Section};
 use crate::config::file::excerpt;
 use crate::config::{
-    ApplicationLimits, ApplicationOrdering, Capacity, ConfigFileError, Factor, Maximum, QueueConfig,
-    QueueOrdering, QueueState,
+    AccessList, ApplicationLimits, ApplicationOrdering, Bound, Capacity, ConfigFileError, Factor, Lifetimes,
+    Maximum, ParallelLimits, ParseAccessListError, PartitionAccess, PartitionCapacity, QueueConfig,
+    QueueOrdering, QueueState, Share,
 };
 use crate::nearest::{hint, nearest};
-use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
+use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes};
 
 /// What a queue is guaranteed if the file does not say it.
 const CAPACITY_DEFAULT: Capacity = Capacity::Weight(Factor::ONE);
@@ -20,9 +22,12 @@ const CAPACITY_DEFAULT: Capacity = Capacity::Weight(Factor::ONE);
 const PATH_NAMES_MAX: usize = 64;
 
 /// What a queue's table may say.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "capacity",
     "maximum_capacity",
+    "partitions",
+    "accessible_partitions",
+    "default_partition",
     "ordering",
     "child_ordering",
     "priority",
@@ -32,7 +37,20 @@ const KEYS: &[&str] = &[
     "state",
     "maximum_applications",
     "maximum_applications_per_user",
+    "auto_creation",
+    "submitters",
+    "administrators",
+    "maximum_parallel_applications",
+    "maximum_parallel_applications_per_user",
+    "maximum_parallel_applications_by_user",
+    "maximum_master_share",
+    "default_application_priority",
+    "default_application_lifetime_ms",
+    "maximum_application_lifetime_ms",
 ];
+
+/// What it may say of one partition.
+const PARTITION_KEYS: [&str; 2] = ["capacity", "maximum_capacity"];
 
 /// How a file names the order.
 pub(super) fn ordering_word(ordering: ApplicationOrdering) -> &'static str {
@@ -134,12 +152,21 @@ fn read_queue(
         return Err(nested.error(format!("a queue's path is quoted: [queues.\"{}\"]", excerpt(&path))));
     }
     section.only(KEYS)?;
-    if let Some(capacity) = section.read("capacity", |entry| capacity(entry, types))? {
-        queue.capacity = capacity;
-    }
-    if let Some(maximum) = section.read("maximum_capacity", |entry| maximum(entry, types))? {
-        queue.maximum = maximum;
-    }
+    queue.auto_creation =
+        section.read("auto_creation", |entry| auto_creation::read(entry, types))?.map(Box::new);
+    read_partitions(&section, types, queue)?;
+    read_own(&section, types, queue)
+}
+
+/// What a queue, or a template of queues, says about itself.
+pub(super) fn read_own(
+    section: &Section<'_>,
+    types: &ResourceTypes,
+    queue: &mut QueueConfig,
+) -> Result<(), ConfigFileError> {
+    let own = partition_capacity(section, types)?;
+    queue.capacity = own.capacity.unwrap_or(queue.capacity);
+    queue.maximum = own.maximum.unwrap_or(queue.maximum);
     let orderings = [ApplicationOrdering::Fifo, ApplicationOrdering::Fair];
     if let Some(ordering) = section.read("ordering", |entry| entry.word(&orderings, ordering_word))? {
         queue.ordering = ordering;
@@ -160,7 +187,48 @@ fn read_queue(
         queue.user_limit_minimum = minimum;
     }
     queue.user_weights = section.read("user_weights", user_weights)?.unwrap_or_default();
-    read_applications(&section, queue)
+    read_applications(section, queue)
+}
+
+fn read_partitions(
+    section: &Section<'_>,
+    types: &ResourceTypes,
+    queue: &mut QueueConfig,
+) -> Result<(), ConfigFileError> {
+    let own = |entry: &Entry<'_>| {
+        let section = entry.section()?;
+        section.only(&PARTITION_KEYS)?;
+        Ok((entry.key.get_ref().to_string(), partition_capacity(&section, types)?))
+    };
+    let all = |entry: &Entry<'_>| entry.section()?.entries().iter().map(own).collect();
+    queue.partitions = section.read("partitions", all)?.unwrap_or_default();
+    queue.accessible_partitions = section.read("accessible_partitions", access)?;
+    queue.default_partition = section.read("default_partition", |entry| entry.text().map(str::to_owned))?;
+    Ok(())
+}
+
+/// `["*"]` is all of them.
+fn access(entry: &Entry<'_>) -> Result<PartitionAccess, ConfigFileError> {
+    let names = entry.texts()?;
+    if names.iter().any(|name| name == "*") {
+        return match &names[..] {
+            [_] => Ok(PartitionAccess::All),
+            _ => Err(entry.error("\"*\" is all partitions; nothing else can be named beside it")),
+        };
+    }
+    Ok(PartitionAccess::Only(names.into_iter().collect()))
+}
+
+/// What a table says about capacities, be it a queue's own or that of one partition of it.
+fn partition_capacity(
+    section: &Section<'_>,
+    types: &ResourceTypes,
+) -> Result<PartitionCapacity, ConfigFileError> {
+    let [capacity_key, maximum_key] = PARTITION_KEYS;
+    Ok(PartitionCapacity {
+        capacity: section.read(capacity_key, |entry| capacity(entry, types))?,
+        maximum: section.read(maximum_key, |entry| maximum(entry, types))?,
+    })
 }
 
 fn read_applications(section: &Section<'_>, queue: &mut QueueConfig) -> Result<(), ConfigFileError> {
@@ -172,7 +240,31 @@ fn read_applications(section: &Section<'_>, queue: &mut QueueConfig) -> Result<(
         total: section.read("maximum_applications", Entry::whole)?,
         per_user: section.read("maximum_applications_per_user", Entry::whole)?,
     };
+    queue.submitters = section.read("submitters", access_list)?;
+    queue.administrators = section.read("administrators", access_list)?;
+    queue.parallel = ParallelLimits {
+        total: section.read("maximum_parallel_applications", Entry::whole)?,
+        per_user: section.read("maximum_parallel_applications_per_user", Entry::whole)?,
+        by_user: section.read("maximum_parallel_applications_by_user", counts_by_user)?.unwrap_or_default(),
+    };
+    if let Some(priority) = section.read("default_application_priority", Entry::whole)? {
+        queue.default_application_priority = priority;
+    }
+    queue.lifetimes = Lifetimes {
+        default_ms: section.read("default_application_lifetime_ms", Entry::whole)?,
+        maximum_ms: section.read("maximum_application_lifetime_ms", Entry::whole)?,
+    };
+    queue.master_share = section.read("maximum_master_share", |entry| entry.percent())?;
     Ok(())
+}
+
+fn access_list(entry: &Entry<'_>) -> Result<AccessList, ConfigFileError> {
+    entry.text()?.parse().map_err(|error: ParseAccessListError| entry.error(error.to_string()))
+}
+
+fn counts_by_user(entry: &Entry<'_>) -> Result<BTreeMap<String, u32>, ConfigFileError> {
+    let count = |entry: &Entry<'_>| Ok((entry.key.get_ref().to_string(), entry.whole()?));
+    entry.section()?.entries().iter().map(count).collect()
 }
 
 fn user_weights(entry: &Entry<'_>) -> Result<BTreeMap<String, Factor>, ConfigFileError> {
@@ -183,14 +275,14 @@ fn user_weights(entry: &Entry<'_>) -> Result<BTreeMap<String, Factor>, ConfigFil
 /// Whether a queue was meant: `[queues.root.a]` nests where `[queues."root.a"]` names.
 fn is_unquoted_path(entry: &Entry<'_>) -> bool {
     let key: &str = entry.key.get_ref();
-    entry.value.get_ref().is_table() && !["capacity", "maximum_capacity", "user_weights"].contains(&key)
+    entry.value.get_ref().is_table() && !KEYS.contains(&key)
 }
 
 fn capacity(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Capacity, ConfigFileError> {
     match entry.value.get_ref() {
         DeValue::Table(_) => {
-            let amounts = amounts(entry, types)?.map(|amount| amount.unwrap_or(0));
-            Ok(Capacity::Absolute(Resources::new(&amounts)))
+            let shares = by_type(entry, types, share)?.map(|share| share.unwrap_or(Share::NONE));
+            Ok(Capacity::mixed(&shares))
         }
         DeValue::String(text) if text.trim().ends_with('w') => entry.weight(text).map(Capacity::Weight),
         DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) => {
@@ -200,11 +292,31 @@ fn capacity(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Capacity, Config
     }
 }
 
+fn share(entry: &Entry<'_>) -> Result<Share, ConfigFileError> {
+    match entry.value.get_ref() {
+        DeValue::String(text) if text.trim().ends_with('w') => entry.weight(text).map(Share::Weight),
+        DeValue::String(_) => entry.percent().map(Share::Percent),
+        DeValue::Integer(_) => entry.amount().map(Share::Amount),
+        _ => Err(entry.expected("an amount, \"40 %\" or \"3w\"")),
+    }
+}
+
 fn maximum(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Maximum, ConfigFileError> {
     match entry.value.get_ref() {
-        DeValue::Table(_) => amounts(entry, types).map(Maximum::Absolute),
+        DeValue::Table(_) => {
+            let bounds = by_type(entry, types, bound)?.map(|bound| bound.unwrap_or(Bound::NONE));
+            Ok(Maximum::mixed(&bounds))
+        }
         DeValue::String(_) | DeValue::Integer(_) | DeValue::Float(_) => entry.percent().map(Maximum::Percent),
         _ => Err(entry.expected("\"80 %\" or a table of amounts")),
+    }
+}
+
+fn bound(entry: &Entry<'_>) -> Result<Bound, ConfigFileError> {
+    match entry.value.get_ref() {
+        DeValue::String(_) => entry.percent().map(Bound::Percent),
+        DeValue::Integer(_) => entry.amount().map(Bound::Amount),
+        _ => Err(entry.expected("an amount or \"80 %\"")),
     }
 }
 
@@ -212,7 +324,16 @@ pub(super) fn amounts(
     entry: &Entry<'_>,
     types: &ResourceTypes,
 ) -> Result<[Option<i64>; RESOURCE_TYPES_MAX], ConfigFileError> {
-    let mut amounts = [None; RESOURCE_TYPES_MAX];
+    by_type(entry, types, |entry| entry.amount())
+}
+
+/// What the table says about each type.
+fn by_type<T: Copy>(
+    entry: &Entry<'_>,
+    types: &ResourceTypes,
+    read: impl Fn(&Entry<'_>) -> Result<T, ConfigFileError>,
+) -> Result<[Option<T>; RESOURCE_TYPES_MAX], ConfigFileError> {
+    let mut all = [None; RESOURCE_TYPES_MAX];
     for entry in entry.section()?.entries() {
         let name = entry.key.get_ref();
         let Some(index) = types.names().iter().position(|known| known == name) else {
@@ -220,7 +341,7 @@ pub(super) fn amounts(
             let hint = hint(nearest(&name, types.names().iter().map(String::as_str)).as_deref());
             return Err(entry.key_error(format!("unknown resource type `{name}`{hint}")));
         };
-        amounts[index] = Some(entry.amount()?);
+        all[index] = Some(read(&entry)?);
     }
-    Ok(amounts)
+    Ok(all)
 }

@@ -91,6 +91,15 @@ impl<'a> Section<'a> {
         Ok(section)
     }
 
+    /// An error at the table.
+    pub(super) fn error(&self, problem: impl Into<String>) -> ConfigFileError {
+        self.source.value(self.offset, &self.path, problem)
+    }
+
+    pub(super) fn offset(&self) -> usize {
+        self.offset
+    }
+
     pub(super) fn source(&self) -> &'a Source<'a> {
         self.source
     }
@@ -111,6 +120,17 @@ impl<'a> Entry<'a> {
             offset: self.offset(),
             table: Some(table),
         })
+    }
+
+    /// The value as an array of tables.
+    pub(super) fn tables(&self) -> Result<Vec<Section<'a>>, ConfigFileError> {
+        let array = self.value.get_ref().as_array().ok_or_else(|| self.expected("an array of tables"))?;
+        let table = |(position, value): (usize, &'a Spanned<DeValue<'a>>)| {
+            let path = format!("{}[{position}]", self.path);
+            let table = value.get_ref().as_table().ok_or_else(|| self.item(value).expected("a table"))?;
+            Ok(Section { source: self.source, path, offset: value.span().start, table: Some(table) })
+        };
+        array.iter().enumerate().map(table).collect()
     }
 
     /// The error that the value is not what is expected there.

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::config::{
-    ApplicationOrdering, Capacity, ConfigFileProblem, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay,
-    Maximum, Percent, QueueConfig, ReservationPolicy,
+    ApplicationOrdering, Bound, Capacity, ConfigFileProblem, EngineLimits, Factor, HeartbeatPolicy,
+    LocalityDelay, Maximum, PartitionAccess, PartitionCapacity, Percent, QueueConfig, ReservationPolicy,
+    Share,
 };
 use crate::place::NodeOrderKind;
 use crate::resource::{ResourceTypes, Resources};
@@ -51,7 +52,12 @@ fn every_key_is_read() {
         ReservationPolicy { delay_ms: Some(5), age_limit_ms: 6, nodes: Percent::whole(7) };
     expected.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
     expected.heartbeat = Some(HeartbeatPolicy { interval_ms: 1_000, missed_max: 3 });
-    expected.limits = EngineLimits { batch_requests: 16, leaf_quantum: 8, ..EngineLimits::default() };
+    expected.limits = EngineLimits {
+        batch_requests: 16,
+        leaf_quantum: 8,
+        off_switch_per_pass: Some(2),
+        ..EngineLimits::default()
+    };
 
     let text = r#"
         [resources]
@@ -63,7 +69,7 @@ fn every_key_is_read() {
         reservations = { delay_ms = 5, age_limit_ms = 6, nodes = 7 }
         locality_delay = { rack_nodes = 40, any_nodes = 80 }
         heartbeat = { interval_ms = 1_000, missed_max = 3 }
-        limits = { batch_requests = 0x10, leaf_quantum = 8 }
+        limits = { batch_requests = 0x10, leaf_quantum = 8, off_switch_per_pass = 2 }
         [queues."root.analytics.etl"]
         capacity = { memory_mib = 1024, vcore_milli = 2000 }
         maximum_capacity = { memory_mib = 4096 }
@@ -79,6 +85,62 @@ fn every_key_is_read() {
         capacity = "40 %"
     "#;
     assert_eq!(read(text), expected);
+}
+
+#[test]
+fn each_type_may_have_a_kind_of_its_own() {
+    let sizes = "capacity = { memory_mib = \"50 %\", vcore_milli = \"2w\" }\n\
+                 maximum_capacity = { vcore_milli = \"80 %\" }";
+    let leaf = &read(&queue(sizes)).root.children[0];
+    let half = Share::Percent(Percent::whole(50));
+    assert_eq!(leaf.capacity, Capacity::mixed(&[half, Share::Weight(Factor::whole(2))]));
+    assert_eq!(leaf.maximum, Maximum::mixed(&[Bound::NONE, Bound::Percent(Percent::whole(80))]));
+    let one = |value: &str| queue(&format!("capacity = {{ memory_mib = {value} }}"));
+    let key = "3:27: queues.\"root.a\".capacity.memory_mib:";
+    refused(&one("true"), &format!("{key} expected an amount, \"40 %\" or \"3w\", found true or false"));
+    refused(&one("\"5\""), &format!("{key} `5` is no percentage like \"40 %\""));
+    refused(
+        &queue("maximum_capacity = { memory_mib = \"2w\" }"),
+        "3:35: queues.\"root.a\".maximum_capacity.memory_mib: `2w` is no percentage like \"40 %\"",
+    );
+}
+
+#[test]
+fn what_queues_say_about_partitions_is_read() {
+    let text = "[engine]\npartitions = [\"gpu\", \"fast\"]\n\
+                [queues.\"root.a\"]\naccessible_partitions = [\"gpu\"]\ndefault_partition = \"gpu\"\n\
+                [queues.\"root.a\".partitions.gpu]\ncapacity = \"30 %\"\nmaximum_capacity = { memory_mib = 5 }\n\
+                [queues.\"root.b\"]\naccessible_partitions = [\"*\"]\ndefault_partition = \"\"\n\
+                partitions = { fast = {} }";
+    let root = read(text).root;
+    let own = PartitionCapacity {
+        capacity: Some(Capacity::Percent(Percent::whole(30))),
+        maximum: Some(Maximum::absolute(&[5])),
+    };
+    let leaf = |name| QueueConfig::leaf(name, Capacity::Weight(Factor::ONE));
+    let a = leaf("a")
+        .with_access(PartitionAccess::Only(["gpu".to_owned()].into()))
+        .with_default_partition("gpu")
+        .with_partition("gpu", own);
+    let b = leaf("b").with_access(PartitionAccess::All).with_default_partition("");
+    assert_eq!(root.children, [a, b.with_partition("fast", PartitionCapacity::default())]);
+    refused(
+        &queue("[queues.\"root.a\".partitions.gpu]\ncapacity = 1"),
+        "2:9: queue `root.a`: unknown partition `gpu`",
+    );
+    refused(
+        &queue("[queues.\"root.a\".partitions.gpu]\nstate = 1"),
+        "4:1: unknown key `queues.\"root.a\".partitions.gpu.state`",
+    );
+    refused(
+        &queue("accessible_partitions = [\"*\", \"gpu\"]"),
+        "3:25: queues.\"root.a\".accessible_partitions: \"*\" is all partitions; nothing else can be named \
+         beside it",
+    );
+    refused(
+        "[engine]\npartitions = [\"*\"]",
+        "2:1: partitions: `*` stands for all partitions and names none",
+    );
 }
 
 #[test]
@@ -103,6 +165,8 @@ fn the_documented_format_is_the_format() {
 
     let uncommented: String = text
         .replace("types = [", "types = [\"gpu_milli\", ")
+        .replace("\npartitions = []", "\npartitions = [\"gpu\"]")
+        .replace("\n partitions = []", "\n partitions = [\"gpu\"]")
         .lines()
         .filter(|line| !line.contains("rack_ms") && !line.contains("any_ms"))
         .map(|line| format!("{}\n", line.trim_start().trim_start_matches("# ")))
@@ -111,6 +175,41 @@ fn the_documented_format_is_the_format() {
     assert_eq!(config.locality_delay, LocalityDelay::Nodes { rack: 40, any: 80 });
     assert_eq!(config.heartbeat, Some(HeartbeatPolicy { interval_ms: 1_000, missed_max: 3 }));
     assert_eq!(config.resources.device_type(), Some(0));
+}
+
+#[test]
+fn a_placement_rule_is_refused_where_it_is() {
+    let rule =
+        |lines: &str| queue(&format!("[[placement.rules]]\nreject = true\n[[placement.rules]]\n{lines}"));
+    refused(
+        &rule(""),
+        "5:1: placement.rules[1]: a rule says one of `queue`, `default_queue` and `reject = true`",
+    );
+    refused(
+        &rule("reject = true\ncreate = \"leaf\""),
+        "7:10: placement.rules[1].create: goes with `queue` only",
+    );
+    refused(
+        &rule("queue = \"root.%usr\""),
+        "6:9: placement.rules[1].queue: unknown variable `%usr`; did you mean `%user`?",
+    );
+    refused(
+        &rule("queue = \"root.b\""),
+        "5:1: placement rule 2: unknown queue `root.b`; did you mean `root.a`?",
+    );
+    refused(
+        &rule("queues = \"root.b\""),
+        "6:1: unknown key `placement.rules[1].queues`; did you mean `placement.rules[1].queue`?",
+    );
+    refused(
+        &rule("reject = true\nexcept = true"),
+        "5:1: placement rule 2: `except` excepts nobody: users, groups or applications are needed",
+    );
+    refused(
+        &queue("submitters = \"ann, bob\""),
+        "3:14: queues.\"root.a\".submitters: expected users, a space and groups, each separated by commas \
+         without spaces, or *",
+    );
 }
 
 #[test]

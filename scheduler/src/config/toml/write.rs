@@ -1,24 +1,30 @@
 //! Writing a configuration as a native file.
 
+use std::collections::BTreeMap;
+
 use super::engine::{node_order_word, semantics_word};
+use super::placement;
 use super::queues::{child_ordering_word, ordering_word, state_word};
 use super::table::{quoted, quoted_key};
 use crate::config::{
-    AllocationSizes, ApplicationOrdering, Capacity, EngineConfig, EngineLimits, Factor, LocalityDelay,
-    Maximum, Percent, QueueConfig, QueueOrdering, QueueState, Semantics,
+    AccessList, AllocationSizes, ApplicationOrdering, Bound, Capacity, EngineConfig, EngineLimits, Factor,
+    LocalityDelay, Maximum, ParallelLimits, PartitionAccess, Percent, QueueConfig, QueueOrdering, QueueState,
+    Semantics, Share,
 };
 use crate::resource::ResourceTypes;
 
 /// Writes the configuration as a native file.
 ///
 /// Reading the text with [`from_toml`](super::from_toml) gives the same configuration again, if it is one
-/// that [`EngineConfig::validate`] accepts and that has no maximum for types it does not count.
+/// that [`EngineConfig::validate`] accepts, that says nothing about types it does not count, and of which what is mixed was
+/// made by [`Capacity::mixed`] and [`Maximum::mixed`].
 #[must_use]
 pub fn to_toml(config: &EngineConfig) -> String {
     let mut file = Writer::default();
     write_resources(&mut file, &config.resources);
     write_engine(&mut file, config);
     write_limits(&mut file, &config.limits);
+    placement::write(&mut file, &config.placement);
     if !is_plain_root(&config.root) {
         write_queue(&mut file, &config.resources, &config.root, "root");
     }
@@ -32,23 +38,23 @@ fn is_plain_root(root: &QueueConfig) -> bool {
 }
 
 #[derive(Debug, Default)]
-struct Writer {
+pub(super) struct Writer {
     text: String,
 }
 
 impl Writer {
-    fn table(&mut self, name: &str) {
+    pub(super) fn table(&mut self, name: &str) {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
         self.text.push_str(&format!("[{name}]\n"));
     }
 
-    fn line(&mut self, key: &str, value: impl std::fmt::Display) {
+    pub(super) fn line(&mut self, key: &str, value: impl std::fmt::Display) {
         self.text.push_str(&format!("{key} = {value}\n"));
     }
 
-    fn line_if(&mut self, key: &str, value: Option<impl std::fmt::Display>) {
+    pub(super) fn line_if(&mut self, key: &str, value: Option<impl std::fmt::Display>) {
         if let Some(value) = value {
             self.line(key, value);
         }
@@ -70,6 +76,7 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
     if config.semantics != Semantics::default() {
         file.line("semantics", quoted(semantics_word(config.semantics)));
     }
+    file.line_if("maximum_application_priority", config.maximum_application_priority);
 
     file.table("engine.reservations");
     match config.reservations.delay_ms {
@@ -93,11 +100,12 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
     if config.allocation != AllocationSizes::default() {
         let AllocationSizes { minimum, maximum } = &config.allocation;
         file.table("engine.allocation");
+        let text = |amount: i64| amount.to_string();
         file.line(
             "minimum",
-            table(&config.resources, &minimum.amounts().map(|amount| (amount > 0).then_some(amount))),
+            table(&config.resources, |i| Some(minimum[i]).filter(|some| *some > 0).map(text)),
         );
-        file.line("maximum", table(&config.resources, maximum));
+        file.line("maximum", table(&config.resources, |i| maximum[i].map(text)));
     }
     if let Some(policy) = config.heartbeat {
         file.table("engine.heartbeat");
@@ -113,6 +121,7 @@ fn write_limits(file: &mut Writer, limits: &EngineLimits) {
     file.line("group_requests", limits.group_requests);
     file.line("inbox", limits.inbox);
     file.line("leaf_quantum", limits.leaf_quantum);
+    file.line_if("off_switch_per_pass", limits.off_switch_per_pass);
     file.line("single_set_nodes", limits.single_set_nodes);
     file.line("set_nodes", limits.set_nodes);
 }
@@ -128,17 +137,38 @@ fn write_children(file: &mut Writer, types: &ResourceTypes, parent: &QueueConfig
 
 fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, path: &str) {
     file.table(&format!("queues.{}", quoted(path)));
-    let capacity = match &queue.capacity {
-        Capacity::Percent(percent) => quoted(&percent.to_string()),
-        Capacity::Absolute(amounts) => table(types, &amounts.amounts().map(Some)),
-        Capacity::Weight(weight) => format!("\"{weight}w\""),
-    };
-    file.line("capacity", capacity);
-    match &queue.maximum {
-        Maximum::Percent(Percent::ALL) => {}
-        Maximum::Percent(percent) => file.line("maximum_capacity", quoted(&percent.to_string())),
-        Maximum::Absolute(amounts) => file.line("maximum_capacity", table(types, amounts)),
+    write_own(file, types, queue, Some(Factor::ONE));
+    write_partitions(file, types, queue, path);
+    let Some(creation) = &queue.auto_creation else { return };
+    let table = format!("queues.{}.auto_creation", quoted(path));
+    file.table(&table);
+    file.line("depth_max", creation.depth_max);
+    file.line("queues_max", creation.queues_max);
+    match creation.expiry_ms {
+        Some(expiry_ms) => file.line("expiry_ms", expiry_ms),
+        None => file.line("expiry_ms", quoted("never")),
     }
+    for (name, template) in [("leaf", &creation.leaf), ("parent", &creation.parent)] {
+        file.table(&format!("{table}.{name}"));
+        write_own(file, types, template, None);
+    }
+}
+
+/// What a queue, or a template of queues, says about itself; the factor if it is not the one that is meant anyway.
+fn write_own(
+    file: &mut Writer,
+    types: &ResourceTypes,
+    queue: &QueueConfig,
+    user_limit_factor: Option<Factor>,
+) {
+    file.line("capacity", capacity_text(types, &queue.capacity));
+    if queue.maximum != Maximum::Percent(Percent::ALL) {
+        file.line("maximum_capacity", maximum_text(types, &queue.maximum));
+    }
+    if let Some(access) = &queue.accessible_partitions {
+        file.line("accessible_partitions", access_text(access));
+    }
+    file.line_if("default_partition", queue.default_partition.as_ref().map(|name| quoted(name)));
     if queue.ordering != ApplicationOrdering::default() {
         file.line("ordering", quoted(ordering_word(queue.ordering)));
     }
@@ -149,7 +179,7 @@ fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, pa
         file.line("priority", queue.priority);
     }
     match queue.user_limit_factor {
-        Some(Factor::ONE) => {}
+        same if same == user_limit_factor => {}
         Some(factor) => file.line("user_limit_factor", factor),
         None => file.line("user_limit_factor", quoted("unlimited")),
     }
@@ -157,26 +187,101 @@ fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, pa
         file.line("user_limit_minimum", quoted(&queue.user_limit_minimum.to_string()));
     }
     if !queue.user_weights.is_empty() {
-        let weight = |(user, weight): (&String, &Factor)| format!("{} = {weight}", quoted_key(user));
-        let weights: Vec<_> = queue.user_weights.iter().map(weight).collect();
-        file.line("user_weights", format!("{{ {} }}", weights.join(", ")));
+        file.line("user_weights", by_name(&queue.user_weights));
     }
     if queue.state != QueueState::default() {
         file.line("state", quoted(state_word(queue.state)));
     }
+    let list = |list: &Option<AccessList>| list.as_ref().map(|list| quoted(&list.to_string()));
+    file.line_if("submitters", list(&queue.submitters));
+    file.line_if("administrators", list(&queue.administrators));
     file.line_if("maximum_applications", queue.applications.total);
     file.line_if("maximum_applications_per_user", queue.applications.per_user);
+    write_activation(file, queue);
 }
 
-fn list(texts: &[String]) -> String {
-    let texts: Vec<_> = texts.iter().map(|text| quoted(text)).collect();
+fn write_activation(file: &mut Writer, queue: &QueueConfig) {
+    let ParallelLimits { total, per_user, by_user } = &queue.parallel;
+    file.line_if("maximum_parallel_applications", *total);
+    file.line_if("maximum_parallel_applications_per_user", *per_user);
+    if !by_user.is_empty() {
+        file.line("maximum_parallel_applications_by_user", by_name(by_user));
+    }
+    if queue.default_application_priority != 0 {
+        file.line("default_application_priority", queue.default_application_priority);
+    }
+    file.line_if("default_application_lifetime_ms", queue.lifetimes.default_ms);
+    file.line_if("maximum_application_lifetime_ms", queue.lifetimes.maximum_ms);
+    file.line_if("maximum_master_share", queue.master_share.map(|share| quoted(&share.to_string())));
+}
+
+/// A table of users.
+fn by_name(users: &BTreeMap<String, impl std::fmt::Display>) -> String {
+    let fields: Vec<_> =
+        users.iter().map(|(user, value)| format!("{} = {value}", quoted_key(user))).collect();
+    format!("{{ {} }}", fields.join(", "))
+}
+
+/// In tables of their own, which end the queue's.
+fn write_partitions(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, path: &str) {
+    for (name, own) in &queue.partitions {
+        file.table(&format!("queues.{}.partitions.{}", quoted(path), quoted_key(name)));
+        file.line_if("capacity", own.capacity.map(|capacity| capacity_text(types, &capacity)));
+        file.line_if("maximum_capacity", own.maximum.map(|maximum| maximum_text(types, &maximum)));
+    }
+}
+
+fn access_text(access: &PartitionAccess) -> String {
+    match access {
+        PartitionAccess::All => "[\"*\"]".to_owned(),
+        PartitionAccess::Only(names) => list(names),
+    }
+}
+
+fn capacity_text(types: &ResourceTypes, capacity: &Capacity) -> String {
+    match capacity {
+        Capacity::Percent(percent) => quoted(&percent.to_string()),
+        Capacity::Weight(weight) => quoted(&format!("{weight}w")),
+        Capacity::Absolute(amounts) => table(types, |i| Some(amounts[i].to_string())),
+        Capacity::Mixed(shares) => table(types, |i| share_text(shares[i])),
+    }
+}
+
+fn maximum_text(types: &ResourceTypes, maximum: &Maximum) -> String {
+    match maximum {
+        Maximum::Percent(percent) => quoted(&percent.to_string()),
+        Maximum::Absolute(_) | Maximum::Mixed(_) => table(types, |i| bound_text(maximum.bound(i))),
+    }
+}
+
+/// Nothing is what a type has that is left out.
+fn share_text(share: Share) -> Option<String> {
+    match share {
+        Share::NONE => None,
+        Share::Amount(amount) => Some(amount.to_string()),
+        Share::Percent(percent) => Some(quoted(&percent.to_string())),
+        Share::Weight(weight) => Some(quoted(&format!("{weight}w"))),
+    }
+}
+
+fn bound_text(bound: Bound) -> Option<String> {
+    match bound {
+        Bound::NONE => None,
+        Bound::Amount(amount) => Some(amount.to_string()),
+        Bound::Percent(percent) => Some(quoted(&percent.to_string())),
+    }
+}
+
+pub(super) fn list<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
+    let texts: Vec<_> = texts.into_iter().map(|text| quoted(text)).collect();
     format!("[{}]", texts.join(", "))
 }
 
-fn table(types: &ResourceTypes, amounts: &[Option<i64>]) -> String {
-    let named = types.names().iter().zip(amounts);
+/// What each type has, but for those that have nothing.
+fn table(types: &ResourceTypes, text_of: impl Fn(usize) -> Option<String>) -> String {
+    let named = types.names().iter().enumerate();
     let fields: Vec<_> = named
-        .filter_map(|(name, amount)| amount.map(|amount| format!("{} = {amount}", quoted_key(name))))
+        .filter_map(|(i, name)| text_of(i).map(|text| format!("{} = {text}", quoted_key(name))))
         .collect();
     if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) }
 }

@@ -89,6 +89,14 @@ impl<'n> Entry<'n> {
         }
     }
 
+    /// The text as it is written, with the spaces around it.
+    pub(super) fn untrimmed(&self) -> Result<&'n str, ConfigFileError> {
+        match &self.node.value {
+            Value::Text(text) => Ok(text),
+            _ => self.text(),
+        }
+    }
+
     pub(super) fn switch(&self) -> Result<bool, ConfigFileError> {
         match self.text()?.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Ok(true),

@@ -1,12 +1,14 @@
 //! Importer of YuniKorn's `queues.yaml`.
 //!
 //! Read are the queue tree of the partition `default` (or the only one), `resources` (`guaranteed` as an absolute
-//! capacity, `max` as an absolute maximum), `application.sort.policy` and `nodesortpolicy`. Everything else that
+//! capacity, `max` as an absolute maximum), `application.sort.policy`, `nodesortpolicy`, access lists and placement
+//! rules. Everything else that
 //! YuniKorn knows is checked as YuniKorn checks it and reported as [`NotCarriedOver`](super::NotCarriedOver); a
 //! key that YuniKorn does not know is an error (`peers.md` section 1.1).
 //!
 //! A queue without a guarantee, and without one below it, weighs `1w`. Users have no limit of their own.
 
+mod access;
 mod check;
 mod entry;
 mod limit;
@@ -20,6 +22,8 @@ mod yaml;
 
 #[cfg(test)]
 mod damage;
+#[cfg(test)]
+mod placement_tests;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
@@ -56,8 +60,14 @@ pub fn from_queues_yaml(
     };
     let root = tree::root(&queues)?;
     check::check(&root)?;
-    let tree = Queues { types, report: &mut report }.root(&root)?;
+    let rules = partition.get("placementrules");
+    let creates = rules.as_ref().map_or(Ok(false), rule::creates)?;
+    let mut tree = Queues { types, report: &mut report, creates }.root(&root)?;
+    access::read(&root, &mut tree)?;
     let mut config = EngineConfig::new(types.clone(), tree);
+    if let Some(rules) = rules {
+        config.placement = rule::read(&rules, &root, &mut report)?;
+    }
     config.node_order = partition::node_order(&partition, &root, &mut report)?;
     config.validate().map_err(|error| refused(&root, error))?;
     report.sort_by_key(|entry| entry.line);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::entry::Entry;
+use super::limit;
 use super::tree::Queue;
-use super::{limit, rule};
 use crate::config::file::excerpt;
 use crate::config::{ConfigFileError, NotCarriedOver};
 use crate::place::NodeOrderKind;
@@ -61,9 +61,6 @@ pub(super) fn node_order(
     root: &Queue<'_>,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<NodeOrderKind, ConfigFileError> {
-    if let Some(rules) = partition.get("placementrules") {
-        rule::check(&rules, root, report)?;
-    }
     if let Some(limits) = partition.get("limits") {
         limit::check_partition(&limits, root, report)?;
     }

@@ -4,25 +4,34 @@ use super::entry::Entry;
 use super::property::{self, Sorting};
 use super::quantity::{self, Quantities};
 use super::tree::Queue;
-use crate::config::{Capacity, ConfigFileError, Factor, Maximum, NotCarriedOver, Percent, QueueConfig};
+use crate::config::{
+    AutoCreation, Capacity, ConfigFileError, Factor, Maximum, NotCarriedOver, Percent, QueueConfig,
+};
 use crate::resource::{ResourceTypes, Resources};
 
-const WAITS: &str = "above it YuniKorn lets applications wait; this engine could only refuse them yet";
-const NO_CREATION: &str =
-    "this engine does not create queues on demand yet; a queue without queues below it is a leaf";
+const NO_CREATION: &str = "no placement rule creates queues; a queue without queues below it is a leaf";
+/// Rules lead this deep below the queues of a file: a user's queue below that of a namespace, or of a group.
+const DEPTH_MAX: u32 = 3;
+/// YuniKorn knows no bound.
+const QUEUES_MAX: u32 = 10_000;
+/// How often YuniKorn looks for queues that are empty.
+const EXPIRY_MS: u64 = 10_000;
 
 /// Makes the engine's queues.
 #[derive(Debug)]
 pub(super) struct Queues<'r> {
     pub(super) types: &'r ResourceTypes,
     pub(super) report: &'r mut Vec<NotCarriedOver>,
+    /// Whether placement rules create queues.
+    pub(super) creates: bool,
 }
 
 impl Queues<'_> {
     /// The tree. A queue's guarantee is an amount if YuniKorn has one for it or for any queue below it, since
     /// what is guaranteed below has to be guaranteed above; the others share what is left.
     pub(super) fn root(&mut self, root: &Queue<'_>) -> Result<QueueConfig, ConfigFileError> {
-        let mut config = self.queue(root, Sorting::default())?.0;
+        let plain = AutoCreation::default().leaf;
+        let mut config = self.queue(root, Sorting::default(), &plain)?.0;
         (config.capacity, config.maximum) = (Capacity::Percent(Percent::ALL), Maximum::Percent(Percent::ALL));
         Ok(config)
     }
@@ -32,12 +41,17 @@ impl Queues<'_> {
         &mut self,
         queue: &Queue<'n>,
         inherited: Sorting,
+        template: &QueueConfig,
     ) -> Result<(QueueConfig, Quantities<'n>), ConfigFileError> {
         let sorting = property::read(queue.entry.get("properties").as_ref(), inherited, self.report)?;
-        self.others(queue)?;
+        let template = match queue.entry.get("childtemplate") {
+            Some(own) => self.template(&own, sorting)?,
+            None => template.clone().with_ordering(sorting.ordering),
+        };
+        let is_parent = self.is_parent(queue)?;
         let (mut children, mut sum) = (Vec::new(), Quantities::default());
         for child in &queue.children {
-            let (child, guaranteed) = self.queue(child, sorting)?;
+            let (child, guaranteed) = self.queue(child, sorting, &template)?;
             children.push(child);
             sum.add(&guaranteed);
         }
@@ -54,9 +68,21 @@ impl Queues<'_> {
             amounts => Maximum::Absolute(amounts),
         };
         let mut config = QueueConfig::leaf(&queue.name, capacity).with_maximum(maximum);
-        if children.is_empty() {
+        if self.creates && is_parent {
+            let parent = AutoCreation::default().parent;
+            config = config.with_auto_creation(AutoCreation {
+                depth_max: DEPTH_MAX,
+                queues_max: QUEUES_MAX,
+                expiry_ms: Some(EXPIRY_MS),
+                leaf: template,
+                parent,
+            });
+        } else if children.is_empty() {
             config = config.with_ordering(sorting.ordering).with_user_limit_factor(None);
         }
+        // Above it YuniKorn lets applications wait.
+        let running = u32::try_from(queue.max_applications).unwrap_or(u32::MAX);
+        config.parallel.total = Some(running).filter(|running| *running > 0);
         Ok((config.with_children(children), guaranteed))
     }
 
@@ -78,43 +104,46 @@ impl Queues<'_> {
         Ok(quota.clone())
     }
 
-    /// Checks and reports what the engine has nothing for.
-    fn others(&mut self, queue: &Queue<'_>) -> Result<(), ConfigFileError> {
-        let entry = &queue.entry;
-        if queue.max_applications != 0
-            && let Some(applications) = entry.get("maxapplications")
-        {
-            applications.report(WAITS, self.report);
-        }
-        for acl in ["adminacl", "submitacl"].iter().filter_map(|key| entry.get(key)) {
-            if acl.text()?.split_whitespace().count() > 2 {
-                return Err(acl.error("expected users, a space and groups, or *"));
-            }
-            acl.report("access to queues is not checked by this engine yet", self.report);
-        }
-        if let Some(parent) = entry.get("parent")
-            && parent.switch()?
-            && queue.children.is_empty()
+    /// Whether it has queues below it, or may get some.
+    fn is_parent(&mut self, queue: &Queue<'_>) -> Result<bool, ConfigFileError> {
+        let says_so = queue.entry.get("parent");
+        let is_said = says_so.as_ref().map_or(Ok(false), Entry::switch)?;
+        if let (true, true, false, Some(parent)) =
+            (is_said, queue.children.is_empty(), self.creates, &says_so)
         {
             parent.report(NO_CREATION, self.report);
         }
-        entry.get("childtemplate").map_or(Ok(()), |template| self.template(&template))
+        Ok(is_said || !queue.children.is_empty())
     }
 
-    fn template(&mut self, template: &Entry<'_>) -> Result<(), ConfigFileError> {
+    /// What leaves say that are created below.
+    fn template(&mut self, template: &Entry<'_>, above: Sorting) -> Result<QueueConfig, ConfigFileError> {
         template.only(&["maxapplications", "properties", "resources"])?;
         let mut unused = Vec::new();
-        property::read(template.get("properties").as_ref(), Sorting::default(), &mut unused)?;
+        let report = if self.creates { &mut *self.report } else { &mut unused };
+        let sorting = property::read(template.get("properties").as_ref(), above, report)?;
+        let mut queue = AutoCreation::default().leaf.with_ordering(sorting.ordering);
         if let Some(applications) = template.get("maxapplications") {
-            applications.count()?;
+            let running = u32::try_from(applications.count()?).unwrap_or(u32::MAX);
+            queue.parallel.total = Some(running).filter(|running| *running > 0);
         }
         if let Some(resources) = template.get("resources") {
             resources.only(&["guaranteed", "max"])?;
-            for amounts in ["guaranteed", "max"].iter().filter_map(|key| resources.get(key)) {
-                quantity::check(&amounts, self.types, &mut unused)?;
+            let mut amounts = |key| {
+                let Some(entry) = resources.get(key) else { return Ok(None) };
+                quantity::check(&entry, self.types, report)?;
+                Ok(Some(Quantities::read(Some(&entry))?.amounts(self.types)))
+            };
+            if let Some(most) = amounts("max")?.filter(|most| most.iter().any(Option::is_some)) {
+                queue.maximum = Maximum::Absolute(most);
+            }
+            if let Some(own) = amounts("guaranteed")?.map(|own| own.map(|amount| amount.unwrap_or(0))) {
+                queue.capacity = Capacity::Absolute(Resources::new(&own));
             }
         }
-        template.report(NO_CREATION, self.report);
-        Ok(())
+        if !self.creates {
+            template.report(NO_CREATION, self.report);
+        }
+        Ok(queue)
     }
 }

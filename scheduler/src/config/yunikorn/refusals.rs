@@ -104,7 +104,10 @@ fn values_of_another_form_are_refused() {
         "7:30: root.a.maxapplications: expected a whole number from 0, found `many`",
     );
     value("  parent: perhaps", "7:21: root.a.parent: expected true or false, found `perhaps`");
-    value("  adminacl: a b c", "7:23: root.a.adminacl: expected users, a space and groups, or *");
+    value(
+        "  adminacl: a b c",
+        "7:23: root.a.adminacl: expected users, a space and groups, each separated by commas without spaces, or *",
+    );
     value(
         "  properties: {application.sort.policy: fare}",
         "7:51: root.a.properties.application.sort.policy: `fare` is none of fifo, fair, stateaware; \

@@ -1,31 +1,61 @@
-//! Placement rules: checked as YuniKorn checks them, above all that fixed queues exist.
+//! Placement rules: checked as YuniKorn checks them, above all that fixed queues exist (`peers.md` 1.1).
 
 use super::entry::Entry;
 use super::tree::Queue;
 use crate::config::file::excerpt;
-use crate::config::{ConfigFileError, NotCarriedOver};
+use crate::config::{
+    ConfigFileError, Creation, NotCarriedOver, PathPart, PlaceIn, Placement, PlacementAction, PlacementRule,
+    QueuePath, Whose,
+};
 use crate::nearest::{hint, nearest};
 
 const KEYS: [&str; 5] = ["name", "create", "filter", "parent", "value"];
 const RULES: [&str; 4] = ["provided", "user", "fixed", "tag"];
 /// Rules have rules for parents; more than a tree of queues can be deep is a mistake.
 const CHAIN_MAX: usize = 32;
+/// YuniKorn takes a single name with one of these for a regular expression.
+const EXPRESSION: [char; 11] = ['^', '$', '*', '+', '?', '(', ')', '[', '{', '}', '|'];
 
-/// Checks the rules and reports them: an engine is told each application's queue.
-pub(super) fn check(
+const NO_EXPRESSIONS: &str = "this engine has no regular expressions: the rule is left out";
+const NO_PARENT_FILTERS: &str =
+    "only the rule itself can have a filter, not that for its parent: it is left out";
+
+const NOTHING_BELOW: &str = "no queues are below that queue, and it creates none: the rule is left out";
+
+/// The rules, and behind them one that rejects: YuniKorn refuses what no rule places.
+pub(super) fn read(
     rules: &Entry<'_>,
     root: &Queue<'_>,
     report: &mut Vec<NotCarriedOver>,
-) -> Result<(), ConfigFileError> {
-    for rule in rules.items()? {
-        let chain = chain(&rule)?;
+) -> Result<Placement, ConfigFileError> {
+    let mut placement = Placement::default();
+    for entry in rules.items()? {
+        let chain = chain(&entry)?;
         check_fixed(&chain, root)?;
+        match rule(&chain, root)? {
+            Ok(rule) => {
+                placement.rules.push(rule);
+            }
+            Err(reason) => entry.report(reason, report),
+        }
     }
-    rules.report(
-        "placement rules are not supported by this engine yet; applications name their queue",
-        report,
-    );
-    Ok(())
+    if !placement.rules.is_empty() {
+        let rejection = PlacementRule { whose: Whose::everybody(), action: PlacementAction::Reject };
+        placement.rules.push(rejection);
+    }
+    Ok(placement)
+}
+
+/// Whether any of the rules, or of those for their parents, creates queues.
+pub(super) fn creates(rules: &Entry<'_>) -> Result<bool, ConfigFileError> {
+    for entry in rules.items()? {
+        for rule in chain(&entry)? {
+            if may_create(&rule)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The rule behind the rules for its parents, outermost first.
@@ -51,26 +81,96 @@ fn check_rule(rule: &Entry<'_>) -> Result<(), ConfigFileError> {
     if ["fixed", "tag"].contains(&name) && rule.get("value").is_none() {
         return Err(rule.error(format!("a rule `{name}` needs a value")));
     }
-    if let Some(create) = rule.get("create") {
-        create.switch()?;
+    may_create(rule)?;
+    filter(rule).map(|_| ())
+}
+
+fn may_create(rule: &Entry<'_>) -> Result<bool, ConfigFileError> {
+    rule.get("create").map_or(Ok(false), |create| create.switch())
+}
+
+/// Whose applications the rule is about.
+fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
+    let Some(filter) = rule.get("filter") else { return Ok(Whose::everybody()) };
+    filter.only(&["type", "users", "groups"])?;
+    let kind = filter.get("type").map_or(Ok("allow"), |kind| kind.word(&["allow", "deny", ""]))?;
+    let names = |key| -> Result<Vec<String>, ConfigFileError> {
+        let items = filter.get(key).map(|names| names.items()).transpose()?.unwrap_or_default();
+        items.iter().map(|name| name.text().map(str::to_owned)).collect()
+    };
+    let (users, groups) = (names("users")?, names("groups")?);
+    // A filter that names nobody lets everybody through, whatever its type.
+    let except = kind == "deny" && !(users.is_empty() && groups.is_empty());
+    Ok(Whose { users, groups, applications: Vec::new(), except })
+}
+
+/// What a chain comes to, or why it cannot be carried over.
+fn rule(
+    chain: &[Entry<'_>],
+    root: &Queue<'_>,
+) -> Result<Result<PlacementRule, &'static str>, ConfigFileError> {
+    let Some((own, above)) = chain.split_last() else { return Ok(Err(NO_PARENT_FILTERS)) };
+    let whose = filter(own)?;
+    let is_expression =
+        |names: &Vec<String>| matches!(names.as_slice(), [name] if name.contains(&EXPRESSION[..]));
+    if is_expression(&whose.users) || is_expression(&whose.groups) {
+        return Ok(Err(NO_EXPRESSIONS));
     }
-    if let Some(filter) = rule.get("filter") {
-        filter.only(&["type", "users", "groups"])?;
-        if let Some(kind) = filter.get("type") {
-            kind.word(&["allow", "deny", ""])?;
-        }
-        for names in ["users", "groups"].iter().filter_map(|key| filter.get(key)) {
-            names.items()?.iter().try_for_each(|name| name.text().map(|_| ()))?;
+    for parent in above {
+        if filter(parent)? != Whose::everybody() {
+            return Ok(Err(NO_PARENT_FILTERS));
         }
     }
-    Ok(())
+    let (create, queue) = (creation(chain)?, path(chain)?);
+    let (fixed, is_whole) = queue.fixed();
+    let is_empty = root.find(&fixed).is_some_and(|queue| queue.children.is_empty());
+    if create == Creation::Nothing && !is_whole && is_empty {
+        return Ok(Err(NOTHING_BELOW));
+    }
+    let place = PlaceIn { create, if_permitted: true, ..PlaceIn::existing(queue) };
+    Ok(Ok(PlacementRule { whose, action: PlacementAction::Place(place) }))
+}
+
+/// Fixed parents that may not be created are there, so only the others count.
+fn creation(chain: &[Entry<'_>]) -> Result<Creation, ConfigFileError> {
+    let Some((own, above)) = chain.split_last() else { return Ok(Creation::Nothing) };
+    if !may_create(own)? {
+        return Ok(Creation::Nothing);
+    }
+    for parent in above.iter().skip_while(|rule| is_fixed(rule)) {
+        if !may_create(parent)? {
+            return Ok(Creation::Leaf);
+        }
+    }
+    Ok(Creation::Path)
+}
+
+fn path(chain: &[Entry<'_>]) -> Result<QueuePath, ConfigFileError> {
+    let mut parts = vec![PathPart::Name("root".to_owned())];
+    for rule in chain {
+        let value = rule.get("value").map_or(Ok(""), |value| value.text())?.to_ascii_lowercase();
+        match rule.get("name").map_or(Ok(""), |name| name.word(&RULES))? {
+            "provided" => parts.push(PathPart::Provided),
+            "user" => parts.push(PathPart::User),
+            "tag" => parts.push(PathPart::Tag(value)),
+            _ => {
+                let below = value.strip_prefix("root.").unwrap_or(&value);
+                let names = below.split('.').filter(|name| *name != "root");
+                parts.extend(names.map(|name| PathPart::Name(name.to_owned())));
+            }
+        }
+    }
+    Ok(QueuePath::new(parts))
+}
+
+fn is_fixed(rule: &Entry<'_>) -> bool {
+    rule.get("name").is_some_and(|name| name.word(&["fixed"]).is_ok())
 }
 
 /// The queue that the leading fixed rules name has to exist unless it may be created, and be a leaf unless
 /// other rules go on below it.
 fn check_fixed(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<(), ConfigFileError> {
-    let is_fixed = |rule: &&Entry<'_>| rule.get("name").is_some_and(|name| name.word(&["fixed"]).is_ok());
-    let fixed: Vec<_> = chain.iter().take_while(is_fixed).collect();
+    let fixed: Vec<_> = chain.iter().take_while(|rule| is_fixed(rule)).collect();
     let (Some(last), Some(rule)) = (fixed.last(), chain.last()) else { return Ok(()) };
     let mut path = String::new();
     for value in fixed.iter().filter_map(|rule| rule.get("value")) {
@@ -86,7 +186,7 @@ fn check_fixed(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<(), ConfigFileEr
         };
     }
     let at = last.get("value").unwrap_or_else(|| (*last).clone());
-    let may_create = rule.get("create").map_or(Ok(false), |create| create.switch())?;
+    let may_create = may_create(rule)?;
     match root.find(&path) {
         Some(queue) => {
             let is_parent = !queue.children.is_empty()

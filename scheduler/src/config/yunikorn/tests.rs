@@ -1,7 +1,7 @@
 //! What is imported, and what is reported.
 
 use super::*;
-use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, QueueConfig};
+use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, ParallelLimits, Percent, QueueConfig};
 use crate::place::NodeOrderKind;
 use crate::resource::Resources;
 
@@ -10,7 +10,7 @@ pub(super) fn import(text: &str) -> Result<Imported, ConfigFileError> {
 }
 
 #[track_caller]
-fn imported(text: &str) -> Imported {
+pub(super) fn imported(text: &str) -> Imported {
     import(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
@@ -61,6 +61,7 @@ fn every_key_that_is_read_is_read() {
                 resources:
                   guaranteed: {memory: 2Gi, vcore: 500m}
               - name: adhoc
+                maxapplications: 5
                 properties:
                   application.sort.policy: fifo
                   application.sort.priority: enabled
@@ -75,9 +76,12 @@ fn every_key_that_is_read_is_read() {
     );
     let fair = |queue: QueueConfig| queue.with_ordering(ApplicationOrdering::Fair);
     let parent = |name, capacity| QueueConfig::leaf(name, capacity);
-    let dev = parent("dev", amounts(&[10_240, 4_000]))
-        .with_maximum(Maximum::absolute(&[20_480]))
-        .with_children([fair(leaf("etl", amounts(&[2_048, 500]))), leaf("adhoc", ONE)]);
+    let parallel = ParallelLimits { total: Some(5), ..ParallelLimits::default() };
+    let dev =
+        parent("dev", amounts(&[10_240, 4_000])).with_maximum(Maximum::absolute(&[20_480])).with_children([
+            fair(leaf("etl", amounts(&[2_048, 500]))),
+            leaf("adhoc", ONE).with_parallel(parallel),
+        ]);
     let web = leaf("web", amounts(&[1_024])).with_maximum(Maximum::absolute(&[2_048, 2_000]));
     let prod = parent("prod", amounts(&[1_024])).with_children([fair(web)]);
     assert_eq!(imported.config.root, QueueConfig::root([dev, prod]));
@@ -138,17 +142,9 @@ partitions:
 #[test]
 fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
     let imported = imported(WITH_EVERYTHING_ELSE);
-    let waits = "above it YuniKorn lets applications wait; this engine could only refuse them yet";
     let later = "not supported by this engine yet";
-    let creation =
-        "this engine does not create queues on demand yet; a queue without queues below it is a leaf";
-    let rules = "placement rules are not supported by this engine yet; applications name their queue";
     let limits = "limits of users and groups in absolute amounts are not supported by this engine yet";
-    let access = "access to queues is not checked by this engine yet";
     let expected = [
-        (5, "partitions.default.placementrules[0].name", "tag", rules),
-        (5, "partitions.default.placementrules[0].value", "namespace", rules),
-        (5, "partitions.default.placementrules[0].create", "true", rules),
         (7, "partitions.default.limits[0].limit", "all", limits),
         (8, "partitions.default.limits[0].users", "[*]", limits),
         (9, "partitions.default.limits[0].maxapplications", "9", limits),
@@ -165,12 +161,6 @@ fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
             "2.5",
             "this engine's node orders weigh all resource types alike",
         ),
-        (16, "root.submitacl", "*", access),
-        (19, "root.a.parent", "true", creation),
-        (20, "root.a.maxapplications", "5", waits),
-        (21, "root.a.adminacl", "admin ops", access),
-        (23, "root.a.childtemplate.maxapplications", "2", creation),
-        (24, "root.a.childtemplate.resources.max.memory", "1Gi", creation),
         (27, "root.b.properties.priority.offset", "-5", later),
         (28, "root.b.properties.preemption.delay", "1m30s", later),
         (
@@ -227,4 +217,38 @@ fn aliases_and_merges_are_what_they_repeat() {
     let small = |name, capacity| leaf(name, capacity).with_maximum(Maximum::absolute(&[1_024]));
     let leaves = [small("a", ONE), small("b", ONE), small("c", amounts(&[1]))];
     assert_eq!(imported.config.root, QueueConfig::root(leaves));
+}
+
+/// What templates say goes to the leaves that rules create below a queue, and below those that say nothing themselves.
+#[test]
+fn queues_are_created_as_the_templates_say() {
+    let text = "partitions:
+- placementrules: [{name: user, create: true, parent: {name: tag, value: namespace, create: true}}]
+  queues:
+  - name: a
+    parent: true
+    childtemplate:
+      maxapplications: 2
+      properties: {application.sort.policy: fair}
+      resources: {max: {memory: 1Gi}, guaranteed: {memory: 512Mi}}
+  - name: b
+";
+    let imported = import(text).unwrap();
+    let lines: Vec<usize> = imported.not_carried_over.iter().map(|entry| entry.line).collect();
+    assert_eq!(lines, [8], "{:?}", reported(&imported));
+    let [a, b] = &imported.config.root.children[..] else { panic!("two queues") };
+    let creation = a.auto_creation.as_ref().unwrap();
+    assert_eq!((creation.depth_max, creation.expiry_ms), (3, Some(10_000)));
+    let leaf = &creation.leaf;
+    assert_eq!((leaf.ordering, leaf.parallel.total), (ApplicationOrdering::Fair, Some(2)));
+    assert_eq!(leaf.maximum, Maximum::absolute(&[1024]));
+    assert_eq!(leaf.capacity, Capacity::Absolute(Resources::new(&[512])));
+    assert!(b.is_leaf(), "only parents get queues below them");
+    let of_root = imported.config.root.auto_creation.as_ref().unwrap();
+    assert_eq!(of_root.leaf.maximum, Maximum::Percent(Percent::ALL), "the template is of `a` alone");
+    let without = text.replace(", create: true", "");
+    let imported = import(&without).unwrap();
+    assert!(imported.config.root.children[0].is_leaf(), "no rule creates anything");
+    let parents = ["root.a.parent", "root.a.childtemplate.maxapplications"];
+    assert!(parents.iter().all(|key| imported.not_carried_over.iter().any(|entry| entry.key == *key)));
 }

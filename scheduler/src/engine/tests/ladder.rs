@@ -4,6 +4,7 @@ use super::hand::{Hand, busy};
 use super::{config, leaf, memory};
 use crate::change::AskSpec;
 use crate::commit::ResourceAllocationCommitRequest;
+use crate::config::{Factor, Maximum};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::propose::propose_rescue;
@@ -155,6 +156,25 @@ fn a_rescue_goes_to_the_best_node() {
     hand.commit();
     let request = propose_rescue(&hand.engine.shared_state(), ask).expect("there is room");
     assert_eq!(request.allocate[0].node, nodes[1], "the emptiest one, since the order is to spread");
+}
+
+/// A user's limit and a queue's maximum, with room on the node.
+#[test]
+fn an_ask_at_a_limit_is_not_rescued() {
+    let limited = leaf("a").with_user_limit_factor(Some(Factor::ONE));
+    for leaf in [leaf("a").with_maximum(Maximum::absolute(&[4])), limited] {
+        let mut hand = Hand::new(config([leaf]));
+        hand.node("n", 8);
+        let application = hand.application();
+        let ask = hand.ask(application, AskSpec::new(memory(1), 5));
+        hand.settle();
+        assert_eq!(hand.engine.read(|view| view.container_count()), 4);
+        assert_eq!(propose_rescue(&hand.engine.shared_state(), ask), None);
+        let running = hand.engine.read(|view| view.containers().map(|(id, _)| id).next().unwrap());
+        hand.engine.handle().complete_container(running).unwrap();
+        hand.commit();
+        assert!(propose_rescue(&hand.engine.shared_state(), ask).is_some());
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ impl Bench {
     }
 
     /// Insists that a pass saw in vain what it should.
-    fn expect_observed(batch: &ProposalBatch, is_it: impl Fn(&Observation) -> bool) {
+    pub(super) fn expect_observed(batch: &ProposalBatch, is_it: impl Fn(&Observation) -> bool) {
         let observations = &batch.proposals.observations;
         assert!(observations.iter().any(is_it), "{observations:?}");
     }
@@ -143,11 +143,11 @@ fn a_limit_that_gives_way_before_the_batch_is_decided_parks_nobody() {
     bench.expect_running(2);
 }
 
-fn is_blocked(seen: &Observation, is_it: impl Fn(ParkReason) -> bool) -> bool {
+pub(super) fn is_blocked(seen: &Observation, is_it: impl Fn(ParkReason) -> bool) -> bool {
     matches!(seen, Observation::Blocked { reason, .. } if is_it(*reason))
 }
 
-fn first_ask(bench: &Bench) -> AskId {
+pub(super) fn first_ask(bench: &Bench) -> AskId {
     bench.engine.read(|view| view.asks().map(|ask| ask.id()).next().unwrap())
 }
 

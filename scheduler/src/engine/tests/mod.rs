@@ -5,9 +5,12 @@
 mod bulk;
 mod endings;
 mod faults;
+mod forged;
 mod hand;
 mod ladder;
 mod late;
+mod moves;
+mod shares;
 mod single_step;
 mod views;
 mod wakes;

@@ -4,7 +4,7 @@ use super::{Bench, config, leaf, memory};
 use crate::change::AskSpec;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{EngineConfig, LocalityDelay, Maximum, Percent};
-use crate::engine::{Mode, NotSerial};
+use crate::engine::{Mode, NotSerial, PassError};
 use crate::explain::PendingReason;
 use crate::ids::{AskId, NodeId};
 use crate::propose::PassScope;
@@ -32,7 +32,7 @@ impl Bench {
 }
 
 fn reserving() -> EngineConfig {
-    let mut config = config([leaf("a")]);
+    let mut config = config([leaf("a"), leaf("b")]);
     (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
     config
 }
@@ -105,7 +105,7 @@ fn a_single_pass_fulfils_only_the_claim_on_its_node() {
     }
     assert_eq!(bench.pass_on(nodes[1]), 1);
     assert_eq!(nodes.map(|node| bench.containers_on(node)), [0, 1]);
-    let other_leaf = bench.engine.handle().queue("root").ok();
+    let other_leaf = bench.engine.handle().queue("root.b").ok();
     let scope = PassScope { node: Some(nodes[0]), leaf: other_leaf };
     assert_eq!(bench.engine.pass_once(scope), Ok(0), "the claim is another leaf's");
     bench.expect_sound();
@@ -172,9 +172,22 @@ fn a_single_pass_over_a_node_that_is_gone_proposes_nothing() {
     bench.expect_sound();
 }
 
+/// Numbers of another engine may be beyond the queues there are.
+#[test]
+fn a_single_pass_is_about_a_leaf_of_this_engine() {
+    let bench = Bench::serial(config([leaf("a")]));
+    let other = Bench::serial(config([leaf("a"), leaf("b")]));
+    for queue in
+        [bench.engine.handle().queue("root").unwrap(), other.engine.handle().queue("root.b").unwrap()]
+    {
+        let scope = PassScope { node: None, leaf: Some(queue) };
+        assert_eq!(bench.engine.pass_once(scope), Err(PassError::NotALeaf(queue)));
+    }
+}
+
 #[test]
 fn single_steps_are_for_serial_mode() {
     let bench = Bench::new(config([leaf("a")]), Mode::Parallel { proposers: 1 });
-    assert_eq!(bench.engine.pass_once(PassScope::default()), Err(NotSerial));
+    assert_eq!(bench.engine.pass_once(PassScope::default()), Err(PassError::NotSerial(NotSerial)));
     assert_eq!(bench.engine.commit_waiting(), Err(NotSerial));
 }

@@ -39,6 +39,14 @@ impl<V: Copy + Eq> NameMap<V> {
         (value, true)
     }
 
+    /// Lets `name` stand for `value`, or for nothing.
+    pub fn set(&self, name: &str, value: Option<V>) {
+        match value {
+            Some(value) => drop(self.0.write().insert(name.into(), value)),
+            None => drop(self.0.write().remove(name)),
+        }
+    }
+
     /// Removes `name` if it still stands for `value`.
     pub fn remove(&self, name: &str, value: V) {
         let mut map = self.0.write();

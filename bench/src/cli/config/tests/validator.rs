@@ -117,7 +117,7 @@ fn is_type(name: &str, value: &Value) -> bool {
     }
 }
 
-/// The three patterns that the schema has.
+/// The four patterns that the schema has.
 fn matches(pattern: &str, text: &str) -> bool {
     let number = |text: &str| {
         let text = text.trim_start();
@@ -130,6 +130,10 @@ fn matches(pattern: &str, text: &str) -> bool {
         r"^root(\.[^.,]+)*$" => {
             let mut names = text.split('.');
             names.next() == Some("root") && names.all(|name| !name.is_empty() && !name.contains(','))
+        }
+        r"^\S*(\s+\S+)?\s*$" => {
+            let names = text.split_whitespace().count();
+            names <= 1 + usize::from(text.starts_with(|c: char| !c.is_whitespace()))
         }
         other => panic!("the validator does not know the pattern `{other}`"),
     }

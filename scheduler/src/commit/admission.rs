@@ -1,0 +1,64 @@
+//! To which leaf an application goes: the one it requests, or what placement rules make of that.
+
+use crate::change::ApplicationSpec;
+use crate::config::{FoundQueue, NotPlaced, Queues, Submission};
+use crate::event::Refusal;
+use crate::facts::{Destination, Facts, NoDestination};
+
+/// Where the application goes. Whether it is taken there is for [`admit`](super::admit) to say.
+pub(super) fn destination(facts: &Facts, spec: &ApplicationSpec) -> Result<Destination, Refusal> {
+    let path = if facts.has_placement_rules() { placed(facts, spec)? } else { spec.queue.clone() };
+    facts.destination(&path).map_err(|reason| match reason {
+        NoDestination::NoLeaf => Refusal::NotALeaf,
+        NoDestination::NoFurther => Refusal::TooManyQueues,
+    })
+}
+
+/// The path that placement rules make of what the application requests.
+fn placed(facts: &Facts, spec: &ApplicationSpec) -> Result<String, Refusal> {
+    let lookup = Lookup { facts, spec };
+    let submission = Submission {
+        user: &spec.user,
+        groups: &spec.groups,
+        application: &spec.name,
+        queue: &spec.queue,
+        tags: &spec.tags,
+    };
+    facts.placement.place(&submission, &lookup).map_err(|refused| match refused {
+        NotPlaced::Rejected => Refusal::RejectedByRule,
+        NotPlaced::UnknownQueue => Refusal::UnknownQueue,
+        NotPlaced::NotALeaf => Refusal::NotALeaf,
+    })
+}
+
+struct Lookup<'a> {
+    facts: &'a Facts,
+    spec: &'a ApplicationSpec,
+}
+
+impl Queues for Lookup<'_> {
+    fn find(&self, path: &str) -> Option<FoundQueue> {
+        let facts = self.facts;
+        let id = facts.queue_named(path).or_else(|| {
+            let (first, below) =
+                path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+            let only = facts.only_queue_called(first)?;
+            let above = &facts.queue(only).path;
+            below.map_or(Some(only), |below| facts.queue_named(&format!("{above}.{below}")))
+        })?;
+        let queue = facts.queue(id);
+        Some(FoundQueue { path: queue.path.to_string(), is_leaf: queue.is_leaf })
+    }
+
+    fn made_for(&self, path: &str) -> Option<usize> {
+        match self.facts.destination(path) {
+            Ok(Destination::New { names, .. }) => Some(names.len()),
+            _ => None,
+        }
+    }
+
+    fn may_submit(&self, path: &str) -> bool {
+        let queue = self.facts.destination(path).map(|to| to.lowest());
+        queue.is_ok_and(|queue| self.facts.may_submit(queue, &self.spec.user, &self.spec.groups))
+    }
+}

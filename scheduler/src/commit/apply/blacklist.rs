@@ -1,0 +1,72 @@
+//! Changes of an application's blacklist.
+//!
+//! What an application shuns is part of its asks' shapes, so whatever is known of a shape holds for all who share it, and
+//! an ask whose application changes its mind gets another shape.
+
+use std::sync::Arc;
+
+use super::Applier;
+use crate::facts::{Blacklist, BlacklistUpdate, Rule, Shape};
+use crate::ids::{ApplicationId, AskId, ReservationId, ShapeId};
+
+impl Applier<'_> {
+    pub(super) fn update_blacklist(&mut self, id: ApplicationId, update: &BlacklistUpdate) {
+        let old = &self.state.facts.applications.at(id).blacklist;
+        let nothing = Blacklist::new();
+        let new = old.as_deref().unwrap_or(&nothing).updated(update);
+        if new == *old.as_deref().unwrap_or(&nothing) {
+            return;
+        }
+        let new = (!new.is_empty()).then(|| Arc::new(new));
+        self.state.facts.transition_update_blacklist(id, new.clone());
+        let mut asks = self.state.backlog.asks_of(id);
+        // How the backlog lists them depends on what passes saw, and a replay has none.
+        asks.sort_by_key(|ask| self.state.facts.asks.at(*ask).number);
+        for ask in asks {
+            self.drop_shunned_claims(ask, new.as_deref());
+            self.shun(ask, new.clone());
+        }
+    }
+
+    /// A node that the application shuns is of no use to the ask that claims it.
+    fn drop_shunned_claims(&mut self, ask: AskId, blacklist: Option<&Blacklist>) {
+        let Some(blacklist) = blacklist else { return };
+        let facts = &self.state.facts;
+        let is_shunned = |claim: &&ReservationId| {
+            let node = facts.nodes.at(facts.reservations.at(**claim).node);
+            blacklist.shuns(&node.name, &facts.racks[node.rack.index()])
+        };
+        let claims: Vec<_> = facts.asks.at(ask).reservations.iter().filter(is_shunned).copied().collect();
+        claims.into_iter().for_each(|claim| self.drop_claim(claim));
+    }
+
+    /// Gives the ask the shape that it would have if it were submitted now, and lets it be looked at again.
+    fn shun(&mut self, id: AskId, shunned: Option<Arc<Blacklist>>) {
+        let state = &mut *self.state;
+        let old = state.facts.asks.at(id).shape;
+        let shape = state.facts.shapes.at(old).clone();
+        let rule = Rule { shunned, ..shape.rule.map_or_else(Rule::default, |rule| *rule) };
+        let new = self.intern(&Shape { rule: rule.boxed(), ..shape });
+        let state = &mut *self.state;
+        let claims = state.facts.asks.at(id).reservations.clone();
+        claims.iter().for_each(|claim| state.backlog.remove_claim(*claim, old));
+        let version = state.version;
+        state
+            .backlog
+            .move_to_shape(&mut state.facts, id, version, |facts| facts.transition_reshape_ask(id, new));
+        for claim in claims {
+            state.backlog.add_claim(claim, state.facts.asks.at(id));
+        }
+    }
+
+    /// The number of the shape, which gets a user more.
+    pub(super) fn intern(&mut self, shape: &Shape) -> ShapeId {
+        let state = &mut *self.state;
+        let (id, is_new) = state.facts.shapes.intern(shape);
+        if is_new {
+            let sets = state.roster.sets(shape.partition);
+            state.backlog.reset_shape(id, shape.partition, sets, state.version);
+        }
+        id
+    }
+}

@@ -1,0 +1,78 @@
+//! Changes of queues.
+
+use std::sync::Arc;
+
+use super::{Applier, NamedQueue};
+use crate::change::ApplicationSpec;
+use crate::commit::admission::destination;
+use crate::config::{QueueUpdate, Reconfiguration};
+use crate::facts::{Destination, Queue};
+use crate::ids::QueueId;
+use crate::timers::Timer;
+
+impl Applier<'_> {
+    pub(super) fn update_queue(&mut self, id: QueueId, update: &QueueUpdate) {
+        let facts = &mut self.state.facts;
+        let queue = &mut facts.queues[id.index()];
+        queue.config = update.applied_to(&queue.config);
+        facts.recount_users(id);
+        self.state.mark_limits_stale();
+    }
+
+    pub(super) fn reconfigure(&mut self, configuration: &Reconfiguration) {
+        let facts = &mut self.state.facts;
+        facts.placement.clone_from(&configuration.placement);
+        facts.lay_out_queues(&configuration.root);
+        self.add_queues();
+        let state = &mut *self.state;
+        state.backlog.reorder(&state.facts);
+        for id in (0..state.facts.queues.len() as u32).map(QueueId) {
+            // For how long queues stay may be another time now.
+            if let Some(at_ms) = state.facts.expires_ms(id) {
+                state.timers.add(at_ms, Timer::QueueIdle(id));
+            }
+        }
+        let all = state.facts.queues.iter().enumerate();
+        self.effects.queues.extend(all.map(|(index, queue)| named(QueueId(index as u32), queue)));
+    }
+
+    /// The leaf that an application goes to, which is made if need be.
+    pub(super) fn leaf_for(&mut self, spec: &ApplicationSpec) -> QueueId {
+        let (below, names) = match destination(&self.state.facts, spec) {
+            Ok(Destination::Leaf(leaf)) => return leaf,
+            Ok(Destination::New { below, names }) => (below, names),
+            Err(refusal) => unreachable!("it was admitted, not {refusal}"),
+        };
+        let made = self.state.facts.create_queues(below, &names);
+        self.add_queues();
+        let facts = &self.state.facts;
+        self.effects.queues.extend(made.iter().map(|id| named(*id, facts.queue(*id))));
+        made.last().copied().unwrap_or(below)
+    }
+
+    /// Everything that is kept for each queue has a place for those that are new, and limits are others.
+    fn add_queues(&mut self) {
+        let state = &mut *self.state;
+        state.backlog.add_queues(&state.facts);
+        state.in_flight.add_queues(state.facts.queues.len());
+        state.mark_limits_stale();
+    }
+
+    /// If nobody uses a queue any more that was made on demand, it goes after a while.
+    pub(super) fn note_idle(&mut self, id: QueueId) {
+        if let Some(at_ms) = self.state.facts.note_idle(id) {
+            self.state.timers.add(at_ms, Timer::QueueIdle(id));
+        }
+    }
+
+    pub(super) fn expire_queue(&mut self, id: QueueId) {
+        let parent = self.state.facts.remove_queue(id);
+        self.effects.queues.push(named(id, self.state.facts.queue(id)));
+        self.state.mark_limits_stale();
+        parent.into_iter().for_each(|parent| self.note_idle(parent));
+    }
+}
+
+fn named(id: QueueId, queue: &Queue) -> NamedQueue {
+    NamedQueue { path: Arc::clone(&queue.path), queue: queue.is_present.then(|| (id, queue.role())) }
+}

@@ -1,0 +1,83 @@
+//! Whether queues may be changed as somebody wants them to be.
+
+use crate::change::Change;
+use crate::config::{
+    ConfigError, Known, QueueConfig, QueueState, QueueUpdate, Reconfiguration, check_placement,
+    check_queue_alone, check_siblings, check_tree,
+};
+use crate::facts::{Facts, Queue};
+use crate::ids::QueueId;
+
+/// Whether a change of the configuration leaves a valid one; the error says what is wrong, and where.
+pub(crate) fn check_configuration(facts: &Facts, change: &Change) -> Result<(), ConfigError> {
+    match change {
+        Change::QueueUpdated { queue, update } => check_update(facts, *queue, update),
+        Change::Reconfigured { configuration } => check_reconfiguration(facts, configuration),
+        _ => Ok(()),
+    }
+}
+
+/// One queue is looked at, and its siblings: a tree may be large.
+fn check_update(facts: &Facts, id: QueueId, update: &QueueUpdate) -> Result<(), ConfigError> {
+    let unknown = || ConfigError::UnknownQueue { path: id.to_string(), nearest: None };
+    let queue = facts.queues.get(id.index()).filter(|queue| queue.is_present).ok_or_else(unknown)?;
+    let updated = update.applied_to(&queue.config);
+    check_queue_alone(Known::from(&*facts.config), &queue.path, &updated)?;
+    let has_limits = update.capacity.is_some() || update.maximum.is_some();
+    let Some(parent) = queue.parent else {
+        return if has_limits { Err(problem(queue, "the root's capacity is the cluster's")) } else { Ok(()) };
+    };
+    let above = facts.queue(parent);
+    let config_of = |child: &QueueId| if *child == id { &updated } else { &facts.queue(*child).config };
+    let siblings: Vec<_> = above.children.iter().map(config_of).collect();
+    check_siblings(&facts.config.resources, &above.path, &siblings)
+}
+
+/// The tree is valid in itself, and nobody's applications lose their leaf (`capacity-scheduler.md` 1.6, deletion).
+pub(crate) fn check_reconfiguration(facts: &Facts, wanted: &Reconfiguration) -> Result<(), ConfigError> {
+    check_tree(Known::from(&*facts.config), &wanted.root)?;
+    check_placement(&wanted.placement, &wanted.root)?;
+    facts.queues.iter().filter(|queue| queue.is_leaf).try_for_each(|queue| {
+        match find(&wanted.root, &queue.path) {
+            Some(next) if next.is_leaf() => Ok(()),
+            Some(_) => check_empty(facts, queue, "get queues below it"),
+            None if is_kept(facts, &wanted.root, queue) => Ok(()),
+            None => check_empty(facts, queue, "be removed"),
+        }
+    })
+}
+
+/// Whether a queue that the tree does not name was made on demand, and so were those above up to one that still makes
+/// them.
+fn is_kept(facts: &Facts, root: &QueueConfig, queue: &Queue) -> bool {
+    let above = queue.parent.map(|parent| facts.queue(parent));
+    queue.is_auto_created
+        && above.is_some_and(|above| match find(root, &above.path) {
+            Some(next) => next.auto_creation.is_some(),
+            None => is_kept(facts, root, above),
+        })
+}
+
+/// A leaf that is to be a leaf no longer takes no applications and has none.
+fn check_empty(facts: &Facts, queue: &Queue, to: &str) -> Result<(), ConfigError> {
+    let is_stopped = |id: &QueueId| facts.queue(*id).config.state == QueueState::Stopped;
+    if !queue.is_auto_created && !queue.chain.iter().any(is_stopped) {
+        return Err(problem(queue, &format!("is running; it must be stopped before it can {to}")));
+    }
+    match queue.applications {
+        0 => Ok(()),
+        count => {
+            Err(problem(queue, &format!("has {count} applications; it must be empty before it can {to}")))
+        }
+    }
+}
+
+fn find<'a>(root: &'a QueueConfig, path: &str) -> Option<&'a QueueConfig> {
+    let mut names = path.split('.');
+    let top = Some(root).filter(|root| names.next() == Some(root.name.as_str()))?;
+    names.try_fold(top, |queue, name| queue.children.iter().find(|child| child.name == name))
+}
+
+fn problem(queue: &Queue, problem: &str) -> ConfigError {
+    ConfigError::Queue { path: queue.path.to_string(), problem: problem.into() }
+}

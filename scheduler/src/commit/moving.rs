@@ -1,0 +1,42 @@
+//! Whether an application may go on in another leaf.
+
+use super::admit::takes_application;
+use crate::event::Refusal;
+use crate::facts::Destination;
+use crate::ids::{ApplicationId, QueueId};
+use crate::state::State;
+
+/// Whether the leaf takes the application with all it has, as far as it is running, has room for one more, and no queue
+/// gets above its maximum. What users may have is no matter: whoever is above it gets nothing more. Limits must be
+/// settled.
+pub(super) fn may_move(state: &State, id: ApplicationId, leaf: QueueId) -> Result<(), Refusal> {
+    let facts = &state.facts;
+    let application = facts.applications.at(id);
+    if !facts.queues.get(leaf.index()).is_some_and(|queue| queue.is_leaf) {
+        return Err(Refusal::NotALeaf);
+    }
+    if leaf == application.leaf {
+        return Ok(());
+    }
+    let old = facts.queue(application.leaf);
+    takes_application(
+        facts,
+        &Destination::Leaf(leaf),
+        &facts.user(application.user).name,
+        Some(application.leaf),
+    )?;
+    let asks = state.backlog.asks_of(id);
+    let mut partitions = asks.iter().map(|ask| facts.shapes.at(facts.asks.at(*ask).shape).partition);
+    if !partitions.all(|partition| facts.queue(leaf).may_use(partition)) {
+        return Err(Refusal::PartitionNotAccessible);
+    }
+    let loads = facts.loads_of(id, &asks);
+    for queue in facts.queue(leaf).chain.iter().filter(|queue| !old.chain.contains(queue)) {
+        for (quota, load) in facts.queue(*queue).quota.iter().zip(&loads) {
+            if !quota.admits(&quota.used, &load.used) {
+                return Err(Refusal::AboveMaximum);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! Checks of rules: the queues that they name are there.
+
+use super::{Creation, Placement, PlacementAction, QueuePath};
+use crate::config::{ConfigError, QueueConfig};
+use crate::nearest::{hint, nearest};
+
+/// Whether each rule can lead somewhere in this tree.
+pub(crate) fn check(placement: &Placement, root: &QueueConfig) -> Result<(), ConfigError> {
+    for (position, rule) in placement.rules.iter().enumerate() {
+        let refused = |problem| ConfigError::Placement { rule: position + 1, problem };
+        if rule.whose.except && rule.whose.is_everybody() {
+            return Err(refused(
+                "`except` excepts nobody: users, groups or applications are needed".to_owned(),
+            ));
+        }
+        let (path, create) = match &rule.action {
+            PlacementAction::Reject => continue,
+            PlacementAction::SetDefault(path) => (path, Creation::Nothing),
+            PlacementAction::Place(place) => (&place.queue, place.create),
+        };
+        check_written(path).map_err(refused)?;
+        check_path(path, create, root).map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// Whether a file can say it.
+fn check_written(path: &QueuePath) -> Result<(), String> {
+    let written = path.to_string();
+    match written.parse::<QueuePath>() {
+        Ok(read) if read == *path => Ok(()),
+        Ok(_) => Err(format!("`{written}` has names that are read as something else")),
+        Err(error) => Err(format!("`{written}`: {error}")),
+    }
+}
+
+fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<(), String> {
+    let (fixed, is_whole) = path.fixed();
+    if fixed.is_empty() {
+        return Ok(());
+    }
+    let must_be_there = match (create, is_whole) {
+        (Creation::Nothing, _) | (Creation::Leaf, false) => fixed.as_str(),
+        (Creation::Leaf, true) => fixed.rsplit_once('.').map_or(fixed.as_str(), |(above, _)| above),
+        (Creation::Path, _) => fixed.split('.').next().unwrap_or(""),
+    };
+    let Some(queue) = find(root, must_be_there) else {
+        let mut paths = Vec::new();
+        list(root, "root", &mut paths);
+        let hint = hint(nearest(must_be_there, paths.iter().map(String::as_str)).as_deref());
+        return Err(format!("unknown queue `{must_be_there}`{hint}"));
+    };
+    match (create, is_whole, queue.children.is_empty()) {
+        (Creation::Nothing, true, false) => Err(format!("queue `{fixed}` is a parent, a leaf is needed")),
+        (Creation::Nothing, false, true) => Err(format!("queue `{fixed}` is a leaf, a parent is needed")),
+        _ => Ok(()),
+    }
+}
+
+/// The queue of a path, which may start at the only queue with its first name.
+pub(super) fn find<'t>(root: &'t QueueConfig, path: &str) -> Option<&'t QueueConfig> {
+    let mut names = path.split('.');
+    let first = names.next()?;
+    let mut start = root;
+    if first != root.name {
+        let mut named = Vec::new();
+        with_name(root, first, &mut named);
+        let [only] = named[..] else { return None };
+        start = only;
+    }
+    names.try_fold(start, |queue, name| queue.children.iter().find(|child| child.name == name))
+}
+
+fn with_name<'t>(queue: &'t QueueConfig, name: &str, found: &mut Vec<&'t QueueConfig>) {
+    for child in &queue.children {
+        if child.name == name {
+            found.push(child);
+        }
+        with_name(child, name, found);
+    }
+}
+
+fn list(queue: &QueueConfig, path: &str, paths: &mut Vec<String>) {
+    paths.push(path.to_owned());
+    for child in &queue.children {
+        list(child, &format!("{path}.{}", child.name), paths);
+    }
+}

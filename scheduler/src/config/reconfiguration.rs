@@ -1,0 +1,109 @@
+//! Changes of a configuration while the engine runs.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ApplicationLimits, Capacity, EngineConfig, Factor, Maximum, ParallelLimits, Percent, Placement,
+    QueueConfig, QueueState,
+};
+
+/// Everything that can be changed of a configuration while the engine runs, as it is to be afterwards.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reconfiguration {
+    /// The queue tree.
+    pub root: QueueConfig,
+    /// To which queues applications go.
+    pub placement: Placement,
+}
+
+impl From<&EngineConfig> for Reconfiguration {
+    fn from(config: &EngineConfig) -> Self {
+        Self { root: config.root.clone(), placement: config.placement.clone() }
+    }
+}
+
+/// What a reconfiguration does to the queues, by full path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueDifferences {
+    /// Queues that are new.
+    pub added: Vec<String>,
+    /// Queues that go.
+    pub removed: Vec<String>,
+    /// Queues that say other things about themselves than before.
+    pub changed: Vec<String>,
+}
+
+impl QueueDifferences {
+    /// Between two trees.
+    #[must_use]
+    pub fn between(before: &QueueConfig, after: &QueueConfig) -> Self {
+        let (before, after) = (by_path(before), by_path(after));
+        let is_changed = |path: &&String| {
+            before.get(*path).is_some_and(|queue| queue.without_children() != after[*path].without_children())
+        };
+        Self {
+            added: after.keys().filter(|path| !before.contains_key(*path)).cloned().collect(),
+            removed: before.keys().filter(|path| !after.contains_key(*path)).cloned().collect(),
+            changed: after.keys().filter(is_changed).cloned().collect(),
+        }
+    }
+
+    /// Whether there is nothing to do.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+}
+
+fn by_path(root: &QueueConfig) -> BTreeMap<String, &QueueConfig> {
+    let mut all = BTreeMap::new();
+    let mut rest = vec![(root.name.clone(), root)];
+    while let Some((path, queue)) = rest.pop() {
+        rest.extend(queue.children.iter().map(|child| (format!("{path}.{}", child.name), child)));
+        all.insert(path, queue);
+    }
+    all
+}
+
+/// A change of one queue while the engine runs; `None` leaves a limit as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueUpdate {
+    /// New guarantee.
+    pub capacity: Option<Capacity>,
+    /// New maximum.
+    pub maximum: Option<Maximum>,
+    /// New user limit factor (`Some(None)`: up to the leaf's maximum).
+    pub user_limit_factor: Option<Option<Factor>>,
+    /// New part of the leaf that each of several users may have.
+    pub user_limit_minimum: Option<Percent>,
+    /// New priority among its siblings.
+    pub priority: Option<i32>,
+    /// Whether it takes new applications from now on.
+    pub state: Option<QueueState>,
+    /// New limits on the number of applications. Those that are there stay.
+    pub applications: Option<ApplicationLimits>,
+    /// New limits on the number of active applications. Those that are active stay so.
+    pub parallel: Option<ParallelLimits>,
+    /// New part of the leaf that masters may need (`Some(None)`: any).
+    pub master_share: Option<Option<Percent>>,
+}
+
+impl QueueUpdate {
+    /// The queue after this change.
+    #[must_use]
+    pub fn applied_to(&self, queue: &QueueConfig) -> QueueConfig {
+        let mut queue = queue.clone();
+        queue.capacity = self.capacity.unwrap_or(queue.capacity);
+        queue.maximum = self.maximum.unwrap_or(queue.maximum);
+        queue.user_limit_factor = self.user_limit_factor.unwrap_or(queue.user_limit_factor);
+        queue.user_limit_minimum = self.user_limit_minimum.unwrap_or(queue.user_limit_minimum);
+        queue.priority = self.priority.unwrap_or(queue.priority);
+        queue.state = self.state.unwrap_or(queue.state);
+        queue.applications = self.applications.unwrap_or(queue.applications);
+        queue.parallel = self.parallel.clone().unwrap_or(queue.parallel);
+        queue.master_share = self.master_share.unwrap_or(queue.master_share);
+        queue
+    }
+}

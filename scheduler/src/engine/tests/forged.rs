@@ -1,0 +1,64 @@
+//! Changes with identifiers that are somebody else's. No handle sends any; whoever has the identifier keeps it.
+
+use std::sync::Arc;
+
+use super::{Bench, with_ask};
+use crate::change::{ApplicationSpec, AskSpec, Change, NodeSpec};
+use crate::engine::shared::Message;
+use crate::event::EventKind;
+use crate::ids::{ApplicationId, RackId};
+
+impl Bench {
+    fn forge(&self, change: Change) {
+        self.shared.send(Message::Change(change)).unwrap();
+        self.commit();
+    }
+
+    fn an_application(&self) -> ApplicationId {
+        self.shared.state.read().facts.applications.iter().next().unwrap().0
+    }
+}
+
+#[test]
+fn an_ask_with_a_taken_identifier_leaves_it_to_its_owner() {
+    let bench = with_ask();
+    let (application, ask) = (bench.an_application(), super::late::first_ask(&bench));
+    let ended = bench.application("root.a");
+    bench.engine.handle().end_application(ended, crate::ApplicationEnd::Finished).unwrap();
+    for of in [application, ended] {
+        let spec = AskSpec::new(super::memory(1), 1);
+        bench.forge(Change::AskSubmitted { ask, application: of, spec });
+    }
+    assert_ne!(bench.ask(application, 1, 1), ask);
+    bench.expect_running(6);
+}
+
+#[test]
+fn a_node_with_a_taken_identifier_leaves_it_to_its_owner() {
+    let bench = with_ask();
+    let node = bench.engine.handle().node("n1").unwrap();
+    bench.forge(Change::NodeAdded {
+        node,
+        rack: RackId(0),
+        spec: Box::new(NodeSpec::new("n1", super::memory(1))),
+    });
+    assert_eq!(bench.engine.handle().node("n1"), Some(node));
+    assert_ne!(bench.node("n2", 1), node);
+    bench.expect_running(5);
+}
+
+/// What happens to the owner goes where its owner reads.
+#[test]
+fn an_application_with_a_taken_identifier_takes_over_no_stream() {
+    let bench = with_ask();
+    let (application, handle) = (bench.an_application(), bench.engine.handle());
+    let stranger = handle.event_stream(100);
+    let spec = Box::new(ApplicationSpec::new("stranger", "root.a", "stranger"));
+    let change = Change::ApplicationSubmitted { application, spec };
+    bench.shared.send(Message::Application { change, stream: Arc::clone(stranger.core()) }).unwrap();
+    bench.expect_running(5);
+    assert_eq!(stranger.try_next(), Ok(None));
+    let told = std::iter::from_fn(|| bench.events.try_next().unwrap());
+    assert_eq!(told.filter(|event| matches!(event.kind, EventKind::Allocated { .. })).count(), 5);
+    assert_ne!(bench.application("root.a"), application);
+}

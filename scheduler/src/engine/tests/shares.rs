@@ -1,0 +1,154 @@
+//! Users who are held to shares of their leaf, within one pass.
+
+use super::late::is_blocked;
+use super::{Bench, config, memory};
+use crate::backlog::ParkReason;
+use crate::change::AskSpec;
+use crate::commit::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
+use crate::config::{Capacity, Percent, QueueConfig, Semantics};
+use crate::ids::{ApplicationId, AskId};
+use crate::propose::ProposalBatch;
+
+/// A leaf that is guaranteed next to nothing and holds users to a part, half where nothing else is said, of what it uses,
+/// or would use after one container more for each active user.
+struct Shared {
+    bench: Bench,
+}
+
+impl Shared {
+    /// With these nodes, and one that takes nothing: an ask for it keeps its user active.
+    fn new(nodes: &[(&str, i64)]) -> Self {
+        Self::under(Semantics::Strict, 50, nodes)
+    }
+
+    fn under(semantics: Semantics, minimum: u32, nodes: &[(&str, i64)]) -> Self {
+        let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)));
+        let leaf = leaf.with_user_limit_factor(None).with_user_limit_minimum(Percent::whole(minimum));
+        let mut config = config([leaf]);
+        config.semantics = semantics;
+        (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
+        let bench = Bench::serial(config);
+        for (name, amount) in nodes {
+            bench.node(name, *amount);
+        }
+        let idle = bench.node("idle", 100);
+        bench.engine.handle().drain_node(idle).unwrap();
+        Self { bench }
+    }
+
+    fn user(&self, user: &str) -> ApplicationId {
+        self.bench.application_of("root.a", user)
+    }
+
+    fn pinned(&self, application: ApplicationId, node: &str, size: i64) -> AskId {
+        let handle = self.bench.engine.handle();
+        let node = handle.node(node).unwrap();
+        handle
+            .submit_ask(application, AskSpec::new(memory(size), 1).on_hosts([node]).strictly_local())
+            .unwrap()
+    }
+
+    /// One container at once.
+    fn run(&self, application: ApplicationId, node: &str, size: i64) {
+        self.pinned(application, node, size);
+        self.bench.engine.run_until_quiet();
+    }
+
+    /// An active user who has nothing and gets nothing.
+    fn add_hopeless(&self) {
+        self.pinned(self.user("hopeless"), "idle", 1);
+    }
+
+    fn pass(&self) -> Box<ProposalBatch> {
+        self.bench.commit();
+        self.bench.pass(0)
+    }
+}
+
+fn expect_held(batch: &ProposalBatch) {
+    let is_held = |reason| matches!(reason, ParkReason::UserShare(_));
+    Bench::expect_observed(batch, |seen| is_blocked(seen, is_held));
+}
+
+/// A pass that gives somebody all that was pending measures the others' shares without it. When that is rejected, the
+/// shares are what they were: here 9 of 19 instead of 8 of 16.
+#[test]
+fn a_rejected_batch_parks_nobody_who_is_held_because_of_it() {
+    let leaf = Shared::new(&[("vanishing", 1), ("n1", 30)]);
+    let [satisfied, held] = ["satisfied", "held"].map(|user| leaf.user(user));
+    leaf.run(satisfied, "n1", 2);
+    leaf.run(held, "n1", 5);
+    leaf.pinned(satisfied, "vanishing", 1);
+    leaf.bench.ask(held, 4, 1);
+    leaf.add_hopeless();
+    let batch = leaf.pass();
+    assert_eq!(batch.requests().len(), 1);
+    expect_held(&batch);
+    let handle = leaf.bench.engine.handle();
+    handle.drain_node(handle.node("vanishing").unwrap()).unwrap();
+    leaf.bench.decide(batch);
+    leaf.bench.expect_running(3);
+}
+
+/// Whoever claims a node for its last unit still waits for it: three of them share 30, not two 26.
+#[test]
+fn a_user_who_claims_a_node_is_no_less_active() {
+    let leaf = Shared::new(&[("n1", 12), ("n2", 5)]);
+    let [claiming, second] = ["claiming", "second"].map(|user| leaf.user(user));
+    leaf.run(claiming, "n1", 2);
+    leaf.run(second, "n1", 10);
+    leaf.bench.ask(claiming, 6, 1);
+    leaf.bench.ask(second, 4, 1);
+    leaf.add_hopeless();
+    let batch = leaf.pass();
+    let kinds: Vec<_> = batch.requests().iter().map(|one| (one.reserve.len(), one.allocate.len())).collect();
+    assert_eq!(kinds, [(1, 0), (0, 1)]);
+}
+
+/// Whoever gets a container for the claim of its last unit waits for nothing more: two of them share 26, not three 30.
+#[test]
+fn a_user_whose_last_claim_is_settled_is_active_no_more() {
+    let leaf = Shared::new(&[("n1", 12), ("n2", 5), ("n3", 12)]);
+    let [claiming, second, passing] = ["claiming", "second", "passing"].map(|user| leaf.user(user));
+    leaf.run(passing, "n1", 12);
+    let passing = leaf.bench.containers()[0];
+    leaf.run(claiming, "n3", 2);
+    leaf.run(second, "n3", 10);
+    let claimed = leaf.bench.ask(claiming, 6, 1);
+    leaf.bench.engine.run_until_quiet();
+    leaf.bench.ask(second, 4, 1);
+    leaf.add_hopeless();
+    leaf.bench.engine.handle().complete_container(passing).unwrap();
+    let batch = leaf.pass();
+    let proposed: Vec<AskId> = batch.requests().iter().map(|request| request.allocate[0].ask).collect();
+    assert_eq!(proposed, [claimed]);
+    expect_held(&batch);
+}
+
+/// One request for two containers is not more than two requests: whoever is within its share gets one beyond.
+fn verdict_on_two_at_once(semantics: Semantics) -> CommitOutcome {
+    let leaf = Shared::under(semantics, 10, &[("n1", 30)]);
+    let [greedy, other] = ["greedy", "other"].map(|user| leaf.user(user));
+    leaf.run(greedy, "n1", 2);
+    leaf.run(other, "n1", 8);
+    leaf.add_hopeless();
+    let asks = [leaf.bench.ask(greedy, 8, 1), leaf.bench.ask(greedy, 8, 1)];
+    leaf.pinned(other, "idle", 1);
+    leaf.bench.commit();
+    let handle = leaf.bench.engine.handle();
+    let node = handle.node("n1").unwrap();
+    let allocate =
+        asks.map(|ask| AllocationProposal { ask, node, from_reservation: None }).into_iter().collect();
+    let request = ResourceAllocationCommitRequest { allocate, ..Default::default() };
+    let answer = handle.commit(request).unwrap();
+    leaf.bench.commit();
+    answer.try_take().unwrap()
+}
+
+#[test]
+fn several_containers_at_once_are_judged_as_one_by_one() {
+    for semantics in [Semantics::Strict, Semantics::YarnCompatible] {
+        let verdict = verdict_on_two_at_once(semantics);
+        assert_eq!(verdict, CommitOutcome::Rejected(RejectReason::UserLimit), "{semantics:?}");
+    }
+}

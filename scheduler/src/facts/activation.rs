@@ -1,0 +1,191 @@
+//! Activation: which applications may be served. The others wait in line until a limit gives way.
+//!
+//! Limits are on the number of active applications, and on what their masters need (`capacity-scheduler.md` 1.2, 2.9).
+//! Whatever may let one of those that wait be activated makes activation due, and the change that did so activates all
+//! that may be: between two changes nobody waits in vain.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Application, Facts, Master};
+use crate::config::{Factor, Percent};
+use crate::ids::{ApplicationId, LeafUserId, PartitionId, QueueId};
+use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
+
+/// The applications that wait for activation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inactive {
+    lines: BTreeMap<Line, BTreeSet<Rank>>,
+    /// Something has changed that may let one of them be activated.
+    is_due: bool,
+}
+
+/// What holds one application of a line back holds back all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Line {
+    leaf: QueueId,
+    user: LeafUserId,
+    master: Option<(PartitionId, [i64; RESOURCE_TYPES_MAX])>,
+}
+
+/// Higher priority is first, then who was submitted first.
+type Rank = (Reverse<u32>, u64, ApplicationId);
+
+/// What holds an application back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldBack {
+    /// As many are active in the queue as may be.
+    Applications { queue: QueueId, maximum: u32 },
+    /// As many of the user's are active in the queue as may be.
+    UserApplications { queue: QueueId, maximum: u32 },
+    /// Masters would need more of the leaf than this.
+    MasterShare { limit: Resources },
+    /// The user's masters would.
+    UserMasterShare { limit: Resources },
+}
+
+impl Line {
+    fn of(application: &Application) -> Self {
+        let Application { leaf, user, master, .. } = *application;
+        Self { leaf, user, master: master.map(|master| (master.partition, *master.size.amounts())) }
+    }
+}
+
+fn rank(id: ApplicationId, application: &Application) -> Rank {
+    (Reverse(application.priority), application.submitted, id)
+}
+
+impl Inactive {
+    pub(super) fn add(&mut self, id: ApplicationId, application: &Application) {
+        self.lines.entry(Line::of(application)).or_default().insert(rank(id, application));
+        self.is_due = true;
+    }
+
+    pub(super) fn remove(&mut self, id: ApplicationId, application: &Application) {
+        let line = Line::of(application);
+        let waiting = self.lines.get_mut(&line).expect("an inactive application stands in its line");
+        waiting.remove(&rank(id, application));
+        if waiting.is_empty() {
+            self.lines.remove(&line);
+        }
+    }
+
+    /// Something changed on which activation may depend.
+    pub(crate) fn note_change(&mut self) {
+        self.is_due |= !self.lines.is_empty();
+    }
+
+    /// Whether activation is due; from now on it is not.
+    pub(crate) fn take_due(&mut self) -> bool {
+        std::mem::take(&mut self.is_due)
+    }
+
+    /// Whether activation is due.
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    /// All that wait.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ApplicationId> {
+        self.lines.values().flatten().map(|(.., id)| *id)
+    }
+}
+
+impl Facts {
+    /// The first in order of those that wait and may be activated. Where masters count, limits must be settled.
+    pub(crate) fn next_to_activate(&self) -> Option<ApplicationId> {
+        let firsts = self.inactive.lines.values().filter_map(BTreeSet::first);
+        let may_be = firsts.filter(|(.., id)| self.held_back(self.applications.at(*id)).is_none());
+        may_be.min().map(|(.., id)| *id)
+    }
+
+    /// Whether activation depends on guarantees.
+    pub(crate) fn activation_needs_limits(&self) -> bool {
+        let needs =
+            |line: &Line| line.master.is_some() && self.queue(line.leaf).config.master_share.is_some();
+        self.inactive.lines.keys().any(needs)
+    }
+
+    /// The first limit that holds the application back, from the root to the leaf.
+    pub(crate) fn held_back(&self, application: &Application) -> Option<HeldBack> {
+        let user = &self.user(application.user).name;
+        for &id in &self.queue(application.leaf).chain {
+            let queue = self.queue(id);
+            let parallel = &queue.config.parallel;
+            if let Some(maximum) = parallel.total.filter(|maximum| queue.active_applications() >= *maximum) {
+                return Some(HeldBack::Applications { queue: id, maximum });
+            }
+            let maximum = parallel.of_user(user);
+            if let Some(maximum) = maximum.filter(|maximum| self.active_of_user(id, user) >= *maximum) {
+                return Some(HeldBack::UserApplications { queue: id, maximum });
+            }
+        }
+        self.held_back_by_masters(application.leaf, application.user, application.master?)
+    }
+
+    /// How many of the user's applications are active in the queue and below.
+    fn active_of_user(&self, id: QueueId, name: &str) -> u32 {
+        let queue = self.queue(id);
+        let own = queue.users.get(name).map(|user| self.user(*user));
+        let own = own.map_or(0, |user| user.applications - user.inactive);
+        own + queue.children.iter().map(|child| self.active_of_user(*child, name)).sum::<u32>()
+    }
+
+    fn held_back_by_masters(&self, leaf: QueueId, user: LeafUserId, master: Master) -> Option<HeldBack> {
+        let Master { size, partition } = master;
+        let used = &self.queue(leaf).masters[partition.index()];
+        if used.is_zero() {
+            // However small the share is, one may start.
+            return None;
+        }
+        let limit = self.master_limit(leaf, partition);
+        if !used.can_grow(&size, &limit) {
+            return Some(HeldBack::MasterShare { limit });
+        }
+        let limit = self.user_master_limit(user, partition).min(&limit);
+        let used = &self.user(user).masters[partition.index()];
+        (!used.can_grow(&size, &limit)).then_some(HeldBack::UserMasterShare { limit })
+    }
+
+    /// What the masters of the leaf may need.
+    fn master_limit(&self, leaf: QueueId, partition: PartitionId) -> Resources {
+        let part = |share: Percent| (i128::from(share.millionths()), 1_000_000);
+        self.part_of_guarantee(leaf, partition, self.queue(leaf).config.master_share.map(part))
+    }
+
+    /// What the masters of one user may need: an equal share among those who want something, or the minimum for each, times
+    /// weight and factor.
+    fn user_master_limit(&self, id: LeafUserId, partition: PartitionId) -> Resources {
+        let user = self.user(id);
+        let queue = self.queue(user.leaf);
+        let users = i128::from(queue.active.users.max(1));
+        let minimum = i128::from(queue.config.user_limit_minimum.millionths());
+        let (share, whole) = if minimum * users >= 1_000_000 { (minimum, 1_000_000) } else { (1, users) };
+        let weighted = (share * i128::from(user.weight.milli()), whole * 1_000);
+        let (share, whole) = if weighted.0 > weighted.1 { (1, 1) } else { weighted };
+        let factor = i128::from(queue.config.user_limit_factor.unwrap_or(Factor::ONE).milli());
+        let part = |of_leaf: Percent| {
+            let share = share.saturating_mul(factor).saturating_mul(i128::from(of_leaf.millionths()));
+            (share, whole * 1_000_000_000)
+        };
+        self.part_of_guarantee(user.leaf, partition, queue.config.master_share.map(part))
+    }
+
+    /// A part of what the leaf is guaranteed, rounded up to the next step of container sizes.
+    fn part_of_guarantee(
+        &self,
+        leaf: QueueId,
+        partition: PartitionId,
+        part: Option<(i128, i128)>,
+    ) -> Resources {
+        let Some((share, whole)) = part else { return Resources::all(UNLIMITED) };
+        let guaranteed = &self.queue(leaf).quota(partition).guaranteed;
+        let of_type = |i: usize| {
+            let step = whole * i128::from(self.config.allocation.minimum[i].max(1));
+            let steps = i128::from(guaranteed[i]).saturating_mul(share).saturating_add(step - 1) / step;
+            let amount = steps.saturating_mul(i128::from(self.config.allocation.minimum[i].max(1)));
+            i64::try_from(amount).unwrap_or(UNLIMITED).min(UNLIMITED)
+        };
+        Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(of_type))
+    }
+}

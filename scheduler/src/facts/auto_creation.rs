@@ -1,0 +1,131 @@
+//! Queues that are made when an application names them, and go when they have been empty for a while.
+
+use super::{Facts, Quota};
+use crate::config::{AutoCreation, QueueConfig, is_queue_name};
+use crate::ids::QueueId;
+
+/// Where an application goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// To this leaf.
+    Leaf(QueueId),
+    /// To one that is made below this queue, with the queues between: these names, from the top down.
+    New { below: QueueId, names: Vec<String> },
+}
+
+impl Destination {
+    /// The lowest queue on the way that is there.
+    pub(crate) fn lowest(&self) -> QueueId {
+        match self {
+            Self::Leaf(queue) | Self::New { below: queue, .. } => *queue,
+        }
+    }
+}
+
+/// Why an application can go nowhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoDestination {
+    /// There is no such leaf, and none is made there.
+    NoLeaf,
+    /// It would be too deep, or one too many.
+    NoFurther,
+}
+
+impl Facts {
+    /// Where an application goes that names this path.
+    pub(crate) fn destination(&self, path: &str) -> Result<Destination, NoDestination> {
+        if let Some(queue) = self.queue_named(path) {
+            return if self.queue(queue).is_leaf {
+                Ok(Destination::Leaf(queue))
+            } else {
+                Err(NoDestination::NoLeaf)
+            };
+        }
+        let (below, names) = self.missing_below(path).ok_or(NoDestination::NoLeaf)?;
+        let (maker, creation) = self.auto_creation_at(below).ok_or(NoDestination::NoLeaf)?;
+        if self.queue(below).is_leaf || !names.iter().all(|name| is_queue_name(name)) {
+            return Err(NoDestination::NoLeaf);
+        }
+        let depth = self.queue(below).chain.len() - self.queue(maker).chain.len() + names.len();
+        let count = self.count_created(maker) + names.len();
+        if depth > creation.depth_max as usize || count > creation.queues_max as usize {
+            return Err(NoDestination::NoFurther);
+        }
+        Ok(Destination::New { below, names: names.into_iter().map(str::to_owned).collect() })
+    }
+
+    /// The nearest queue above that is there, and the names that are missing.
+    fn missing_below<'a>(&self, path: &'a str) -> Option<(QueueId, Vec<&'a str>)> {
+        let (mut rest, mut names) = (path, Vec::new());
+        loop {
+            let (above, name) = rest.rsplit_once('.')?;
+            names.push(name);
+            if let Some(queue) = self.queue_named(above) {
+                names.reverse();
+                return Some((queue, names));
+            }
+            rest = above;
+        }
+    }
+
+    /// The configured queue at or above this one, if queues are made below it.
+    pub(crate) fn auto_creation_at(&self, id: QueueId) -> Option<(QueueId, &AutoCreation)> {
+        let chain = self.queue(id).chain.iter().rev();
+        let maker = chain.copied().find(|level| !self.queue(*level).is_auto_created)?;
+        self.queue(maker).config.auto_creation.as_deref().map(|creation| (maker, creation))
+    }
+
+    fn count_created(&self, id: QueueId) -> usize {
+        let children = self.queue(id).children.iter().filter(|child| self.queue(**child).is_auto_created);
+        children.map(|child| 1 + self.count_created(*child)).sum()
+    }
+
+    /// Makes what is missing; returns all that is new, the leaf last.
+    pub(crate) fn create_queues(&mut self, below: QueueId, names: &[String]) -> Vec<QueueId> {
+        let Some((_, creation)) = self.auto_creation_at(below) else { return Vec::new() };
+        let (leaf, parent) = (creation.leaf.clone(), creation.parent.clone());
+        let mut made = Vec::new();
+        let mut above = below;
+        for (place, name) in names.iter().enumerate() {
+            let is_leaf = place + 1 == names.len();
+            let template = if is_leaf { &leaf } else { &parent };
+            let config = QueueConfig { name: name.clone(), ..template.clone() };
+            above = self.place_queue(&config, Some(above), is_leaf);
+            self.queues[above.index()].is_auto_created = true;
+            self.recount_users(above);
+            made.push(above);
+        }
+        made
+    }
+
+    /// Notes that a queue may have become empty; returns when it goes if it stays so.
+    pub(crate) fn note_idle(&mut self, id: QueueId) -> Option<u64> {
+        if !self.is_idle(id) {
+            return None;
+        }
+        self.queues[id.index()].idle_since_ms = self.now_ms;
+        self.expires_ms(id)
+    }
+
+    /// When the queue goes if nobody uses it until then.
+    pub(crate) fn expires_ms(&self, id: QueueId) -> Option<u64> {
+        let (_, creation) = self.auto_creation_at(id).filter(|_| self.is_idle(id))?;
+        Some(self.queue(id).idle_since_ms.saturating_add(creation.expiry_ms?))
+    }
+
+    fn is_idle(&self, id: QueueId) -> bool {
+        let queue = self.queue(id);
+        queue.is_present && queue.is_auto_created && queue.applications == 0 && queue.children.is_empty()
+    }
+
+    /// Takes an idle queue away; returns the queue above.
+    pub(crate) fn remove_queue(&mut self, id: QueueId) -> Option<QueueId> {
+        let queue = &mut self.queues[id.index()];
+        queue.is_present = false;
+        queue.is_leaf = false;
+        queue.quota.fill(Quota::default());
+        let parent = queue.parent?;
+        self.queues[parent.index()].children.retain(|child| *child != id);
+        Some(parent)
+    }
+}

@@ -1,0 +1,87 @@
+//! Blacklists: hosts and racks that an application shuns.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// Hosts and racks by name. A name counts whether or not anything of that name is registered: a host that comes back is
+/// still shunned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Blacklist {
+    /// Host names.
+    pub hosts: BTreeSet<String>,
+    /// Names of racks, with every node on them.
+    pub racks: BTreeSet<String>,
+}
+
+/// A change of an application's blacklist, see [`Handle::update_blacklist`](crate::Handle::update_blacklist).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlacklistUpdate {
+    /// What it shuns from now on.
+    pub add: Blacklist,
+    /// What it shuns no more; a name in both is removed, as in YARN. Names that are not on the list do no harm.
+    pub remove: Blacklist,
+}
+
+impl Blacklist {
+    /// Of nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with these hosts.
+    #[must_use]
+    pub fn with_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
+        self.hosts.extend(hosts.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same with these racks.
+    #[must_use]
+    pub fn with_racks<S: Into<String>>(mut self, racks: impl IntoIterator<Item = S>) -> Self {
+        self.racks.extend(racks.into_iter().map(Into::into));
+        self
+    }
+
+    /// Whether nothing is on it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hosts.is_empty() && self.racks.is_empty()
+    }
+
+    /// Whether a host of this name on this rack is shunned.
+    #[must_use]
+    pub fn shuns(&self, host: &str, rack: &str) -> bool {
+        self.hosts.contains(host) || self.racks.contains(rack)
+    }
+
+    /// The list after a change.
+    pub(crate) fn updated(&self, update: &BlacklistUpdate) -> Self {
+        let BlacklistUpdate { add, remove } = update;
+        let names = |old: &BTreeSet<String>, add: &BTreeSet<String>, remove: &BTreeSet<String>| {
+            old.union(add).filter(|name| !remove.contains(*name)).cloned().collect()
+        };
+        Self {
+            hosts: names(&self.hosts, &add.hosts, &remove.hosts),
+            racks: names(&self.racks, &add.racks, &remove.racks),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_added_and_removed_at_once_is_removed() {
+        let list = Blacklist::new().with_hosts(["a", "b"]).with_racks(["r"]);
+        let update = BlacklistUpdate {
+            add: Blacklist::new().with_hosts(["c", "d"]),
+            remove: Blacklist::new().with_hosts(["b", "d", "unknown"]).with_racks(["r"]),
+        };
+        let after = list.updated(&update);
+        assert_eq!(after, Blacklist::new().with_hosts(["a", "c"]));
+        assert!(after.shuns("a", "r") && !after.shuns("b", "r") && list.shuns("x", "r"));
+    }
+}

@@ -1,0 +1,22 @@
+//! What an application may have more of, as it is told.
+
+use super::{Application, Facts};
+use crate::ids::PartitionId;
+use crate::resource::{RESOURCE_TYPES_MAX, Resources};
+
+impl Facts {
+    /// The least of what its user and the queues above it may have more of, in whole steps; nothing where a limit is
+    /// exceeded.
+    pub(crate) fn headroom(&self, application: &Application, partition: PartitionId) -> Resources {
+        let leaf_use = || self.leaf_use(application.leaf, partition, Resources::ZERO);
+        let of_user = self.user_limit(application.user, partition, &Resources::ZERO, leaf_use)
+            - self.user(application.user).used[partition.index()];
+        let path = self.queue(application.leaf).chain.iter().map(|queue| self.queue(*queue).quota(partition));
+        let left = path.fold(of_user, |left, quota| left.min(&(quota.maximum - quota.used)));
+        let steps = self.config.allocation.minimum;
+        Resources::new(&std::array::from_fn::<_, RESOURCE_TYPES_MAX, _>(|i| {
+            let left = left[i].max(0);
+            left - left % steps[i].max(1)
+        }))
+    }
+}

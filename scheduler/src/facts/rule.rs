@@ -1,0 +1,93 @@
+//! Rules: what a node has to be, apart from having room, to take containers of a shape. The only test of it, for proposals
+//! and for commits.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::Facts;
+use super::attribute_rule::AttributeRule;
+use super::blacklist::Blacklist;
+use super::node::Node;
+use super::shape::Shape;
+use super::tags::{TagCap, TagCounts};
+use crate::resource::fits;
+
+/// Hard conditions on nodes, and what conditions of others count by. Asks that share a shape share them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub(crate) struct Rule {
+    pub(crate) attributes: Option<Box<AttributeRule>>,
+    /// What the application shuns.
+    pub(crate) shunned: Option<Arc<Blacklist>>,
+    /// How many containers with which tags may be where one is placed.
+    pub(crate) caps: Vec<TagCap>,
+    /// What containers of the shape are called, in order.
+    pub(crate) tags: Vec<Arc<str>>,
+}
+
+/// Which part of a rule a node does not meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Breach {
+    /// Its attributes are others.
+    Attributes,
+    /// The application shuns it or its rack.
+    Shunned,
+    /// As many containers with a tag are there as may be.
+    TagLimit,
+}
+
+impl Rule {
+    /// The rule, if there is anything to it.
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
+
+    fn breach(&self, facts: &Facts, node: &Node, more: Option<&TagCounts>) -> Option<Breach> {
+        if self.attributes.as_ref().is_some_and(|rule| !rule.holds(&node.attributes)) {
+            return Some(Breach::Attributes);
+        }
+        let is_shunned = |list: &Arc<Blacklist>| list.shuns(&node.name, &facts.racks[node.rack.index()]);
+        if self.shunned.as_ref().is_some_and(is_shunned) {
+            return Some(Breach::Shunned);
+        }
+        let is_reached = |cap: &TagCap| {
+            let more = more.map_or(0, |more| more.count(cap, node));
+            facts.tags.count(cap, node) + more > cap.before_max
+        };
+        self.caps.iter().any(is_reached).then_some(Breach::TagLimit)
+    }
+}
+
+impl Facts {
+    /// Which part of the shape's rule the node does not meet; none if it meets all of it.
+    #[inline]
+    pub(crate) fn breach(&self, shape: &Shape, node: &Node) -> Option<Breach> {
+        self.breach_with(shape, node, None)
+    }
+
+    /// The same with so many containers with tags more.
+    #[inline]
+    pub(crate) fn breach_with(&self, shape: &Shape, node: &Node, more: Option<&TagCounts>) -> Option<Breach> {
+        shape.rule.as_ref()?.breach(self, node, more)
+    }
+
+    /// Whether the node would meet the shape's rule if nothing ran anywhere.
+    pub(crate) fn meets_rule_when_empty(&self, shape: &Shape, node: &Node) -> bool {
+        matches!(self.breach(shape, node), None | Some(Breach::TagLimit))
+    }
+
+    /// Whether the shape's rule, if there is one, holds on the node.
+    #[inline]
+    pub(crate) fn meets_rule(&self, shape: &Shape, node: &Node) -> bool {
+        self.breach(shape, node).is_none()
+    }
+
+    /// Whether a container of this shape may be placed on the node now, by an ask that holds no claim on it.
+    #[inline]
+    pub(crate) fn can_take(&self, shape: &Shape, node: &Node) -> bool {
+        node.is_open()
+            && node.partition == shape.partition
+            && fits(&shape.need, &node.room)
+            && self.meets_rule(shape, node)
+    }
+}

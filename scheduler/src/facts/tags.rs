@@ -1,0 +1,167 @@
+//! Allocation tags: what containers are called, how many of a name may be together, and how many are.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::node::Node;
+use crate::ids::{ApplicationId, NodeId, RackId};
+
+/// What an ask says of tags.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskTags {
+    /// What its containers are called, for limits to count them by.
+    pub names: Vec<String>,
+    /// How many containers with which tags may be where one of its own is; all of these hold.
+    pub limits: Vec<TagLimit>,
+}
+
+/// A hard limit of an ask: with a container of it placed, at most so many containers with the tag are in one place. The
+/// container itself counts if the ask has the tag.
+///
+/// So `most` 1 of an ask's own tag keeps its containers apart, and `most` 0 of another tag keeps away from that. In
+/// YARN's words: NOT-IN is `most` 0 of a tag that the ask has not, and 1 of one that it has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TagLimit {
+    /// Which containers are counted.
+    pub tag: String,
+    /// How many there may be.
+    pub most: u32,
+    /// Where they are counted.
+    pub scope: TagScope,
+    /// Whose are counted.
+    pub namespace: TagNamespace,
+}
+
+/// Where containers with a tag are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TagScope {
+    /// On the node.
+    Node,
+    /// On all nodes of the node's rack, whatever their partitions.
+    Rack,
+}
+
+/// Whose containers are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum TagNamespace {
+    /// Everybody's; YARN's `all`.
+    All,
+    /// Those of the ask's own application; YARN's `self`.
+    Application,
+}
+
+impl TagLimit {
+    /// At most so many with this tag on a node, of whatever application.
+    #[must_use]
+    pub fn per_node(tag: impl Into<String>, most: u32) -> Self {
+        Self { tag: tag.into(), most, scope: TagScope::Node, namespace: TagNamespace::All }
+    }
+
+    /// At most so many with this tag on a rack, of whatever application.
+    #[must_use]
+    pub fn per_rack(tag: impl Into<String>, most: u32) -> Self {
+        Self { scope: TagScope::Rack, ..Self::per_node(tag, most) }
+    }
+
+    /// The same limit, counting containers of the own application only.
+    #[must_use]
+    pub fn within_application(mut self) -> Self {
+        self.namespace = TagNamespace::Application;
+        self
+    }
+}
+
+/// A limit as a shape has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+pub(crate) struct TagCap {
+    pub(crate) tag: Arc<str>,
+    /// How many there may be before one is placed; below zero, it never may be.
+    pub(crate) before_max: i64,
+    pub(crate) scope: TagScope,
+    /// Whose are counted; everybody's if not said.
+    pub(crate) of: Option<ApplicationId>,
+}
+
+impl TagCap {
+    pub(crate) fn new(limit: &TagLimit, tags: &[Arc<str>], application: ApplicationId) -> Self {
+        let own = tags.iter().any(|tag| **tag == *limit.tag);
+        Self {
+            tag: limit.tag.as_str().into(),
+            before_max: i64::from(limit.most) - i64::from(own),
+            scope: limit.scope,
+            of: (limit.namespace == TagNamespace::Application).then_some(application),
+        }
+    }
+
+    /// Whether containers of the application count, if they have the tag.
+    pub(crate) fn counts(&self, application: ApplicationId) -> bool {
+        self.of.is_none_or(|only| only == application)
+    }
+}
+
+/// A place where containers are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Spot {
+    Node(NodeId),
+    Rack(RackId),
+}
+
+/// Containers by tag, place and application. Also differences of such counts; what is zero is not kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TagCounts(FxHashMap<Arc<str>, ByPlace>);
+
+/// Of one application, or all together.
+type ByPlace = FxHashMap<(Spot, Option<ApplicationId>), i64>;
+
+impl TagCounts {
+    /// So many containers more with these tags on the node.
+    pub(crate) fn add(&mut self, tags: &[Arc<str>], node: &Node, application: ApplicationId, change: i64) {
+        for tag in tags {
+            let by_place = self.0.entry(Arc::clone(tag)).or_default();
+            for spot in [Spot::Node(node.id), Spot::Rack(node.rack)] {
+                for of in [None, Some(application)] {
+                    let count = by_place.entry((spot, of)).or_default();
+                    *count += change;
+                    if *count == 0 {
+                        by_place.remove(&(spot, of));
+                    }
+                }
+            }
+            if by_place.is_empty() {
+                self.0.remove(tag);
+            }
+        }
+    }
+
+    /// How many containers count for the cap on the node or its rack.
+    pub(crate) fn count(&self, cap: &TagCap, node: &Node) -> i64 {
+        let Some(by_place) = self.0.get(&*cap.tag) else { return 0 };
+        let spot = match cap.scope {
+            TagScope::Node => Spot::Node(node.id),
+            TagScope::Rack => Spot::Rack(node.rack),
+        };
+        by_place.get(&(spot, cap.of)).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::SlotId;
+
+    #[test]
+    fn a_cap_counts_before_its_own_container_is_placed() {
+        let (application, tags) = (ApplicationId::new(0, 0), ["web".into()]);
+        let before_max = |limit: TagLimit| TagCap::new(&limit, &tags, application).before_max;
+        assert_eq!([0, 1, 3].map(|most| before_max(TagLimit::per_node("web", most))), [-1, 0, 2]);
+        assert_eq!([0, 1, 3].map(|most| before_max(TagLimit::per_rack("db", most))), [0, 1, 3]);
+        let own = TagCap::new(&TagLimit::per_node("web", 1).within_application(), &tags, application);
+        assert!(own.counts(application) && !own.counts(ApplicationId::new(1, 0)));
+    }
+}

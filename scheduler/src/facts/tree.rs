@@ -1,0 +1,171 @@
+//! The queue tree: how it is laid out, and laid out anew while the engine runs.
+//!
+//! A path has one identifier for as long as the engine lives: a queue that is removed keeps its place, and gets it back
+//! if it is configured again. So a parent always has a smaller number than its children, and what is in flight for a
+//! queue when it goes is still taken back from it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{ActiveUsers, Facts, Queue, Quota};
+use crate::config::{QueueConfig, QueueOrdering};
+use crate::ids::{PartitionId, QueueId};
+use crate::resource::Resources;
+
+const ROOT: QueueId = QueueId(0);
+
+impl Facts {
+    /// The queue with this path.
+    pub(crate) fn queue_named(&self, path: &str) -> Option<QueueId> {
+        self.queue_ids.get(path).copied().filter(|id| self.queue(*id).is_present)
+    }
+
+    /// The queue with this name, if only one has it.
+    pub(crate) fn only_queue_called(&self, name: &str) -> Option<QueueId> {
+        let queues = self.queues.iter().enumerate();
+        let mut called = queues.filter(|(_, queue)| queue.is_present && queue.config.name == name);
+        let (index, _) = called.next()?;
+        called.next().is_none().then_some(QueueId(index as u32))
+    }
+
+    /// The configuration of all queues as it is now, without those made on demand.
+    pub(crate) fn queue_tree(&self) -> QueueConfig {
+        self.tree_below(ROOT)
+    }
+
+    fn tree_below(&self, id: QueueId) -> QueueConfig {
+        let queue = self.queue(id);
+        let configured = queue.children.iter().filter(|child| !self.queue(**child).is_auto_created);
+        let children = configured.map(|child| self.tree_below(*child));
+        queue.config.clone().with_children(children)
+    }
+
+    /// Gives the queues this configuration. Those that it does not name must have no applications; they are removed, but
+    /// for those made on demand below a queue that still makes them.
+    pub(crate) fn lay_out_queues(&mut self, root: &QueueConfig) {
+        let created: Vec<(QueueId, bool)> = (0..self.queues.len() as u32)
+            .map(QueueId)
+            .filter(|id| self.queue(*id).is_present && self.queue(*id).is_auto_created)
+            .map(|id| (id, self.queue(id).is_leaf))
+            .collect();
+        for queue in &mut self.queues {
+            (queue.is_present, queue.is_auto_created, queue.is_leaf) = (false, false, false);
+            queue.children.clear();
+        }
+        self.lay_out(root, None);
+        created.into_iter().for_each(|(id, is_leaf)| self.keep_created(id, is_leaf));
+        for queue in self.queues.iter_mut().filter(|queue| !queue.is_present) {
+            queue.quota.fill(Quota::default());
+        }
+        for index in 0..self.queues.len() {
+            self.recount_users(QueueId(index as u32));
+        }
+    }
+
+    fn lay_out(&mut self, config: &QueueConfig, parent: Option<QueueId>) {
+        let id = self.place_queue(config, parent, config.is_leaf());
+        config.children.iter().for_each(|child| self.lay_out(child, Some(id)));
+    }
+
+    /// Puts a queue that was made on demand back, parents first, with what the queue that makes them says now.
+    fn keep_created(&mut self, id: QueueId, is_leaf: bool) {
+        let queue = self.queue(id);
+        let Some(parent) = queue.parent.filter(|parent| self.queue(*parent).is_present && !queue.is_present)
+        else {
+            return;
+        };
+        let Some((_, creation)) = self.auto_creation_at(parent) else { return };
+        let template = if is_leaf { &creation.leaf } else { &creation.parent };
+        let config = QueueConfig { name: queue.config.name.clone(), ..template.clone() };
+        self.place_queue(&config, Some(parent), is_leaf);
+        self.queues[id.index()].is_auto_created = true;
+    }
+
+    /// Puts a queue where it belongs, last among its siblings.
+    pub(super) fn place_queue(
+        &mut self,
+        config: &QueueConfig,
+        parent: Option<QueueId>,
+        is_leaf: bool,
+    ) -> QueueId {
+        let id = self.place_for(config, parent);
+        let above = parent.map(|parent| self.queue(parent));
+        let last = above.and_then(|above| above.children.last()).map(|last| self.queue(*last).position);
+        let ranked = |above: &Queue| above.config.child_ordering == QueueOrdering::PriorityUtilization;
+        let (position, is_ranked) = (last.map_or(0, |last| last + 1), above.is_some_and(ranked));
+        let partitions = self.partitions_for(config, parent);
+        let default_partition = self.default_partition_for(config, parent, partitions);
+        let queue = &mut self.queues[id.index()];
+        (queue.is_present, queue.is_leaf) = (true, is_leaf);
+        (queue.position, queue.is_ranked) = (position, is_ranked);
+        (queue.partitions, queue.default_partition) = (partitions, default_partition);
+        queue.config = config.without_children();
+        if let Some(parent) = parent {
+            self.queues[parent.index()].children.push(id);
+        }
+        id
+    }
+
+    /// The partitions that the queue may use, a bit for each.
+    fn partitions_for(&self, config: &QueueConfig, parent: Option<QueueId>) -> u64 {
+        let above = parent.map_or(u64::MAX, |parent| self.queue(parent).partitions);
+        let Some(access) = &config.accessible_partitions else { return above };
+        let all = self.config.partition_names().enumerate();
+        let accessible = all.filter(|(_, name)| access.includes(name));
+        above & accessible.map(|(number, _)| 1 << number).sum::<u64>()
+    }
+
+    /// Its own default partition, or that of the queue above if it may use it.
+    fn default_partition_for(
+        &self,
+        config: &QueueConfig,
+        parent: Option<QueueId>,
+        partitions: u64,
+    ) -> PartitionId {
+        let own = config.default_partition.as_ref();
+        let place = own.and_then(|own| self.config.partition_names().position(|name| name == own));
+        let above = || parent.map_or(PartitionId::DEFAULT, |parent| self.queue(parent).default_partition);
+        let wanted = place.map_or_else(above, |place| PartitionId(place as u32));
+        if partitions >> wanted.index() & 1 == 1 { wanted } else { PartitionId::DEFAULT }
+    }
+
+    /// The place that the queue has, or had, or a new one.
+    fn place_for(&mut self, config: &QueueConfig, parent: Option<QueueId>) -> QueueId {
+        let above = parent.map(|parent| self.queue(parent));
+        let path =
+            above.map_or_else(|| config.name.clone(), |above| format!("{}.{}", above.path, config.name));
+        if let Some(&id) = self.queue_ids.get(path.as_str()) {
+            return id;
+        }
+        let id = QueueId(self.queues.len() as u32);
+        let mut chain = above.map_or_else(SmallVec::new, |above| above.chain.clone());
+        chain.push(id);
+        let path: Arc<str> = path.into();
+        self.queue_ids.insert(Arc::clone(&path), id);
+        self.queues.push(Queue {
+            path,
+            parent,
+            children: Vec::new(),
+            chain,
+            is_present: true,
+            is_leaf: false,
+            is_auto_created: false,
+            idle_since_ms: self.now_ms,
+            position: 0,
+            config: config.without_children(),
+            partitions: 0,
+            default_partition: PartitionId::DEFAULT,
+            is_ranked: false,
+            semantics: self.config.semantics,
+            active: ActiveUsers::default(),
+            quota: vec![Quota::default(); self.partitions.len()],
+            users: BTreeMap::new(),
+            applications: 0,
+            inactive: 0,
+            masters: vec![Resources::ZERO; self.partitions.len()],
+        });
+        id
+    }
+}

@@ -1,0 +1,88 @@
+//! Users who are held to shares of their leaf: what a pass gives one moves the shares of all.
+
+use super::queue_walk::QueueWalk;
+use super::scratch::Threshold;
+use crate::backlog::Lane;
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::facts::{ActiveUsers, Application, LeafUse};
+use crate::ids::{LeafUserId, QueueId};
+use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
+
+impl QueueWalk<'_> {
+    /// What is in use in the leaf, with what is in flight, which is for asks that are pending. A user to whom this pass
+    /// gave all that was pending is active no more.
+    pub(super) fn leaf_use(&self, leaf: QueueId) -> LeafUse {
+        let queue = self.state.facts.queue(leaf);
+        let quota = queue.quota(self.partition);
+        let scratch = &self.scratch.queues[leaf.index()];
+        let satisfied = &scratch.leaf.satisfied;
+        LeafUse {
+            all: scratch.level,
+            active: scratch.level - quota.used + quota.used_by_active - satisfied.used,
+            active_users: ActiveUsers {
+                users: queue.active.users - satisfied.users.users,
+                weight_milli: queue.active.weight_milli - satisfied.users.weight_milli,
+            },
+        }
+    }
+
+    /// Counts the containers for claims: they are charged already, and the units are outstanding until now.
+    pub(super) fn count_settled(&mut self, requests: &[ResourceAllocationCommitRequest]) {
+        for proposal in requests.iter().flat_map(|request| &request.allocate) {
+            let ask = self.state.facts.asks.at(proposal.ask);
+            let Application { leaf, user, .. } = *self.state.facts.applications.at(ask.application);
+            // The leaf counts from here on, whenever the walk comes to it.
+            self.visit(leaf);
+            self.user_level(user);
+            self.count_unit(leaf, user);
+        }
+    }
+
+    /// Notes that the user gets a container for one of its units; with the last one it is active no more.
+    pub(super) fn count_unit(&mut self, leaf: QueueId, user: LeafUserId) {
+        if !self.state.facts.queue(leaf).shares_among_users() {
+            return;
+        }
+        let scratch = &mut self.scratch.users[user.index()];
+        scratch.given_units += 1;
+        let facts = self.state.facts.user(user);
+        if scratch.given_units == facts.outstanding {
+            let satisfied = &mut self.scratch.queues[leaf.index()].leaf.satisfied;
+            satisfied.users.users += 1;
+            satisfied.users.weight_milli += facts.weight.milli();
+            satisfied.used += scratch.level;
+            self.scratch.queues[leaf.index()].leaf.release_all_held();
+        }
+    }
+
+    /// At which use of its leaf a lane's user, who is above its share now, may be within it: never too late, and too early
+    /// by less than a container of the lane. Shares rise with what the leaf uses, as long as the same users are active.
+    pub(super) fn share_suffices_at(&mut self, lane: &Lane) -> Threshold {
+        let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
+        let wanted = self.user_level(lane.user) + size;
+        let now = self.leaf_use(lane.leaf);
+        let limit_after = |more: Resources| {
+            let then = || LeafUse { all: now.all + more, active: now.active + more, ..now };
+            facts.user_limit(lane.user, self.partition, &size, then)
+        };
+        let limit = limit_after(Resources::ZERO);
+        let is_above = |i: &usize| size[*i] > 0 && wanted[*i] > limit[*i];
+        let resource = (0..RESOURCE_TYPES_MAX).find(is_above).expect("some type is above the share");
+        let is_short = |more: i64| {
+            let mut given = Resources::ZERO;
+            given.set(resource, more);
+            limit_after(given)[resource] < wanted[resource]
+        };
+        // No share is larger than the leaf may be: beyond that nothing is given.
+        let most = facts.queue(lane.leaf).quota(self.partition).maximum[resource].min(UNLIMITED >> 2);
+        let (mut short, mut step) = (0, size[resource]);
+        while short < most && is_short(short + step) {
+            (short, step) = (short + step, step * 2);
+        }
+        while step > size[resource] {
+            step /= 2;
+            short += if is_short(short + step) { step } else { 0 };
+        }
+        Threshold { resource, level: now.all[resource] + short + 1 }
+    }
+}

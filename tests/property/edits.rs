@@ -1,0 +1,101 @@
+//! Changes of a whole queue tree.
+
+use apportion::RESOURCE_TYPES_MAX;
+use apportion::config::{
+    ApplicationOrdering, AutoCreation, Capacity, Factor, QueueConfig, QueueState, Share,
+};
+
+use crate::plan::{ClusterPlan, Pick, QueuePlan};
+
+/// One of the changes that are made together.
+#[derive(Clone, Debug)]
+pub(crate) enum TreeEdit {
+    /// Below a queue there is this one, last, in place of one with the same name.
+    Put { parent: Pick, name: u8, plan: QueuePlan },
+    /// The last queue below is gone.
+    Remove(Pick),
+    /// Those below come in the opposite order; applications in the other one.
+    Reverse(Pick),
+    /// It takes no applications.
+    Stop(Pick),
+    /// Queues are made below it when applications name them, or are so no more.
+    Make { queue: Pick, plan: QueuePlan, expiry_ms: Option<u64> },
+}
+
+impl ClusterPlan {
+    /// The tree after these edits, which may well be invalid.
+    pub(crate) fn edited(&self, tree: &QueueConfig, edits: &[TreeEdit]) -> QueueConfig {
+        let mut tree = tree.clone();
+        for edit in edits {
+            self.edit(&mut tree, edit);
+        }
+        tree
+    }
+
+    fn auto_creation(&self, plan: &QueuePlan, expiry_ms: Option<u64>) -> AutoCreation {
+        let mut template = self.children(std::slice::from_ref(plan), &[]).remove(0);
+        template.name.clear();
+        template.children.clear();
+        if (0..RESOURCE_TYPES_MAX).any(|i| matches!(template.capacity.share(i), Share::Percent(_))) {
+            template.capacity = Capacity::Weight(Factor::ONE);
+        }
+        (template.accessible_partitions, template.default_partition) = (None, None);
+        AutoCreation { depth_max: 2, queues_max: 5, expiry_ms, leaf: template.clone(), parent: template }
+    }
+
+    fn edit(&self, tree: &mut QueueConfig, edit: &TreeEdit) {
+        match edit {
+            TreeEdit::Put { parent, name, plan } => {
+                let mut child = self.children(std::slice::from_ref(plan), &self.partition_names()).remove(0);
+                child.name = format!("q{name}");
+                let siblings = &mut nth(tree, *parent).children;
+                siblings.retain(|sibling| sibling.name != child.name);
+                siblings.push(child);
+            }
+            TreeEdit::Remove(parent) => {
+                let siblings = &mut nth(tree, *parent).children;
+                siblings.pop();
+            }
+            TreeEdit::Reverse(parent) => {
+                let parent = nth(tree, *parent);
+                parent.children.reverse();
+                parent.ordering = match parent.ordering {
+                    ApplicationOrdering::Fifo => ApplicationOrdering::Fair,
+                    ApplicationOrdering::Fair => ApplicationOrdering::Fifo,
+                };
+            }
+            TreeEdit::Stop(queue) => nth(tree, *queue).state = QueueState::Stopped,
+            TreeEdit::Make { queue, plan, expiry_ms } => {
+                let queue = nth(tree, *queue);
+                queue.auto_creation = match queue.auto_creation {
+                    Some(_) => None,
+                    None => Some(Box::new(self.auto_creation(plan, *expiry_ms))),
+                };
+            }
+        }
+    }
+}
+
+/// The queue that the number stands for.
+fn nth(tree: &mut QueueConfig, pick: Pick) -> &mut QueueConfig {
+    fn count(queue: &QueueConfig) -> usize {
+        1 + queue.children.iter().map(count).sum::<usize>()
+    }
+    let mut rest = usize::from(pick) % count(tree);
+    let mut queue = tree;
+    while rest > 0 {
+        rest -= 1;
+        let mut below = queue.children.iter_mut();
+        queue = below
+            .find(|child| {
+                let size = count(child);
+                if rest < size {
+                    return true;
+                }
+                rest -= size;
+                false
+            })
+            .expect("it is one of those below");
+    }
+    queue
+}

@@ -1,0 +1,143 @@
+//! Who is served in the long run: leaves in proportion to their weights, asks of one rank one after another.
+
+use std::sync::Arc;
+
+use apportion::config::{Capacity, EngineConfig, Factor, QueueConfig};
+use apportion::{
+    ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, EventStream, Handle, ManualClock, Mode,
+    NodeSpec, ResourceTypes, Resources,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::cases;
+
+/// Of one container: large, or the guarantees, which are rounded down, would not be as the weights.
+const SIZE: i64 = 1_000_000;
+
+/// A cluster of one node whose containers all have one size.
+struct Pool {
+    engine: Engine,
+    handle: Handle,
+    events: EventStream,
+}
+
+impl Pool {
+    /// With so many places and leaves of these weights, called `root.0` and so on.
+    fn new(places: u32, weights: &[u64], mode: Mode) -> Self {
+        let leaf = |(number, weight): (usize, &u64)| {
+            QueueConfig::leaf(number.to_string(), Capacity::Weight(Factor::whole(*weight)))
+                .with_user_limit_factor(None)
+        };
+        let root = QueueConfig::root(weights.iter().enumerate().map(leaf));
+        let config = EngineConfig::new(ResourceTypes::new(["memory"]).unwrap(), root);
+        let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), None).unwrap();
+        let handle = engine.handle();
+        handle.add_node(NodeSpec::new("node", Resources::new(&[i64::from(places) * SIZE]))).unwrap();
+        let events = handle.event_stream(100_000);
+        Self { engine, handle, events }
+    }
+
+    fn application(&self, leaf: usize, wanted: u32) -> ApplicationId {
+        let spec = ApplicationSpec::new("application", format!("root.{leaf}"), "user");
+        let application = self.handle.submit_application(spec, &self.events).unwrap();
+        self.handle.submit_ask(application, AskSpec::new(Resources::new(&[SIZE]), wanted)).unwrap();
+        application
+    }
+
+    fn running(&self, application: ApplicationId) -> Vec<ContainerId> {
+        self.engine.read(|view| {
+            let application = view.application(application).unwrap();
+            application.containers().map(|running| running.container).collect()
+        })
+    }
+
+    fn used(&self, applications: &[ApplicationId]) -> Vec<u64> {
+        applications.iter().map(|application| self.running(*application).len() as u64).collect()
+    }
+}
+
+/// Nobody who wants more could have been served before the last container of somebody else: that would have had the
+/// larger share even without it, or with one more of the first leaf's. So shares are as equal, by weight, as whole
+/// containers allow.
+fn expect_fair(used: &[u64], wanted: &[u32], weights: &[u64], slack: u64) -> Result<(), TestCaseError> {
+    for (i, _) in wanted.iter().enumerate().filter(|(i, wants)| used[*i] < u64::from(**wants)) {
+        let used_i = used[i] + if i == 0 { slack } else { 0 };
+        for j in (0..used.len()).filter(|j| used[*j] > 0) {
+            let (is_behind, is_ahead) = (used_i * weights[j], (used[j] - 1) * weights[i]);
+            prop_assert!(is_ahead <= is_behind, "{i} wants more: {used:?} of {wanted:?} by {weights:?}");
+        }
+    }
+    Ok(())
+}
+
+fn mode() -> impl Strategy<Value = Mode> {
+    prop_oneof![Just(Mode::Serial), (1..=3usize).prop_map(|proposers| Mode::Parallel { proposers })]
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    /// First from an empty cluster, then from one that a single leaf has filled, as containers end one by one: by the time
+    /// each has ended once, everybody has the share that is theirs.
+    #[test]
+    fn shares_become_weighted_max_min(
+        leaves in vec((1..=9u64, 1..=60u32), 2..6),
+        places in 1..=60u32,
+        mode in mode(),
+    ) {
+        let (weights, wanted): (Vec<u64>, Vec<u32>) = leaves.into_iter().unzip();
+        let fresh = Pool::new(places, &weights, Mode::Serial);
+        let all: Vec<_> = wanted.iter().enumerate().map(|(leaf, wants)| fresh.application(leaf, *wants)).collect();
+        fresh.engine.run_until_quiet();
+        expect_fair(&fresh.used(&all), &wanted, &weights, 0)?;
+
+        let pool = Pool::new(places, &weights, mode);
+        let first = pool.application(0, places.max(wanted[0]));
+        pool.engine.run_until_quiet();
+        let hogged = pool.running(first);
+        let others = wanted.iter().enumerate().skip(1).map(|(leaf, wants)| pool.application(leaf, *wants));
+        let all: Vec<_> = std::iter::once(first).chain(others).collect();
+        for container in hogged {
+            pool.handle.complete_container(container).unwrap();
+            pool.engine.run_until_quiet();
+        }
+        // What the first leaf has finished it wants no more. The last that it finished may have been one too many.
+        let mut wanted = wanted;
+        wanted[0] = wanted[0].max(places) - places;
+        expect_fair(&pool.used(&all), &wanted, &weights, 1)?;
+    }
+
+    /// In a leaf whose applications are of one rank nobody is passed over: while an ask waits, no later one of the same size
+    /// gets anything.
+    #[test]
+    fn nobody_is_passed_over(
+        wanted in vec(1..=20u32, 2..8),
+        places in 1..=20u32,
+        ends in vec(any::<u16>(), 1..40),
+        mode in mode(),
+    ) {
+        let pool = Pool::new(places, &[1], mode);
+        let all: Vec<_> = wanted.iter().map(|wants| pool.application(0, *wants)).collect();
+        pool.engine.run_until_quiet();
+        let mut got: Vec<u32> = pool.used(&all).into_iter().map(|used| used as u32).collect();
+        for end in ends {
+            let running: Vec<(usize, ContainerId)> = all
+                .iter()
+                .enumerate()
+                .flat_map(|(place, application)| pool.running(*application).into_iter().map(move |id| (place, id)))
+                .collect();
+            let Some((place, container)) = running.get(usize::from(end) % running.len().max(1)) else { break };
+            let before = pool.used(&all);
+            pool.handle.complete_container(*container).unwrap();
+            pool.engine.run_until_quiet();
+            for (number, used) in pool.used(&all).into_iter().enumerate() {
+                let ended = u64::from(number == *place);
+                let gained = (used + ended - before[number]) as u32;
+                let is_first = (0..number).all(|earlier| got[earlier] == wanted[earlier]);
+                prop_assert!(gained == 0 || is_first, "{number} got one before {got:?} of {wanted:?}");
+                got[number] += gained;
+            }
+        }
+    }
+}
