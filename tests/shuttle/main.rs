@@ -15,6 +15,7 @@ mod edits;
 #[allow(dead_code, reason = "not every class of plans is played here")]
 mod generate;
 #[path = "../property/plan.rs"]
+#[allow(dead_code, reason = "not every class of plans is played here")]
 mod plan;
 #[path = "../property/play.rs"]
 mod play;

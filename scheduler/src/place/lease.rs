@@ -14,7 +14,7 @@ pub(crate) struct Leases {
     /// By partition: the sets over which a pass could find something, one bit each. Written under
     /// the write guard, before the signal is raised; whoever takes a set takes its bit.
     wanted: Vec<AtomicU64>,
-    /// Low half: how many sets are not at home. High half: how often one was taken, or about to be.
+    /// Low half: how many sets are not at home, or about to go. High half: how often one came home.
     out: AtomicU64,
     /// How many may be out at a time; written by the committer. A set more for a moment does no harm.
     out_max: AtomicU64,
@@ -45,16 +45,16 @@ impl Look {
     }
 }
 
-/// One more is taken: what is added to the word that counts.
-const TAKEN: u64 = (1 << 32) + 1;
 const OUT: u64 = (1 << 32) - 1;
+/// One is out no more and came home once more: what is added to the word that counts.
+const RETURNED: u64 = (1 << 32) - 1;
 
 /// A set about to be out; dropped, it was not.
 struct Going<'a>(&'a AtomicU64);
 
 impl<'a> Going<'a> {
     fn out(out: &'a AtomicU64) -> Self {
-        out.fetch_add(TAKEN, Ordering::AcqRel);
+        out.fetch_add(1, Ordering::AcqRel);
         Self(out)
     }
 
@@ -148,7 +148,7 @@ impl Leases {
         let mut home = self.homes[set.id().index()].lock();
         debug_assert!(home.leased, "a set comes home once");
         *home = Home { leased: false, set: Some(set) };
-        self.out.fetch_sub(1, Ordering::Release);
+        self.out.fetch_add(RETURNED, Ordering::Release);
     }
 
     /// Looks at the set where it is, if it is at home. Nobody can take it meanwhile, but for everybody else it
@@ -177,15 +177,17 @@ impl Leases {
         self.out.load(Ordering::Acquire) & OUT
     }
 
-    /// How many sets are worth a pass, and how many somebody has. One that came or went meanwhile counts as out, so
-    /// that none is missed which changes sides between the looks; of a look in vain nothing is seen otherwise.
+    /// How many sets are worth a pass, and how many somebody has. One that came home meanwhile counts as out, so that
+    /// none is missed which was out at the first look and wanted at the second. A look in vain does not count: a proposer
+    /// may look at old bits long after everybody was told that all is quiet.
     pub(crate) fn count(&self) -> (u32, u64) {
-        let before = self.out.load(Ordering::Acquire);
+        let returns = || self.out.load(Ordering::Acquire) & !OUT;
+        let before = returns();
         let wanted = self.count_wanted();
-        // A home is locked until its set is counted, so between unchanged counts no set has moved.
+        // A home is locked until its set is counted, so between unchanged counts none has come home.
         let leased = self.homes.iter().filter(|home| home.lock().leased).count() as u64;
-        let has_moved = self.out.load(Ordering::Acquire) != before;
-        (wanted, leased.max(u64::from(has_moved)))
+        let has_returned = returns() != before;
+        (wanted, leased.max(u64::from(has_returned)))
     }
 
     /// Whether any set is worth a pass.
@@ -195,7 +197,7 @@ impl Leases {
 
     /// Whether every set is at home and none is worth a pass. Then nobody can take one until the next publication.
     /// A set that is taken is out before its bit is gone, and one that is dropped is wanted before it is at home, so
-    /// neither is overlooked between the two looks at the count; the high half tells if both happened.
+    /// neither is overlooked between the two looks at the count; the high half tells if one came home.
     pub(crate) fn is_idle(&self) -> bool {
         let before = self.out.load(Ordering::Acquire);
         before & OUT == 0 && !self.any_wanted() && self.out.load(Ordering::Acquire) == before

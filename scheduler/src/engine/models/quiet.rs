@@ -162,6 +162,22 @@ fn a_watchdog_overlooks_no_set_that_changes_sides() {
     });
 }
 
+/// I13. A proposer looks at old bits after everybody was told that all is quiet, while a watchdog asks. The bug: an engine
+/// that says it has work although nothing is left.
+#[test]
+fn a_watchdog_takes_no_look_in_vain_for_work() {
+    model(Bound::None, || {
+        let leases = Arc::new(Leases::new(1, NodeOrderKind::Spread));
+        leases.publish_wanted(PartitionId::DEFAULT, 1);
+        let theirs = Arc::clone(&leases);
+        let looking = thread::spawn(move || theirs.take_wanted(0).taken().is_some());
+        leases.publish_wanted(PartitionId::DEFAULT, 0);
+        let counts = leases.count();
+        let is_taken = looking.join().unwrap();
+        assert!(is_taken || counts == (0, 0), "{counts:?}");
+    });
+}
+
 /// I13. A look in vain is counted for a moment, in which the committer takes the engine for busy. The bug: nobody
 /// tells the committer to look again, and whoever waits for quiet waits for ever.
 #[test]
