@@ -219,6 +219,11 @@ impl State {
         }
     }
 
+    /// Lanes that were kept out of room that is kept for others are looked at again, if that may have changed.
+    pub(crate) fn relieve_kept_out(&mut self) {
+        self.backlog.relieve_kept_out(self.version);
+    }
+
     /// Lanes that became runnable, and whose shapes fit nowhere, may claim nodes.
     pub(crate) fn seek_for_relieved(&mut self) {
         for shape in self.backlog.take_relieved() {

@@ -6,6 +6,7 @@ use super::{Backlog, LaneState, ParkReason};
 use crate::facts::Facts;
 use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::place::Roster;
+use crate::resource::Resources;
 
 /// Invariants that do not hold: which, and what was found.
 #[derive(Default)]
@@ -29,6 +30,7 @@ impl Backlog {
         self.check_lanes(&rebuilt, &mut findings);
         self.check_claims(&rebuilt, facts, &mut findings);
         self.check_notes(facts, roster, &mut findings);
+        self.check_kept(facts, &mut findings);
         self.check_wanted(facts, roster, &mut findings);
         findings.0
     }
@@ -61,6 +63,32 @@ impl Backlog {
             findings.check(waits, "I12", || format!("{ask} is noted at a host or rack in vain"));
         }
         self.check_nobody_is_overlooked(facts, roster, findings);
+    }
+
+    /// What is kept is kept for lanes that are parked at a queue's limit.
+    fn check_kept(&self, facts: &Facts, findings: &mut Findings) {
+        let mut awaited = vec![vec![Resources::ZERO; facts.partitions.len()]; facts.queues.len()];
+        for id in self.lane_of.values() {
+            let lane = self.lane(*id);
+            let LaneState::Parked(ParkReason::QueueLimit(limited)) = lane.state else {
+                findings.check(lane.keeps.is_zero(), "I12", || format!("{id} is not at a limit, and keeps"));
+                continue;
+            };
+            let chain = &facts.queue(lane.leaf).chain;
+            for queue in chain.iter().rev().take_while(|queue| **queue != limited) {
+                awaited[queue.index()][lane.partition.index()] += lane.keeps;
+            }
+        }
+        for (index, expected) in awaited.iter().enumerate() {
+            let kept = &self.queues[index].awaited;
+            findings.check(expected == kept, "I12", || {
+                format!("queue {index} awaits {kept:?}, not {expected:?}")
+            });
+        }
+        let keeping = self.lane_of.values().filter(|id| !self.lane(**id).keeps.is_zero()).count();
+        let kept = self.kept.count();
+        findings
+            .check(keeping == kept, "I12", || format!("{kept} lanes are said to keep room, {keeping} do"));
     }
 
     /// Nobody waits for a host or rack that has room.

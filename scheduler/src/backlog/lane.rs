@@ -6,6 +6,7 @@
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;
 use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
+use crate::resource::Resources;
 
 /// Why no ask of a lane can be placed anywhere at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub(crate) enum ParkReason {
     AllInFlight,
     /// This queue (the leaf or an ancestor) would exceed its maximum.
     QueueLimit(QueueId),
+    /// What this queue (an ancestor) has left is kept for queues that come first and do not find enough of it.
+    RoomKept(QueueId),
     /// The user would exceed the user limit, which is its own.
     UserLimit,
     /// The user would exceed its share of this leaf, which moves with what any user of the leaf gets, wants or gives back.
@@ -43,6 +46,8 @@ pub(crate) struct Lane {
     pub(crate) relieved_at: u64,
     /// Under which application its leaf lists it: the first, while it is runnable.
     pub(super) listed: Option<Place>,
+    /// What is kept for it, while it is parked at a queue's limit.
+    pub(super) keeps: Resources,
 }
 
 impl Lane {
@@ -56,6 +61,7 @@ impl Lane {
             state: LaneState::Empty,
             relieved_at: 0,
             listed: None,
+            keeps: Resources::ZERO,
         }
     }
 }

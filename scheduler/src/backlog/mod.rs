@@ -8,6 +8,7 @@
 mod applications;
 mod check;
 mod demand;
+mod kept;
 mod lane;
 mod notes;
 mod order;
@@ -37,6 +38,7 @@ use crate::ids::{
     ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SETS_MAX, SetId, ShapeId, SlotId,
 };
 use crate::resource::Resources;
+use kept::Kept;
 use parking::Blocked;
 
 #[derive(Clone, Debug)]
@@ -49,6 +51,7 @@ pub(crate) struct Backlog {
     all_relieved_at: u64,
     /// Lanes parked at a user's limit, by leaf user; of users that never had any, missing at the end.
     users: Vec<Blocked>,
+    kept: Kept,
     /// By application slot.
     applications: Vec<ApplicationBacklog>,
     /// By shape.
@@ -82,6 +85,8 @@ struct QueueBacklog {
     blocked: Blocked,
     /// Lanes parked at their users' shares of this leaf.
     at_shares: Blocked,
+    /// By partition: what is kept for lanes in the subtree that are parked at the limit of a queue above this one.
+    awaited: Vec<Resources>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -103,6 +108,7 @@ impl Backlog {
             queues: Vec::new(),
             all_relieved_at: 0,
             users: Vec::new(),
+            kept: Kept::default(),
             applications: Vec::new(),
             demand: Vec::new(),
             wanted: vec![0; partitions * SETS_MAX],
@@ -128,6 +134,7 @@ impl Backlog {
             runnable_below: vec![0; partitions],
             blocked: Blocked::default(),
             at_shares: Blocked::default(),
+            awaited: vec![Resources::ZERO; partitions],
         });
         self.queues.extend(new);
     }

@@ -2,19 +2,20 @@
 
 use super::{Backlog, LaneState, ParkReason};
 use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
+use crate::resource::Resources;
 
 /// Lanes parked at one limit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocked {
-    lanes: Vec<LaneId>,
+    pub(super) lanes: Vec<LaneId>,
     /// The state version in which the limit last gave way. A pass that saw an older one cannot park here.
-    relieved_at: u64,
+    pub(super) relieved_at: u64,
 }
 
 impl Backlog {
     /// Parks a lane that a pass at state version `seen` found blocked, unless something that could help has
-    /// happened since.
-    pub(crate) fn park(&mut self, lane_id: LaneId, reason: ParkReason, seen: u64) {
+    /// happened since. At a queue's limit so much of the queue is kept for it.
+    pub(crate) fn park(&mut self, lane_id: LaneId, reason: ParkReason, keeps: &Resources, seen: u64) {
         let lane = &self.lanes[lane_id.index()];
         if lane.state != LaneState::Runnable || lane.relieved_at > seen {
             return;
@@ -27,6 +28,7 @@ impl Backlog {
         if let Some(blocked) = self.blocked_at(reason, user) {
             blocked.lanes.push(lane_id);
         }
+        self.begin_keeping(lane_id, reason, keeps);
     }
 
     /// Where lanes parked for this reason are noted.
@@ -34,6 +36,7 @@ impl Backlog {
         match reason {
             ParkReason::AllInFlight => None,
             ParkReason::QueueLimit(queue) => Some(&mut self.queues[queue.index()].blocked),
+            ParkReason::RoomKept(_) => Some(self.kept.blocked()),
             ParkReason::UserLimit => Some(self.blocked_at_user(user)),
             ParkReason::UserShare(leaf) => Some(&mut self.queues[leaf.index()].at_shares),
         }
@@ -47,7 +50,12 @@ impl Backlog {
             at_limit.chain(queue.at_shares.lanes.iter().map(move |lane| (ParkReason::UserShare(id), *lane)))
         });
         let at_users = self.users.iter().flat_map(|user| &user.lanes);
-        at_queues.chain(at_users.map(|lane| (ParkReason::UserLimit, *lane)))
+        let at_users = at_users.map(|lane| (ParkReason::UserLimit, *lane));
+        let kept_out = self.kept.kept_out().iter().map(|lane| match self.lane(*lane).state {
+            LaneState::Parked(reason) => (reason, *lane),
+            LaneState::Empty | LaneState::Runnable => (ParkReason::AllInFlight, *lane),
+        });
+        at_queues.chain(at_users).chain(kept_out)
     }
 
     /// A new ask came, or units that were in flight came back.
@@ -91,8 +99,9 @@ impl Backlog {
         }
     }
 
-    /// Something changed by which the shares of the leaf's users are measured.
+    /// Something changed by which the shares of the leaf's users are measured, and its share among queues.
     pub(crate) fn relieve_shares(&mut self, leaf: QueueId, version: u64) {
+        self.kept.note_move();
         let at_shares = &mut self.queues[leaf.index()].at_shares;
         at_shares.relieved_at = version;
         if !at_shares.lanes.is_empty() {
@@ -128,6 +137,7 @@ impl Backlog {
 
     /// A lane that was parked is so no more: the limit at which it was noted forgets it.
     fn unlist(&mut self, lane: LaneId, reason: ParkReason) {
+        self.end_keeping(lane, reason);
         let user = self.lanes[lane.index()].user;
         if let Some(blocked) = self.blocked_at(reason, user) {
             blocked.lanes.retain(|listed| *listed != lane);

@@ -228,5 +228,6 @@ impl State {
             self.return_unit(ask);
         }
         self.take_back_amounts(&proposals.amounts, true);
+        self.relieve_kept_out();
     }
 }

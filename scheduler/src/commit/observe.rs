@@ -40,7 +40,9 @@ impl Committer<'_> {
                         self.state.backlog.close(*shape, set.id());
                     }
                 }
-                Observation::Blocked { lane, reason } => self.state.backlog.park(*lane, *reason, seen),
+                Observation::Blocked { lane, reason, keeps } => {
+                    self.state.backlog.park(*lane, *reason, keeps, seen);
+                }
                 Observation::Waits { ask, allowed, offered } => {
                     self.state.let_wait(*ask, *allowed, offered, seen);
                 }

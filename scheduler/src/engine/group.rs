@@ -174,6 +174,7 @@ impl GroupCommitter {
         self.next_timer_ms = state.timers.next_ms();
         self.now_ms = state.facts.now_ms;
         state.settle_limits();
+        state.relieve_kept_out();
         state.seek_for_relieved();
         shared.publish_wanted(&state);
         if state.backlog.unlucky.is_any_due() {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::Amounts;
+use super::kept::room_kept;
 use super::shortage::missing;
 use crate::facts::{Ask, HeldBack, Locality, Master};
 use crate::ids::{AskId, PartitionId};
@@ -10,7 +11,7 @@ use crate::resource::Resources;
 use crate::state::State;
 
 /// What keeps an ask from being looked at. What holds its application back comes first; then queues, root before leaf, the
-/// user, and what the ask has already.
+/// user, and what is kept for others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -24,6 +25,14 @@ pub enum Blocker {
         /// Who is at the limit.
         user: String,
         /// In which leaf, and how.
+        #[serde(flatten)]
+        reached: LimitReached,
+    },
+    /// One container more would take room that is kept for a queue that comes first and does not find enough of it.
+    RoomKept {
+        /// The path of a queue for which it is kept.
+        kept_for: String,
+        /// In which queue, and how; what is kept is taken off the limit.
         #[serde(flatten)]
         reached: LimitReached,
     },
@@ -102,7 +111,7 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
     if in_flight >= unclaimed {
         return Some(Blocker::InFlight { units: in_flight });
     }
-    first_limit(state, ask)
+    first_limit(state, ask).or_else(|| room_kept(state, ask))
 }
 
 /// What holds the ask's application back, if it waits to be activated.
@@ -165,14 +174,14 @@ pub(super) fn first_limit(state: &State, ask: &Ask) -> Option<Blocker> {
 }
 
 /// What counts against a limit.
-struct Level {
-    used: Resources,
-    in_flight: Resources,
-    limit: Resources,
+pub(super) struct Level {
+    pub(super) used: Resources,
+    pub(super) in_flight: Resources,
+    pub(super) limit: Resources,
 }
 
 impl Level {
-    fn reached(&self, state: &State, queue: &str, size: &Resources) -> LimitReached {
+    pub(super) fn reached(&self, state: &State, queue: &str, size: &Resources) -> LimitReached {
         let left = self.limit - self.used - self.in_flight;
         let short = missing(size, &left);
         let of_short = |amounts: &Resources| {

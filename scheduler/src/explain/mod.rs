@@ -3,6 +3,7 @@
 //! Computed from the state when somebody asks, by the functions that passes and commits decide by. Nothing is kept for
 //! it but counts of rejections and cancelled asks, and those are written only where one happens.
 
+mod kept;
 mod limits;
 mod nodes;
 mod reason;

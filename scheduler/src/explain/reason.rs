@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::kept::room_kept;
 use super::limits::{Blocker, first_limit};
 use super::nodes::Judge;
 use crate::facts::Ask;
@@ -20,6 +21,8 @@ pub enum PendingReason {
     QueueLimit,
     /// Its user would exceed the user limit.
     UserLimit,
+    /// What its queues have left is kept for one that comes first.
+    RoomKept,
     /// It holds a claim on a node and waits for that node's room.
     HoldsReservation,
     /// It waits for the hosts or racks it names.
@@ -52,7 +55,8 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     let mut reason = PendingReason::NoRoom;
     for (id, node) in judge.nodes().filter(|(id, node)| judge.has_room(*id, node)) {
         if judge.is_near(id, node) {
-            return PendingReason::Runnable;
+            let is_kept = room_kept(state, ask).is_some();
+            return if is_kept { PendingReason::RoomKept } else { PendingReason::Runnable };
         }
         reason = PendingReason::WaitsForHosts;
     }

@@ -15,8 +15,9 @@ use crate::resource::Resources;
 pub(crate) enum Observation {
     /// No node of the pass's set has room for the shape.
     NoRoom { shape: ShapeId },
-    /// No ask of the lane could be placed, whatever the set.
-    Blocked { lane: LaneId, reason: ParkReason },
+    /// No ask of the lane could be placed, whatever the set. Where a queue's limit is in the way, so much of the queue is
+    /// kept for it.
+    Blocked { lane: LaneId, reason: ParkReason, keeps: Resources },
     /// The ask found none of the hosts or racks that will do so far from its wishes; these distinct other
     /// nodes had room.
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },

@@ -92,7 +92,11 @@ impl QueueWalk<'_> {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
         (cursor.held_until, cursor.dropped) = (held_until, held_until.is_none());
         if !std::mem::replace(&mut cursor.is_reported, true) {
-            Self::report_blocked(proposals, cursor.lane, reason);
+            let keeps = match reason {
+                ParkReason::QueueLimit(limited) => self.keep_room(leaf, lane, limited),
+                _ => Resources::ZERO,
+            };
+            Self::report_blocked(proposals, lane, reason, keeps);
         }
     }
 
@@ -142,7 +146,7 @@ impl QueueWalk<'_> {
         }
         cursor.dropped = true;
         if self.scratch.shape_status(self.state.backlog.lane(lane).shape) == ShapeStatus::Open {
-            Self::report_blocked(proposals, lane, ParkReason::AllInFlight);
+            Self::report_blocked(proposals, lane, ParkReason::AllInFlight, Resources::ZERO);
         }
     }
 

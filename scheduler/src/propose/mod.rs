@@ -5,6 +5,7 @@
 
 mod batch;
 mod claim;
+mod kept;
 mod leaf_walk;
 mod pass;
 mod pick;

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use super::batch::{Observation, Proposals};
 use super::pass::PassLimits;
-use super::scratch::{QueueKey, Scratch};
+use super::scratch::Scratch;
 use crate::backlog::{ParkReason, PendingAsk};
 use crate::config::ApplicationOrdering;
 use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
-use crate::resource::{Resources, SHARE_ONE, dominant_share};
+use crate::resource::Resources;
 use crate::state::State;
 
 /// The next ask in order.
@@ -69,7 +69,7 @@ impl<'a> QueueWalk<'a> {
                 None => {
                     // The walk came here over the tops of the heaps, so the queue is its parent's top.
                     let parent = self.state.facts.queue(queue).parent?;
-                    self.scratch.queues[parent.index()].children.pop();
+                    self.leave_queue(parent, queue);
                     ROOT
                 }
             };
@@ -92,9 +92,12 @@ impl<'a> QueueWalk<'a> {
         let mut children = std::mem::take(&mut self.scratch.queues[id.index()].children);
         children.clear();
         for &child in &queue.children {
-            if self.state.backlog.has_runnable(child, self.partition) && self.leads_on(child) {
+            let backlog = &self.state.backlog;
+            let counts =
+                backlog.has_runnable(child, self.partition) || backlog.is_awaiting(child, self.partition);
+            if counts && self.leads_on(child) {
                 let level = self.level_of(child);
-                children.push(Reverse(self.key(child, &level)));
+                children.push(Reverse(self.state.facts.queue_key(child, self.partition, &level)));
             }
         }
         self.scratch.queues[id.index()].children = children;
@@ -111,6 +114,7 @@ impl<'a> QueueWalk<'a> {
         scratch.stamp = self.scratch.stamp;
         scratch.level = level;
         scratch.given = Resources::ZERO;
+        (scratch.kept, scratch.awaits) = (Resources::ZERO, Resources::ZERO);
         scratch.is_touched = false;
         scratch.leaf.clear();
     }
@@ -120,38 +124,32 @@ impl<'a> QueueWalk<'a> {
         self.state.facts.queue(id).quota(self.partition).used + in_flight
     }
 
-    fn key(&self, id: QueueId, level: &Resources) -> QueueKey {
-        let queue = self.state.facts.queue(id);
-        let quota = queue.quota(self.partition);
-        let without_guarantee = quota.guaranteed.is_zero();
-        let share = dominant_share(level, &quota.share_base);
-        let rank = if queue.is_ranked {
-            let is_satisfied = share >= if without_guarantee { 1 } else { SHARE_ONE };
-            (is_satisfied, Reverse(queue.config.priority))
-        } else {
-            (false, Reverse(0))
-        };
-        QueueKey { rank, without_guarantee, share, position: queue.position, queue: id }
-    }
-
-    /// The first limit that one more container of this size would exceed.
+    /// What is in the way of one more container of this size: the limit of a queue, from the leaf up, or of the user, or
+    /// that what is left is kept for others. Of two queues that are full the lower one is waited for first: while it is,
+    /// what the upper one has left is not kept.
     pub(super) fn blocked_at(
         &mut self,
         leaf: QueueId,
         user: LeafUserId,
         size: &Resources,
     ) -> Option<ParkReason> {
-        for &queue in &self.state.facts.queue(leaf).chain {
+        for &queue in self.state.facts.queue(leaf).chain.iter().rev() {
             let quota = self.state.facts.queue(queue).quota(self.partition);
             if !quota.admits(&self.scratch.queues[queue.index()].level, size) {
                 return Some(ParkReason::QueueLimit(queue));
             }
         }
+        if !self.user_may_grow(leaf, user, size) {
+            let is_share = self.state.facts.queue(leaf).shares_among_users();
+            return Some(if is_share { ParkReason::UserShare(leaf) } else { ParkReason::UserLimit });
+        }
+        self.kept_at(leaf, size).map(ParkReason::RoomKept)
+    }
+
+    pub(super) fn user_may_grow(&mut self, leaf: QueueId, user: LeafUserId, size: &Resources) -> bool {
         let used = self.user_level(user);
         let leaf_use = || self.leaf_use(leaf);
-        let may_grow = self.state.facts.user_may_grow(user, self.partition, &used, size, leaf_use);
-        let is_share = || self.state.facts.queue(leaf).shares_among_users();
-        (!may_grow).then(|| if is_share() { ParkReason::UserShare(leaf) } else { ParkReason::UserLimit })
+        self.state.facts.user_may_grow(user, self.partition, &used, size, leaf_use)
     }
 
     pub(super) fn user_level(&mut self, user: LeafUserId) -> Resources {
@@ -188,7 +186,7 @@ impl<'a> QueueWalk<'a> {
             scratch.given += *size;
             let level = scratch.level;
             if let Some(parent) = depth.checked_sub(1).map(|above| chain[above]) {
-                let key = self.key(queue, &level);
+                let key = self.state.facts.queue_key(queue, self.partition, &level);
                 if let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() {
                     debug_assert_eq!(top.0.queue, queue, "the walk came here over the tops");
                     top.0 = key;
@@ -203,8 +201,13 @@ impl<'a> QueueWalk<'a> {
     }
 
     /// Reports a lane that no set can help.
-    pub(super) fn report_blocked(proposals: &mut Proposals, lane: LaneId, reason: ParkReason) {
-        proposals.observations.push(Observation::Blocked { lane, reason });
+    pub(super) fn report_blocked(
+        proposals: &mut Proposals,
+        lane: LaneId,
+        reason: ParkReason,
+        keeps: Resources,
+    ) {
+        proposals.observations.push(Observation::Blocked { lane, reason, keeps });
     }
 
     /// Adds what the pass gave to the amounts in flight, for others to see, and to the batch, to be taken back.

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use crate::backlog::{OrderKey, PendingAsk, Place};
-use crate::facts::ActiveUsers;
+use crate::facts::{ActiveUsers, QueueKey};
 use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
@@ -25,6 +25,8 @@ pub(crate) struct Scratch {
     pub(super) open_shapes: u32,
     /// What this pass gave to applications of fair leaves, by slot.
     pub(super) given: FxHashMap<u32, Resources>,
+    /// Whether any queue keeps anything from those that come later.
+    pub(super) keeps_room: bool,
     /// Queues and users to which this pass gave something.
     pub(super) touched_queues: Vec<QueueId>,
     pub(super) touched_users: Vec<LeafUserId>,
@@ -39,6 +41,10 @@ pub(super) struct QueueScratch {
     pub(super) given: Resources,
     /// Listed among those to which this pass gave something.
     pub(super) is_touched: bool,
+    /// Of what it has left, what children wait for that this pass has left behind.
+    pub(super) kept: Resources,
+    /// What this pass found that lanes at or below it wait for, at limits above it.
+    pub(super) awaits: Resources,
     /// Children that may have something, the most deserving on top; parents only.
     pub(super) children: BinaryHeap<Reverse<QueueKey>>,
     /// Leaves only.
@@ -60,17 +66,6 @@ pub(super) struct UserScratch {
 pub(super) struct Satisfied {
     pub(super) users: ActiveUsers,
     pub(super) used: Resources,
-}
-
-/// Order among siblings: as [`QueueOrdering`](crate::config::QueueOrdering) says, by the first field that differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct QueueKey {
-    /// Where the parent's order is by priority: whether all of the guarantee is in use, and the priority.
-    pub(super) rank: (bool, Reverse<i32>),
-    pub(super) without_guarantee: bool,
-    pub(super) share: u64,
-    pub(super) position: u32,
-    pub(super) queue: QueueId,
 }
 
 /// Where a pass stands in one leaf: its lanes merged in application order.
@@ -169,6 +164,7 @@ impl Scratch {
             self.shapes.resize(shapes, (0, ShapeStatus::Open));
         }
         self.given.clear();
+        self.keeps_room = false;
         self.touched_queues.clear();
         self.touched_users.clear();
     }

@@ -148,9 +148,15 @@ impl Checker {
     /// What the engine proposes by itself must also be what its policies want.
     fn check_own_request(&self, request: &ResourceAllocationCommitRequest) {
         if self.certainty == Certainty::Exact {
-            let expected = self.oracle.next_placement();
-            let expected = expected.map(|(ask, node)| ResourceAllocationCommitRequest::allocate(ask, node));
-            assert_eq!(Some(request), expected.as_ref(), "change {}: left got, right expected", self.seen);
+            let AllocationProposal { ask, node, .. } = request.allocate[0];
+            assert_eq!(
+                *request,
+                ResourceAllocationCommitRequest::allocate(ask, node),
+                "change {}",
+                self.seen
+            );
+            let objection = self.oracle.objection_to(ask, node);
+            assert!(objection.is_none(), "change {}: {request:?}, but {}", self.seen, objection.unwrap());
         }
         // A unit for which a node was claimed has waited long enough to go anywhere.
         let is_swap = |proposal: &AllocationProposal| {

@@ -10,6 +10,7 @@ mod apply;
 mod books;
 mod claims;
 mod judge;
+mod kept;
 mod limits;
 mod node;
 mod order;

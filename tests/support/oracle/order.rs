@@ -6,6 +6,7 @@ use apportion::config::{ApplicationOrdering, QueueOrdering};
 use apportion::{ApplicationId, AskId, NodeId};
 
 use super::amounts::{Amounts, NOTHING, plus, share};
+use super::kept::Kept;
 use super::{Books, Oracle, QueueBook};
 
 impl Oracle {
@@ -14,13 +15,53 @@ impl Oracle {
     #[must_use]
     pub fn next_placement(&self) -> Option<(AskId, NodeId)> {
         let books = self.books();
-        (0..self.partitions.len()).find_map(|partition| self.next_below(&books, partition, 0))
+        self.first_placement(&books, |ask, _| !self.is_kept_out(&books, ask, Kept::AtMost))
     }
 
-    fn next_below(&self, books: &Books, partition: usize, queue: usize) -> Option<(AskId, NodeId)> {
-        if self.tree.is_leaf(queue) {
-            return self.next_in_leaf(books, partition, queue);
+    /// What speaks against this being the next container: that it is not feasible, that the room is kept for others, or
+    /// that another one comes first. As [`next_placement`](Self::next_placement).
+    #[must_use]
+    pub fn objection_to(&self, ask: AskId, node: NodeId) -> Option<String> {
+        let books = self.books();
+        let is_it = |other, on| (other, on) == (ask, node);
+        let first = self.first_placement(&books, |other, on| {
+            is_it(other, on) || !self.is_kept_out(&books, other, Kept::AtMost)
+        });
+        match first {
+            None => Some("there is no room for it".to_owned()),
+            Some((first, on)) if !is_it(first, on) => Some(format!("{first} on {on} comes first")),
+            Some(_) if self.is_kept_out(&books, ask, Kept::AtLeast) => {
+                Some("the room is kept for others".to_owned())
+            }
+            Some(_) => None,
         }
+    }
+
+    /// The first feasible container in order that will do.
+    fn first_placement(
+        &self,
+        books: &Books,
+        will_do: impl Fn(AskId, NodeId) -> bool,
+    ) -> Option<(AskId, NodeId)> {
+        (0..self.partitions.len()).find_map(|partition| self.next_below(books, partition, 0, &will_do))
+    }
+
+    fn next_below(
+        &self,
+        books: &Books,
+        partition: usize,
+        queue: usize,
+        will_do: &dyn Fn(AskId, NodeId) -> bool,
+    ) -> Option<(AskId, NodeId)> {
+        if self.tree.is_leaf(queue) {
+            return self.next_in_leaf(books, partition, queue, will_do);
+        }
+        let children = self.in_order(books, partition, queue);
+        children.into_iter().find_map(|child| self.next_below(books, partition, child, will_do))
+    }
+
+    /// The queue's children, the most deserving first.
+    pub(super) fn in_order(&self, books: &Books, partition: usize, queue: usize) -> Vec<usize> {
         // In configured order, which decides between equals: the sort is stable.
         let mut children = self.tree.queues[queue].children.clone();
         let by_priority = self.tree.queues[queue].config.child_ordering == QueueOrdering::PriorityUtilization;
@@ -30,10 +71,16 @@ impl Oracle {
             let rank = by_priority.then(|| (has_its_guarantee(book), priority));
             (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base))
         });
-        children.into_iter().find_map(|child| self.next_below(books, partition, child))
+        children
     }
 
-    fn next_in_leaf(&self, books: &Books, partition: usize, leaf: usize) -> Option<(AskId, NodeId)> {
+    fn next_in_leaf(
+        &self,
+        books: &Books,
+        partition: usize,
+        leaf: usize,
+        will_do: &dyn Fn(AskId, NodeId) -> bool,
+    ) -> Option<(AskId, NodeId)> {
         let total = books.totals.iter().fold(NOTHING, |sum, own| plus(&sum, own));
         let in_leaf = self
             .applications
@@ -41,7 +88,7 @@ impl Oracle {
             .filter(|(_, application)| application.leaf == leaf && application.is_active);
         let mut applications: Vec<ApplicationId> = in_leaf.map(|(id, _)| *id).collect();
         applications.sort_by_key(|id| self.application_key(books, &total, *id));
-        applications.into_iter().find_map(|id| self.next_of(books, partition, id))
+        applications.into_iter().find_map(|id| self.next_of(books, partition, id, will_do))
     }
 
     fn application_key(
@@ -58,20 +105,31 @@ impl Oracle {
         (fairness, Reverse(application.priority), application.order)
     }
 
-    fn next_of(&self, books: &Books, partition: usize, id: ApplicationId) -> Option<(AskId, NodeId)> {
+    fn next_of(
+        &self,
+        books: &Books,
+        partition: usize,
+        id: ApplicationId,
+        will_do: &dyn Fn(AskId, NodeId) -> bool,
+    ) -> Option<(AskId, NodeId)> {
         let of_application = |ask: &&AskId| {
             let ask = &self.asks[ask];
             ask.application == id && self.partition(ask.partition) == partition
         };
         let mut asks: Vec<AskId> = self.asks.keys().filter(of_application).copied().collect();
         asks.sort_by_key(|ask| (self.asks[ask].spec.priority, self.asks[ask].order));
-        asks.into_iter().find_map(|ask| Some((ask, self.best_node(books, ask)?)))
+        let placed =
+            |ask| Some((ask, self.best_node(books, ask)?)).filter(|(ask, node)| will_do(*ask, *node));
+        asks.into_iter().find_map(placed)
     }
 
     fn best_node(&self, books: &Books, ask: AskId) -> Option<NodeId> {
-        if self.limits_allow(books, ask) != (true, true) {
-            return None;
-        }
+        let is_within_limits = self.limits_allow(books, ask) == (true, true);
+        if is_within_limits { self.roomiest(books, ask) } else { None }
+    }
+
+    /// The best of the nodes that have room, whatever the limits say.
+    pub(super) fn roomiest(&self, books: &Books, ask: AskId) -> Option<NodeId> {
         let will_do = |id: &&NodeId| {
             self.is_open_to(**id, ask)
                 && self.asks[&ask].accepts(**id, &self.nodes[id])

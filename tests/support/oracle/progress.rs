@@ -3,6 +3,7 @@
 use apportion::config::LocalityDelay;
 use apportion::{AskId, Locality, NodeId};
 
+use super::kept::Kept;
 use super::{Ask, Books, Node, Oracle};
 
 impl Oracle {
@@ -18,6 +19,9 @@ impl Oracle {
                 self.nodes.keys().filter(|n| self.is_free_for(&books, **n, *ask)).copied().collect();
             let due = nodes.iter().find(|node| self.is_due(*ask, **node, &nodes))?;
             let (outstanding, claimed) = (self.asks[ask].outstanding, self.claimed(*ask));
+            if claimed == 0 && self.is_kept_out(&books, *ask, Kept::AtMost) {
+                return None;
+            }
             Some(format!("{ask} ({outstanding} outstanding, {claimed} claimed) could run on {due}"))
         })
     }

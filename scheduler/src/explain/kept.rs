@@ -1,0 +1,100 @@
+//! Room that is left, and kept for queues that come first.
+//!
+//! Passes keep it for asks that they found blocked; here it is worked out from what is pending, so that a log explains
+//! as the engine does.
+
+use rustc_hash::FxHashSet;
+
+use super::limits::{Blocker, Level};
+use crate::facts::{Application, Ask, Facts};
+use crate::ids::{LeafUserId, PartitionId, QueueId, ShapeId};
+use crate::resource::Resources;
+use crate::state::State;
+
+/// What is in the way of an ask that is within all limits: a queue above it has room, and a sibling that comes before one
+/// on the ask's path waits for that.
+pub(super) fn room_kept(state: &State, ask: &Ask) -> Option<Blocker> {
+    let facts = &state.facts;
+    let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
+    let (partition, size) = (shape.partition, &shape.need.resources);
+    let awaiting = awaiting(state, partition);
+    if awaiting.is_empty() {
+        return None;
+    }
+    let chain = &facts.queue(application.leaf).chain;
+    let mut kept = Resources::ZERO;
+    let mut kept_for = None;
+    for pair in chain.windows(2).rev() {
+        let (above, below) = (pair[0], pair[1]);
+        let key = |queue| facts.queue_key(queue, partition, &level(state, queue, partition));
+        for awaiting in &awaiting {
+            let sibling = awaiting.child_of(facts, above);
+            if let Some(first) = sibling.filter(|first| *first != below && key(*first) < key(below)) {
+                kept += awaiting.size;
+                kept_for = Some(first);
+            }
+        }
+        let quota = facts.queue(above).quota(partition);
+        let in_flight = state.in_flight.of_queue(above, partition).load();
+        if !kept.is_zero() && !quota.admits(&(quota.used + in_flight + kept), size) {
+            // What is kept is no more than what is left.
+            let limit = (quota.maximum - kept).max(&(quota.used + in_flight));
+            let level = Level { used: quota.used, in_flight, limit };
+            let path = |queue: QueueId| &*facts.queue(queue).path;
+            return Some(Blocker::RoomKept {
+                kept_for: kept_for.map(|queue| path(queue).to_owned()).unwrap_or_default(),
+                reached: level.reached(state, path(above), size),
+            });
+        }
+    }
+    None
+}
+
+fn level(state: &State, queue: QueueId, partition: PartitionId) -> Resources {
+    state.facts.queue(queue).quota(partition).used + state.in_flight.of_queue(queue, partition).load()
+}
+
+/// Equal asks of one user for which room is kept: one container's.
+struct Awaiting {
+    leaf: QueueId,
+    /// The queue at whose limit they are.
+    limited: QueueId,
+    size: Resources,
+}
+
+impl Awaiting {
+    /// The child of `queue` through which they wait for room in it or above it, if they do.
+    fn child_of(&self, facts: &Facts, queue: QueueId) -> Option<QueueId> {
+        let chain = &facts.queue(self.leaf).chain;
+        let place = chain.iter().position(|above| *above == queue)?;
+        let limited = chain.iter().position(|above| *above == self.limited)?;
+        (limited <= place).then(|| chain.get(place + 1).copied()).flatten()
+    }
+}
+
+/// All that are blocked at the limit of a queue above their leaf and could run if it had more left.
+fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
+    let facts = &state.facts;
+    let mut seen: FxHashSet<(LeafUserId, ShapeId)> = FxHashSet::default();
+    let mut awaiting = Vec::new();
+    for (_, ask) in facts.asks.iter() {
+        let shape = facts.shapes.at(ask.shape);
+        let Application { leaf, user, is_active, .. } = *facts.applications.at(ask.application);
+        let is_unclaimed = ask.outstanding() as usize > ask.reservations.len();
+        if shape.partition != partition || !is_active || !is_unclaimed || !seen.insert((user, ask.shape)) {
+            continue;
+        }
+        let size = shape.need.resources;
+        let is_full = |queue: &&QueueId| {
+            let quota = facts.queue(**queue).quota(partition);
+            !quota.admits(&level(state, **queue, partition), &size)
+        };
+        let limited = facts.queue(leaf).chain.iter().rev().find(is_full);
+        if let Some(&limited) = limited.filter(|limited| **limited != leaf)
+            && facts.could_hold(leaf, partition, &size)
+        {
+            awaiting.push(Awaiting { leaf, limited, size });
+        }
+    }
+    awaiting
+}

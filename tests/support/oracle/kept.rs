@@ -1,0 +1,68 @@
+//! Room that queues leave alone because one before them waits for it.
+
+use apportion::AskId;
+use apportion::config::Percent;
+
+use super::amounts::{Amounts, NOTHING, amounts, may_add, plus};
+use super::{Books, Oracle};
+
+/// How much is kept: the engine finds out who waits when it looks, which it does not where no node has room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// For everybody who may be found to wait.
+    AtMost,
+    /// For those who are certainly found.
+    AtLeast,
+}
+
+impl Oracle {
+    /// Whether all that the ask's queues have left is kept for others.
+    pub(super) fn is_kept_out(&self, books: &Books, id: AskId, which: Kept) -> bool {
+        let ask = &self.asks[&id];
+        let partition = self.partition(ask.partition);
+        let awaited = self.awaited(books, partition, which);
+        let chain = self.tree.chain(self.applications[&ask.application].leaf);
+        let mut kept = NOTHING;
+        chain.windows(2).any(|pair| {
+            let (below, above) = (pair[0], pair[1]);
+            let siblings = self.in_order(books, partition, above);
+            for sibling in siblings.into_iter().take_while(|sibling| *sibling != below) {
+                kept = plus(&kept, &awaited[sibling]);
+            }
+            let book = &books.queues[partition][above];
+            !may_add(&plus(&book.used, &kept), &amounts(&ask.spec.size), &book.limits.maximum)
+        })
+    }
+
+    /// What each queue waits for at limits above it, one container for each kind of ask that does.
+    fn awaited(&self, books: &Books, partition: usize, which: Kept) -> Vec<Amounts> {
+        let mut awaited = vec![NOTHING; self.tree.queues.len()];
+        let mut counted = Vec::new();
+        for (id, ask) in self.asks.iter().filter(|(_, ask)| self.partition(ask.partition) == partition) {
+            let application = &self.applications[&ask.application];
+            let (size, leaf) = (amounts(&ask.spec.size), application.leaf);
+            let chain = self.tree.chain(leaf);
+            let queue = |queue: usize| &books.queues[partition][queue];
+            let is_full = |q: &usize| !may_add(&queue(*q).used, &size, &queue(*q).limits.maximum);
+            let could = chain.iter().all(|q| may_add(&NOTHING, &size, &queue(*q).limits.maximum));
+            let Some(limited) = chain.iter().copied().find(is_full).filter(|_| could) else { continue };
+            let kind = (leaf, application.spec.user.clone(), size);
+            let is_certain = !counted.contains(&kind) && self.is_certain_to_wait(books, *id);
+            if which == Kept::AtLeast && !is_certain {
+                continue;
+            }
+            counted.push(kind);
+            for queue in chain.into_iter().take_while(|queue| *queue != limited) {
+                awaited[queue] = plus(&awaited[queue], &size);
+            }
+        }
+        awaited
+    }
+
+    fn is_certain_to_wait(&self, books: &Books, ask: AskId) -> bool {
+        let application = &self.applications[&self.asks[&ask].application];
+        let has_shares = self.tree.queues[application.leaf].config.user_limit_minimum < Percent::whole(100);
+        let (_, user_may) = self.limits_allow(books, ask);
+        application.is_active && !has_shares && user_may && self.roomiest(books, ask).is_some()
+    }
+}
