@@ -186,8 +186,7 @@ impl Oracle {
         };
         let queues = self.tree.chain(leaf);
         let may_be_served = |ask: &Ask| {
-            let partition = self.partition(self.partition_for(application.leaf, &ask.spec));
-            let name = self.config.partition_names().nth(partition);
+            let name = self.config.partition_names().nth(self.partition(ask.partition));
             self.tree.may_use(leaf, name.expect("a configured partition"))
         };
         self.asks.values().filter(|ask| ask.application == id).all(may_be_served)
