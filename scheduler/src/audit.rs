@@ -279,13 +279,16 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I5: a container has one application and one node, and each lists it once.
+/// I5: a container has one application and one node, and each lists it once. It is charged to the node's partition.
 fn check_containers(facts: &Facts, report: &mut AuditReport) {
     for (id, container) in facts.containers.iter() {
         let on_node = |node: NodeId| {
             facts.nodes.get(node).map_or(0, |n| n.containers.iter().filter(|c| **c == id).count())
         };
         report.check(on_node(container.node) == 1, "I5", || format!("{id} is not listed once by its node"));
+        let charged_to = facts.shapes.at(container.shape).partition;
+        let is_there = facts.nodes.get(container.node).is_none_or(|node| node.partition == charged_to);
+        report.check(is_there, "I5", || format!("{id} is charged to {charged_to}, its node is in another"));
     }
     let mut by_applications = 0;
     for (id, application) in facts.applications.iter() {

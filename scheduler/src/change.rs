@@ -49,6 +49,13 @@ pub enum Change {
         /// Its attributes from now on.
         attributes: NodeAttributes,
     },
+    /// A node went to another partition, with what runs on it.
+    NodePartitionSet {
+        /// Which.
+        node: NodeId,
+        /// Its partition from now on.
+        partition: PartitionId,
+    },
     /// A node was set active or draining.
     NodeStateSet {
         /// Which.

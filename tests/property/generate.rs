@@ -395,6 +395,7 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
         2 => node().prop_map(Operation::AddNode),
         1 => (pick(), small(60), attributes())
             .prop_map(|(node, capacity, attributes)| Operation::UpdateNode { node, capacity, attributes }),
+        1 => (pick(), 0..3u8).prop_map(|(node, partition)| Operation::SetPartition { node, partition }),
         1 => pick().prop_map(Operation::Drain),
         1 => pick().prop_map(Operation::Activate),
         1 => pick().prop_map(Operation::RemoveNode),

@@ -216,6 +216,10 @@ pub(crate) enum Operation {
         capacity: Small,
         attributes: Vec<(Pick, Pick)>,
     },
+    SetPartition {
+        node: Pick,
+        partition: Pick,
+    },
     Drain(Pick),
     Activate(Pick),
     RemoveNode(Pick),

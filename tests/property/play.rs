@@ -92,6 +92,7 @@ impl Player {
             Operation::Advance(milliseconds) => self.cluster.advance(*milliseconds),
             Operation::AddNode(_)
             | Operation::UpdateNode { .. }
+            | Operation::SetPartition { .. }
             | Operation::Drain(_)
             | Operation::Activate(_)
             | Operation::RemoveNode(_)
@@ -137,6 +138,10 @@ impl Player {
                     capacity[device_type] = i64::from(self.devices[&node]) * 1000;
                 }
                 self.cluster.update_node(node, &capacity, attributes(pairs));
+            }
+            Operation::SetPartition { node: number, partition } => {
+                let partition = pick(&self.partitions, *partition).unwrap();
+                node(number).into_iter().for_each(|node| self.cluster.set_partition(node, partition));
             }
             Operation::Drain(number) => node(number).into_iter().for_each(|node| self.cluster.drain(node)),
             Operation::Activate(number) => {

@@ -8,8 +8,8 @@ use apportion::config::{ConfigError, EngineConfig, QueueUpdate, Reconfiguration}
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
     CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, EventStream, Handle, Mode, NodeAttributes,
-    NodeId, NodeSpec, NodeState, Refusal, ResourceAllocationCommitRequest, Resources, SharedLog, StateDigest,
-    SubmitError, Ticket,
+    NodeId, NodeSpec, NodeState, PartitionId, Refusal, ResourceAllocationCommitRequest, Resources, SharedLog,
+    StateDigest, SubmitError, Ticket,
 };
 
 use super::check::{Certainty, Checker, Sent, Step};
@@ -162,6 +162,12 @@ impl Cluster {
         let capacity = Resources::new(capacity);
         self.handle.update_node(node, capacity, attributes.clone()).unwrap();
         self.note(Change::NodeUpdated { node, capacity, attributes });
+    }
+
+    /// Lets a node go to another partition.
+    pub fn set_partition(&mut self, node: NodeId, partition: PartitionId) {
+        self.handle.set_node_partition(node, partition).unwrap();
+        self.note(Change::NodePartitionSet { node, partition });
     }
 
     /// Lets a node take no new containers.

@@ -36,6 +36,10 @@ impl Cluster {
                 self.for_nodes(names, |cluster, node| cluster.handle.remove_node(node))
             }
             Step::ResizeNode(form) => self.resize(form),
+            Step::SetNodePartition(form) => {
+                let partition = self.handle.partition(&form.partition)?;
+                self.for_nodes(&form.node, |cluster, node| cluster.handle.set_node_partition(node, partition))
+            }
             Step::Submit(form) => self.submit_application(form),
             Step::EndApplication(names) => self.end(names, ApplicationEnd::Finished),
             Step::KillApplication(names) => self.end(names, ApplicationEnd::Killed),

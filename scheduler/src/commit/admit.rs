@@ -39,6 +39,10 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.config.resources.check(capacity).is_ok(), Refusal::OutOfRange)?;
             ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode)
         }
+        Change::NodePartitionSet { node, partition } => {
+            ok(partition.index() < facts.partitions.len(), Refusal::OutOfRange)?;
+            ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode)
+        }
         Change::NodeStateSet { node, .. }
         | Change::NodeSilenceSet { node, .. }
         | Change::NodeRemoved { node } => ok(facts.nodes.get(*node).is_some(), Refusal::UnknownNode),

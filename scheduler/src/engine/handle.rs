@@ -233,6 +233,16 @@ impl Handle {
         self.send(Change::NodeUpdated { node, capacity, attributes })
     }
 
+    /// Lets a node go to another partition, as relabelling does in YARN. Its containers go on, and from then on their use
+    /// counts there, above limits if need be; a reservation on the node ends.
+    ///
+    /// # Errors
+    /// When there is no such partition.
+    pub fn set_node_partition(&self, node: NodeId, partition: PartitionId) -> Result<(), SubmitError> {
+        self.check_partition(partition)?;
+        self.send(Change::NodePartitionSet { node, partition })
+    }
+
     /// Lets a node take no new containers.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ impl Oracle {
     pub fn makes_sense(&self, change: &Change) -> bool {
         match change {
             Change::NodeUpdated { node, .. }
+            | Change::NodePartitionSet { node, .. }
             | Change::NodeStateSet { node, .. }
             | Change::NodeRemoved { node } => self.nodes.contains_key(node),
             Change::ApplicationSubmitted { spec, .. } => {
@@ -71,6 +72,12 @@ impl Oracle {
                 node.attributes.clone_from(attributes);
                 if let Some(device_type) = device_type {
                     node.capacity[device_type] = i64::from(node.devices) * 1000;
+                }
+            }
+            Change::NodePartitionSet { node, partition } => {
+                let known = self.nodes.get_mut(node).expect("checked before");
+                if std::mem::replace(&mut known.partition, *partition) != *partition {
+                    self.drop_claim(*node, &mut effects);
                 }
             }
             Change::NodeStateSet { node, state } => {

@@ -27,6 +27,7 @@ pub(in crate::scenario) enum Step {
     ActivateNode(NamesForm),
     RemoveNode(NamesForm),
     ResizeNode(ResizeForm),
+    SetNodePartition(PartitionForm),
     Submit(ApplicationForm),
     EndApplication(NamesForm),
     KillApplication(NamesForm),
@@ -87,6 +88,13 @@ impl<'de> Visitor<'de> for PassVisitor {
 pub(in crate::scenario) struct ResizeForm {
     pub(in crate::scenario) node: NamesForm,
     pub(in crate::scenario) resources: Amounts,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct PartitionForm {
+    pub(in crate::scenario) node: NamesForm,
+    pub(in crate::scenario) partition: String,
 }
 
 /// What an application shuns from now on, and what no more.
@@ -268,6 +276,7 @@ impl Step {
             Self::ActivateNode(_) => "activate_node",
             Self::RemoveNode(_) => "remove_node",
             Self::ResizeNode(_) => "resize_node",
+            Self::SetNodePartition(_) => "set_node_partition",
             Self::Submit(_) => "submit",
             Self::EndApplication(_) => "end_application",
             Self::KillApplication(_) => "kill_application",

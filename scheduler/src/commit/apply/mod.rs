@@ -81,6 +81,7 @@ impl Applier<'_> {
             Change::NodeUpdated { node, capacity, attributes } => {
                 self.update_node(*node, *capacity, attributes);
             }
+            Change::NodePartitionSet { node, partition } => self.set_node_partition(*node, *partition),
             Change::NodeStateSet { node, state } => self.set_node_state(*node, *state),
             Change::NodeSilenceSet { node, stale } => self.set_node_silence(*node, *stale),
             Change::NodeRemoved { node } => self.remove_node(*node),

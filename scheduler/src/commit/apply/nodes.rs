@@ -2,8 +2,8 @@
 
 use super::Applier;
 use crate::change::NodeSpec;
-use crate::facts::{EndCause, Node, NodeAttributes, NodeState};
-use crate::ids::{NodeId, RackId};
+use crate::facts::{EndCause, Node, NodeAttributes, NodeState, Shape};
+use crate::ids::{NodeId, PartitionId, RackId};
 use crate::resource::{Resources, Room};
 use crate::state::State;
 use crate::timers::Timer;
@@ -45,6 +45,31 @@ impl Applier<'_> {
         self.state.mark_limits_stale();
         self.state.node_gained(id);
         self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);
+    }
+
+    /// Its containers go on and are charged to the other partition, whatever the limits there: nothing new comes until they
+    /// have room. Its claim was made for the old one, and ends.
+    pub(super) fn set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
+        let node = self.state.facts.nodes.at(id);
+        let (old, claim) = (node.partition, node.reservation);
+        if old == partition {
+            return;
+        }
+        claim.into_iter().for_each(|claim| self.drop_claim(claim));
+        let State { facts, roster, .. } = &mut *self.state;
+        roster.remove(id, facts.nodes.at(id));
+        facts.transition_set_node_partition(id, partition);
+        roster.add(id, facts.nodes.at(id));
+        for container in self.state.facts.nodes.at(id).containers.clone() {
+            let facts = &self.state.facts;
+            let shape = facts.shapes.at(facts.containers.at(container).shape);
+            self.reshape_container(container, &Shape { partition, ..shape.clone() });
+        }
+        let State { facts, backlog, version, .. } = &mut *self.state;
+        backlog.wake_freed(facts, old, *version);
+        self.state.mark_limits_stale();
+        self.state.node_gained(id);
+        self.state.reconsider_reservations(partition);
     }
 
     pub(super) fn set_node_state(&mut self, id: NodeId, state: NodeState) {

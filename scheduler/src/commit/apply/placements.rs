@@ -3,7 +3,7 @@
 use super::Applier;
 use crate::commit::request::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::event::EventKind;
-use crate::facts::EndCause;
+use crate::facts::{EndCause, Shape};
 use crate::ids::{AskId, ContainerId, NodeId, ReservationId, SetId};
 use crate::state::State;
 use crate::timers::Timer;
@@ -52,6 +52,12 @@ impl Applier<'_> {
         self.state.node_freed(charged.node, &charged.resources);
         self.state.note_tags(&charged, false);
         self.tell(charged.application, EventKind::ContainerEnded { container, cause });
+    }
+
+    /// The container is charged as another shape says from now on.
+    pub(super) fn reshape_container(&mut self, container: ContainerId, shape: &Shape) {
+        let shape = self.intern(shape);
+        self.state.facts.transition_reshape_container(container, shape);
     }
 
     fn reserve(&mut self, ask: AskId, node: NodeId) {
