@@ -131,6 +131,13 @@ pub enum Change {
         /// How many fewer; more than are outstanding means all.
         units: u32,
     },
+    /// A container has another size.
+    ContainerResized {
+        /// Which.
+        container: ContainerId,
+        /// Its size from now on; the amount of the type that counts devices stays.
+        size: Resources,
+    },
     /// A container ended.
     ContainerEnded {
         /// Which.

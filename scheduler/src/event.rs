@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::commit::CommitSeq;
+use crate::commit::{CommitSeq, RejectReason};
 use crate::facts::{ApplicationEnd, EndCause, Locality};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 
@@ -40,6 +40,11 @@ pub enum EventKind {
         node: NodeId,
         /// How near that is to what the ask named.
         locality: Locality,
+    },
+    /// A container has another size from now on, which the [view](crate::View::container) says.
+    ContainerResized {
+        /// Which.
+        container: ContainerId,
     },
     /// A container ended, whoever ended it.
     ContainerEnded {
@@ -108,6 +113,9 @@ pub enum Refusal {
     /// The container has ended meanwhile.
     #[error("the container has ended")]
     UnknownContainer,
+    /// What a container is to have more does not fit; the reason is that of a proposal.
+    #[error("the container cannot grow: {0}")]
+    CannotGrow(RejectReason),
     /// The claim was fulfilled or dropped meanwhile.
     #[error("the reservation has ended")]
     UnknownReservation,

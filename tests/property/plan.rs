@@ -258,6 +258,10 @@ pub(crate) enum Operation {
         ask: Pick,
         units: u32,
     },
+    ResizeContainer {
+        container: Pick,
+        size: Small,
+    },
     EndContainer {
         container: Pick,
         is_released: bool,

@@ -210,6 +210,11 @@ impl Player {
             Operation::Cancel { ask, units } => {
                 pick(&self.asks, *ask).into_iter().for_each(|ask| self.cluster.cancel(ask, *units));
             }
+            Operation::ResizeContainer { container, size } => {
+                let size = self.plan.amounts(size);
+                let container = pick(&self.containers, *container);
+                container.into_iter().for_each(|container| self.cluster.resize(container, size.amounts()));
+            }
             Operation::EndContainer { container, is_released } => match pick(&self.containers, *container) {
                 Some(container) if *is_released => self.cluster.release(container),
                 Some(container) => self.cluster.complete(container),

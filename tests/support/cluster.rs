@@ -43,7 +43,7 @@ pub struct Cluster {
 enum Waiting {
     Change(Change),
     Queue(Change, Ticket<Result<CommitSeq, ConfigError>>),
-    Move(Change, Ticket<Result<CommitSeq, Refusal>>),
+    Answered(Change, Ticket<Result<CommitSeq, Refusal>>),
     Request(ResourceAllocationCommitRequest, Ticket<CommitOutcome>),
 }
 
@@ -130,7 +130,7 @@ impl Waiting {
         match self {
             Self::Change(change) => Sent::Change(change),
             Self::Queue(change, ticket) => Sent::Queue(change, ticket.try_take().expect("an answer")),
-            Self::Move(change, ticket) => Sent::Move(change, ticket.try_take().expect("an answer")),
+            Self::Answered(change, ticket) => Sent::Answered(change, ticket.try_take().expect("an answer")),
             Self::Request(request, ticket) => Sent::Request(request, ticket.try_take().expect("a verdict")),
         }
     }
@@ -263,7 +263,14 @@ impl Cluster {
     pub fn move_application(&mut self, application: ApplicationId, path: &str) {
         let Ok(queue) = self.handle.queue(path) else { return };
         let Ok(ticket) = self.handle.move_application(application, path) else { return };
-        self.sent.push(Waiting::Move(Change::ApplicationMoved { application, queue }, ticket));
+        self.sent.push(Waiting::Answered(Change::ApplicationMoved { application, queue }, ticket));
+    }
+
+    /// Gives a container another size.
+    pub fn resize(&mut self, container: ContainerId, size: &[i64]) {
+        let ticket = self.handle.resize_container(container, Resources::new(size)).unwrap();
+        let size = self.in_steps(&self.with_devices(Resources::new(size), 0));
+        self.sent.push(Waiting::Answered(Change::ContainerResized { container, size }, ticket));
     }
 
     /// Gives an application another priority.

@@ -45,6 +45,12 @@ impl Told {
                 let locality = if is_located { locality_text(locality) } else { "" };
                 format!("allocated {}{locality}", place(names, ask, node))
             }
+            EventKind::ContainerResized { container } => {
+                let Some(known) = self.running.iter().find(|known| known.container == container) else {
+                    return;
+                };
+                format!("resized {}", place(names, known.ask, known.node))
+            }
             EventKind::ContainerEnded { container, cause } => {
                 let Some(at) = self.running.iter().position(|known| known.container == container) else {
                     return;

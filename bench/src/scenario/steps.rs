@@ -10,8 +10,8 @@ use super::cluster::Cluster;
 use super::configuration::{queue_of, reconfiguration};
 use super::containers::Running;
 use super::form::{
-    BlacklistForm, ContainersForm, MoveForm, NamesForm, PassForm, ReconfigureForm, ResizeForm, Step,
-    UpdateQueueForm,
+    BlacklistForm, ContainersForm, MoveForm, NamesForm, PassForm, ReconfigureForm, ResizeContainersForm,
+    ResizeForm, Step, UpdateQueueForm,
 };
 use super::problem::{Done, StepError};
 use super::submit::{expect_reason, not_refused};
@@ -54,6 +54,7 @@ impl Cluster {
                 let ask = self.names.ask(&form.ask)?.id;
                 Ok(self.handle.cancel_ask(ask, form.units.unwrap_or(u32::MAX))?)
             }
+            Step::ResizeContainers(form) => self.resize_containers(form),
             Step::Complete(form) => {
                 self.for_containers(form, |cluster, it| cluster.handle.complete_container(it.container))
             }
@@ -129,6 +130,20 @@ impl Cluster {
     ) -> Done {
         let containers = self.containers(form)?;
         Ok(containers.into_iter().try_for_each(|container| act(self, container))?)
+    }
+
+    fn resize_containers(&mut self, form: &ResizeContainersForm) -> Done {
+        let size = to_resources(self.types(), &form.size)?;
+        for running in self.containers(&form.of)? {
+            let ticket = match (self.handle.resize_container(running.container, size), &form.refused) {
+                (Ok(ticket), _) => ticket,
+                (Err(error), Some(reason)) => return expect_reason(reason, &error.to_string()),
+                (Err(error), None) => return Err(error.into()),
+            };
+            self.settle_fully()?;
+            expect_answer(ticket.try_take(), form.refused.as_deref())?;
+        }
+        Ok(())
     }
 
     /// The oldest of the running containers that the form is about.

@@ -74,7 +74,7 @@ fn accept_single(
 }
 
 /// Whether the queue's use may change by so much.
-fn check_queue_limit(
+pub(super) fn check_queue_limit(
     facts: &Facts,
     queue: QueueId,
     partition: PartitionId,
@@ -85,7 +85,7 @@ fn check_queue_limit(
 }
 
 /// Whether the user's use may change by so much, with containers of this size at most.
-fn check_user_limit(
+pub(super) fn check_user_limit(
     facts: &Facts,
     user: LeafUserId,
     partition: PartitionId,
@@ -96,12 +96,12 @@ fn check_user_limit(
 }
 
 /// An application that is held back gets nothing.
-fn check_active(application: &Application) -> Result<(), RejectReason> {
+pub(super) fn check_active(application: &Application) -> Result<(), RejectReason> {
     if application.is_active { Ok(()) } else { Err(RejectReason::ApplicationInactive) }
 }
 
 /// A claimed node is only for whoever ends the claim in the same request.
-fn check_unclaimed(node: &Node, ended: &[ReservationId]) -> Result<(), RejectReason> {
+pub(super) fn check_unclaimed(node: &Node, ended: &[ReservationId]) -> Result<(), RejectReason> {
     match node.reservation {
         Some(claim) if !ended.contains(&claim) => Err(RejectReason::NodeReserved),
         _ => Ok(()),

@@ -3,6 +3,7 @@
 use super::admission::destination;
 use super::configure::check_configuration;
 use super::moving::may_move;
+use super::resizing::may_resize;
 use crate::change::{AskSpec, Change};
 use crate::config::QueueState;
 use crate::event::Refusal;
@@ -77,6 +78,11 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)
         }
         Change::AskCancelled { ask, .. } => ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk),
+        Change::ContainerResized { container, size } => {
+            ok(facts.config.resources.check(size).is_ok(), Refusal::OutOfRange)?;
+            ok(facts.containers.get(*container).is_some(), Refusal::UnknownContainer)?;
+            may_resize(facts, *container, *size).map_err(Refusal::CannotGrow)
+        }
         Change::ContainerEnded { container, .. } => {
             ok(facts.containers.get(*container).is_some(), Refusal::UnknownContainer)
         }

@@ -51,8 +51,8 @@ impl ResourceAllocationCommitter for Committer<'_> {
 impl Committer<'_> {
     /// Whether a change that somebody sent, or that stands in a log, makes sense now.
     pub(crate) fn admit(&mut self, change: &Change) -> Result<(), Refusal> {
-        if matches!(change, Change::ApplicationMoved { .. }) {
-            // It is judged by maxima.
+        if matches!(change, Change::ApplicationMoved { .. } | Change::ContainerResized { .. }) {
+            // They are judged by limits.
             self.state.settle_limits();
         }
         admit(self.state, change)

@@ -11,6 +11,7 @@ mod moving;
 mod observe;
 mod outcome;
 mod request;
+mod resizing;
 
 pub(crate) use apply::Effects;
 pub(crate) use committer::Committer;

@@ -64,7 +64,7 @@ impl Handle {
         };
         let (answer, ticket) = Ticket::new();
         self.shared
-            .send(Message::Move { change: Change::ApplicationMoved { application, queue }, answer })?;
+            .send(Message::Answered { change: Change::ApplicationMoved { application, queue }, answer })?;
         Ok(ticket)
     }
 

@@ -229,10 +229,10 @@ impl GroupCommitter {
                     check_configuration(&state.facts, &change).map(|()| self.committer(state).apply(change));
                 self.publisher.updates.push((answer, result));
             }
-            Message::Move { change, answer } => {
+            Message::Answered { change, answer } => {
                 let mut committer = self.committer(state);
                 let result = committer.admit(&change).map(|()| committer.apply(change));
-                self.publisher.moves.push((answer, result));
+                self.publisher.changes.push((answer, result));
             }
             Message::Batch(batch) => self.batch(state, batch),
             // The clock may have been moved after this group began.

@@ -6,13 +6,13 @@ use thiserror::Error;
 
 use super::shared::{Closed, Message, Shared};
 use super::stream::EventStream;
-use crate::change::{AskSpec, Change, NodeSpec};
+use crate::change::{AskSpec, Change};
 use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest, check_reconfiguration};
 use crate::config::{ConfigError, EngineConfig, QueueDifferences, QueueUpdate, Reconfiguration};
-use crate::facts::{AskTags, ContainerOnNode, EndCause, NodeAttributes, NodeState, QueueRole};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
+use crate::facts::{AskTags, ContainerOnNode, QueueRole};
+use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId, RackId};
 use crate::nearest::{hint, nearest};
-use crate::resource::{DEVICE_MILLI, DEVICES_MAX, ResourceError, Resources};
+use crate::resource::{ResourceError, Resources};
 use crate::sync::{Ordering, Ticket};
 use crate::view::View;
 
@@ -192,89 +192,6 @@ impl Handle {
         })
     }
 
-    /// Registers a node.
-    ///
-    /// # Errors
-    /// When a node of that name is registered, or its amounts are not possible.
-    pub fn add_node(&self, mut spec: NodeSpec) -> Result<NodeId, SubmitError> {
-        let types = &self.shared.config.resources;
-        if usize::from(spec.devices) > DEVICES_MAX {
-            return Err(SubmitError::Devices { count: spec.devices, milli: DEVICE_MILLI });
-        }
-        let milli = spec.devices_milli();
-        types.count_devices(&mut spec.capacity, milli)?;
-        types.check(&spec.capacity)?;
-        self.check_partition(spec.partition)?;
-        let rack = self.rack(&spec.rack);
-        let names = &self.shared.names.nodes;
-        let (node, is_new) = names.get_or_insert_with(&spec.name, || self.shared.ids.nodes.lock().take());
-        if !is_new {
-            return Err(SubmitError::DuplicateNode { name: spec.name });
-        }
-        let name = spec.name.clone();
-        self.send(Change::NodeAdded { node, rack, spec: Box::new(spec) }).inspect_err(|_| {
-            names.remove(&name, node);
-            self.shared.ids.nodes.lock().give_back(node);
-        })?;
-        Ok(node)
-    }
-
-    /// Gives a node another capacity and other attributes. Its devices stay.
-    ///
-    /// # Errors
-    /// When the amounts are not possible.
-    pub fn update_node(
-        &self,
-        node: NodeId,
-        capacity: Resources,
-        attributes: NodeAttributes,
-    ) -> Result<(), SubmitError> {
-        self.shared.config.resources.check(&capacity)?;
-        self.send(Change::NodeUpdated { node, capacity, attributes })
-    }
-
-    /// Lets a node go to another partition, as relabelling does in YARN. Its containers go on, and from then on their use
-    /// counts there, above limits if need be; a reservation on the node ends.
-    ///
-    /// # Errors
-    /// When there is no such partition.
-    pub fn set_node_partition(&self, node: NodeId, partition: PartitionId) -> Result<(), SubmitError> {
-        self.check_partition(partition)?;
-        self.send(Change::NodePartitionSet { node, partition })
-    }
-
-    /// Lets a node take no new containers.
-    ///
-    /// # Errors
-    /// When the engine is shut down.
-    pub fn drain_node(&self, node: NodeId) -> Result<(), SubmitError> {
-        self.send(Change::NodeStateSet { node, state: NodeState::Draining })
-    }
-
-    /// Ends draining.
-    ///
-    /// # Errors
-    /// When the engine is shut down.
-    pub fn activate_node(&self, node: NodeId) -> Result<(), SubmitError> {
-        self.send(Change::NodeStateSet { node, state: NodeState::Active })
-    }
-
-    /// Takes a node out; its containers end as lost.
-    ///
-    /// # Errors
-    /// When the engine is shut down.
-    pub fn remove_node(&self, node: NodeId) -> Result<(), SubmitError> {
-        self.send(Change::NodeRemoved { node })
-    }
-
-    /// Reports that nodes are alive.
-    ///
-    /// # Errors
-    /// When the engine is shut down.
-    pub fn heartbeat(&self, nodes: &[NodeId]) -> Result<(), SubmitError> {
-        self.send(Change::Heartbeats { nodes: nodes.to_vec() })
-    }
-
     /// Asks for containers. An ask for an application that has ended is refused through its stream, see
     /// [`ApplicationEnded`](crate::EventKind::ApplicationEnded).
     ///
@@ -294,22 +211,6 @@ impl Handle {
     /// When the engine is shut down.
     pub fn cancel_ask(&self, ask: AskId, units: u32) -> Result<(), SubmitError> {
         self.send(Change::AskCancelled { ask, units })
-    }
-
-    /// Reports that a container has finished by itself.
-    ///
-    /// # Errors
-    /// When the engine is shut down.
-    pub fn complete_container(&self, container: ContainerId) -> Result<(), SubmitError> {
-        self.send(Change::ContainerEnded { container, cause: EndCause::Completed })
-    }
-
-    /// Gives a container back.
-    ///
-    /// # Errors
-    /// When the engine is shut down.
-    pub fn release_container(&self, container: ContainerId) -> Result<(), SubmitError> {
-        self.send(Change::ContainerEnded { container, cause: EndCause::Released })
     }
 
     /// Changes a queue's limits; the ticket says whether they were valid and with which change they hold.

@@ -3,11 +3,13 @@
 mod adapt;
 mod applications;
 mod bulk;
+mod containers;
 mod group;
 mod handle;
 mod health;
 #[cfg(all(test, apportion_loom))]
 mod models;
+mod nodes;
 mod parallel;
 mod proposer;
 mod publish;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use super::shared::{MoveResult, Shared, UpdateResult};
+use super::shared::{ChangeResult, Shared, UpdateResult};
 use super::stream::StreamCore;
 use crate::commit::{CommitOutcome, Effects};
 use crate::event::Event;
@@ -24,7 +24,7 @@ pub(super) struct Publisher {
     log_error: Option<String>,
     pub(super) outcomes: Vec<(Promise<CommitOutcome>, CommitOutcome)>,
     pub(super) updates: Vec<(Promise<UpdateResult>, UpdateResult)>,
-    pub(super) moves: Vec<(Promise<MoveResult>, MoveResult)>,
+    pub(super) changes: Vec<(Promise<ChangeResult>, ChangeResult)>,
     /// Decided batches, whose leases are to be brought home.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
@@ -44,7 +44,7 @@ impl Publisher {
             log_error,
             outcomes: Vec::new(),
             updates: Vec::new(),
-            moves: Vec::new(),
+            changes: Vec::new(),
             decided: Vec::new(),
         }
     }
@@ -79,7 +79,7 @@ impl Publisher {
         for (answer, result) in self.updates.drain(..) {
             answer.answer(result);
         }
-        for (answer, result) in self.moves.drain(..) {
+        for (answer, result) in self.changes.drain(..) {
             answer.answer(result);
         }
         self.vacate();

@@ -22,8 +22,8 @@ use crate::sync::{
 /// Whether a queue's new limits were valid, and with which change they hold.
 pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
 
-/// Whether an application was moved, and with which change.
-pub(crate) type MoveResult = Result<CommitSeq, Refusal>;
+/// Whether a change was carried out, and as which.
+pub(crate) type ChangeResult = Result<CommitSeq, Refusal>;
 
 /// What the committer is sent.
 pub(crate) enum Message {
@@ -44,10 +44,10 @@ pub(crate) enum Message {
         change: Change,
         answer: Promise<UpdateResult>,
     },
-    /// An application is to go on in another leaf.
-    Move {
+    /// A change that somebody waits for.
+    Answered {
         change: Change,
-        answer: Promise<MoveResult>,
+        answer: Promise<ChangeResult>,
     },
     /// Proposals of a pass. Not counted as sent by the gate: its lease says that it is on its way.
     Batch(Box<ProposalBatch>),

@@ -3,6 +3,8 @@
 //! Every transition keeps the sums of I1, I2, I4 and I6 true by itself; whether it may happen was decided
 //! before (`commit/accept.rs`). None of them can fail.
 
+mod containers;
+
 use std::sync::Arc;
 
 use super::Facts;
@@ -84,20 +86,6 @@ impl Facts {
         node.overcommitted &= !Resources::ZERO.within(&node.room.free);
         self.shapes.remove_user(container.shape);
         charged
-    }
-
-    /// A container has another size, or its node another partition: it is charged as this shape says, which it already
-    /// uses. Its tags and devices stay.
-    pub(crate) fn transition_reshape_container(&mut self, id: ContainerId, shape: ShapeId) {
-        let container = self.containers.at_mut(id);
-        let (application, node) = (container.application, container.node);
-        let old = std::mem::replace(&mut container.shape, shape);
-        let given_back = self.charge(application, old, node, Use::Running, -1);
-        let taken = self.charge(application, shape, node, Use::Running, 1);
-        let node = self.nodes.at_mut(node);
-        node.room.free += given_back.resources - taken.resources;
-        node.overcommitted = !Resources::ZERO.within(&node.room.free);
-        self.shapes.remove_user(old);
     }
 
     /// One unit of `ask` becomes a claim on `node`: charged to queue and user, not to the node (I1).
@@ -355,19 +343,6 @@ impl Facts {
         node.room.free += change;
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
         self.partitions[node.partition.index()].capacity += change;
-    }
-
-    /// A node without claim goes to another partition, with its capacity. Its containers are charged there one by one.
-    pub(crate) fn transition_set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
-        let node = self.nodes.at_mut(id);
-        debug_assert!(node.reservation.is_none(), "the claim on {id} is for its old partition");
-        let left = std::mem::replace(&mut node.partition, partition);
-        let totals = &mut self.partitions[left.index()];
-        totals.capacity -= node.capacity;
-        totals.nodes -= 1;
-        let totals = &mut self.partitions[partition.index()];
-        totals.capacity += node.capacity;
-        totals.nodes += 1;
     }
 
     /// A node without containers or claim leaves its partition.

@@ -12,8 +12,8 @@ pub enum Sent {
     Change(Change),
     /// A change of queues, with the answer.
     Queue(Change, Result<CommitSeq, ConfigError>),
-    /// The move of an application, with the answer.
-    Move(Change, Result<CommitSeq, Refusal>),
+    /// Another change that is answered, with the answer.
+    Answered(Change, Result<CommitSeq, Refusal>),
     /// A commit request, with the verdict.
     Request(ResourceAllocationCommitRequest, CommitOutcome),
 }
@@ -25,7 +25,7 @@ impl Sent {
         match self {
             Self::Change(change) => change == logged,
             Self::Queue(change, answer) => change == logged && *answer == Ok(seq),
-            Self::Move(change, answer) => change == logged && *answer == Ok(seq),
+            Self::Answered(change, answer) => change == logged && *answer == Ok(seq),
             Self::Request(request, outcome) => {
                 let is_equal = matches!(logged, Change::Committed { request: applied } if applied == request);
                 is_equal && *outcome == CommitOutcome::Accepted(seq)
@@ -39,7 +39,7 @@ impl Sent {
         match self {
             Self::Change(change) => !oracle.makes_sense(change),
             Self::Queue(change, answer) => answer.is_err() && !oracle.makes_sense(change),
-            Self::Move(change, answer) => answer.is_err() && !oracle.makes_sense(change),
+            Self::Answered(change, answer) => answer.is_err() && !oracle.makes_sense(change),
             Self::Request(request, CommitOutcome::Rejected(reason)) => {
                 oracle.clone().judge(request, &Hints::default()).reasons.contains(reason)
             }
@@ -57,7 +57,7 @@ impl Sent {
             Self::Queue(change, answer) => {
                 assert!(answer.is_err() && !oracle.makes_sense(change), "{answer:?} to {change:?}");
             }
-            Self::Move(change, answer) => {
+            Self::Answered(change, answer) => {
                 let is_right = !is_exact || !oracle.makes_sense(change);
                 assert!(answer.is_err() && is_right, "{answer:?} to {change:?}");
             }

@@ -44,6 +44,7 @@ impl Oracle {
                 })
             }
             Change::AskCancelled { ask, .. } => self.asks.contains_key(ask),
+            Change::ContainerResized { container, size } => self.may_resize(*container, size),
             Change::ContainerEnded { container, .. } => self.container(*container).is_some(),
             Change::QueueUpdated { queue, update } => {
                 self.tree.number(*queue).is_some_and(|queue| self.tree.accepts(queue, update))
@@ -117,6 +118,11 @@ impl Oracle {
             }
             Change::AskSubmitted { ask, application, spec } => self.submit_ask(*ask, *application, spec),
             Change::AskCancelled { ask, units } => self.cancel(*ask, *units, hints, &mut effects)?,
+            Change::ContainerResized { container, size } => {
+                self.resize(*container, size);
+                let application = self.container(*container).expect("checked before").application;
+                effects.push((application, EventKind::ContainerResized { container: *container }));
+            }
             Change::ContainerEnded { container, cause } => {
                 self.end_container(*container, *cause, &mut effects);
             }

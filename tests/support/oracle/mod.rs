@@ -16,6 +16,7 @@ mod node;
 mod order;
 mod placement;
 mod progress;
+mod resize;
 mod tree;
 mod users;
 

@@ -36,6 +36,7 @@ pub(in crate::scenario) enum Step {
     SetPriority(SetPriorityForm),
     Ask(Box<AskForm>),
     Cancel(CancelForm),
+    ResizeContainers(ResizeContainersForm),
     /// Containers end by themselves, well or not: the engine makes no difference.
     #[serde(alias = "fail")]
     Complete(ContainersForm),
@@ -144,6 +145,15 @@ pub(in crate::scenario) struct ContainersForm {
     pub(in crate::scenario) node: Option<String>,
     /// The oldest so many; all of them if not said.
     pub(in crate::scenario) count: Option<usize>,
+}
+
+/// Containers that run, as above, and the size of each of them from now on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ResizeContainersForm {
+    pub(in crate::scenario) of: ContainersForm,
+    pub(in crate::scenario) size: Amounts,
+    pub(in crate::scenario) refused: Option<String>,
 }
 
 /// New limits of a queue; what is not given stays.
@@ -285,6 +295,7 @@ impl Step {
             Self::SetPriority(_) => "set_priority",
             Self::Ask(_) => "ask",
             Self::Cancel(_) => "cancel",
+            Self::ResizeContainers(_) => "resize_containers",
             Self::Complete(_) => "complete",
             Self::Release(_) => "release",
             Self::UpdateQueue(_) => "update_queue",

@@ -95,6 +95,7 @@ impl Applier<'_> {
             }
             Change::AskSubmitted { ask, application, spec } => self.submit_ask(*ask, *application, spec),
             Change::AskCancelled { ask, units } => self.cancel(*ask, *units),
+            Change::ContainerResized { container, size } => self.resize_container(*container, *size),
             Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),
             Change::Reconfigured { configuration } => self.reconfigure(configuration),

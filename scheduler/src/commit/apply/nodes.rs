@@ -63,7 +63,8 @@ impl Applier<'_> {
         for container in self.state.facts.nodes.at(id).containers.clone() {
             let facts = &self.state.facts;
             let shape = facts.shapes.at(facts.containers.at(container).shape);
-            self.reshape_container(container, &Shape { partition, ..shape.clone() });
+            let shape = Shape { partition, ..shape.clone() };
+            self.reshape_container(container, &shape);
         }
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.wake_freed(facts, old, *version);

@@ -1,0 +1,42 @@
+//! Whether a container may have another size.
+
+use super::accept::{check_active, check_queue_limit, check_unclaimed, check_user_limit};
+use super::outcome::RejectReason;
+use crate::facts::{Facts, Shape};
+use crate::ids::ContainerId;
+use crate::resource::{Need, Resources, fits};
+
+/// As what the container would be charged with this size. Its devices stay, and with them the type that counts them.
+pub(super) fn resized(facts: &Facts, id: ContainerId, mut size: Resources) -> Shape {
+    let shape = facts.shapes.at(facts.containers.at(id).shape);
+    if let Some(device_type) = facts.config.resources.device_type() {
+        size.set(device_type, shape.need.resources[device_type]);
+    }
+    Shape { need: Need { resources: size, ..shape.need }, ..shape.clone() }
+}
+
+/// Whether what the container would have more may be added: a container of that size could be placed for its application
+/// on its node. What it would have less needs nobody's leave. Limits must be settled.
+pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Result<(), RejectReason> {
+    let container = facts.containers.at(id);
+    let shape = facts.shapes.at(container.shape);
+    let change = resized(facts, id, size).need.resources - shape.need.resources;
+    let more = change.max(&Resources::ZERO);
+    if more.is_zero() {
+        return Ok(());
+    }
+    let node = facts.nodes.at(container.node);
+    if !node.is_candidate() {
+        return Err(RejectReason::NodeNotCandidate);
+    }
+    check_unclaimed(node, &[])?;
+    if !fits(&Need { resources: more, devices: None }, &node.room) {
+        return Err(RejectReason::NodeFull);
+    }
+    let application = facts.applications.at(container.application);
+    check_active(application)?;
+    for queue in &facts.queue(application.leaf).chain {
+        check_queue_limit(facts, *queue, shape.partition, &change)?;
+    }
+    check_user_limit(facts, application.user, shape.partition, &change, &more)
+}

@@ -1,0 +1,36 @@
+//! What happens to containers between their start and their end.
+
+use super::{Charged, Use};
+use crate::facts::Facts;
+use crate::ids::{ContainerId, NodeId, PartitionId, ShapeId};
+use crate::resource::Resources;
+
+impl Facts {
+    /// A container has another size, or its node another partition: it is charged as this shape says, which it already
+    /// uses. Its tags and devices stay.
+    pub(crate) fn transition_reshape_container(&mut self, id: ContainerId, shape: ShapeId) -> Charged {
+        let container = self.containers.at_mut(id);
+        let (application, node) = (container.application, container.node);
+        let old = std::mem::replace(&mut container.shape, shape);
+        let given_back = self.charge(application, old, node, Use::Running, -1);
+        let taken = self.charge(application, shape, node, Use::Running, 1);
+        let node = self.nodes.at_mut(node);
+        node.room.free += given_back.resources - taken.resources;
+        node.overcommitted = !Resources::ZERO.within(&node.room.free);
+        self.shapes.remove_user(old);
+        taken
+    }
+
+    /// A node without claim goes to another partition, with its capacity. Its containers are charged there one by one.
+    pub(crate) fn transition_set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
+        let node = self.nodes.at_mut(id);
+        debug_assert!(node.reservation.is_none(), "the claim on {id} is for its old partition");
+        let left = std::mem::replace(&mut node.partition, partition);
+        let totals = &mut self.partitions[left.index()];
+        totals.capacity -= node.capacity;
+        totals.nodes -= 1;
+        let totals = &mut self.partitions[partition.index()];
+        totals.capacity += node.capacity;
+        totals.nodes += 1;
+    }
+}

@@ -1,0 +1,47 @@
+//! Containers that get another size.
+
+use apportion::{ContainerId, Resources};
+
+use super::amounts::{Amounts, amounts, may_add, minus};
+use super::{NOTHING, Oracle};
+
+impl Oracle {
+    /// What the container would hold: its devices stay.
+    fn resized(&self, id: ContainerId, size: &Resources) -> Amounts {
+        let mut size = amounts(size);
+        if let (Some(devices), Some(container)) = (self.config.resources.device_type(), self.container(id)) {
+            size[devices] = container.size[devices];
+        }
+        size
+    }
+
+    /// Whether the container may have this size: what it gets on top could be placed beside it.
+    pub(super) fn may_resize(&self, id: ContainerId, size: &Resources) -> bool {
+        let Some(container) = self.container(id) else { return false };
+        let change = minus(&self.resized(id, size), &container.size);
+        let more = change.map(|amount| amount.max(0));
+        if more == NOTHING {
+            return true;
+        }
+        let (books, node) = (self.books(), &self.nodes[&container.node]);
+        let (application, partition) =
+            (&self.applications[&container.application], self.partition(node.partition));
+        let queues = self.tree.chain(application.leaf);
+        let mut queues = queues.iter().map(|queue| &books.queues[partition][*queue]);
+        let user = &application.spec.user;
+        let weight = self.tree.weight(application.leaf, user);
+        let held = books.user(partition, application.leaf, user);
+        node.is_candidate()
+            && !self.claims.contains_key(&container.node)
+            && may_add(&books.nodes[&container.node].used, &more, &node.capacity)
+            && application.is_active
+            && queues.all(|queue| may_add(&queue.used, &more, &queue.limits.maximum))
+            && self.contest(&books, partition, application.leaf).allows(weight, &held, &change, &more)
+    }
+
+    pub(super) fn resize(&mut self, id: ContainerId, size: &Resources) {
+        let size = self.resized(id, size);
+        let container = self.containers.values_mut().find(|container| container.id == Some(id));
+        container.expect("checked before").size = size;
+    }
+}
