@@ -3,10 +3,14 @@
 //! Callers send them, the committer applies them one after another, the log holds them, and a replay applies
 //! the same ones to the same effect.
 
+mod running;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+pub use running::RunningContainer;
 
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
@@ -130,6 +134,15 @@ pub enum Change {
         ask: AskId,
         /// How many fewer; more than are outstanding means all.
         units: u32,
+    },
+    /// A node that has just registered reported a container which runs on it.
+    ContainerRecovered {
+        /// The ask that the container is listed under. Nobody made it, and it is over.
+        ask: AskId,
+        /// Where it runs.
+        node: NodeId,
+        /// What runs.
+        container: Box<RunningContainer>,
     },
     /// A container has another size.
     ContainerResized {

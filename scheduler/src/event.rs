@@ -41,6 +41,15 @@ pub enum EventKind {
         /// How near that is to what the ask named.
         locality: Locality,
     },
+    /// A container that ran before the engine started is known to it again.
+    ContainerRecovered {
+        /// The ask that it was given when it was reported.
+        ask: AskId,
+        /// The container, from now on.
+        container: ContainerId,
+        /// Where it is.
+        node: NodeId,
+    },
     /// A container has another size from now on, which the [view](crate::View::container) says.
     ContainerResized {
         /// Which.
@@ -116,6 +125,9 @@ pub enum Refusal {
     /// What a container is to have more does not fit; the reason is that of a proposal.
     #[error("the container cannot grow: {0}")]
     CannotGrow(RejectReason),
+    /// Too few of the node's devices have enough left.
+    #[error("the node has not got the devices")]
+    NoDevices,
     /// The claim was fulfilled or dropped meanwhile.
     #[error("the reservation has ended")]
     UnknownReservation,

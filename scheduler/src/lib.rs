@@ -51,7 +51,7 @@ mod timers;
 mod view;
 
 pub use audit::{AuditReport, Violation};
-pub use change::{ApplicationSpec, AskSpec, Change, NodeSpec};
+pub use change::{ApplicationSpec, AskSpec, Change, NodeSpec, RunningContainer};
 pub use clock::{Clock, ManualClock};
 pub use commit::{
     AllocationProposal, CommitOutcome, CommitSeq, RejectReason, ReservationProposal,
@@ -59,7 +59,7 @@ pub use commit::{
 };
 pub use engine::{
     Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, NotSerial,
-    PROPOSERS_MAX, Parts, PassError, Proposer, StartError, Step, SubmitError,
+    PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, StartError, Step, SubmitError,
 };
 pub use event::{Event, EventKind, Refusal};
 pub use explain::{

@@ -11,7 +11,8 @@ use proptest::prelude::*;
 use crate::edits::TreeEdit;
 use crate::plan::{
     AccessPlan, ActivationPlan, AdmissionPlan, AskPlan, CapacityPlan, ClusterPlan, ConditionPlan, LimitsPlan,
-    MaximumPlan, NodePlan, Operation, PartitionsPlan, Pick, Plan, QueuePlan, SharePlan, Small, TagLimitPlan,
+    MaximumPlan, NodePlan, Operation, PartitionsPlan, Pick, Plan, QueuePlan, RunningPlan, SharePlan, Small,
+    TagLimitPlan,
 };
 
 /// What plans may contain.
@@ -343,6 +344,17 @@ fn ask(variety: Variety) -> BoxedStrategy<AskPlan> {
         .boxed()
 }
 
+fn running() -> impl Strategy<Value = RunningPlan> {
+    let devices = option::weighted(0.3, (1..=2u8, prop_oneof![Just(250u16), Just(600), Just(1000)]));
+    let tags = prop_oneof![2 => Just(Vec::new()), 1 => vec(0..3u8, 1..=2)];
+    (any::<Pick>(), small(20), devices, tags).prop_map(|(application, size, devices, tags)| RunningPlan {
+        application,
+        size,
+        devices,
+        tags,
+    })
+}
+
 fn update_queue() -> BoxedStrategy<Operation> {
     let limits =
         (option::of(capacity()), option::of(maximum()), option::of(factor()), option::of(user_minimum()));
@@ -393,6 +405,7 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
     let advance = prop_oneof![Just(1u64), Just(50), Just(100), Just(300), Just(1000), Just(5000)];
     let common = prop_oneof![
         2 => node().prop_map(Operation::AddNode),
+        1 => (node(), vec(running(), 1..=4)).prop_map(|(node, running)| Operation::RecoverNode(node, running)),
         1 => (pick(), small(60), attributes())
             .prop_map(|(node, capacity, attributes)| Operation::UpdateNode { node, capacity, attributes }),
         1 => (pick(), 0..3u8).prop_map(|(node, partition)| Operation::SetPartition { node, partition }),

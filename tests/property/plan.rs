@@ -189,6 +189,15 @@ pub(crate) struct AskPlan {
     pub(crate) is_strict: bool,
 }
 
+/// A container that a node reports.
+#[derive(Clone, Debug)]
+pub(crate) struct RunningPlan {
+    pub(crate) application: Pick,
+    pub(crate) size: Small,
+    pub(crate) devices: Option<(u8, u16)>,
+    pub(crate) tags: Vec<Pick>,
+}
+
 /// A condition on an attribute.
 #[derive(Clone, Debug)]
 pub(crate) struct ConditionPlan {
@@ -211,6 +220,7 @@ pub(crate) struct TagLimitPlan {
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     AddNode(NodePlan),
+    RecoverNode(NodePlan, Vec<RunningPlan>),
     UpdateNode {
         node: Pick,
         capacity: Small,

@@ -6,12 +6,12 @@ use apportion::config::{Placement, Reconfiguration};
 use apportion::{
     AllocationProposal, ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, AttributeRule,
     AttributeTest, Blacklist, ContainerId, DeviceNeed, Mode, NodeAttributes, NodeId, NodeSpec, PartitionId,
-    ReservationProposal, ResourceAllocationCommitRequest, SubmitError, TagLimit,
+    ReservationProposal, ResourceAllocationCommitRequest, RunningContainer, SubmitError, TagLimit,
 };
 use apportion_tests::support::check::Certainty;
 use apportion_tests::support::cluster::Cluster;
 
-use crate::plan::{AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick, Plan};
+use crate::plan::{AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick, Plan, RunningPlan};
 
 const ATTRIBUTES: [&str; 3] = ["architecture", "disk", "zone"];
 const VALUES: [&str; 3] = ["a", "b", "c"];
@@ -91,6 +91,7 @@ impl Player {
             Operation::Run => self.run(),
             Operation::Advance(milliseconds) => self.cluster.advance(*milliseconds),
             Operation::AddNode(_)
+            | Operation::RecoverNode(..)
             | Operation::UpdateNode { .. }
             | Operation::SetPartition { .. }
             | Operation::Drain(_)
@@ -131,6 +132,7 @@ impl Player {
         let node = |number: &Pick| pick(&self.nodes, *number);
         match operation {
             Operation::AddNode(plan) => self.add_node(plan),
+            Operation::RecoverNode(plan, running) => self.recover_node(plan, running),
             Operation::UpdateNode { node: number, capacity, attributes: pairs } => {
                 let Some(node) = node(number) else { return };
                 let mut capacity = *self.plan.amounts(capacity).amounts();
@@ -225,6 +227,44 @@ impl Player {
     }
 
     pub(crate) fn add_node(&mut self, plan: &NodePlan) {
+        let spec = self.node_spec(plan);
+        let devices = spec.devices;
+        let added = self.cluster.add_node(spec);
+        self.note_node(added, devices);
+    }
+
+    fn recover_node(&mut self, plan: &NodePlan, running: &[RunningPlan]) {
+        let spec = self.node_spec(plan);
+        let running = running.iter().filter_map(|plan| {
+            let mut size = *self.plan.amounts(&plan.size).amounts();
+            let device_type = self.plan.device_type();
+            device_type.into_iter().for_each(|device_type| size[device_type] = 0);
+            Some(RunningContainer {
+                application: pick(&self.applications, plan.application)?,
+                size: apportion::Resources::new(&size),
+                devices: plan
+                    .devices
+                    .filter(|_| device_type.is_some())
+                    .map(|(count, milli)| DeviceNeed { count, milli }),
+                tags: plan.tags.iter().map(|tag| format!("tag{tag}")).collect(),
+            })
+        });
+        let (running, devices) = (running.collect(), spec.devices);
+        let recovered = self.cluster.recover_node(spec, running);
+        self.note_node(recovered.map(|recovery| recovery.node), devices);
+    }
+
+    fn note_node(&mut self, added: Result<NodeId, SubmitError>, devices: u8) {
+        match added {
+            Ok(node) => {
+                self.nodes.push(node);
+                self.devices.insert(node, devices);
+            }
+            Err(error) => assert!(matches!(error, SubmitError::DuplicateNode { .. }), "{error}"),
+        }
+    }
+
+    fn node_spec(&self, plan: &NodePlan) -> NodeSpec {
         let mut capacity = *self.plan.amounts(&plan.capacity).amounts();
         let mut devices = 0;
         if let Some(device_type) = self.plan.device_type() {
@@ -236,13 +276,7 @@ impl Player {
             .in_partition(partition)
             .with_devices(devices);
         spec.attributes = attributes(&plan.attributes);
-        match self.cluster.add_node(spec) {
-            Ok(node) => {
-                self.nodes.push(node);
-                self.devices.insert(node, devices);
-            }
-            Err(error) => assert!(matches!(error, SubmitError::DuplicateNode { .. }), "{error}"),
-        }
+        spec
     }
 
     fn ask_spec(&self, plan: &AskPlan) -> AskSpec {

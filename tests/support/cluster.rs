@@ -8,8 +8,8 @@ use apportion::config::{ConfigError, EngineConfig, QueueUpdate, Reconfiguration}
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
     CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, EventStream, Handle, Mode, NodeAttributes,
-    NodeId, NodeSpec, NodeState, PartitionId, Refusal, ResourceAllocationCommitRequest, Resources, SharedLog,
-    StateDigest, SubmitError, Ticket,
+    NodeId, NodeSpec, NodeState, PartitionId, Recovery, Refusal, ResourceAllocationCommitRequest, Resources,
+    RunningContainer, SharedLog, StateDigest, SubmitError, Ticket,
 };
 
 use super::check::{Certainty, Checker, Sent, Step};
@@ -155,6 +155,30 @@ impl Cluster {
         let rack = self.handle.rack(&spec.rack);
         self.note(Change::NodeAdded { node, rack, spec: Box::new(spec) });
         Ok(node)
+    }
+
+    /// Registers a node on which containers run already.
+    ///
+    /// # Errors
+    /// When the engine's handle does not take it.
+    pub fn recover_node(
+        &mut self,
+        mut spec: NodeSpec,
+        running: Vec<RunningContainer>,
+    ) -> Result<Recovery, SubmitError> {
+        let recovery = self.handle.recover_node(spec.clone(), running.clone())?;
+        if spec.devices > 0 {
+            spec.capacity = self.with_devices(spec.capacity, i64::from(spec.devices) * 1000);
+        }
+        let (node, rack) = (recovery.node, self.handle.rack(&spec.rack));
+        self.note(Change::NodeAdded { node, rack, spec: Box::new(spec) });
+        for (ask, mut container) in recovery.asks.iter().zip(running) {
+            if let Some(need) = container.devices {
+                container.size = self.with_devices(container.size, need.total_milli());
+            }
+            self.note(Change::ContainerRecovered { ask: *ask, node, container: Box::new(container) });
+        }
+        Ok(recovery)
     }
 
     /// Gives a node another capacity and other attributes.

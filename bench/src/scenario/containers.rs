@@ -45,6 +45,10 @@ impl Told {
                 let locality = if is_located { locality_text(locality) } else { "" };
                 format!("allocated {}{locality}", place(names, ask, node))
             }
+            EventKind::ContainerRecovered { ask, container, node } => {
+                self.running.push(Running { container, application: event.application, ask, node });
+                format!("recovered {}", place(names, ask, node))
+            }
             EventKind::ContainerResized { container } => {
                 let Some(known) = self.running.iter().find(|known| known.container == container) else {
                     return;

@@ -28,6 +28,7 @@ impl Cluster {
                 Ok(self.handle.heartbeat(&nodes)?)
             }
             Step::AddNode(form) => self.add_nodes(form),
+            Step::RecoverNode(form) => self.recover_node(form),
             Step::DrainNode(names) => self.for_nodes(names, |cluster, node| cluster.handle.drain_node(node)),
             Step::ActivateNode(names) => {
                 self.for_nodes(names, |cluster, node| cluster.handle.activate_node(node))
@@ -222,7 +223,7 @@ impl Cluster {
 }
 
 /// Whether something was answered as wanted.
-fn expect_answer<T, E: Display>(answer: Option<Result<T, E>>, refused: Option<&str>) -> Done {
+pub(super) fn expect_answer<T, E: Display>(answer: Option<Result<T, E>>, refused: Option<&str>) -> Done {
     match (answer, refused) {
         (Some(Ok(_)), None) => Ok(()),
         (Some(Ok(_)), Some(reason)) => Err(not_refused(reason)),

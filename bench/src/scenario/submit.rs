@@ -2,28 +2,24 @@
 
 use apportion::{
     ApplicationSpec, AskSpec, AttributeCondition, AttributeRule, AttributeTest, DeviceNeed, NodeSpec,
-    Refusal, SubmitError, TagLimit, TagNamespace, TagScope,
+    Refusal, RunningContainer, SubmitError, TagLimit, TagNamespace, TagScope,
 };
 
 use super::amounts::to_resources;
 use super::cluster::Cluster;
 use super::containers::Refused;
 use super::form::{
-    ApplicationForm, AskForm, AttributeForm, NamespaceForm, NodeForm, ScopeForm, TagLimitForm,
+    ApplicationForm, AskForm, AttributeForm, NamespaceForm, NodeForm, RecoverForm, RunningForm, ScopeForm,
+    TagLimitForm,
 };
 use super::names::{NamedAsk, expand};
 use super::problem::{Done, StepError};
+use super::steps::expect_answer;
 
 impl Cluster {
     pub(super) fn add_nodes(&mut self, form: &NodeForm) -> Done {
-        let capacity = to_resources(self.types(), &form.resources)?;
         for name in expand(&form.name)? {
-            let mut spec = NodeSpec::new(&name, capacity).with_devices(form.devices);
-            spec.attributes.clone_from(&form.attributes);
-            spec.partition = self.handle.partition(&form.partition)?;
-            if let Some(rack) = &form.rack {
-                spec = spec.on_rack(rack);
-            }
+            let spec = self.node_spec(&name, form)?;
             let rack = spec.rack.clone();
             let Some(node) = judge(form.refused.as_deref(), self.handle.add_node(spec))? else { continue };
             if let Some(reason) = &form.refused {
@@ -33,6 +29,44 @@ impl Cluster {
             self.names.racks.insert(rack);
         }
         Ok(())
+    }
+
+    fn node_spec(&self, name: &str, form: &NodeForm) -> Done<NodeSpec> {
+        let capacity = to_resources(self.types(), &form.resources)?;
+        let mut spec = NodeSpec::new(name, capacity).with_devices(form.devices);
+        spec.attributes.clone_from(&form.attributes);
+        spec.partition = self.handle.partition(&form.partition)?;
+        Ok(match &form.rack {
+            Some(rack) => spec.on_rack(rack),
+            None => spec,
+        })
+    }
+
+    /// A node with what runs on it; each container is named as if it were one of an ask of that name.
+    pub(super) fn recover_node(&mut self, form: &RecoverForm) -> Done {
+        let RecoverForm { node: node_form, containers } = form;
+        let spec = self.node_spec(&node_form.name, node_form)?;
+        let running = containers.iter().map(|form| self.running(form)).collect::<Done<Vec<_>>>()?;
+        self.names.racks.insert(spec.rack.clone());
+        let recovery = self.handle.recover_node(spec, running)?;
+        self.names.nodes.insert(node_form.name.clone(), recovery.node);
+        for (form, id) in containers.iter().zip(recovery.asks) {
+            self.names.asks.insert(form.name.clone(), NamedAsk { id, is_located: false });
+        }
+        self.settle_fully()?;
+        let answers = recovery.containers.try_take().unwrap_or_default();
+        for (form, answer) in containers.iter().zip(answers) {
+            expect_answer(Some(answer), form.refused.as_deref())?;
+        }
+        Ok(())
+    }
+
+    fn running(&self, form: &RunningForm) -> Done<RunningContainer> {
+        let size = to_resources(self.types(), &form.size)?;
+        let mut running = RunningContainer::new(self.names.application(&form.application)?, size);
+        running.devices =
+            form.devices.as_ref().map(|form| DeviceNeed { count: form.count, milli: form.milli });
+        Ok(form.tags.0.iter().fold(running, RunningContainer::with_tag))
     }
 
     pub(super) fn submit_application(&mut self, form: &ApplicationForm) -> Done {

@@ -4,11 +4,11 @@ use super::admission::destination;
 use super::configure::check_configuration;
 use super::moving::may_move;
 use super::resizing::may_resize;
-use crate::change::{AskSpec, Change};
+use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Destination, Facts, Master, Queue, Quota};
-use crate::ids::{PartitionId, QueueId};
+use crate::ids::{NodeId, PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -78,14 +78,9 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)
         }
         Change::AskCancelled { ask, .. } => ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk),
-        Change::ContainerResized { container, size } => {
-            ok(facts.config.resources.check(size).is_ok(), Refusal::OutOfRange)?;
-            ok(facts.containers.get(*container).is_some(), Refusal::UnknownContainer)?;
-            may_resize(facts, *container, *size).map_err(Refusal::CannotGrow)
-        }
-        Change::ContainerEnded { container, .. } => {
-            ok(facts.containers.get(*container).is_some(), Refusal::UnknownContainer)
-        }
+        Change::ContainerRecovered { .. }
+        | Change::ContainerResized { .. }
+        | Change::ContainerEnded { .. } => admit_container(facts, change),
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
             ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
         }
@@ -134,6 +129,48 @@ pub(super) fn takes_application(
         return Err(Refusal::TooManyApplications);
     }
     Ok(())
+}
+
+/// The same of changes of containers.
+fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
+    match change {
+        Change::ContainerRecovered { ask, .. } if !facts.asks.is_vacant(*ask) => {
+            Err(Refusal::IdentifierTaken)
+        }
+        Change::ContainerRecovered { node, container, .. } => may_recover(facts, *node, container),
+        Change::ContainerResized { container, .. } | Change::ContainerEnded { container, .. }
+            if facts.containers.get(*container).is_none() =>
+        {
+            Err(Refusal::UnknownContainer)
+        }
+        Change::ContainerResized { size, .. } if facts.config.resources.check(size).is_err() => {
+            Err(Refusal::OutOfRange)
+        }
+        Change::ContainerResized { container, size } => {
+            may_resize(facts, *container, *size).map_err(Refusal::CannotGrow)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the node may have the container that it reports, whatever the limits: it runs. What its containers hold must
+/// stay countable, and devices cannot be held twice.
+fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Result<(), Refusal> {
+    let types = &facts.config.resources;
+    let node = facts.nodes.get(node).ok_or(Refusal::UnknownNode)?;
+    let is_known = facts.applications.get(container.application).is_some();
+    let is_counted = types.is_counted(&container.size, container.devices_milli())
+        && types.check(&(node.allocated() + container.size)).is_ok();
+    let need = container.devices;
+    if !is_known {
+        Err(Refusal::ApplicationEnded)
+    } else if !is_counted || !need.is_none_or(|need| need.is_valid()) {
+        Err(Refusal::OutOfRange)
+    } else if !need.is_none_or(|need| node.room.devices.can_hold(need)) {
+        Err(Refusal::NoDevices)
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether the master's size and partition make sense.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::adapt::{Adaption, Decided};
 use super::publish::Publisher;
 use super::reshard::reshard;
-use super::shared::{Message, Progress, Shared};
+use super::shared::{Message, Progress, RecoveryResult, Shared};
 use super::stream::StreamCore;
 use crate::change::Change;
 use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter, check_configuration};
@@ -229,6 +229,10 @@ impl GroupCommitter {
                     check_configuration(&state.facts, &change).map(|()| self.committer(state).apply(change));
                 self.publisher.updates.push((answer, result));
             }
+            Message::Recovery { changes, answer } => {
+                let results = self.recover(state, changes);
+                self.publisher.recoveries.push((answer, results));
+            }
             Message::Answered { change, answer } => {
                 let mut committer = self.committer(state);
                 let result = committer.admit(&change).map(|()| committer.apply(change));
@@ -276,6 +280,24 @@ impl GroupCommitter {
         if self.change(state, change) != Err(Refusal::IdentifierTaken) {
             self.publisher.connect(application, stream);
         }
+    }
+
+    /// Registers a node and takes up what runs on it, as far as it is known whose it is.
+    fn recover(&mut self, state: &mut State, changes: Vec<Change>) -> RecoveryResult {
+        let mut changes = changes.into_iter();
+        let Some(node) = changes.next() else { return Vec::new() };
+        let Change::NodeAdded { node: id, .. } = node else { return Vec::new() };
+        let is_there = self.change(state, node).is_ok();
+        let mut recover = |container: Change| {
+            if !is_there {
+                refuse(&mut self.committer(state), &container, Refusal::UnknownNode);
+                return Err(Refusal::UnknownNode);
+            }
+            self.change(state, container)?;
+            let listed = state.facts.nodes.get(id).and_then(|node| node.containers.last());
+            listed.copied().ok_or(Refusal::UnknownNode)
+        };
+        changes.map(&mut recover).collect()
     }
 
     /// As many single ones.
@@ -377,6 +399,10 @@ fn refuse(committer: &mut Committer<'_>, change: &Change, refusal: Refusal) {
         Change::ApplicationSubmitted { application, .. } => {
             effects.vacated_applications.push(*application);
             (*application, EventKind::ApplicationRefused { refusal })
+        }
+        Change::ContainerRecovered { ask, .. } => {
+            effects.vacated_asks.push(*ask);
+            return;
         }
         Change::NodeAdded { node, spec, .. } => {
             effects.vacated_nodes.push((*node, spec.name.as_str().into()));

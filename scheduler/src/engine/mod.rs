@@ -30,6 +30,7 @@ use thiserror::Error;
 pub use group::{GroupCommitter, Step};
 pub use handle::{Handle, SubmitError};
 pub use health::Health;
+pub use nodes::Recovery;
 pub use proposer::Proposer;
 pub use single_step::{NotSerial, PassError};
 pub use stream::{EventStream, Lagging};

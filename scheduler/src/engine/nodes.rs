@@ -1,17 +1,81 @@
 //! Nodes come, change and go.
 
 use super::handle::{Handle, SubmitError};
-use crate::change::{Change, NodeSpec};
+use super::shared::Message;
+use crate::change::{Change, NodeSpec, RunningContainer};
+use crate::event::Refusal;
 use crate::facts::{NodeAttributes, NodeState};
-use crate::ids::{NodeId, PartitionId};
+use crate::ids::{AskId, ContainerId, NodeId, PartitionId};
 use crate::resource::{DEVICE_MILLI, DEVICES_MAX, Resources};
+use crate::sync::Ticket;
+
+/// What becomes of a node that reports what runs on it.
+#[derive(Debug)]
+pub struct Recovery {
+    /// The node.
+    pub node: NodeId,
+    /// For each container that was reported the ask that it is listed under; it is named by the
+    /// [event](crate::EventKind::ContainerRecovered) for the container.
+    pub asks: Vec<AskId>,
+    /// For each container that was reported which it is now, or why it is none of the engine's.
+    pub containers: Ticket<Vec<Result<ContainerId, Refusal>>>,
+}
 
 impl Handle {
     /// Registers a node.
     ///
     /// # Errors
     /// When a node of that name is registered, or its amounts are not possible.
-    pub fn add_node(&self, mut spec: NodeSpec) -> Result<NodeId, SubmitError> {
+    pub fn add_node(&self, spec: NodeSpec) -> Result<NodeId, SubmitError> {
+        self.register(spec, |_, change| Message::Change(change))
+    }
+
+    /// Registers a node with the containers that run on it since before the engine started, after their applications were
+    /// submitted again. They are charged to whom they belong, above limits and room if need be, before anything else is
+    /// placed on the node. A container whose application the engine does not know is refused; it is the caller's to end.
+    ///
+    /// # Errors
+    /// When a node of that name is registered, or amounts are not possible.
+    pub fn recover_node(
+        &self,
+        spec: NodeSpec,
+        mut running: Vec<RunningContainer>,
+    ) -> Result<Recovery, SubmitError> {
+        running.iter_mut().try_for_each(|container| self.check_running(container))?;
+        let asks: Vec<AskId> = {
+            let mut pool = self.shared.ids.asks.lock();
+            running.iter().map(|_| pool.take()).collect()
+        };
+        let (answer, containers) = Ticket::new();
+        let message = |node, change| {
+            let recovered = |(ask, container)| Change::ContainerRecovered { ask, node, container };
+            let containers = asks.iter().copied().zip(running.into_iter().map(Box::new)).map(recovered);
+            Message::Recovery { changes: std::iter::once(change).chain(containers).collect(), answer }
+        };
+        let node = self.register(spec, message).inspect_err(|_| {
+            let mut pool = self.shared.ids.asks.lock();
+            asks.iter().for_each(|ask| pool.give_back(*ask));
+        })?;
+        Ok(Recovery { node, asks, containers })
+    }
+
+    fn check_running(&self, container: &mut RunningContainer) -> Result<(), SubmitError> {
+        let milli = container.devices_milli();
+        let (types, size) = (&self.shared.config.resources, &mut container.size);
+        if let Some(need) = container.devices.filter(|need| !need.is_valid()) {
+            return Err(SubmitError::Devices { count: need.count, milli: need.milli });
+        }
+        types.count_devices(size, milli)?;
+        types.check(size)?;
+        if container.tags.iter().any(String::is_empty) { Err(SubmitError::EmptyTag) } else { Ok(()) }
+    }
+
+    /// Registers a node by the message that `say` makes of it.
+    fn register(
+        &self,
+        mut spec: NodeSpec,
+        say: impl FnOnce(NodeId, Change) -> Message,
+    ) -> Result<NodeId, SubmitError> {
         let types = &self.shared.config.resources;
         if usize::from(spec.devices) > DEVICES_MAX {
             return Err(SubmitError::Devices { count: spec.devices, milli: DEVICE_MILLI });
@@ -27,7 +91,8 @@ impl Handle {
             return Err(SubmitError::DuplicateNode { name: spec.name });
         }
         let name = spec.name.clone();
-        self.send(Change::NodeAdded { node, rack, spec: Box::new(spec) }).inspect_err(|_| {
+        let change = Change::NodeAdded { node, rack, spec: Box::new(spec) };
+        self.shared.send(say(node, change)).inspect_err(|_| {
             names.remove(&name, node);
             self.shared.ids.nodes.lock().give_back(node);
         })?;

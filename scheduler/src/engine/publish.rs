@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use super::shared::{ChangeResult, Shared, UpdateResult};
+use super::shared::{ChangeResult, RecoveryResult, Shared, UpdateResult};
 use super::stream::StreamCore;
 use crate::commit::{CommitOutcome, Effects};
 use crate::event::Event;
@@ -24,6 +24,7 @@ pub(super) struct Publisher {
     log_error: Option<String>,
     pub(super) outcomes: Vec<(Promise<CommitOutcome>, CommitOutcome)>,
     pub(super) updates: Vec<(Promise<UpdateResult>, UpdateResult)>,
+    pub(super) recoveries: Vec<(Promise<RecoveryResult>, RecoveryResult)>,
     pub(super) changes: Vec<(Promise<ChangeResult>, ChangeResult)>,
     /// Decided batches, whose leases are to be brought home.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
@@ -44,6 +45,7 @@ impl Publisher {
             log_error,
             outcomes: Vec::new(),
             updates: Vec::new(),
+            recoveries: Vec::new(),
             changes: Vec::new(),
             decided: Vec::new(),
         }
@@ -78,6 +80,9 @@ impl Publisher {
         }
         for (answer, result) in self.updates.drain(..) {
             answer.answer(result);
+        }
+        for (answer, results) in self.recoveries.drain(..) {
+            answer.answer(results);
         }
         for (answer, result) in self.changes.drain(..) {
             answer.answer(result);

@@ -10,7 +10,7 @@ use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::config::{ConfigError, EngineConfig};
 use crate::event::Refusal;
 use crate::facts::{IdPool, QueueRole};
-use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, QueueId, RackId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
 use crate::place::Leases;
 use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch};
 use crate::state::State;
@@ -24,6 +24,9 @@ pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
 
 /// Whether a change was carried out, and as which.
 pub(crate) type ChangeResult = Result<CommitSeq, Refusal>;
+
+/// For each container that a node reported which it is now, or why it is none of the engine's.
+pub(crate) type RecoveryResult = Vec<Result<ContainerId, Refusal>>;
 
 /// What the committer is sent.
 pub(crate) enum Message {
@@ -44,6 +47,11 @@ pub(crate) enum Message {
         change: Change,
         answer: Promise<UpdateResult>,
     },
+    /// A node, then what runs on it: nothing comes between, so no pass takes it for empty.
+    Recovery {
+        changes: Vec<Change>,
+        answer: Promise<RecoveryResult>,
+    },
     /// A change that somebody waits for.
     Answered {
         change: Change,
@@ -63,7 +71,7 @@ impl Message {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Batch(batch) => batch.requests().len().max(1),
-            Self::Changes(changes) => changes.len(),
+            Self::Changes(changes) | Self::Recovery { changes, .. } => changes.len(),
             _ => 1,
         }
     }

@@ -61,14 +61,19 @@ impl Facts {
         self.queues[charged.leaf.index()].quota[charged.partition.index()].pending -= charged.resources;
         self.note_taken_units(charged.user, 1);
         self.count_tags(&charged, 1);
-        let devices = self.take_room(node_id, &charged);
+        self.shapes.add_user(shape);
+        (self.start(ask_id, &charged), charged)
+    }
+
+    /// What is charged becomes a container on the node. It already uses its shape.
+    fn start(&mut self, ask: AskId, charged: &Charged) -> ContainerId {
+        let Charged { application, node, shape, .. } = *charged;
+        let devices = self.take_room(node, charged);
         let id = self.container_ids.take();
         self.applications.at_mut(application).containers.add(id);
-        self.nodes.at_mut(node_id).containers.push(id);
-        self.shapes.add_user(shape);
-        let node = node_id;
-        self.containers.insert(id, Container { application, ask: ask_id, node, shape, devices });
-        (id, charged)
+        self.nodes.at_mut(node).containers.push(id);
+        self.containers.insert(id, Container { application, ask, node, shape, devices });
+        id
     }
 
     /// A container ends and everything it held is free again.

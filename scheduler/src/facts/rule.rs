@@ -37,6 +37,14 @@ pub(crate) enum Breach {
 }
 
 impl Rule {
+    /// A rule that says what containers are called: in order and each once, so that equal ones share a shape.
+    pub(crate) fn of_tags(names: &[String]) -> Self {
+        let mut tags: Vec<Arc<str>> = names.iter().map(|tag| tag.as_str().into()).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        Self { tags, ..Self::default() }
+    }
+
     /// The rule, if there is anything to it.
     pub(crate) fn boxed(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))

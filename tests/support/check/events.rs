@@ -34,7 +34,9 @@ impl Told {
         let mut hints = Hints::default();
         for event in self.by_change.get(&seq).into_iter().flatten() {
             match event.kind {
-                EventKind::Allocated { container, .. } => hints.containers.push(container),
+                EventKind::Allocated { container, .. } | EventKind::ContainerRecovered { container, .. } => {
+                    hints.containers.push(container);
+                }
                 EventKind::Unreserved { ask, node } => hints.dropped.push((ask, node)),
                 _ => {}
             }

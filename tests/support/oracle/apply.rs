@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use apportion::config::{QueueConfig, QueueState};
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, BlacklistUpdate, Change, ContainerId,
-    EndCause, EventKind, NodeId, NodeSpec, QueueId, RackId,
+    EndCause, EventKind, NodeAttributes, NodeId, NodeSpec, PartitionId, QueueId, RackId, Resources,
 };
 
 use super::amounts::amounts;
@@ -44,6 +44,7 @@ impl Oracle {
                 })
             }
             Change::AskCancelled { ask, .. } => self.asks.contains_key(ask),
+            Change::ContainerRecovered { node, container, .. } => self.may_recover(*node, container),
             Change::ContainerResized { container, size } => self.may_resize(*container, size),
             Change::ContainerEnded { container, .. } => self.container(*container).is_some(),
             Change::QueueUpdated { queue, update } => {
@@ -67,19 +68,10 @@ impl Oracle {
             Change::TimeAdvanced { now_ms } if *now_ms > self.now_ms => self.now_ms = *now_ms,
             Change::NodeAdded { node, rack, spec } => self.add_node(*node, *rack, spec),
             Change::NodeUpdated { node, capacity, attributes } => {
-                let device_type = self.config.resources.device_type();
-                let node = self.nodes.get_mut(node).expect("checked before");
-                node.capacity = amounts(capacity);
-                node.attributes.clone_from(attributes);
-                if let Some(device_type) = device_type {
-                    node.capacity[device_type] = i64::from(node.devices) * 1000;
-                }
+                self.update_node(*node, capacity, attributes);
             }
             Change::NodePartitionSet { node, partition } => {
-                let known = self.nodes.get_mut(node).expect("checked before");
-                if std::mem::replace(&mut known.partition, *partition) != *partition {
-                    self.drop_claim(*node, &mut effects);
-                }
+                self.set_partition(*node, *partition, &mut effects);
             }
             Change::NodeStateSet { node, state } => {
                 self.nodes.get_mut(node).expect("checked before").state = *state;
@@ -118,11 +110,10 @@ impl Oracle {
             }
             Change::AskSubmitted { ask, application, spec } => self.submit_ask(*ask, *application, spec),
             Change::AskCancelled { ask, units } => self.cancel(*ask, *units, hints, &mut effects)?,
-            Change::ContainerResized { container, size } => {
-                self.resize(*container, size);
-                let application = self.container(*container).expect("checked before").application;
-                effects.push((application, EventKind::ContainerResized { container: *container }));
+            Change::ContainerRecovered { ask, node, container } => {
+                effects.push(self.recover(*ask, *node, container, hints)?);
             }
+            Change::ContainerResized { container, size } => effects.push(self.resize(*container, size)),
             Change::ContainerEnded { container, cause } => {
                 self.end_container(*container, *cause, &mut effects);
             }
@@ -160,6 +151,23 @@ impl Oracle {
             position,
         };
         assert!(self.nodes.insert(id, node).is_none(), "{id} is registered twice");
+    }
+
+    fn update_node(&mut self, id: NodeId, capacity: &Resources, attributes: &NodeAttributes) {
+        let device_type = self.config.resources.device_type();
+        let node = self.nodes.get_mut(&id).expect("checked before");
+        node.capacity = amounts(capacity);
+        node.attributes.clone_from(attributes);
+        if let Some(device_type) = device_type {
+            node.capacity[device_type] = i64::from(node.devices) * 1000;
+        }
+    }
+
+    fn set_partition(&mut self, id: NodeId, partition: PartitionId, effects: &mut Vec<Effect>) {
+        let node = self.nodes.get_mut(&id).expect("checked before");
+        if std::mem::replace(&mut node.partition, partition) != partition {
+            self.drop_claim(id, effects);
+        }
     }
 
     fn remove_node(&mut self, id: NodeId, effects: &mut Vec<Effect>) {

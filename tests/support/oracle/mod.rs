@@ -16,6 +16,7 @@ mod node;
 mod order;
 mod placement;
 mod progress;
+mod recover;
 mod resize;
 mod tree;
 mod users;

@@ -1,9 +1,9 @@
 //! Containers that get another size.
 
-use apportion::{ContainerId, Resources};
+use apportion::{ContainerId, EventKind, Resources};
 
 use super::amounts::{Amounts, amounts, may_add, minus};
-use super::{NOTHING, Oracle};
+use super::{Effect, NOTHING, Oracle};
 
 impl Oracle {
     /// What the container would hold: its devices stay.
@@ -39,9 +39,11 @@ impl Oracle {
             && self.contest(&books, partition, application.leaf).allows(weight, &held, &change, &more)
     }
 
-    pub(super) fn resize(&mut self, id: ContainerId, size: &Resources) {
+    pub(super) fn resize(&mut self, id: ContainerId, size: &Resources) -> Effect {
         let size = self.resized(id, size);
         let container = self.containers.values_mut().find(|container| container.id == Some(id));
-        container.expect("checked before").size = size;
+        let container = container.expect("checked before");
+        container.size = size;
+        (container.application, EventKind::ContainerResized { container: id })
     }
 }

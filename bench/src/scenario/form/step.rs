@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::{Amounts, ApplicationForm, AskForm, ExpectForm, NamesForm, NodeForm, OneOrMany};
+use super::{Amounts, ApplicationForm, AskForm, DevicesForm, ExpectForm, NamesForm, NodeForm, OneOrMany};
 
 /// One step.
 #[derive(Debug, Deserialize)]
@@ -23,6 +23,7 @@ pub(in crate::scenario) enum Step {
     AdvanceMs(u64),
     Heartbeat(NamesForm),
     AddNode(NodeForm),
+    RecoverNode(Box<RecoverForm>),
     DrainNode(NamesForm),
     ActivateNode(NamesForm),
     RemoveNode(NamesForm),
@@ -96,6 +97,27 @@ pub(in crate::scenario) struct ResizeForm {
 pub(in crate::scenario) struct PartitionForm {
     pub(in crate::scenario) node: NamesForm,
     pub(in crate::scenario) partition: String,
+}
+
+/// A node that reports what runs on it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct RecoverForm {
+    pub(in crate::scenario) node: NodeForm,
+    pub(in crate::scenario) containers: Vec<RunningForm>,
+}
+
+/// A container that runs, under a name as if an ask had been for it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct RunningForm {
+    pub(in crate::scenario) application: String,
+    pub(in crate::scenario) name: String,
+    pub(in crate::scenario) size: Amounts,
+    pub(in crate::scenario) devices: Option<DevicesForm>,
+    #[serde(default)]
+    pub(in crate::scenario) tags: NamesForm,
+    pub(in crate::scenario) refused: Option<String>,
 }
 
 /// What an application shuns from now on, and what no more.
@@ -282,6 +304,7 @@ impl Step {
             Self::AdvanceMs(_) => "advance_ms",
             Self::Heartbeat(_) => "heartbeat",
             Self::AddNode(_) => "add_node",
+            Self::RecoverNode(_) => "recover_node",
             Self::DrainNode(_) => "drain_node",
             Self::ActivateNode(_) => "activate_node",
             Self::RemoveNode(_) => "remove_node",

@@ -136,12 +136,10 @@ impl Applier<'_> {
         if attributes.is_none() && shunned.is_none() && spec.tags.is_none() {
             return None;
         }
-        let mut rule = Rule { attributes: attributes.cloned(), shunned: shunned.clone(), ..Rule::default() };
-        if let Some(AskTags { names, limits }) = spec.tags.as_deref() {
-            // In order and each once, so that equal asks share a shape.
-            rule.tags = names.iter().map(|tag| tag.as_str().into()).collect();
-            rule.tags.sort_unstable();
-            rule.tags.dedup();
+        let names = spec.tags.as_ref().map_or(&[][..], |tags| &tags.names);
+        let mut rule =
+            Rule { attributes: attributes.cloned(), shunned: shunned.clone(), ..Rule::of_tags(names) };
+        if let Some(AskTags { limits, .. }) = spec.tags.as_deref() {
             rule.caps = limits.iter().map(|limit| TagCap::new(limit, &rule.tags, application)).collect();
         }
         rule.boxed()

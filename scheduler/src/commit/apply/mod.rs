@@ -5,6 +5,7 @@
 
 mod applications;
 mod blacklist;
+mod containers;
 mod moving;
 mod nodes;
 mod placements;
@@ -95,6 +96,9 @@ impl Applier<'_> {
             }
             Change::AskSubmitted { ask, application, spec } => self.submit_ask(*ask, *application, spec),
             Change::AskCancelled { ask, units } => self.cancel(*ask, *units),
+            Change::ContainerRecovered { ask, node, container } => {
+                self.recover_container(*ask, *node, container);
+            }
             Change::ContainerResized { container, size } => self.resize_container(*container, *size),
             Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),

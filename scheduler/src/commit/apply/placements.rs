@@ -2,11 +2,9 @@
 
 use super::Applier;
 use crate::commit::request::{AllocationProposal, ResourceAllocationCommitRequest};
-use crate::commit::resizing::resized;
 use crate::event::EventKind;
-use crate::facts::{Charged, EndCause, Shape};
+use crate::facts::EndCause;
 use crate::ids::{AskId, ContainerId, NodeId, ReservationId, SetId};
-use crate::resource::Resources;
 use crate::state::State;
 use crate::timers::Timer;
 
@@ -54,29 +52,6 @@ impl Applier<'_> {
         self.state.node_freed(charged.node, &charged.resources);
         self.state.note_tags(&charged, false);
         self.tell(charged.application, EventKind::ContainerEnded { container, cause });
-    }
-
-    /// The container is charged as another shape says from now on.
-    pub(super) fn reshape_container(&mut self, container: ContainerId, shape: &Shape) -> Charged {
-        let shape = self.intern(shape);
-        self.state.facts.transition_reshape_container(container, shape)
-    }
-
-    pub(super) fn resize_container(&mut self, container: ContainerId, size: Resources) {
-        let facts = &self.state.facts;
-        let old = facts.shapes.at(facts.containers.at(container).shape).need.resources;
-        let shape = resized(facts, container, size);
-        let charged = self.reshape_container(container, &shape);
-        if old.within(&charged.resources) {
-            let State { facts, roster, backlog, version, .. } = &mut *self.state;
-            roster.note_change(charged.node, charged.partition);
-            backlog.rekey(facts, charged.application);
-            backlog.relieve_shares(charged.leaf, *version);
-        } else {
-            self.relieve(&charged);
-            self.state.node_gained(charged.node);
-        }
-        self.tell(charged.application, EventKind::ContainerResized { container });
     }
 
     fn reserve(&mut self, ask: AskId, node: NodeId) {

@@ -2,10 +2,27 @@
 
 use super::{Charged, Use};
 use crate::facts::Facts;
-use crate::ids::{ContainerId, NodeId, PartitionId, ShapeId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, ShapeId};
 use crate::resource::Resources;
 
 impl Facts {
+    /// A container that runs already is charged as this shape says, which it already uses. Where the node has less room it
+    /// is overcommitted.
+    pub(crate) fn transition_recover(
+        &mut self,
+        ask: AskId,
+        application: ApplicationId,
+        node: NodeId,
+        shape: ShapeId,
+    ) -> (ContainerId, Charged) {
+        let charged = self.charge(application, shape, node, Use::Running, 1);
+        self.count_tags(&charged, 1);
+        let id = self.start(ask, &charged);
+        let node = self.nodes.at_mut(node);
+        node.overcommitted = !Resources::ZERO.within(&node.room.free);
+        (id, charged)
+    }
+
     /// A container has another size, or its node another partition: it is charged as this shape says, which it already
     /// uses. Its tags and devices stay.
     pub(crate) fn transition_reshape_container(&mut self, id: ContainerId, shape: ShapeId) -> Charged {

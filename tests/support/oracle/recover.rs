@@ -1,0 +1,44 @@
+//! Containers that ran before the engine did.
+
+use apportion::{AskId, EventKind, NodeId, RunningContainer};
+
+use super::amounts::amounts;
+use super::node::choose_devices;
+use super::{Container, Effect, Hints, Oracle};
+
+impl Oracle {
+    /// Whether somebody is known whose it is, and the node has its devices. Nothing else matters: it runs.
+    pub(super) fn may_recover(&self, node: NodeId, running: &RunningContainer) -> bool {
+        self.nodes.contains_key(&node)
+            && self.applications.contains_key(&running.application)
+            && self.devices_for(node, running).is_some()
+    }
+
+    fn devices_for(&self, node: NodeId, running: &RunningContainer) -> Option<Vec<usize>> {
+        let books = self.books();
+        running.devices.map_or(Some(Vec::new()), |need| choose_devices(need, &books.nodes[&node].device_free))
+    }
+
+    /// Takes it up under the identifier that the engine chose.
+    pub(super) fn recover(
+        &mut self,
+        ask: AskId,
+        node: NodeId,
+        running: &RunningContainer,
+        hints: &Hints,
+    ) -> Result<Effect, String> {
+        let [id] = hints.containers[..] else { return Err(format!("{:?} for one", hints.containers)) };
+        let container = Container {
+            id: Some(id),
+            application: running.application,
+            node,
+            size: amounts(&running.size),
+            need: running.devices,
+            devices: self.devices_for(node, running).expect("checked before"),
+            tags: running.tags.clone(),
+        };
+        self.started += 1;
+        self.containers.insert(self.started, container);
+        Ok((running.application, EventKind::ContainerRecovered { ask, container: id, node }))
+    }
+}
