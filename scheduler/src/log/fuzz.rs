@@ -61,6 +61,13 @@ mod tests {
         clock.set(5_000);
         handle.tick().unwrap();
         engine.run_until_quiet();
+        let running = vec![crate::RunningContainer::new(application, Resources::new(&[30, 2])).with_tag("t")];
+        let recovered = handle.recover_node(NodeSpec::new("m", Resources::new(&[50, 5])), running).unwrap();
+        engine.run_until_quiet();
+        let container = recovered.containers.try_take().unwrap()[0].unwrap();
+        drop(handle.resize_container(container, Resources::new(&[20, 3])).unwrap());
+        handle.set_node_partition(recovered.node, crate::PartitionId::DEFAULT).unwrap();
+        engine.run_until_quiet();
         handle.drain_node(node).unwrap();
         handle.remove_node(node).unwrap();
         engine.run_until_quiet();

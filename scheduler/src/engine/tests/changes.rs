@@ -1,0 +1,146 @@
+//! Containers that change after they were placed, and nodes that go to another partition.
+
+use super::{Bench, config, leaf, memory};
+use crate::change::{NodeSpec, RunningContainer};
+use crate::commit::RejectReason;
+use crate::config::Maximum;
+use crate::event::Refusal;
+use crate::facts::{ApplicationEnd, NodeAttributes};
+use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, SlotId};
+
+const OTHER: PartitionId = PartitionId(1);
+
+impl Bench {
+    /// The containers that run, and a sound state.
+    fn running(&self) -> Vec<ContainerId> {
+        self.engine.run_until_quiet();
+        let report = self.engine.audit();
+        assert!(report.is_clean(), "{report}");
+        self.engine.read(|view| view.containers().map(|(id, _)| id).collect())
+    }
+
+    fn resize(&self, container: ContainerId, amount: i64) -> Result<(), Refusal> {
+        let ticket = self.engine.handle().resize_container(container, memory(amount)).unwrap();
+        self.engine.run_until_quiet();
+        ticket.try_take().unwrap().map(drop)
+    }
+
+    fn used(&self, partition: PartitionId) -> i64 {
+        self.engine.read(|view| view.queue("root.a").unwrap().quota(partition).used[0])
+    }
+}
+
+/// A node of 8 in the default partition and another one of 8 in a second.
+fn two_partitions() -> (Bench, [NodeId; 2], ApplicationId) {
+    let mut config = config([leaf("a").with_maximum(Maximum::absolute(&[8]))]);
+    config.partitions = vec!["x".into()];
+    let bench = Bench::serial(config);
+    let spec = NodeSpec::new("n2", memory(8)).in_partition(OTHER);
+    let nodes = [bench.node("n1", 8), bench.engine.handle().add_node(spec).unwrap()];
+    let application = bench.application("root.a");
+    (bench, nodes, application)
+}
+
+/// One container of 4 on a node of 8 in a leaf that may use 6.
+fn grown_later() -> (Bench, NodeId, ContainerId) {
+    let bench = Bench::serial(config([leaf("a").with_maximum(Maximum::absolute(&[6]))]));
+    let node = bench.node("n1", 8);
+    bench.ask(bench.application("root.a"), 4, 1);
+    let container = bench.running()[0];
+    (bench, node, container)
+}
+
+#[test]
+fn a_node_takes_its_containers_to_another_partition() {
+    let (bench, nodes, application) = two_partitions();
+    bench.ask(application, 2, 3);
+    assert_eq!(bench.running().len(), 3);
+    bench.engine.handle().set_node_partition(nodes[0], OTHER).unwrap();
+    let running = bench.running();
+    assert_eq!((bench.used(PartitionId::DEFAULT), bench.used(OTHER)), (0, 6));
+    running.into_iter().for_each(|id| bench.engine.handle().complete_container(id).unwrap());
+    assert!(bench.running().is_empty());
+    assert_eq!(bench.used(OTHER), 0);
+}
+
+#[test]
+fn what_was_proposed_for_a_node_that_goes_elsewhere_is_placed_nowhere() {
+    let (bench, nodes, application) = two_partitions();
+    bench.ask(application, 2, 3);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.requests().len(), 3);
+    bench.engine.handle().set_node_partition(nodes[0], OTHER).unwrap();
+    bench.decide(batch);
+    assert!(bench.running().is_empty());
+    bench.engine.handle().set_node_partition(nodes[1], PartitionId::DEFAULT).unwrap();
+    assert_eq!(bench.running().len(), 3);
+}
+
+#[test]
+fn a_container_grows_by_what_its_node_has() {
+    let (bench, node, container) = grown_later();
+    bench.engine.handle().update_node(node, memory(5), NodeAttributes::new()).unwrap();
+    let full = Err(Refusal::CannotGrow(RejectReason::NodeFull));
+    assert_eq!([5, 6].map(|amount| bench.resize(container, amount)), [Ok(()), full]);
+    assert_eq!((bench.running().len(), bench.used(PartitionId::DEFAULT)), (1, 5));
+}
+
+#[test]
+fn a_container_grows_as_far_as_its_queue_may() {
+    let (bench, _, container) = grown_later();
+    let limited = Err(Refusal::CannotGrow(RejectReason::QueueLimit));
+    assert_eq!([6, 7].map(|amount| bench.resize(container, amount)), [Ok(()), limited]);
+    assert_eq!((bench.running().len(), bench.used(PartitionId::DEFAULT)), (1, 6));
+}
+
+#[test]
+fn what_a_container_gives_back_others_get() {
+    let (bench, _, container) = grown_later();
+    bench.ask(bench.application_of("root.a", "other"), 5, 1);
+    assert_eq!(bench.running().len(), 1);
+    assert_eq!(bench.resize(container, 1), Ok(()));
+    assert_eq!((bench.running().len(), bench.used(PartitionId::DEFAULT)), (2, 6));
+}
+
+#[test]
+fn what_was_proposed_beside_a_container_that_grew_is_judged_by_what_is_left() {
+    let (bench, _, container) = grown_later();
+    bench.ask(bench.application_of("root.a", "other"), 2, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.requests().len(), 1);
+    let ticket = bench.engine.handle().resize_container(container, memory(6)).unwrap();
+    bench.decide(batch);
+    assert!(ticket.try_take().unwrap().is_ok());
+    assert_eq!((bench.running().len(), bench.used(PartitionId::DEFAULT)), (1, 6));
+}
+
+#[test]
+fn what_runs_on_a_node_is_known_before_anything_is_placed_there() {
+    let bench = Bench::serial(config([leaf("a")]));
+    let application = bench.application("root.a");
+    bench.ask(application, 4, 1);
+    let running = [3, 7].map(|amount| RunningContainer::new(application, memory(amount))).to_vec();
+    let recovery = bench.engine.handle().recover_node(NodeSpec::new("n1", memory(8)), running).unwrap();
+    let known = bench.running();
+    let answers = recovery.containers.try_take().unwrap();
+    assert_eq!(answers, known.iter().copied().map(Ok).collect::<Vec<_>>());
+    assert_eq!((known.len(), bench.used(PartitionId::DEFAULT)), (2, 10));
+    bench.engine.handle().complete_container(known[1]).unwrap();
+    assert_eq!(bench.running().len(), 2, "the ask gets what is free");
+}
+
+#[test]
+fn a_container_of_nobody_is_refused_and_leaves_no_trace() {
+    let bench = Bench::serial(config([leaf("a")]));
+    let gone = bench.application("root.a");
+    bench.engine.handle().end_application(gone, ApplicationEnd::Finished).unwrap();
+    let running = vec![RunningContainer::new(gone, memory(1))];
+    let recovery = bench.engine.handle().recover_node(NodeSpec::new("n1", memory(8)), running).unwrap();
+    assert!(bench.running().is_empty());
+    assert_eq!(recovery.containers.try_take().unwrap(), [Err(Refusal::ApplicationEnded)]);
+    // Its identifier goes to the next ask.
+    let ask = bench.ask(bench.application("root.a"), 1, 1);
+    assert_eq!(ask.index(), recovery.asks[0].index());
+}
