@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::facts::{Facts, Master, TagCounts};
+use crate::facts::{Demand, Facts, Master, TagCounts};
 use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
 use crate::place::Leases;
 use crate::resource::{Devices, Resources};
@@ -72,6 +72,7 @@ impl State {
         check_nodes(&self.facts, &mut report);
         check_use(&self.facts, &mut report);
         check_active_users(&self.facts, &mut report);
+        check_accounts(&self.facts, &mut report);
         check_activation(&self.facts, &mut report);
         check_asks(&self.facts, &mut report);
         check_containers(&self.facts, &mut report);
@@ -210,6 +211,27 @@ fn check_active_users(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
+/// I2: what users and groups with limits have is what leaf users have who count for them.
+fn check_accounts(facts: &Facts, report: &mut AuditReport) {
+    let nothing = (vec![Resources::ZERO; facts.partitions.len()], 0);
+    let mut held = vec![nothing; facts.accounts().len()];
+    for user in &facts.users {
+        let name = &user.name;
+        report.check(facts.has_its_accounts(user), "I2", || {
+            format!("user {name} counts for {:?}", user.accounts)
+        });
+        for account in &user.accounts {
+            let (used, active) = &mut held[account.index()];
+            used.iter_mut().zip(&user.used).for_each(|(sum, used)| *sum += *used);
+            *active += user.applications - user.inactive;
+        }
+    }
+    for (account, (used, active)) in facts.accounts().iter().zip(held) {
+        let (holder, is_equal) = (&account.holder, (&account.used, account.active) == (&used, active));
+        report.check(is_equal, "I2", || format!("{holder:?} has {:?}, its users {used:?}", account.used));
+    }
+}
+
 /// I2: who waits for activation, and what masters need, is what the applications add up to. I13: nobody waits in vain.
 fn check_activation(facts: &Facts, report: &mut AuditReport) {
     let mut inactive = BTreeSet::new();
@@ -266,6 +288,7 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
         *entry += shape.need.resources.times(i64::from(ask.outstanding()));
         *counts.entry(ask.application).or_default() += 1;
     }
+    check_demand(facts, report);
     for (index, queue) in facts.queues.iter().enumerate() {
         for (partition, quota) in queue.quota.iter().enumerate() {
             let key = (QueueId(index as u32), PartitionId(partition as u32));
@@ -276,6 +299,34 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
     for (id, application) in facts.applications.iter() {
         let count = counts.remove(&id).unwrap_or_default();
         report.check(count == application.asks, "I4", || format!("{id} counts {} asks", application.asks));
+    }
+}
+
+/// I2: how urgent queues are is what their applications with something pending say.
+fn check_demand(facts: &Facts, report: &mut AuditReport) {
+    let mut outstanding: BTreeMap<_, (u64, Resources)> = BTreeMap::new();
+    for (_, ask) in facts.asks.iter() {
+        let (units, demand) = outstanding.entry(ask.application).or_default();
+        *units += u64::from(ask.outstanding());
+        *demand += facts.shapes.at(ask.shape).need.resources.times(i64::from(ask.outstanding()));
+    }
+    for (_, container) in facts.containers.iter() {
+        outstanding.entry(container.application).or_default().1 +=
+            facts.shapes.at(container.shape).need.resources;
+    }
+    let mut demands = vec![Demand::default(); facts.queues.len()];
+    for (id, application) in facts.applications.iter() {
+        let (units, demand) = outstanding.remove(&id).unwrap_or_default();
+        let is_equal = (units, demand) == (application.outstanding, application.demand);
+        report.check(is_equal, "I2", || format!("{id} wants {units} units, and {demand:?} with what runs"));
+        if units > 0 {
+            demands[application.leaf.index()].count(application.priority, 1);
+        }
+    }
+    for (index, (queue, demand)) in facts.queues.iter().zip(demands).enumerate() {
+        let priority = facts.demanded_priority(QueueId(index as u32));
+        let is_equal = (&queue.demand, queue.demand_priority) == (&demand, priority);
+        report.check(is_equal, "I2", || format!("{} has priority {priority} by {demand:?}", queue.path));
     }
 }
 

@@ -134,6 +134,9 @@ dense_id!(
     /// A user within one leaf queue.
     pub(crate) LeafUserId, "user-");
 dense_id!(
+    /// What a user or a group has in one queue that limits it.
+    pub(crate) AccountId, "account-");
+dense_id!(
     /// A placement set: a shard of one partition's nodes.
     pub SetId, "set-");
 dense_id!(

@@ -3,7 +3,7 @@
 //! Proposers add under the read guard, so that others see what they are about to use; the committer takes
 //! back whatever the verdict. Counters of a vacated slot vanish with it.
 
-use crate::ids::{AskId, LeafUserId, NodeId, PartitionId, QueueId, SlotId};
+use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::Resources;
 use crate::sync::{InFlightResources, InFlightUnits};
 
@@ -16,6 +16,8 @@ pub(crate) struct InFlight {
     queues: Vec<InFlightResources>,
     /// By leaf user and partition.
     users: Vec<InFlightResources>,
+    /// By account and partition.
+    accounts: Vec<InFlightResources>,
     /// By node slot; only picks of hosts or racks that asks name.
     nodes: Vec<InFlightResources>,
     /// How many such picks there are, so that nobody has to look at the nodes while there is none.
@@ -44,10 +46,12 @@ impl InFlight {
         reset(&mut self.nodes, node.index());
     }
 
-    /// Makes room for users that are new.
-    pub(crate) fn add_users(&mut self, users: usize) {
-        if self.users.len() < users * self.partitions {
-            self.users.resize_with(users * self.partitions, InFlightResources::default);
+    /// Makes room for users and accounts that are new.
+    pub(crate) fn add_users(&mut self, users: usize, accounts: usize) {
+        for (counters, needed) in [(&mut self.users, users), (&mut self.accounts, accounts)] {
+            if counters.len() < needed * self.partitions {
+                counters.resize_with(needed * self.partitions, InFlightResources::default);
+            }
         }
     }
 
@@ -86,6 +90,19 @@ impl InFlight {
         self.users[user.index() * self.partitions + partition.index()].give_back(resources);
     }
 
+    pub(crate) fn of_account(&self, account: AccountId, partition: PartitionId) -> &InFlightResources {
+        &self.accounts[account.index() * self.partitions + partition.index()]
+    }
+
+    pub(crate) fn give_back_of_account(
+        &mut self,
+        account: AccountId,
+        partition: PartitionId,
+        resources: &Resources,
+    ) {
+        self.accounts[account.index() * self.partitions + partition.index()].give_back(resources);
+    }
+
     /// What picks of this node have in flight.
     pub(crate) fn on_node(&self, node: NodeId) -> Resources {
         if self.picks.load() == 0 { Resources::ZERO } else { self.nodes[node.index()].load() }
@@ -105,10 +122,10 @@ impl InFlight {
         }
     }
 
-    /// Whether every counter of a queue, user or node is zero, and every ask's as well (I9).
+    /// Whether every counter of a queue, user, account or node is zero, and every ask's as well (I9).
     pub(crate) fn is_zero(&self) -> bool {
         self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)
-            && [&self.queues, &self.users, &self.nodes]
+            && [&self.queues, &self.users, &self.accounts, &self.nodes]
                 .into_iter()
                 .flatten()
                 .all(|counter| counter.load() == Resources::ZERO)

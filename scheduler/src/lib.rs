@@ -64,7 +64,7 @@ pub use engine::{
 pub use event::{Event, EventKind, Refusal};
 pub use explain::{
     ActivationLimit, Amounts, Blocker, ClaimedNode, DeviceShortage, Explanation, Funnel, KeptNode,
-    LimitReached, LocalityWait, PendingReason, Rejection, Shortage, Stage, Standing, WhyPending,
+    LimitReached, LocalityWait, PendingReason, Rejection, Shortage, Stage, Standing, Tenant, WhyPending,
 };
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,

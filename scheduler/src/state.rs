@@ -23,7 +23,8 @@ pub(crate) struct State {
     /// Moves with every group commit, and when a batch is taken back undecided. What a pass saw in vain counts only
     /// if nothing that could help has moved since.
     pub(crate) version: u64,
-    /// The version in which an application was last moved to another leaf.
+    /// The version in which something came to be charged to others last: an application that was moved, a user who is in
+    /// other groups.
     moved_at: u64,
     /// Guarantees and maxima have to be computed anew before they are next used.
     limits_stale: bool,
@@ -77,13 +78,13 @@ impl State {
         self.backlog.rekey_all(&self.facts);
     }
 
-    /// An application is in another leaf from now on.
+    /// Something is charged to other queues, users or accounts from now on.
     pub(crate) fn note_move(&mut self) {
         self.moved_at = self.version;
     }
 
-    /// Whether an application was moved since the version that a pass saw. Then what the pass has in flight may be in other
-    /// queues than what comes of it.
+    /// Whether anything was moved since the version that a pass saw. Then what the pass has in flight may be in other queues
+    /// and accounts than what comes of it.
     pub(crate) fn has_moved_since(&self, seen: u64) -> bool {
         self.moved_at > seen
     }

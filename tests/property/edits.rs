@@ -5,7 +5,12 @@ use apportion::config::{
     ApplicationOrdering, AutoCreation, Capacity, Factor, QueueConfig, QueueState, Share,
 };
 
-use crate::plan::{ClusterPlan, Pick, QueuePlan};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+
+use crate::generate_queues::{queue, tenants};
+use crate::plan::{ClusterPlan, Operation, Pick, QueuePlan, TenantPlan};
 
 /// One of the changes that are made together.
 #[derive(Clone, Debug)]
@@ -18,8 +23,24 @@ pub(crate) enum TreeEdit {
     Reverse(Pick),
     /// It takes no applications.
     Stop(Pick),
+    /// Users and groups may have this in it.
+    Limit { queue: Pick, plans: Vec<TenantPlan> },
     /// Queues are made below it when applications name them, or are so no more.
     Make { queue: Pick, plan: QueuePlan, expiry_ms: Option<u64> },
+}
+
+/// Some of them at once.
+pub(crate) fn reconfigure() -> impl Strategy<Value = Operation> {
+    let edit = prop_oneof![
+        4 => (any::<Pick>(), 0..6u8, queue()).prop_map(|(parent, name, plan)| TreeEdit::Put { parent, name, plan }),
+        4 => any::<Pick>().prop_map(TreeEdit::Remove),
+        2 => any::<Pick>().prop_map(TreeEdit::Reverse),
+        1 => any::<Pick>().prop_map(TreeEdit::Stop),
+        2 => (any::<Pick>(), tenants()).prop_map(|(queue, plans)| TreeEdit::Limit { queue, plans }),
+        4 => (any::<Pick>(), queue(), option::weighted(0.9, prop_oneof![Just(0u64), Just(60), Just(350), Just(2_000)]))
+            .prop_map(|(queue, plan, expiry_ms)| TreeEdit::Make { queue, plan, expiry_ms }),
+    ];
+    vec(edit, 1..=3).prop_map(Operation::Reconfigure)
 }
 
 impl ClusterPlan {
@@ -61,10 +82,12 @@ impl ClusterPlan {
                 parent.children.reverse();
                 parent.ordering = match parent.ordering {
                     ApplicationOrdering::Fifo => ApplicationOrdering::Fair,
-                    ApplicationOrdering::Fair => ApplicationOrdering::Fifo,
+                    ApplicationOrdering::Fair => ApplicationOrdering::FairBySize,
+                    ApplicationOrdering::FairBySize => ApplicationOrdering::Fifo,
                 };
             }
             TreeEdit::Stop(queue) => nth(tree, *queue).state = QueueState::Stopped,
+            TreeEdit::Limit { queue, plans } => nth(tree, *queue).limits = self.tenants(plans),
             TreeEdit::Make { queue, plan, expiry_ms } => {
                 let queue = nth(tree, *queue);
                 queue.auto_creation = match queue.auto_creation {

@@ -1,18 +1,15 @@
 //! How plans are drawn.
 
 use apportion::NodeOrderKind;
-use apportion::config::{
-    EngineLimits, HeartbeatPolicy, Lifetimes, LocalityDelay, Percent, ReservationPolicy,
-};
+use apportion::config::{EngineLimits, HeartbeatPolicy, LocalityDelay, Percent, ReservationPolicy};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::edits::TreeEdit;
+use crate::edits::reconfigure;
+use crate::generate_queues::{admission, capacity, factor, maximum, queue, tenants, user_minimum};
 use crate::plan::{
-    AccessPlan, ActivationPlan, AdmissionPlan, AskPlan, CapacityPlan, ClusterPlan, ConditionPlan, LimitsPlan,
-    MaximumPlan, NodePlan, Operation, PartitionsPlan, Pick, Plan, QueuePlan, RunningPlan, SharePlan, Small,
-    TagLimitPlan,
+    AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick, Plan, RunningPlan, Small, TagLimitPlan,
 };
 
 /// What plans may contain.
@@ -48,11 +45,11 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
         prop_oneof![Just(NodeOrderKind::Spread), Just(NodeOrderKind::Pack), Just(NodeOrderKind::First)];
     let partitions = if variety.everything { 0..=2usize } else { 0..=0 };
     let yarn = option::weighted(0.2, [0..4u8, 0..4u8, 0..4u8]);
-    let priorities = (any::<bool>(), option::weighted(0.2, 0..3u32));
+    let priorities = (any::<Option<bool>>(), option::weighted(0.2, 0..3u32));
     let resources = (1..=3usize, any::<bool>(), unit, partitions, order, priorities, yarn);
     let policies = (reservations(variety), locality_delay(), heartbeat(variety), limits(variety));
-    (resources, vec(queue(), 1..=3), policies)
-        .prop_map(|(resources, queues, policies)| {
+    (resources, vec(queue(), 1..=3), tenants(), policies)
+        .prop_map(|(resources, queues, tenants, policies)| {
             let (types, has_devices, unit, partitions, node_order, priorities, yarn) = resources;
             let (by_priority, application_priority_max) = priorities;
             let (reservations, locality_delay, heartbeat, limits) = policies;
@@ -66,6 +63,7 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
                 by_priority,
                 application_priority_max,
                 queues,
+                tenants,
                 reservations,
                 locality_delay,
                 heartbeat,
@@ -134,147 +132,7 @@ fn limits(variety: Variety) -> impl Strategy<Value = EngineLimits> {
     prop_oneof![Just(EngineLimits::default()), small]
 }
 
-fn queue() -> BoxedStrategy<QueuePlan> {
-    let leaf =
-        || {
-            (limits_of_queue(), partitions(), any::<bool>()).prop_map(|(limits, partitions, is_fair)| {
-                QueuePlan { limits, partitions, is_fair, by_priority: false, children: Vec::new() }
-            })
-        };
-    let parent = |below: BoxedStrategy<QueuePlan>| {
-        (limits_of_queue(), partitions(), any::<bool>(), vec(below, 1..=3)).prop_map(
-            |(limits, partitions, by_priority, children)| QueuePlan {
-                limits,
-                partitions,
-                is_fair: false,
-                by_priority,
-                children,
-            },
-        )
-    };
-    let middle = prop_oneof![3 => leaf(), 1 => parent(leaf().boxed())];
-    prop_oneof![2 => leaf(), 1 => parent(middle.boxed())].boxed()
-}
-
-fn limits_of_queue() -> BoxedStrategy<LimitsPlan> {
-    let users = (factor(), user_minimum(), [user_weight(), user_weight()]);
-    let priorities = (-1..=1i32, prop_oneof![3 => Just(0u32), 1 => 1..3u32], lifetimes());
-    (capacity(), maximum(), users, priorities, admission(), access())
-        .prop_map(
-            |(capacity, maximum, (factor, user_minimum, user_weights), priorities, admission, access)| {
-                LimitsPlan {
-                    capacity,
-                    maximum,
-                    factor,
-                    user_minimum,
-                    user_weights,
-                    priority: priorities.0,
-                    application_priority: priorities.1,
-                    lifetimes: priorities.2,
-                    admission,
-                    access,
-                }
-            },
-        )
-        .boxed()
-}
-
-fn access() -> impl Strategy<Value = AccessPlan> {
-    let list = || option::weighted(0.1, any::<u8>());
-    (list(), list()).prop_map(|(submitters, administrators)| AccessPlan { submitters, administrators })
-}
-
-fn lifetimes() -> impl Strategy<Value = Lifetimes> {
-    let lifetime = || option::weighted(0.05, prop_oneof![Just(0u64), Just(300), Just(6_000)]);
-    (lifetime(), lifetime()).prop_map(|(default_ms, maximum_ms)| {
-        let default_ms = default_ms.map(|default_ms| default_ms.min(maximum_ms.unwrap_or(default_ms)));
-        Lifetimes { default_ms, maximum_ms }
-    })
-}
-
-fn partitions() -> impl Strategy<Value = PartitionsPlan> {
-    let own = (any::<Pick>(), option::of(capacity()), option::of(maximum()));
-    let access = option::weighted(0.2, vec(any::<Pick>(), 0..=2));
-    (access, option::weighted(0.2, any::<Pick>()), vec(own, 0..=2))
-        .prop_map(|(access, default, own)| PartitionsPlan { access, default, own })
-}
-
-fn user_minimum() -> impl Strategy<Value = u32> {
-    prop_oneof![2 => Just(100u32), 1 => 0..100u32]
-}
-
-fn user_weight() -> impl Strategy<Value = u32> {
-    prop_oneof![3 => Just(1000u32), 1 => 1..4000u32]
-}
-
-fn admission() -> impl Strategy<Value = AdmissionPlan> {
-    let limit = || option::weighted(0.15, 0..6u32);
-    (proptest::bool::weighted(0.05), limit(), limit(), activation()).prop_map(
-        |(is_stopped, total, per_user, activation)| AdmissionPlan { is_stopped, total, per_user, activation },
-    )
-}
-
-fn activation() -> impl Strategy<Value = ActivationPlan> {
-    let limit = || option::weighted(0.15, 0..4u32);
-    (limit(), limit(), limit(), option::weighted(0.2, 0..=100u32)).prop_map(
-        |(total, per_user, of_user_0, master_share)| ActivationPlan {
-            total,
-            per_user,
-            of_user_0,
-            master_share,
-        },
-    )
-}
-
-fn capacity() -> impl Strategy<Value = CapacityPlan> {
-    prop_oneof![
-        3 => (0..=100u32).prop_map(|percent| CapacityPlan::Percent(percent * 10_000)),
-        1 => (0..=1_000_000u32).prop_map(CapacityPlan::Percent),
-        2 => small(60).prop_map(CapacityPlan::Absolute),
-        2 => weight().prop_map(CapacityPlan::Weight),
-        2 => [share(), share(), share()].prop_map(CapacityPlan::Mixed),
-    ]
-}
-
-fn weight() -> impl Strategy<Value = u32> {
-    prop_oneof![Just(1000u32), 1..=5000u32]
-}
-
-fn share() -> impl Strategy<Value = SharePlan> {
-    prop_oneof![
-        (0..=100u32).prop_map(|percent| SharePlan::Percent(percent * 10_000)),
-        (0..=60u8).prop_map(SharePlan::Amount),
-        weight().prop_map(SharePlan::Weight),
-    ]
-}
-
-fn maximum() -> impl Strategy<Value = MaximumPlan> {
-    prop_oneof![
-        6 => Just(MaximumPlan::Percent(1_000_000)),
-        1 => (0..=1_000_000u32).prop_map(MaximumPlan::Percent),
-        1 => beyond().prop_map(MaximumPlan::Absolute),
-        1 => (beyond(), [percent(), percent(), percent()]).prop_map(|(beyond, percents)| MaximumPlan::Mixed(beyond, percents)),
-    ]
-}
-
-fn beyond() -> impl Strategy<Value = [Option<u8>; 3]> {
-    [option::of(0..60u8), option::of(0..60u8), option::of(0..60u8)]
-}
-
-fn percent() -> impl Strategy<Value = Option<u32>> {
-    option::of(0..=1_000_000u32)
-}
-
-fn factor() -> impl Strategy<Value = Option<u32>> {
-    prop_oneof![
-        3 => Just(None),
-        1 => Just(Some(1000u32)),
-        1 => (1..=4000u32).prop_map(Some),
-        1 => Just(Some(1_000_000_000)),
-    ]
-}
-
-fn small(max: u8) -> impl Strategy<Value = Small> {
+pub(crate) fn small(max: u8) -> impl Strategy<Value = Small> {
     let one = || prop_oneof![1 => Just(0), 4 => 0..=max];
     [one(), one(), one()]
 }
@@ -365,18 +223,6 @@ fn update_queue() -> BoxedStrategy<Operation> {
         .boxed()
 }
 
-fn reconfigure() -> impl Strategy<Value = Operation> {
-    let edit = prop_oneof![
-        4 => (any::<Pick>(), 0..6u8, queue()).prop_map(|(parent, name, plan)| TreeEdit::Put { parent, name, plan }),
-        4 => any::<Pick>().prop_map(TreeEdit::Remove),
-        2 => any::<Pick>().prop_map(TreeEdit::Reverse),
-        1 => any::<Pick>().prop_map(TreeEdit::Stop),
-        4 => (any::<Pick>(), queue(), option::weighted(0.9, prop_oneof![Just(0u64), Just(60), Just(350), Just(2_000)]))
-            .prop_map(|(queue, plan, expiry_ms)| TreeEdit::Make { queue, plan, expiry_ms }),
-    ];
-    vec(edit, 1..=3).prop_map(Operation::Reconfigure)
-}
-
 fn blacklist() -> impl Strategy<Value = Operation> {
     let names = |names: u8, most: usize| vec((0..names, any::<bool>()), 0..=most);
     (any::<Pick>(), names(20, 6), names(3, 1)).prop_map(|(application, hosts, racks)| Operation::Blacklist {
@@ -389,10 +235,12 @@ fn blacklist() -> impl Strategy<Value = Operation> {
 fn submit() -> BoxedStrategy<Operation> {
     let master = option::weighted(0.5, (small(20), any::<Pick>()));
     let lifetime_ms = option::weighted(0.1, prop_oneof![Just(50u64), Just(1_000)]);
-    (any::<Pick>(), 0..4u8, option::of(0..3u32), lifetime_ms, master)
-        .prop_map(|(leaf, user, priority, lifetime_ms, master)| Operation::Submit {
+    let groups = prop_oneof![2 => Just(None), 1 => (0..4u8).prop_map(Some)];
+    (any::<Pick>(), 0..4u8, groups, option::of(0..3u32), lifetime_ms, master)
+        .prop_map(|(leaf, user, groups, priority, lifetime_ms, master)| Operation::Submit {
             leaf,
             user,
+            groups: groups.unwrap_or(1 << (user % 2)),
             priority,
             lifetime_ms,
             master,

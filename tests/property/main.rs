@@ -8,6 +8,7 @@ mod edits;
 mod explain;
 mod fairness;
 mod generate;
+mod generate_queues;
 mod log;
 mod parallel;
 mod placement;

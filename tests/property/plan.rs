@@ -32,10 +32,12 @@ pub(crate) struct ClusterPlan {
     pub(crate) node_order: NodeOrderKind,
     /// Whether limits are YARN's, and the steps of sizes.
     pub(crate) yarn: Option<Small>,
-    /// Whether the root orders by priority.
-    pub(crate) by_priority: bool,
+    /// Whether the root orders by priority, and if so by that of demand.
+    pub(crate) by_priority: Option<bool>,
     pub(crate) application_priority_max: Option<u32>,
     pub(crate) queues: Vec<QueuePlan>,
+    /// Of the root.
+    pub(crate) tenants: Vec<TenantPlan>,
     pub(crate) reservations: ReservationPolicy,
     pub(crate) locality_delay: LocalityDelay,
     pub(crate) heartbeat: Option<HeartbeatPolicy>,
@@ -47,8 +49,9 @@ pub(crate) struct ClusterPlan {
 pub(crate) struct QueuePlan {
     pub(crate) limits: LimitsPlan,
     pub(crate) partitions: PartitionsPlan,
-    pub(crate) is_fair: bool,
-    pub(crate) by_priority: bool,
+    /// Whether applications share, and if so by size.
+    pub(crate) is_fair: Option<bool>,
+    pub(crate) by_priority: Option<bool>,
     pub(crate) children: Vec<QueuePlan>,
 }
 
@@ -73,10 +76,23 @@ pub(crate) struct LimitsPlan {
     /// Of user 0 and 1, in thousandths.
     pub(crate) user_weights: [u32; 2],
     pub(crate) priority: i32,
+    /// What it adds to priorities, and whether it is a fence.
+    pub(crate) offset: (i32, bool),
     pub(crate) application_priority: u32,
     pub(crate) lifetimes: Lifetimes,
     pub(crate) admission: AdmissionPlan,
     pub(crate) access: AccessPlan,
+    pub(crate) tenants: Vec<TenantPlan>,
+}
+
+/// What users and groups may have.
+#[derive(Clone, Debug)]
+pub(crate) struct TenantPlan {
+    /// Who, as far as nobody before has said so of them: bits 0 to 3 are users, 4 and 5 groups, 6 other users and 7 other
+    /// groups.
+    pub(crate) who: u8,
+    pub(crate) maximum: [Option<u8>; 3],
+    pub(crate) parallel: Option<u32>,
 }
 
 /// Who may submit, and who may administer: bits 0 to 3 are users, 4 and 5 groups.
@@ -237,6 +253,8 @@ pub(crate) enum Operation {
     Submit {
         leaf: Pick,
         user: Pick,
+        /// A bit for each of two.
+        groups: u8,
         priority: Option<u32>,
         lifetime_ms: Option<u64>,
         /// The size and partition of its master.
@@ -324,7 +342,8 @@ impl ClusterPlan {
         let mut config = EngineConfig::new(
             types,
             QueueConfig::root(self.children(&self.queues, &partitions))
-                .with_child_ordering(child_ordering(self.by_priority)),
+                .with_child_ordering(child_ordering(self.by_priority))
+                .with_limits(self.tenants(&self.tenants)),
         );
         config.partitions = partitions;
         config.node_order = self.node_order;

@@ -162,10 +162,11 @@ impl Player {
 
     fn perform_on_applications(&mut self, operation: &Operation) {
         match operation {
-            Operation::Submit { leaf, user, priority, lifetime_ms, master } => {
+            Operation::Submit { leaf, user, groups, priority, lifetime_ms, master } => {
                 let leaf = &self.leaves[usize::from(*leaf) % self.leaves.len()];
-                let mut spec = ApplicationSpec::new("application", leaf, format!("user{user}"))
-                    .in_groups([format!("group{}", user % 2)]);
+                let mut spec = ApplicationSpec::new("application", leaf, format!("user{user}")).in_groups(
+                    (0..2).filter(|bit| groups & (1 << bit) != 0).map(|bit| format!("group{bit}")),
+                );
                 if let Some((size, partition)) = master {
                     let partition = pick(&self.partitions, *partition).unwrap();
                     spec = spec.with_master(self.plan.amounts(size), partition);

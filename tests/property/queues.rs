@@ -3,11 +3,12 @@
 use apportion::RESOURCE_TYPES_MAX;
 use apportion::config::{
     AccessList, ApplicationOrdering, Bound, Capacity, Factor, Maximum, PartitionAccess, PartitionCapacity,
-    Percent, QueueConfig, QueueOrdering, Share,
+    Percent, QueueConfig, QueueOrdering, Share, TenantLimit,
 };
 
 use crate::plan::{
     AccessPlan, CapacityPlan, ClusterPlan, MaximumPlan, PartitionsPlan, Pick, QueuePlan, SharePlan,
+    TenantPlan,
 };
 
 impl ClusterPlan {
@@ -21,13 +22,14 @@ impl ClusterPlan {
             let may_use = access.as_deref().unwrap_or(above).to_vec();
             let queue = QueueConfig::leaf(format!("q{number}"), capacity)
                 .with_maximum(self.maximum(&plan.limits.maximum, &capacity))
-                .with_ordering(if plan.is_fair {
-                    ApplicationOrdering::Fair
-                } else {
-                    ApplicationOrdering::Fifo
+                .with_ordering(match plan.is_fair {
+                    None => ApplicationOrdering::Fifo,
+                    Some(false) => ApplicationOrdering::Fair,
+                    Some(true) => ApplicationOrdering::FairBySize,
                 })
                 .with_child_ordering(child_ordering(plan.by_priority))
                 .with_priority(plan.limits.priority)
+                .with_priority_offset(plan.limits.offset.0, plan.limits.offset.1)
                 .with_default_application_priority(plan.limits.application_priority)
                 .with_lifetimes(plan.limits.lifetimes)
                 .with_user_limit_minimum(Percent::whole(plan.limits.user_minimum))
@@ -38,6 +40,7 @@ impl ClusterPlan {
                 .with_parallel(plan.limits.admission.activation.parallel())
                 .with_master_share(plan.limits.admission.activation.master_share())
                 .with_user_limit_factor(plan.limits.factor.map(factor))
+                .with_limits(self.tenants(&plan.limits.tenants))
                 .with_children(self.children(&plan.children, &may_use));
             let AccessPlan { submitters, administrators } = plan.limits.access;
             let queue = QueueConfig {
@@ -50,6 +53,31 @@ impl ClusterPlan {
         let mut children: Vec<QueueConfig> = plans.iter().enumerate().map(child).collect();
         above.iter().for_each(|name| self.cut_back_in(&mut children, name));
         children
+    }
+
+    /// Limits of users and groups, in which nobody is named twice.
+    pub(crate) fn tenants(&self, plans: &[TenantPlan]) -> Vec<TenantLimit> {
+        let mut known = 0;
+        let mut limit = |plan: &TenantPlan| {
+            let who = plan.who & !known;
+            known |= plan.who;
+            let names = |what: &str, bits: [u8; 2], others: u8| {
+                let named = (bits[0]..bits[1]).filter(|bit| who & (1 << bit) != 0);
+                let named = named.map(|bit| format!("{what}{}", bit - bits[0]));
+                named.chain((who & (1 << others) != 0).then(|| "*".to_owned())).collect()
+            };
+            TenantLimit {
+                users: names("user", [0, 4], 6),
+                groups: names("group", [4, 6], 7),
+                maximum: self.scaled(&plan.maximum),
+                parallel: plan.parallel,
+            }
+        };
+        let is_any = |limit: &TenantLimit| {
+            let is_limit = limit.parallel.is_some() || limit.maximum.iter().any(Option::is_some);
+            is_limit && !(limit.users.is_empty() && limit.groups.is_empty())
+        };
+        plans.iter().map(&mut limit).filter(is_any).collect()
     }
 
     /// The largest sum of percentages of one type, in millionths.
@@ -147,8 +175,12 @@ fn access_list(bits: u8) -> AccessList {
     AccessList::Named { users: names("user", 0..4, bits), groups: names("group", 4..6, bits) }
 }
 
-pub(crate) fn child_ordering(by_priority: bool) -> QueueOrdering {
-    if by_priority { QueueOrdering::PriorityUtilization } else { QueueOrdering::Utilization }
+pub(crate) fn child_ordering(by_priority: Option<bool>) -> QueueOrdering {
+    match by_priority {
+        None => QueueOrdering::Utilization,
+        Some(false) => QueueOrdering::PriorityUtilization,
+        Some(true) => QueueOrdering::DemandPriority,
+    }
 }
 
 fn millionths(share: Share) -> u64 {

@@ -14,6 +14,8 @@ mod edits;
 #[path = "../property/generate.rs"]
 #[allow(dead_code, reason = "not every class of plans is played here")]
 mod generate;
+#[path = "../property/generate_queues.rs"]
+mod generate_queues;
 #[path = "../property/plan.rs"]
 #[allow(dead_code, reason = "not every class of plans is played here")]
 mod plan;

@@ -101,6 +101,7 @@ impl Expected<'_, '_> {
             to.equal("applications", queue.application_count(), wanted.applications);
             let inactive = queue.inactive_application_count();
             to.equal("inactive applications", inactive, wanted.inactive_applications);
+            to.equal("priority", queue.demand_priority(), wanted.priority);
             to.equal("active users", queue.active_user_count(), wanted.active_users);
             to.equal("held back users", queue.held_back_user_count(), wanted.held_back_users);
             to.amounts("masters", &queue.masters(partition), wanted.masters.as_ref())?;

@@ -67,6 +67,7 @@ impl Policy {
         self.application_order.map(|order| match order {
             ApplicationOrdering::Fifo => "fifo",
             ApplicationOrdering::Fair => "fair",
+            ApplicationOrdering::FairBySize => "fair_by_size",
         })
     }
 }

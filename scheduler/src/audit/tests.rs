@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::config::{EngineConfig, QueueConfig};
+use crate::config::{EngineConfig, QueueConfig, TenantLimit};
 use crate::engine::{Engine, Mode};
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
@@ -16,7 +16,9 @@ const NODES: [&str; 3] = ["n0", "n1", "n2"];
 /// waits for a host, one of 6 that has a claim, and one of 9 that no node can hold.
 fn state() -> State {
     let types = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
-    let mut config = EngineConfig::new(types, QueueConfig::single_leaf());
+    let most = std::array::from_fn(|i| (i == 0).then_some(100));
+    let limit = TenantLimit { users: vec!["*".to_owned()], maximum: most, ..TenantLimit::default() };
+    let mut config = EngineConfig::new(types, QueueConfig::single_leaf().with_limits([limit]));
     config.reservations.delay_ms = Some(0);
     config.node_order = crate::place::NodeOrderKind::First;
     let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
@@ -110,6 +112,13 @@ fn i1_what_a_partition_has() {
 fn i2_what_a_queue_uses() {
     expect("I2", |state| state.facts.queues[0].quota[0].used += Resources::new(&[1]));
     expect("I2", |state| state.facts.queues[1].quota[0].reserved += Resources::new(&[1]));
+}
+
+#[test]
+fn i2_what_users_and_groups_with_limits_have() {
+    expect("I2", |state| state.facts.accounts.all[0].used[0] += Resources::new(&[1]));
+    expect("I2", |state| state.facts.accounts.all[0].active += 1);
+    expect("I2", |state| state.facts.users[0].accounts.clear());
 }
 
 #[test]

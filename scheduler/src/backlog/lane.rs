@@ -5,7 +5,7 @@
 
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;
-use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
+use crate::ids::{AccountId, LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 /// Why no ask of a lane can be placed anywhere at the moment.
@@ -17,6 +17,8 @@ pub(crate) enum ParkReason {
     QueueLimit(QueueId),
     /// What this queue (an ancestor) has left is kept for queues that come first and do not find enough of it.
     RoomKept(QueueId),
+    /// A user or group would exceed its limit in a queue on the way up.
+    AccountLimit(AccountId),
     /// The user would exceed the user limit, which is its own.
     UserLimit,
     /// The user would exceed its share of this leaf, which moves with what any user of the leaf gets, wants or gives back.

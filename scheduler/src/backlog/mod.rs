@@ -52,6 +52,8 @@ pub(crate) struct Backlog {
     /// Lanes parked at a user's limit, by leaf user; of users that never had any, missing at the end.
     users: Vec<Blocked>,
     kept: Kept,
+    /// Lanes parked at a limit of a user or group, by account; of those that never had any, missing at the end.
+    accounts: Vec<Blocked>,
     /// By application slot.
     applications: Vec<ApplicationBacklog>,
     /// By shape.
@@ -109,6 +111,7 @@ impl Backlog {
             all_relieved_at: 0,
             users: Vec::new(),
             kept: Kept::default(),
+            accounts: Vec::new(),
             applications: Vec::new(),
             demand: Vec::new(),
             wanted: vec![0; partitions * SETS_MAX],
@@ -284,7 +287,15 @@ impl Backlog {
 
     /// Lists the application under its present key; what it uses has changed, which only fair leaves look at.
     pub(crate) fn rekey(&mut self, facts: &Facts, application: ApplicationId) {
-        if facts.queue(facts.applications.at(application).leaf).config.ordering == ApplicationOrdering::Fair {
+        if facts.queue(facts.applications.at(application).leaf).config.ordering.is_fair() {
+            self.list_anew(facts, application);
+        }
+    }
+
+    /// The same for what it wants, which counts where weights are by size.
+    pub(crate) fn rekey_by_size(&mut self, facts: &Facts, application: ApplicationId) {
+        let leaf = facts.applications.at(application).leaf;
+        if facts.queue(leaf).config.ordering == ApplicationOrdering::FairBySize {
             self.list_anew(facts, application);
         }
     }
@@ -315,7 +326,7 @@ impl Backlog {
 
     /// Lists the applications of fair leaves under their present keys; what shares are measured by has changed.
     pub(crate) fn rekey_all(&mut self, facts: &Facts) {
-        let fair = |leaf: QueueId| facts.queue(leaf).config.ordering == ApplicationOrdering::Fair;
+        let fair = |leaf: QueueId| facts.queue(leaf).config.ordering.is_fair();
         for (id, application) in facts.applications.iter() {
             if fair(application.leaf) {
                 self.rekey(facts, id);

@@ -23,10 +23,64 @@ impl OrderKey {
         let submitted = application.submitted;
         match facts.queue(application.leaf).config.ordering {
             ApplicationOrdering::Fifo => Self([rank, submitted, 0]),
-            ApplicationOrdering::Fair => {
+            ordering => {
                 let root = facts.queues[0].quota.iter().map(|quota| quota.guaranteed).sum();
-                Self([dominant_share(&(application.used + *more), &root), rank, submitted])
+                let share = dominant_share(&(application.used + *more), &root);
+                let share = match ordering {
+                    ApplicationOrdering::FairBySize => {
+                        by_size(share, dominant_share(&application.demand, &root))
+                    }
+                    _ => share,
+                };
+                Self([share, rank, submitted])
             }
         }
+    }
+}
+
+/// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. Whoever wants next to nothing
+/// has no weight, and no share either.
+fn by_size(share: u64, demand: u64) -> u64 {
+    let weight = binary_logarithm(u128::from(demand) + 1).max(1);
+    u64::try_from((u128::from(share) << (2 * LOGARITHM_BITS)) / u128::from(weight)).unwrap_or(u64::MAX)
+}
+
+/// Binary digits behind the point.
+const LOGARITHM_BITS: u32 = 10;
+
+/// The binary logarithm of a number from 1 to 2^64, in steps of 2^-10, rounded down. In whole numbers: it has to be the same
+/// on every machine.
+fn binary_logarithm(number: u128) -> u64 {
+    let whole = number.ilog2();
+    // From 1 to 2, with 63 digits behind the point. With each square the next digit comes to stand before it.
+    let mut rest = if whole > 63 { number >> (whole - 63) } else { number << (63 - whole) };
+    let mut logarithm = u64::from(whole);
+    for _ in 0..LOGARITHM_BITS {
+        rest = (rest * rest) >> 63;
+        let digit = rest >> 64;
+        rest >>= digit;
+        logarithm = logarithm << 1 | digit as u64;
+    }
+    logarithm
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_are_rounded_down() {
+        let exact = [(1, 0), (2, 1024), (8, 3 * 1024), (1 << 64, 64 * 1024), (3, 1623), (1000, 10204)];
+        exact
+            .into_iter()
+            .for_each(|(number, expected)| assert_eq!(binary_logarithm(number), expected, "{number}"));
+        assert_eq!(binary_logarithm((1 << 64) - 1), 64 * 1024 - 1);
+    }
+
+    #[test]
+    fn larger_demands_count_for_more() {
+        assert_eq!(by_size(100, 3), 51_200, "two binary digits");
+        assert_eq!(by_size(100, 15), 25_600);
+        assert_eq!((by_size(0, 0), by_size(u64::MAX, 1)), (0, u64::MAX));
     }
 }

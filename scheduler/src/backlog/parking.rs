@@ -1,7 +1,7 @@
 //! Parking and unparking of lanes.
 
 use super::{Backlog, LaneState, ParkReason};
-use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
+use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 /// Lanes parked at one limit.
@@ -10,6 +10,14 @@ pub(super) struct Blocked {
     pub(super) lanes: Vec<LaneId>,
     /// The state version in which the limit last gave way. A pass that saw an older one cannot park here.
     pub(super) relieved_at: u64,
+}
+
+/// The entry at the place, made if there is none yet.
+fn entry(all: &mut Vec<Blocked>, index: usize) -> &mut Blocked {
+    if all.len() <= index {
+        all.resize_with(index + 1, Blocked::default);
+    }
+    &mut all[index]
 }
 
 impl Backlog {
@@ -37,7 +45,8 @@ impl Backlog {
             ParkReason::AllInFlight => None,
             ParkReason::QueueLimit(queue) => Some(&mut self.queues[queue.index()].blocked),
             ParkReason::RoomKept(_) => Some(self.kept.blocked()),
-            ParkReason::UserLimit => Some(self.blocked_at_user(user)),
+            ParkReason::AccountLimit(account) => Some(entry(&mut self.accounts, account.index())),
+            ParkReason::UserLimit => Some(entry(&mut self.users, user.index())),
             ParkReason::UserShare(leaf) => Some(&mut self.queues[leaf.index()].at_shares),
         }
     }
@@ -50,12 +59,16 @@ impl Backlog {
             at_limit.chain(queue.at_shares.lanes.iter().map(move |lane| (ParkReason::UserShare(id), *lane)))
         });
         let at_users = self.users.iter().flat_map(|user| &user.lanes);
+        let at_accounts = self.accounts.iter().enumerate().flat_map(|(index, account)| {
+            let reason = ParkReason::AccountLimit(AccountId(index as u32));
+            account.lanes.iter().map(move |lane| (reason, *lane))
+        });
         let at_users = at_users.map(|lane| (ParkReason::UserLimit, *lane));
         let kept_out = self.kept.kept_out().iter().map(|lane| match self.lane(*lane).state {
             LaneState::Parked(reason) => (reason, *lane),
             LaneState::Empty | LaneState::Runnable => (ParkReason::AllInFlight, *lane),
         });
-        at_queues.chain(at_users).chain(kept_out)
+        at_queues.chain(at_users).chain(at_accounts).chain(kept_out)
     }
 
     /// A new ask came, or units that were in flight came back.
@@ -76,14 +89,17 @@ impl Backlog {
         }
     }
 
-    /// Something that counted against the user and the queues above came back.
-    pub(crate) fn relieve(&mut self, leaf: QueueId, user: LeafUserId, version: u64) {
+    /// Something that counted against the user, its accounts and the queues above came back.
+    pub(crate) fn relieve(&mut self, leaf: QueueId, user: LeafUserId, accounts: &[AccountId], version: u64) {
         let mut queue = Some(leaf);
         while let Some(id) = queue {
             self.relieve_queue(id, version);
             queue = self.queues[id.index()].parent;
         }
         self.relieve_user(user, version);
+        for account in accounts {
+            self.relieve_account(*account, version);
+        }
         self.relieve_shares(leaf, version);
     }
 
@@ -96,6 +112,9 @@ impl Backlog {
         }
         for user in 0..self.users.len() {
             self.relieve_user(LeafUserId(user as u32), version);
+        }
+        for account in 0..self.accounts.len() {
+            self.relieve_account(AccountId(account as u32), version);
         }
     }
 
@@ -120,11 +139,21 @@ impl Backlog {
     }
 
     fn relieve_user(&mut self, user: LeafUserId, version: u64) {
-        let blocked = self.blocked_at_user(user);
+        let blocked = entry(&mut self.users, user.index());
         blocked.relieved_at = version;
         if !blocked.lanes.is_empty() {
             let lanes = std::mem::take(&mut blocked.lanes);
             self.unpark(lanes, ParkReason::UserLimit);
+        }
+    }
+
+    /// Something that counted against the account came back.
+    pub(crate) fn relieve_account(&mut self, account: AccountId, version: u64) {
+        let blocked = entry(&mut self.accounts, account.index());
+        blocked.relieved_at = version;
+        if !blocked.lanes.is_empty() {
+            let lanes = std::mem::take(&mut blocked.lanes);
+            self.unpark(lanes, ParkReason::AccountLimit(account));
         }
     }
 
@@ -142,13 +171,6 @@ impl Backlog {
         if let Some(blocked) = self.blocked_at(reason, user) {
             blocked.lanes.retain(|listed| *listed != lane);
         }
-    }
-
-    fn blocked_at_user(&mut self, user: LeafUserId) -> &mut Blocked {
-        if self.users.len() <= user.index() {
-            self.users.resize_with(user.index() + 1, Blocked::default);
-        }
-        &mut self.users[user.index()]
     }
 
     /// Lists a lane under its first application while it is runnable.

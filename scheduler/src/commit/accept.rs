@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::outcome::RejectReason;
 use super::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
 use crate::facts::{Application, Ask, Breach, Facts, Node, Shape, TagCounts};
-use crate::ids::{AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
+use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::propose::Amounts;
 use crate::resource::{Resources, Room, fits};
 
@@ -24,7 +24,11 @@ pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
         !facts.queue(facts.user(*user).leaf).shares_among_users()
             && check_user_limit(facts, *user, *partition, change, change).is_ok()
     });
-    queues && users
+    let accounts = amounts
+        .accounts
+        .iter()
+        .all(|(account, partition, change)| check_account(facts, *account, *partition, change).is_ok());
+    queues && users && accounts
 }
 
 /// Whether all of `request` may be applied. Limits of queues and users need no look if they are kept anyway.
@@ -70,6 +74,9 @@ fn accept_single(
     for queue in &facts.queue(application.leaf).chain {
         check_queue_limit(facts, *queue, shape.partition, size)?;
     }
+    for account in &facts.user(application.user).accounts {
+        check_account(facts, *account, shape.partition, size)?;
+    }
     check_user_limit(facts, application.user, shape.partition, size, size)
 }
 
@@ -82,6 +89,21 @@ pub(super) fn check_queue_limit(
 ) -> Result<(), RejectReason> {
     let quota = facts.queue(queue).quota(partition);
     if quota.admits(&quota.used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
+}
+
+/// Whether the use that counts for a user or a group may change by so much.
+fn check_account(
+    facts: &Facts,
+    account: AccountId,
+    partition: PartitionId,
+    change: &Resources,
+) -> Result<(), RejectReason> {
+    let account = facts.account(account);
+    if account.admits(&account.used[partition.index()], change) {
+        Ok(())
+    } else {
+        Err(RejectReason::UserLimit)
+    }
 }
 
 /// Whether the user's use may change by so much, with containers of this size at most.
@@ -133,6 +155,8 @@ struct Sums {
     queues: SmallVec<[(QueueId, PartitionId, Resources); 6]>,
     /// The same for users, and at least as much as any one container or claim that they get.
     users: SmallVec<[(LeafUserId, PartitionId, Resources, Resources); 1]>,
+    /// The same for users and groups with limits.
+    accounts: SmallVec<[(AccountId, PartitionId, Resources); 2]>,
     /// Units taken and claims gained, by ask.
     asks: SmallVec<[(AskId, u32, i64); 1]>,
     ended: SmallVec<[ReservationId; 1]>,
@@ -254,6 +278,9 @@ impl Sums {
         for (queue, partition, change) in &self.queues {
             check_queue_limit(facts, *queue, *partition, change)?;
         }
+        for (account, partition, change) in &self.accounts {
+            check_account(facts, *account, *partition, change)?;
+        }
         for (user, partition, change, largest) in &self.users {
             check_user_limit(facts, *user, *partition, change, largest)?;
         }
@@ -302,6 +329,12 @@ impl Sums {
             match self.queues.iter_mut().find(|entry| (entry.0, entry.1) == (queue, partition)) {
                 Some(entry) => entry.2 += *change,
                 None => self.queues.push((queue, partition, *change)),
+            }
+        }
+        for &account in &facts.user(user).accounts {
+            match self.accounts.iter_mut().find(|entry| (entry.0, entry.1) == (account, partition)) {
+                Some(entry) => entry.2 += *change,
+                None => self.accounts.push((account, partition, *change)),
             }
         }
         match self.users.iter_mut().find(|entry| (entry.0, entry.1) == (user, partition)) {

@@ -100,9 +100,9 @@ impl Committer<'_> {
         let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);
         self.state.settle_limits();
+        let have_moved = self.state.has_moved_since(proposals.version);
         let known = Known {
-            is_within_limits: !self.state.has_moved_since(proposals.version)
-                && is_within_limits(&self.state.facts, &proposals.amounts),
+            is_within_limits: !have_moved && is_within_limits(&self.state.facts, &proposals.amounts),
             debited_in: set.as_ref().map(|set| set.id()),
         };
         let mut requests = std::mem::take(&mut proposals.requests);
@@ -110,7 +110,8 @@ impl Committer<'_> {
         requests.retain(|request| self.commit_proposed(request, &known));
         let rejected = proposed - requests.len();
         self.log.append(CommitSeq(self.state.facts.changes), Logged::Requests(requests));
-        self.state.take_back_amounts(&proposals.amounts, rejected > 0);
+        // What was moved meanwhile is not charged to all that it was in flight for.
+        self.state.take_back_amounts(&proposals.amounts, rejected > 0 || have_moved);
         proposals.amounts.clear();
         if let Some(set) = set {
             if rejected == 0 {
@@ -206,7 +207,13 @@ impl State {
             self.in_flight.give_back_of_user(*user, *partition, resources);
             if is_relief {
                 let leaf = self.facts.user(*user).leaf;
-                self.backlog.relieve(leaf, *user, self.version);
+                self.backlog.relieve(leaf, *user, &[], self.version);
+            }
+        }
+        for (account, partition, resources) in &amounts.accounts {
+            self.in_flight.give_back_of_account(*account, *partition, resources);
+            if is_relief {
+                self.backlog.relieve_account(*account, self.version);
             }
         }
         for (node, resources) in &amounts.nodes {

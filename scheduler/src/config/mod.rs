@@ -15,6 +15,7 @@ mod queue;
 mod queue_checks;
 mod reconfiguration;
 mod share;
+mod tenant_limit;
 #[cfg(feature = "toml")]
 pub mod toml;
 mod validate;
@@ -43,6 +44,10 @@ pub use queue::{
 pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tree, is_queue_name};
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
 pub use share::{Factor, ParseDecimalError, Percent};
+pub(crate) use tenant_limit::EVERYBODY_ELSE;
+pub use tenant_limit::TenantLimit;
+#[cfg(all(test, feature = "toml"))]
+pub(crate) use tenant_limit::any_tenant_limits;
 
 use crate::place::NodeOrderKind;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AccessList, AutoCreation, Capacity, Factor, Maximum, PartitionAccess, PartitionCapacity, Percent,
+    TenantLimit,
 };
 
 /// In which order a leaf serves its applications.
@@ -16,6 +17,16 @@ pub enum ApplicationOrdering {
     Fifo,
     /// Smallest dominant share of the cluster first, then higher priority, then the one submitted first.
     Fair,
+    /// As `Fair`, but the share is divided by the binary logarithm of what the application runs and wants, so that larger
+    /// ones get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
+    FairBySize,
+}
+
+impl ApplicationOrdering {
+    /// Whether it looks at what applications use.
+    pub(crate) fn is_fair(self) -> bool {
+        self != Self::Fifo
+    }
 }
 
 /// In which order a parent serves its children.
@@ -28,6 +39,10 @@ pub enum QueueOrdering {
     /// between two queues below their guarantees, or two at or above, and never between one of each
     /// (`capacity-scheduler.md` 2.5).
     PriorityUtilization,
+    /// Those in which something more urgent is pending first, then as `Utilization`: by the greatest priority of an
+    /// application with something pending, with [`priority_offset`](QueueConfig::priority_offset) and
+    /// [`priority_fence`](QueueConfig::priority_fence) on the way (`peers.md` 1.1, priority).
+    DemandPriority,
 }
 
 /// Whether a queue takes new applications.
@@ -101,6 +116,10 @@ pub struct QueueConfig {
     pub child_ordering: QueueOrdering,
     /// Higher is first among siblings, where their parent's order asks for it.
     pub priority: i32,
+    /// What is added to the priority of what is pending in it and below, as the queues above see it.
+    pub priority_offset: i32,
+    /// Whatever is pending in it and below, the queues above see the offset alone.
+    pub priority_fence: bool,
     /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
     /// which the leaf is guaranteed nothing a user may have what the leaf may have.
     pub user_limit_factor: Option<Factor>,
@@ -128,6 +147,8 @@ pub struct QueueConfig {
     pub default_application_priority: u32,
     /// When applications are ended.
     pub lifetimes: Lifetimes,
+    /// What users and groups may have in it and below, in amounts.
+    pub limits: Vec<TenantLimit>,
     /// The queues below.
     pub children: Vec<QueueConfig>,
 }
@@ -159,6 +180,8 @@ impl QueueConfig {
             ordering: ApplicationOrdering::Fifo,
             child_ordering: QueueOrdering::Utilization,
             priority: 0,
+            priority_offset: 0,
+            priority_fence: false,
             user_limit_factor: Some(Factor::ONE),
             user_limit_minimum: Percent::ALL,
             user_weights: BTreeMap::new(),
@@ -171,6 +194,7 @@ impl QueueConfig {
             master_share: None,
             default_application_priority: 0,
             lifetimes: Lifetimes::default(),
+            limits: Vec::new(),
             children: Vec::new(),
         }
     }
@@ -194,6 +218,7 @@ impl QueueConfig {
             administrators: self.administrators.clone(),
             auto_creation: self.auto_creation.clone(),
             parallel: self.parallel.clone(),
+            limits: self.limits.clone(),
             children: Vec::new(),
             ..*self
         }
@@ -251,6 +276,13 @@ impl QueueConfig {
     #[must_use]
     pub fn with_priority(mut self, priority: i32) -> Self {
         self.priority = priority;
+        self
+    }
+
+    /// The same queue, which adds this to the priority of what is pending in it, or with `is_fence` puts it in its place.
+    #[must_use]
+    pub fn with_priority_offset(mut self, offset: i32, is_fence: bool) -> Self {
+        (self.priority_offset, self.priority_fence) = (offset, is_fence);
         self
     }
 
@@ -328,6 +360,13 @@ impl QueueConfig {
     #[must_use]
     pub fn with_lifetimes(mut self, lifetimes: Lifetimes) -> Self {
         self.lifetimes = lifetimes;
+        self
+    }
+
+    /// The same queue, in which users and groups have these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: impl IntoIterator<Item = TenantLimit>) -> Self {
+        self.limits.extend(limits);
         self
     }
 

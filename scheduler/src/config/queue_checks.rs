@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     AccessList, AutoCreation, Capacity, ConfigError, EngineConfig, Lifetimes, Maximum, PartitionAccess,
-    Percent, QueueConfig, Share,
+    Percent, QueueConfig, Share, TenantLimit,
 };
 use crate::nearest::{hint, nearest};
 use crate::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
@@ -140,6 +140,7 @@ pub(crate) fn check_queue_alone(
     if let Some((user, _)) = user_weights.iter().find(|(_, weight)| weight.milli() == 0) {
         return Err(queue_error(path, &format!("the weight of user `{user}` is 0; it must be above 0")));
     }
+    check_limits(known.types, &queue.limits).map_err(|problem| queue_error(path, &problem))?;
     if let Lifetimes { default_ms: Some(default_ms), maximum_ms: Some(maximum_ms) } = queue.lifetimes
         && default_ms > maximum_ms
     {
@@ -147,6 +148,33 @@ pub(crate) fn check_queue_alone(
             path,
             &format!("its default lifetime of {default_ms} ms is above its maximum of {maximum_ms} ms"),
         ));
+    }
+    Ok(())
+}
+
+/// Whether each limit is one, for somebody, and nobody has two.
+fn check_limits(types: &ResourceTypes, limits: &[TenantLimit]) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for limit in limits {
+        let TenantLimit { users, groups, maximum, parallel } = limit;
+        if users.is_empty() && groups.is_empty() {
+            return Err("a limit names neither users nor groups".to_owned());
+        }
+        for (kind, name) in
+            users.iter().map(|name| ("user", name)).chain(groups.iter().map(|name| ("group", name)))
+        {
+            if name.is_empty() {
+                return Err(format!("a limit is for a {kind} without a name"));
+            }
+            if !seen.insert((kind, name)) {
+                return Err(format!("{kind} `{name}` has two limits"));
+            }
+        }
+        if parallel.is_none() && maximum.iter().all(Option::is_none) {
+            return Err("a limit limits neither amounts nor applications".to_owned());
+        }
+        let amounts = Resources::new(&maximum.map(|most| most.unwrap_or(0)));
+        types.check(&amounts).map_err(|error| format!("a limit of users or groups: {error}"))?;
     }
     Ok(())
 }
@@ -298,6 +326,30 @@ mod tests {
             error.to_string(),
             "queue `root.a`: its default lifetime of 2 ms is above its maximum of 1 ms"
         );
+    }
+
+    #[test]
+    fn limits_of_users_and_groups_are_checked() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let of = |users: &[&str], most: Option<i64>| TenantLimit {
+            users: names(users),
+            maximum: std::array::from_fn(|i| most.filter(|_| i == 0)),
+            ..TenantLimit::default()
+        };
+        let error = |limits: &[TenantLimit]| {
+            let queue = percent("a", 1).with_limits(limits.iter().cloned());
+            config(vec![queue]).validate().map_err(|error| error.to_string())
+        };
+        let at = |problem: &str| Err(format!("queue `root.a`: {problem}"));
+        assert_eq!(error(&[of(&["ann", "*"], Some(1)), of(&["bob"], Some(0))]), Ok(()));
+        assert_eq!(error(&[of(&[], Some(1))]), at("a limit names neither users nor groups"));
+        assert_eq!(error(&[of(&[""], Some(1))]), at("a limit is for a user without a name"));
+        assert_eq!(error(&[of(&["ann"], Some(1)), of(&["ann"], Some(2))]), at("user `ann` has two limits"));
+        assert_eq!(error(&[of(&["ann"], None)]), at("a limit limits neither amounts nor applications"));
+        let negative = error(&[of(&["ann"], Some(-1))]).unwrap_err();
+        assert!(negative.contains("a limit of users or groups"), "{negative}");
+        let same_names = TenantLimit { groups: names(&["ann"]), ..of(&["ann"], Some(1)) };
+        assert_eq!(error(&[same_names]), Ok(()), "a group is no user");
     }
 
     #[test]

@@ -26,7 +26,10 @@ pub(super) fn room_kept(state: &State, ask: &Ask) -> Option<Blocker> {
     let mut kept_for = None;
     for pair in chain.windows(2).rev() {
         let (above, below) = (pair[0], pair[1]);
-        let key = |queue| facts.queue_key(queue, partition, &level(state, queue, partition));
+        let key = |queue| {
+            let level = level(state, queue, partition);
+            facts.queue_key(queue, partition, &level, || facts.queue(queue).demand_priority)
+        };
         for awaiting in &awaiting {
             let sibling = awaiting.child_of(facts, above);
             if let Some(first) = sibling.filter(|first| *first != below && key(*first) < key(below)) {

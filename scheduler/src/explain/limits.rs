@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::Amounts;
 use super::kept::room_kept;
 use super::shortage::missing;
-use crate::facts::{Ask, HeldBack, Locality, Master};
-use crate::ids::{AskId, PartitionId};
+use crate::facts::{Ask, HeldBack, Holder, Locality, Master};
+use crate::ids::{AskId, LeafUserId, PartitionId};
 use crate::resource::Resources;
 use crate::state::State;
 
@@ -20,6 +20,15 @@ pub enum Blocker {
     Inactive(ActivationLimit),
     /// One container more would exceed a queue's maximum.
     QueueMaximum(LimitReached),
+    /// One container more would exceed what a user or a group may have in a queue.
+    TenantLimit {
+        /// Whose limit it is.
+        #[serde(flatten)]
+        tenant: Tenant,
+        /// In which queue, and how.
+        #[serde(flatten)]
+        reached: LimitReached,
+    },
     /// One container more would exceed the user limit.
     UserLimit {
         /// Who is at the limit.
@@ -48,6 +57,16 @@ pub enum Blocker {
     },
 }
 
+/// Whom a limit is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tenant {
+    /// This user.
+    User(String),
+    /// All who count for this group; `*`: for none that a limit names.
+    Group(String),
+}
+
 /// What holds an application back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "limit", rename_all = "snake_case")]
@@ -66,6 +85,15 @@ pub enum ActivationLimit {
         queue: String,
         /// Whose.
         user: String,
+        /// How many may be.
+        maximum: u32,
+    },
+    /// As many applications of a group are active in a queue as may be.
+    GroupApplications {
+        /// The queue's path.
+        queue: String,
+        /// Which.
+        group: String,
         /// How many may be.
         maximum: u32,
     },
@@ -137,6 +165,14 @@ fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
         HeldBack::UserApplications { queue, maximum } => {
             ActivationLimit::UserApplications { queue: path(queue), user: name(), maximum }
         }
+        HeldBack::Account { account, maximum } => {
+            let account = facts.account(account);
+            let queue = path(account.queue);
+            match tenant(&account.holder) {
+                Tenant::User(user) => ActivationLimit::UserApplications { queue, user, maximum },
+                Tenant::Group(group) => ActivationLimit::GroupApplications { queue, group, maximum },
+            }
+        }
         HeldBack::MasterShare { limit } => ActivationLimit::MasterShare(reached(&leaf.masters, limit)),
         HeldBack::UserMasterShare { limit } => {
             ActivationLimit::UserMasterShare { user: name(), reached: reached(&user.masters, limit) }
@@ -158,6 +194,9 @@ pub(super) fn first_limit(state: &State, ask: &Ask) -> Option<Blocker> {
             return Some(Blocker::QueueMaximum(level.reached(state, &facts.queue(queue).path, size)));
         }
     }
+    if let Some(blocker) = account_limit(state, application.user, partition, size) {
+        return Some(blocker);
+    }
     let (leaf, user) = (facts.queue(application.leaf), facts.user(application.user));
     let in_flight = state.in_flight.of_user(application.user, partition).load();
     let used = user.used[partition.index()];
@@ -171,6 +210,29 @@ pub(super) fn first_limit(state: &State, ask: &Ask) -> Option<Blocker> {
     let limit = facts.user_limit(application.user, partition, size, leaf_use);
     let level = Level { used, in_flight, limit };
     Some(Blocker::UserLimit { user: user.name.to_string(), reached: level.reached(state, &leaf.path, size) })
+}
+
+fn account_limit(
+    state: &State,
+    user: LeafUserId,
+    partition: PartitionId,
+    size: &Resources,
+) -> Option<Blocker> {
+    let facts = &state.facts;
+    let in_flight = |id| state.in_flight.of_account(id, partition).load();
+    let used = |id| facts.account(id).used[partition.index()];
+    let id = facts.exhausted_account(user, size, |id| used(id) + in_flight(id))?;
+    let account = facts.account(id);
+    let level = Level { used: used(id), in_flight: in_flight(id), limit: account.maximum() };
+    let reached = level.reached(state, &facts.queue(account.queue).path, size);
+    Some(Blocker::TenantLimit { tenant: tenant(&account.holder), reached })
+}
+
+fn tenant(holder: &Holder) -> Tenant {
+    match holder {
+        Holder::User(name) => Tenant::User(name.to_string()),
+        Holder::Group(name) => Tenant::Group(name.to_string()),
+    }
 }
 
 /// What counts against a limit.

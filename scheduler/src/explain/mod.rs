@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-pub use limits::{ActivationLimit, Blocker, LimitReached};
+pub use limits::{ActivationLimit, Blocker, LimitReached, Tenant};
 pub use nodes::{Funnel, Stage};
 pub use reason::PendingReason;
 pub(crate) use reason::pending_reason;

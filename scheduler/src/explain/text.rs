@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{
     ActivationLimit, Amounts, Blocker, Explanation, Funnel, LimitReached, PendingReason, Rejection, Shortage,
-    Stage, Standing, WhyPending,
+    Stage, Standing, Tenant, WhyPending,
 };
 
 impl Display for Explanation {
@@ -158,6 +158,12 @@ impl Display for Blocker {
                     None => write!(f, "The cluster has too little left: {reached}."),
                 }
             }
+            Self::TenantLimit { tenant: Tenant::User(user), reached } => {
+                write!(f, "User {user} may not use so much more in queue {}: {reached}.", reached.queue)
+            }
+            Self::TenantLimit { tenant: Tenant::Group(group), reached } => {
+                write!(f, "Group {group} may not use so much more in queue {}: {reached}.", reached.queue)
+            }
             Self::UserLimit { user, reached } => {
                 write!(f, "User {user} may not use so much more of {}: {reached}.", reached.queue)
             }
@@ -182,6 +188,9 @@ impl Display for ActivationLimit {
             }
             Self::UserApplications { queue, user, maximum } => {
                 write!(f, "of user {user} at most {maximum} may be active in queue {queue} at a time")
+            }
+            Self::GroupApplications { queue, group, maximum } => {
+                write!(f, "of group {group} at most {maximum} may be active in queue {queue} at a time")
             }
             Self::MasterShare(reached) => {
                 write!(f, "masters would need too much of queue {}: {reached}", reached.queue)

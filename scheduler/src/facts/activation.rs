@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Application, Facts, Master};
 use crate::config::{Factor, Percent};
-use crate::ids::{ApplicationId, LeafUserId, PartitionId, QueueId};
+use crate::ids::{AccountId, ApplicationId, LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// The applications that wait for activation.
@@ -38,6 +38,8 @@ pub(crate) enum HeldBack {
     Applications { queue: QueueId, maximum: u32 },
     /// As many of the user's are active in the queue as may be.
     UserApplications { queue: QueueId, maximum: u32 },
+    /// As many of those that count for the account are active as may be.
+    Account { account: AccountId, maximum: u32 },
     /// Masters would need more of the leaf than this.
     MasterShare { limit: Resources },
     /// The user's masters would.
@@ -119,6 +121,11 @@ impl Facts {
             if let Some(maximum) = maximum.filter(|maximum| self.active_of_user(id, user) >= *maximum) {
                 return Some(HeldBack::UserApplications { queue: id, maximum });
             }
+        }
+        let mut accounts = self.user(application.user).accounts.iter().copied();
+        let reached = accounts.find_map(|account| Some((account, self.account(account).reached()?)));
+        if let Some((account, maximum)) = reached {
+            return Some(HeldBack::Account { account, maximum });
         }
         self.held_back_by_masters(application.leaf, application.user, application.master?)
     }

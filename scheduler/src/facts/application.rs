@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::blacklist::Blacklist;
 use super::container_list::ContainerList;
 use crate::config::Factor;
-use crate::ids::{LeafUserId, PartitionId, QueueId};
+use crate::ids::{AccountId, LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 
 /// How an application ended.
@@ -52,6 +52,12 @@ pub(crate) struct Application {
     pub(crate) containers: ContainerList,
     /// Hosts and racks that its asks shun; none where nobody has said so.
     pub(crate) blacklist: Option<Arc<Blacklist>>,
+    /// What its containers hold and its asks want.
+    #[serde(skip)]
+    pub(crate) demand: Resources,
+    /// Units of its asks that are neither placed nor cancelled.
+    #[serde(skip)]
+    pub(crate) outstanding: u64,
     /// Asks with something outstanding, plus those whose reservations are being settled.
     pub(crate) asks: u32,
 }
@@ -71,6 +77,11 @@ pub(crate) struct LeafUser {
     /// Units of its asks that are neither placed nor cancelled.
     pub(crate) outstanding: u64,
     pub(crate) weight: Factor,
+    /// Those of its latest application here.
+    pub(crate) groups: Vec<String>,
+    /// Against which all that it has here counts, root first.
+    #[serde(skip)]
+    pub(crate) accounts: Vec<AccountId>,
 }
 
 impl LeafUser {

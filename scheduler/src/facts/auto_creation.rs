@@ -95,6 +95,11 @@ impl Facts {
             self.recount_users(above);
             made.push(above);
         }
+        self.settle_priorities();
+        if !self.queue(above).users.is_empty() {
+            // It was there before, perhaps with other limits.
+            self.recount_accounts();
+        }
         made
     }
 

@@ -11,6 +11,9 @@ impl Facts {
         let leaf_use = || self.leaf_use(application.leaf, partition, Resources::ZERO);
         let of_user = self.user_limit(application.user, partition, &Resources::ZERO, leaf_use)
             - self.user(application.user).used[partition.index()];
+        let accounts = self.user(application.user).accounts.iter().map(|id| self.account(*id));
+        let of_user = accounts
+            .fold(of_user, |left, account| left.min(&(account.maximum() - account.used[partition.index()])));
         let path = self.queue(application.leaf).chain.iter().map(|queue| self.queue(*queue).quota(partition));
         let left = path.fold(of_user, |left, quota| left.min(&(quota.maximum - quota.used)));
         let steps = self.config.allocation.minimum;

@@ -11,37 +11,12 @@ use super::Facts;
 use super::application::{Application, LeafUser, Master};
 use super::ask::{Ask, Container, Reservation};
 use super::blacklist::Blacklist;
+use super::charged::{Charged, Load};
 use super::node::Node;
 use crate::ids::{
     ApplicationId, AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId, ShapeId,
 };
 use crate::resource::{DeviceMask, Resources};
-
-/// What a transition took from or gave back to: enough to find who is relieved by it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Charged {
-    pub(crate) application: ApplicationId,
-    pub(crate) leaf: QueueId,
-    pub(crate) user: LeafUserId,
-    pub(crate) partition: PartitionId,
-    pub(crate) node: NodeId,
-    pub(crate) shape: ShapeId,
-    pub(crate) resources: Resources,
-    /// The shape has tags.
-    pub(crate) is_tagged: bool,
-}
-
-/// What an application has in one partition.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Load {
-    /// What its containers and claims hold.
-    pub(crate) used: Resources,
-    /// What its claims hold.
-    pub(crate) reserved: Resources,
-    /// What its asks want.
-    pub(crate) pending: Resources,
-    pub(crate) containers: i64,
-}
 
 /// Whether a use counts as running or as reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +34,7 @@ impl Facts {
         let (application, shape) = (ask.application, ask.shape);
         let charged = self.charge(application, shape, node_id, Use::Running, 1);
         self.queues[charged.leaf.index()].quota[charged.partition.index()].pending -= charged.resources;
-        self.note_taken_units(charged.user, 1);
+        self.note_taken_units(application, charged.user, 1);
         self.count_tags(&charged, 1);
         self.shapes.add_user(shape);
         (self.start(ask_id, &charged), charged)
@@ -82,6 +57,7 @@ impl Facts {
         self.container_ids.give_back(id);
         self.unlist(id, &container);
         let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);
+        self.applications.at_mut(container.application).demand -= charged.resources;
         self.count_tags(&charged, -1);
         let node = self.nodes.at_mut(container.node);
         node.room.free += charged.resources;
@@ -139,6 +115,7 @@ impl Facts {
         application.is_active = true;
         let Application { leaf, user, master, .. } = *application;
         self.count_inactive(leaf, user, -1);
+        self.count_active(user, 1);
         self.count_master(leaf, user, master, 1);
     }
 
@@ -159,10 +136,14 @@ impl Facts {
         if !application.is_active {
             self.inactive.add(id, application);
         }
-        let Application { master, is_active, .. } = *application;
+        let Application { master, is_active, priority, .. } = *application;
         for (leaf, user, sign) in [(old_leaf, old_user, -1), (leaf, user, 1)] {
+            if outstanding > 0 {
+                self.count_demand(leaf, priority, sign);
+            }
             self.count_application(leaf, user, sign);
             if is_active {
+                self.count_active(user, sign);
                 self.count_master(leaf, user, master, i64::from(sign));
             } else {
                 self.count_inactive(leaf, user, sign);
@@ -182,6 +163,9 @@ impl Facts {
         let used = load.used.times(sign);
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += used;
+        for account in &of_user.accounts {
+            self.accounts.all[account.index()].used[partition.index()] += used;
+        }
         let of_leaf = &mut self.queues[leaf.index()];
         let quota = &mut of_leaf.quota[partition.index()];
         quota.pending += load.pending.times(sign);
@@ -199,13 +183,19 @@ impl Facts {
     /// An application has another place in the order of its leaf.
     pub(crate) fn transition_set_priority(&mut self, id: ApplicationId, priority: u32) {
         let application = self.applications.at_mut(id);
+        let (leaf, old) = (application.leaf, application.priority);
+        let is_wanting = application.outstanding > 0;
         if application.is_active {
             application.priority = priority;
-            return;
+        } else {
+            self.inactive.remove(id, application);
+            application.priority = priority;
+            self.inactive.add(id, application);
         }
-        self.inactive.remove(id, application);
-        application.priority = priority;
-        self.inactive.add(id, application);
+        if is_wanting {
+            self.count_demand(leaf, old, -1);
+            self.count_demand(leaf, priority, 1);
+        }
     }
 
     /// An application without asks and containers leaves.
@@ -215,6 +205,7 @@ impl Facts {
         let Application { leaf, user, master, .. } = application;
         self.count_application(leaf, user, -1);
         if application.is_active {
+            self.count_active(user, -1);
             self.count_master(leaf, user, master, -1);
         } else {
             self.inactive.remove(id, &application);
@@ -244,6 +235,30 @@ impl Facts {
         self.change_wants(user, |user| change(&mut user.inactive));
     }
 
+    /// An application of the user is active, or with `sign` -1 is so no more.
+    fn count_active(&mut self, user: LeafUserId, sign: i32) {
+        for account in &self.users[user.index()].accounts {
+            let active = &mut self.accounts.all[account.index()].active;
+            *active = active.wrapping_add_signed(sign);
+        }
+    }
+
+    /// A user is in other groups, by which other accounts may be its own. Whether they are.
+    pub(crate) fn transition_regroup(&mut self, id: LeafUserId, groups: &[String]) -> bool {
+        let LeafUser { leaf, name, .. } = self.users[id.index()].clone();
+        let accounts = self.accounts_for(leaf, &name, groups);
+        let user = &mut self.users[id.index()];
+        user.groups = groups.to_vec();
+        if user.accounts == accounts {
+            return false;
+        }
+        self.count_in_accounts(id, -1);
+        self.users[id.index()].accounts = accounts;
+        self.count_in_accounts(id, 1);
+        self.inactive.note_change();
+        true
+    }
+
     /// What the master of an active application needs is kept for it, or with `sign` -1 no longer.
     fn count_master(&mut self, leaf: QueueId, user: LeafUserId, master: Option<Master>, sign: i64) {
         let Some(Master { size, partition }) = master else { return };
@@ -257,9 +272,10 @@ impl Facts {
         let application = self.applications.at_mut(ask.application);
         application.asks += 1;
         let (leaf, user) = (application.leaf, application.user);
-        self.note_wanted_units(user, ask.outstanding());
+        self.note_wanted_units(ask.application, user, ask.outstanding());
         let shape = self.shapes.at(ask.shape);
         let pending = shape.need.resources.times(units);
+        self.applications.at_mut(ask.application).demand += pending;
         self.queues[leaf.index()].quota[shape.partition.index()].pending += pending;
         self.asks.insert(id, ask);
     }
@@ -286,20 +302,24 @@ impl Facts {
         let ask = self.asks.at_mut(id);
         debug_assert!(units <= ask.outstanding(), "{id} has fewer outstanding");
         ask.cancelled += units;
-        let Application { leaf, user, .. } = *self.applications.at(ask.application);
+        let id_of_application = ask.application;
+        let Application { leaf, user, .. } = *self.applications.at(id_of_application);
         let shape = self.shapes.at(ask.shape);
         let pending = shape.need.resources.times(i64::from(units));
+        self.applications.at_mut(id_of_application).demand -= pending;
         self.queues[leaf.index()].quota[shape.partition.index()].pending -= pending;
-        self.note_taken_units(user, units);
+        self.note_taken_units(id_of_application, user, units);
     }
 
-    /// A user has more pending.
-    fn note_wanted_units(&mut self, user: LeafUserId, units: u32) {
+    /// An application and its user have more pending.
+    fn note_wanted_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
+        self.change_demand(application, i64::from(units));
         self.change_wants(user, |user| user.outstanding += u64::from(units));
     }
 
-    /// A user has less pending.
-    fn note_taken_units(&mut self, user: LeafUserId, units: u32) {
+    /// An application and its user have less pending.
+    fn note_taken_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
+        self.change_demand(application, -i64::from(units));
         self.change_wants(user, |user| user.outstanding -= u64::from(units));
     }
 
@@ -378,6 +398,9 @@ impl Facts {
         let (leaf, user) = (owner.leaf, owner.user);
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += delta;
+        for account in &of_user.accounts {
+            self.accounts.all[account.index()].used[partition.index()] += delta;
+        }
         let of_leaf = &mut self.queues[leaf.index()];
         if of_leaf.shares_among_users() && of_user.is_active() {
             of_leaf.quota[partition.index()].used_by_active += delta;

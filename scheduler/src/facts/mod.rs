@@ -1,13 +1,16 @@
 //! The facts: everything the log can rebuild, and nothing else.
 
 mod access;
+mod account;
 mod activation;
 mod application;
 mod ask;
 mod attribute_rule;
 mod auto_creation;
 mod blacklist;
+mod charged;
 mod container_list;
+mod demand;
 mod digest;
 mod headroom;
 mod ledger;
@@ -27,6 +30,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+pub(crate) use account::{Accounts, Holder};
 pub(crate) use activation::{HeldBack, Inactive};
 pub(crate) use application::{Application, LeafUser};
 pub use application::{ApplicationEnd, Master};
@@ -35,9 +39,10 @@ pub use ask::{ContainerOnNode, EndCause, Locality, Wishes};
 pub use attribute_rule::{AttributeCondition, AttributeRule, AttributeTest};
 pub(crate) use auto_creation::{Destination, NoDestination};
 pub use blacklist::{Blacklist, BlacklistUpdate};
+pub(crate) use charged::{Charged, Load};
 pub(crate) use container_list::ContainerList;
+pub(crate) use demand::Demand;
 pub use digest::StateDigest;
-pub(crate) use ledger::{Charged, Load};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
 pub use queue::Quota;
@@ -81,7 +86,11 @@ pub(crate) struct Facts {
     pub(crate) queues: Vec<Queue>,
     /// By path.
     queue_ids: FxHashMap<Arc<str>, QueueId>,
+    /// Some parent orders those below by what is pending in them.
+    pub(crate) looks_at_demand: bool,
     pub(crate) users: Vec<LeafUser>,
+    /// Of users and groups with limits, which follow from the rest.
+    pub(crate) accounts: Accounts,
     pub(crate) applications: Table<ApplicationId, Application>,
     pub(crate) applications_submitted: u64,
     /// Those that wait for activation, which follows from the rest.
@@ -103,12 +112,14 @@ impl Facts {
         let mut facts = Self {
             queues: Vec::new(),
             queue_ids: FxHashMap::default(),
+            looks_at_demand: false,
             partitions: vec![PartitionTotals::default(); partitions],
             now_ms: 0,
             changes: 0,
             racks: Vec::new(),
             nodes: Table::new(),
             users: Vec::new(),
+            accounts: Accounts::default(),
             applications: Table::new(),
             applications_submitted: 0,
             inactive: Inactive::default(),
@@ -146,8 +157,8 @@ impl Facts {
         usize::try_from(nodes * part / 1_000_000).unwrap_or(usize::MAX).max(1)
     }
 
-    /// The leaf user with this name, made if it is new.
-    pub(crate) fn intern_user(&mut self, leaf: QueueId, name: &str) -> LeafUserId {
+    /// The leaf user with this name; made if it is new, as one in these groups.
+    pub(crate) fn intern_user(&mut self, leaf: QueueId, name: &str, groups: &[String]) -> LeafUserId {
         if let Some(&user) = self.queue(leaf).users.get(name) {
             return user;
         }
@@ -155,6 +166,7 @@ impl Facts {
         let name: Arc<str> = name.into();
         let used = vec![Resources::ZERO; self.partitions.len()];
         let weight = self.user_weight(leaf, &name);
+        let accounts = self.accounts_for(leaf, &name, groups);
         self.users.push(LeafUser {
             name: Arc::clone(&name),
             leaf,
@@ -164,6 +176,8 @@ impl Facts {
             inactive: 0,
             outstanding: 0,
             weight,
+            groups: groups.to_vec(),
+            accounts,
         });
         self.queues[leaf.index()].users.insert(name, user);
         user

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::config::{QueueConfig, Semantics};
+use super::Demand;
+use crate::config::{QueueConfig, QueueOrdering, Semantics};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 
@@ -33,8 +34,14 @@ pub(crate) struct Queue {
     pub(crate) partitions: u64,
     /// The one that asks are for which name none.
     pub(crate) default_partition: PartitionId,
-    /// Whether priority decides between it and its siblings.
-    pub(crate) is_ranked: bool,
+    /// How its parent orders it and its siblings.
+    pub(crate) ranked_by: QueueOrdering,
+    /// What is pending in it, by priority; leaves only.
+    #[serde(skip)]
+    pub(crate) demand: Demand,
+    /// How urgent what is pending in it and below makes it.
+    #[serde(skip)]
+    pub(crate) demand_priority: i32,
     pub(crate) semantics: Semantics,
     /// Leaves only.
     pub(crate) active: ActiveUsers,
@@ -112,6 +119,11 @@ impl Queue {
     /// Active applications in it and below.
     pub(crate) fn active_applications(&self) -> u32 {
         self.applications - self.inactive
+    }
+
+    /// Whether it orders those below by what is pending in them.
+    pub(crate) fn orders_by_demand(&self) -> bool {
+        self.config.child_ordering == QueueOrdering::DemandPriority
     }
 
     pub(crate) fn may_use(&self, partition: PartitionId) -> bool {

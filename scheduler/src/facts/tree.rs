@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{ActiveUsers, Facts, Queue, Quota};
+use super::demand::NOTHING_PENDING;
+use super::{ActiveUsers, Demand, Facts, Queue, Quota};
 use crate::config::{QueueConfig, QueueOrdering};
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::Resources;
@@ -62,6 +63,8 @@ impl Facts {
         for index in 0..self.queues.len() {
             self.recount_users(QueueId(index as u32));
         }
+        self.recount_accounts();
+        self.settle_priorities();
     }
 
     fn lay_out(&mut self, config: &QueueConfig, parent: Option<QueueId>) {
@@ -93,13 +96,13 @@ impl Facts {
         let id = self.place_for(config, parent);
         let above = parent.map(|parent| self.queue(parent));
         let last = above.and_then(|above| above.children.last()).map(|last| self.queue(*last).position);
-        let ranked = |above: &Queue| above.config.child_ordering == QueueOrdering::PriorityUtilization;
-        let (position, is_ranked) = (last.map_or(0, |last| last + 1), above.is_some_and(ranked));
+        let ranked_by = above.map_or_else(QueueOrdering::default, |above| above.config.child_ordering);
+        let position = last.map_or(0, |last| last + 1);
         let partitions = self.partitions_for(config, parent);
         let default_partition = self.default_partition_for(config, parent, partitions);
         let queue = &mut self.queues[id.index()];
         (queue.is_present, queue.is_leaf) = (true, is_leaf);
-        (queue.position, queue.is_ranked) = (position, is_ranked);
+        (queue.position, queue.ranked_by) = (position, ranked_by);
         (queue.partitions, queue.default_partition) = (partitions, default_partition);
         queue.config = config.without_children();
         if let Some(parent) = parent {
@@ -157,7 +160,9 @@ impl Facts {
             config: config.without_children(),
             partitions: 0,
             default_partition: PartitionId::DEFAULT,
-            is_ranked: false,
+            ranked_by: QueueOrdering::default(),
+            demand: Demand::default(),
+            demand_priority: NOTHING_PENDING,
             semantics: self.config.semantics,
             active: ActiveUsers::default(),
             quota: vec![Quota::default(); self.partitions.len()],

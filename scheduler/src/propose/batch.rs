@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::backlog::ParkReason;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::Locality;
-use crate::ids::{AskId, LaneId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
+use crate::ids::{AccountId, AskId, LaneId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::place::PlacementSet;
 use crate::resource::Resources;
 
@@ -35,6 +35,7 @@ pub(crate) struct Amounts {
     /// Of every queue that gets any of it, leaf or parent.
     pub(crate) queues: Vec<(QueueId, PartitionId, Resources)>,
     pub(crate) users: Vec<(LeafUserId, PartitionId, Resources)>,
+    pub(crate) accounts: Vec<(AccountId, PartitionId, Resources)>,
     /// Picks of hosts or racks that asks name, in whatever set.
     pub(crate) nodes: Vec<(NodeId, Resources)>,
 }
@@ -106,10 +107,12 @@ impl Amounts {
     pub(crate) fn clear(&mut self) {
         self.queues.clear();
         self.users.clear();
+        self.accounts.clear();
         self.nodes.clear();
     }
 
     fn is_empty(&self) -> bool {
+        // Whatever counts for an account counts for a user.
         self.queues.is_empty() && self.users.is_empty() && self.nodes.is_empty()
     }
 }

@@ -9,7 +9,8 @@ impl QueueWalk<'_> {
     pub(super) fn keep_room(&mut self, leaf: QueueId, lane: LaneId, limited: QueueId) -> Resources {
         let lane = self.state.backlog.lane(lane);
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
-        if !facts.could_hold(leaf, self.partition, &size) || !self.user_may_grow(leaf, lane.user, &size) {
+        let could_hold = facts.could_hold(leaf, self.partition, &size);
+        if !could_hold || self.user_blocked_at(leaf, lane.user, &size).is_some() {
             return Resources::ZERO;
         }
         for queue in facts.queue(leaf).chain.iter().rev().take_while(|queue| **queue != limited) {

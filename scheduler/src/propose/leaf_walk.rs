@@ -7,7 +7,6 @@ use super::batch::Proposals;
 use super::queue_walk::{Candidate, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
 use crate::backlog::{OrderKey, ParkReason, PendingAsk};
-use crate::config::ApplicationOrdering;
 use crate::ids::{LaneId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -203,7 +202,7 @@ impl QueueWalk<'_> {
 
     /// The application's key with what this pass gave it.
     fn key_of(&self, slot: u32, leaf: QueueId, frozen: OrderKey) -> OrderKey {
-        if self.state.facts.queue(leaf).config.ordering == ApplicationOrdering::Fifo {
+        if !self.state.facts.queue(leaf).config.ordering.is_fair() {
             return frozen;
         }
         match self.scratch.given.get(&slot) {

@@ -5,6 +5,7 @@
 
 mod batch;
 mod claim;
+mod demand;
 mod kept;
 mod leaf_walk;
 mod pass;

@@ -63,6 +63,7 @@ pub(crate) fn run_pass(
         let size = walk.size_of(candidate.shape);
         match picker.pick(&candidate, walk.scratch, proposals) {
             Pick::Placed => {
+                walk.take_from_demand(candidate.slot);
                 walk.charge(&candidate, &size);
                 walk.count_unit(candidate.leaf, candidate.user);
             }

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use super::batch::{Observation, Proposals};
 use super::pass::PassLimits;
-use super::scratch::Scratch;
+use super::scratch::{AccountScratch, Scratch};
 use crate::backlog::{ParkReason, PendingAsk};
-use crate::config::ApplicationOrdering;
-use crate::ids::{LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
+use crate::facts::QueueKey;
+use crate::ids::{AccountId, LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
 
@@ -41,7 +41,7 @@ const ROOT: QueueId = QueueId(0);
 impl<'a> QueueWalk<'a> {
     pub(super) fn start(state: &'a State, scratch: &'a mut Scratch, set: SetId, limits: &PassLimits) -> Self {
         let facts = &state.facts;
-        scratch.start(facts.queues.len(), facts.users.len(), facts.shapes.slots());
+        scratch.start(facts.queues.len(), facts.users.len(), facts.accounts().len(), facts.shapes.slots());
         scratch.open_shapes = state.backlog.count_wanted(set);
         let partition = set.partition();
         let is_unclaimed = facts.partitions[partition.index()].reserved_nodes == 0;
@@ -97,7 +97,7 @@ impl<'a> QueueWalk<'a> {
                 backlog.has_runnable(child, self.partition) || backlog.is_awaiting(child, self.partition);
             if counts && self.leads_on(child) {
                 let level = self.level_of(child);
-                children.push(Reverse(self.state.facts.queue_key(child, self.partition, &level)));
+                children.push(Reverse(self.key(child, &level)));
             }
         }
         self.scratch.queues[id.index()].children = children;
@@ -124,6 +124,10 @@ impl<'a> QueueWalk<'a> {
         self.state.facts.queue(id).quota(self.partition).used + in_flight
     }
 
+    fn key(&self, id: QueueId, level: &Resources) -> QueueKey {
+        self.state.facts.queue_key(id, self.partition, level, || self.demand_priority(id))
+    }
+
     /// What is in the way of one more container of this size: the limit of a queue, from the leaf up, or of the user, or
     /// that what is left is kept for others. Of two queues that are full the lower one is waited for first: while it is,
     /// what the upper one has left is not kept.
@@ -139,17 +143,26 @@ impl<'a> QueueWalk<'a> {
                 return Some(ParkReason::QueueLimit(queue));
             }
         }
-        if !self.user_may_grow(leaf, user, size) {
-            let is_share = self.state.facts.queue(leaf).shares_among_users();
-            return Some(if is_share { ParkReason::UserShare(leaf) } else { ParkReason::UserLimit });
-        }
-        self.kept_at(leaf, size).map(ParkReason::RoomKept)
+        let of_user = self.user_blocked_at(leaf, user, size);
+        of_user.or_else(|| self.kept_at(leaf, size).map(ParkReason::RoomKept))
     }
 
-    pub(super) fn user_may_grow(&mut self, leaf: QueueId, user: LeafUserId, size: &Resources) -> bool {
+    /// The limit of the user, or of what it belongs to, that one more container of this size would exceed.
+    pub(super) fn user_blocked_at(
+        &mut self,
+        leaf: QueueId,
+        user: LeafUserId,
+        size: &Resources,
+    ) -> Option<ParkReason> {
+        let facts = &self.state.facts;
+        if let Some(account) = facts.exhausted_account(user, size, |account| self.account_level(account)) {
+            return Some(ParkReason::AccountLimit(account));
+        }
         let used = self.user_level(user);
         let leaf_use = || self.leaf_use(leaf);
-        self.state.facts.user_may_grow(user, self.partition, &used, size, leaf_use)
+        let may_grow = self.state.facts.user_may_grow(user, self.partition, &used, size, leaf_use);
+        let is_share = || self.state.facts.queue(leaf).shares_among_users();
+        (!may_grow).then(|| if is_share() { ParkReason::UserShare(leaf) } else { ParkReason::UserLimit })
     }
 
     pub(super) fn user_level(&mut self, user: LeafUserId) -> Resources {
@@ -165,6 +178,29 @@ impl<'a> QueueWalk<'a> {
         scratch.level
     }
 
+    fn account_level(&mut self, account: AccountId) -> Resources {
+        let scratch = &mut self.scratch.accounts[account.index()];
+        if scratch.stamp != self.scratch.stamp {
+            let in_flight = self.state.in_flight.of_account(account, self.partition).load();
+            *scratch = AccountScratch {
+                stamp: self.scratch.stamp,
+                level: self.state.facts.account(account).used[self.partition.index()] + in_flight,
+                ..AccountScratch::default()
+            };
+        }
+        scratch.level
+    }
+
+    fn charge_account(&mut self, account: AccountId, size: &Resources) {
+        self.account_level(account);
+        let scratch = &mut self.scratch.accounts[account.index()];
+        if !std::mem::replace(&mut scratch.is_touched, true) {
+            self.scratch.touched_accounts.push(account);
+        }
+        scratch.level += *size;
+        scratch.given += *size;
+    }
+
     /// Charges a pick to the queues above and the user, and puts the queues in order again.
     pub(super) fn charge(&mut self, candidate: &Candidate, size: &Resources) {
         self.scratch.queues[candidate.leaf.index()].leaf.taken += 1;
@@ -176,6 +212,9 @@ impl<'a> QueueWalk<'a> {
         }
         user.level += *size;
         user.given += *size;
+        for account in &self.state.facts.user(candidate.user).accounts {
+            self.charge_account(*account, size);
+        }
         let chain = &self.state.facts.queue(candidate.leaf).chain;
         for (depth, &queue) in chain.iter().enumerate() {
             let scratch = &mut self.scratch.queues[queue.index()];
@@ -186,7 +225,7 @@ impl<'a> QueueWalk<'a> {
             scratch.given += *size;
             let level = scratch.level;
             if let Some(parent) = depth.checked_sub(1).map(|above| chain[above]) {
-                let key = self.state.facts.queue_key(queue, self.partition, &level);
+                let key = self.key(queue, &level);
                 if let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() {
                     debug_assert_eq!(top.0.queue, queue, "the walk came here over the tops");
                     top.0 = key;
@@ -195,7 +234,7 @@ impl<'a> QueueWalk<'a> {
         }
         let leaf = &mut self.scratch.queues[candidate.leaf.index()];
         leaf.leaf.release_held(&leaf.level);
-        if self.state.facts.queue(candidate.leaf).config.ordering == ApplicationOrdering::Fair {
+        if self.state.facts.queue(candidate.leaf).config.ordering.is_fair() {
             *self.scratch.given.entry(candidate.slot).or_default() += *size;
         }
     }
@@ -222,6 +261,11 @@ impl<'a> QueueWalk<'a> {
             let given = scratch.users[id.index()].given;
             state.in_flight.of_user(id, partition).add(&given);
             proposals.amounts.users.push((id, partition, given));
+        }
+        for &id in &scratch.touched_accounts {
+            let given = scratch.accounts[id.index()].given;
+            state.in_flight.of_account(id, partition).add(&given);
+            proposals.amounts.accounts.push((id, partition, given));
         }
     }
 }

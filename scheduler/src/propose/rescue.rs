@@ -27,7 +27,9 @@ fn is_within_limits(facts: &Facts, ask: &Ask, shape: &Shape) -> bool {
         let quota = facts.queue(*queue).quota(partition);
         quota.admits(&quota.used, size)
     };
-    facts.queue(leaf).chain.iter().all(admits) && facts.user_may_use(user, partition, size, size)
+    facts.queue(leaf).chain.iter().all(admits)
+        && facts.accounts_admit(user, partition, size)
+        && facts.user_may_use(user, partition, size, size)
 }
 
 fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeId> {

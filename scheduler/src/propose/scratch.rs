@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use crate::backlog::{OrderKey, PendingAsk, Place};
-use crate::facts::{ActiveUsers, QueueKey};
-use crate::ids::{LaneId, LeafUserId, QueueId, ShapeId};
+use crate::facts::{ActiveUsers, Demand, QueueKey};
+use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// Entries belong to the present pass if they carry its stamp.
@@ -18,6 +18,8 @@ pub(crate) struct Scratch {
     pub(super) queues: Vec<QueueScratch>,
     /// By leaf user.
     pub(super) users: Vec<UserScratch>,
+    /// By account.
+    pub(super) accounts: Vec<AccountScratch>,
     /// By shape.
     shapes: Vec<(u64, ShapeStatus)>,
     /// Of the shapes that may fit and are wanted, how many this pass has not closed: no more than that are left to be
@@ -27,9 +29,16 @@ pub(crate) struct Scratch {
     pub(super) given: FxHashMap<u32, Resources>,
     /// Whether any queue keeps anything from those that come later.
     pub(super) keeps_room: bool,
+    /// Units that this pass gave to applications, by slot, and what leaves have pending without those that got all. Only
+    /// where queues are ordered by it.
+    pub(super) given_units: FxHashMap<u32, u64>,
+    pub(super) demands: FxHashMap<QueueId, Demand>,
+    /// Priorities that are others with that.
+    pub(super) priorities: FxHashMap<QueueId, i32>,
     /// Queues and users to which this pass gave something.
     pub(super) touched_queues: Vec<QueueId>,
     pub(super) touched_users: Vec<LeafUserId>,
+    pub(super) touched_accounts: Vec<AccountId>,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +67,16 @@ pub(super) struct UserScratch {
     pub(super) given: Resources,
     /// How many containers that was.
     pub(super) given_units: u64,
+    pub(super) is_touched: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct AccountScratch {
+    pub(super) stamp: u64,
+    /// Used, in flight and given by this pass.
+    pub(super) level: Resources,
+    /// Given by this pass.
+    pub(super) given: Resources,
     pub(super) is_touched: bool,
 }
 
@@ -152,7 +171,7 @@ pub(super) enum ShapeStatus {
 
 impl Scratch {
     /// Begins a pass.
-    pub(super) fn start(&mut self, queues: usize, users: usize, shapes: usize) {
+    pub(super) fn start(&mut self, queues: usize, users: usize, accounts: usize, shapes: usize) {
         self.stamp += 1;
         if self.queues.len() < queues {
             self.queues.resize_with(queues, QueueScratch::default);
@@ -160,13 +179,20 @@ impl Scratch {
         if self.users.len() < users {
             self.users.resize_with(users, UserScratch::default);
         }
+        if self.accounts.len() < accounts {
+            self.accounts.resize_with(accounts, AccountScratch::default);
+        }
         if self.shapes.len() < shapes {
             self.shapes.resize(shapes, (0, ShapeStatus::Open));
         }
         self.given.clear();
         self.keeps_room = false;
+        self.given_units.clear();
+        self.demands.clear();
+        self.priorities.clear();
         self.touched_queues.clear();
         self.touched_users.clear();
+        self.touched_accounts.clear();
     }
 
     pub(super) fn shape_status(&self, shape: ShapeId) -> ShapeStatus {

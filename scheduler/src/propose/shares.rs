@@ -31,6 +31,7 @@ impl QueueWalk<'_> {
         for proposal in requests.iter().flat_map(|request| &request.allocate) {
             let ask = self.state.facts.asks.at(proposal.ask);
             let Application { leaf, user, .. } = *self.state.facts.applications.at(ask.application);
+            self.take_claim_from_demand(ask.application);
             // The leaf counts from here on, whenever the walk comes to it.
             self.visit(leaf);
             self.user_level(user);

@@ -85,7 +85,7 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
     let limit = match &why.blocker {
         Some(Blocker::Inactive(_)) => Some(RejectReason::ApplicationInactive),
         Some(Blocker::QueueMaximum(_)) => Some(RejectReason::QueueLimit),
-        Some(Blocker::UserLimit { .. }) => Some(RejectReason::UserLimit),
+        Some(Blocker::TenantLimit { .. } | Blocker::UserLimit { .. }) => Some(RejectReason::UserLimit),
         _ => None,
     };
     assert!(limits.iter().all(|expected| *expected == limit), "the model sees {limits:?}: {explanation}");

@@ -102,6 +102,11 @@ impl Oracle {
                 let leaf = self.tree.number(*queue).expect("checked before");
                 let known = self.applications.get_mut(application).expect("checked before");
                 let old = std::mem::replace(&mut known.leaf, leaf);
+                let user = known.spec.user.clone();
+                if old != leaf {
+                    let groups = self.groups[&(old, user.clone())].clone();
+                    self.note_groups(leaf, &user, &groups);
+                }
                 self.tree.note_idle(old, self.now_ms);
             }
             Change::ApplicationPrioritySet { application, priority } => {
@@ -243,6 +248,7 @@ impl Oracle {
 
     fn submit(&mut self, id: ApplicationId, leaf: usize, spec: &ApplicationSpec) {
         let order = self.next_submission();
+        self.note_groups(leaf, &spec.user, &spec.groups);
         let (spec, since_ms) = (spec.clone(), self.now_ms);
         let default = self.tree.queues[leaf].config.default_application_priority;
         let priority = self.at_most(spec.priority.unwrap_or(default));

@@ -150,6 +150,8 @@ impl Oracle {
         let used = books.user(partition, application.leaf, user);
         let contest = self.contest(books, partition, application.leaf);
         let weight = self.tree.weight(application.leaf, user);
-        (chain.iter().all(allows), contest.allows(weight, &used, &size, &size))
+        let of_user = contest.allows(weight, &used, &size, &size)
+            && self.tenants_allow(books, partition, (application.leaf, user), &size);
+        (chain.iter().all(allows), of_user)
     }
 }

@@ -88,6 +88,8 @@ impl Oracle {
             let last = earlier.largest(request, *partition, *leaf, user);
             if !contest.allows(self.tree.weight(*leaf, user), &held, &minus(used, &held), &last) {
                 verdict.reasons.push(RejectReason::UserLimit);
+            } else if !self.tenants_are_kept(before, &after, *partition, (*leaf, user)) {
+                verdict.reasons.push(RejectReason::UserLimit);
             }
         }
     }

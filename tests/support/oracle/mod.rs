@@ -18,6 +18,7 @@ mod placement;
 mod progress;
 mod recover;
 mod resize;
+mod tenants;
 mod tree;
 mod users;
 
@@ -136,6 +137,8 @@ pub struct Oracle {
     pub containers: BTreeMap<u64, Container>,
     /// Claims by node.
     pub claims: BTreeMap<NodeId, Claim>,
+    /// In which groups a user is, by leaf: those of the last application that came there.
+    pub groups: BTreeMap<(usize, String), Vec<String>>,
     /// The time.
     pub now_ms: u64,
     submissions: u64,
@@ -162,6 +165,7 @@ impl Oracle {
             asks: BTreeMap::new(),
             containers: BTreeMap::new(),
             claims: BTreeMap::new(),
+            groups: BTreeMap::new(),
             now_ms: 0,
             submissions: 0,
             started: 0,

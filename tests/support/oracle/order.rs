@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use apportion::config::{ApplicationOrdering, QueueOrdering};
 use apportion::{ApplicationId, AskId, NodeId};
 
-use super::amounts::{Amounts, NOTHING, plus, share};
+use super::amounts::{Amounts, ENDLESS, NOTHING, amounts, plus, share, times};
 use super::kept::Kept;
 use super::{Books, Oracle, QueueBook};
 
@@ -64,14 +64,36 @@ impl Oracle {
     pub(super) fn in_order(&self, books: &Books, partition: usize, queue: usize) -> Vec<usize> {
         // In configured order, which decides between equals: the sort is stable.
         let mut children = self.tree.queues[queue].children.clone();
-        let by_priority = self.tree.queues[queue].config.child_ordering == QueueOrdering::PriorityUtilization;
+        let ordering = self.tree.queues[queue].config.child_ordering;
         children.sort_by_key(|child| {
             let book = &books.queues[partition][*child];
-            let priority = Reverse(self.tree.queues[*child].config.priority);
-            let rank = by_priority.then(|| (has_its_guarantee(book), priority));
+            let rank = match ordering {
+                QueueOrdering::Utilization => (false, Reverse(0)),
+                QueueOrdering::PriorityUtilization => {
+                    (has_its_guarantee(book), Reverse(self.tree.queues[*child].config.priority))
+                }
+                QueueOrdering::DemandPriority => (false, Reverse(self.demanded_priority(*child))),
+            };
             (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base))
         });
         children
+    }
+
+    /// How urgent what is pending in the queue and below makes it.
+    #[must_use]
+    pub fn demanded_priority(&self, queue: usize) -> i32 {
+        let is_asking = |id: &ApplicationId| self.asks.values().any(|ask| ask.application == *id);
+        let own = self.applications.iter().filter(|(id, own)| own.leaf == queue && is_asking(id));
+        let own = own.map(|(_, own)| i32::try_from(own.priority).unwrap_or(i32::MAX));
+        let below = self.tree.queues[queue].children.iter().map(|child| self.demanded_priority(*child));
+        let inside = own.chain(below).max().unwrap_or(i32::MIN);
+        let config = &self.tree.queues[queue].config;
+        match inside {
+            i32::MIN => i32::MIN,
+            _ if config.priority_fence => config.priority_offset,
+            _ => (i64::from(inside) + i64::from(config.priority_offset))
+                .clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32,
+        }
     }
 
     fn next_in_leaf(
@@ -101,8 +123,28 @@ impl Oracle {
         let fairness = match self.tree.queues[application.leaf].config.ordering {
             ApplicationOrdering::Fifo => 0,
             ApplicationOrdering::Fair => share(&books.applications[&id], total),
+            ApplicationOrdering::FairBySize => {
+                let weight = match share(&self.wanted_by(id), total) {
+                    // As for the largest share that there is.
+                    ENDLESS => 64.0,
+                    wanted => (1.0 + wanted as f64).log2(),
+                };
+                let weight = ((weight * 1024.0).floor() as i128).max(1);
+                match share(&books.applications[&id], total) {
+                    ENDLESS => ENDLESS,
+                    used => used * 1024 * 1024 / weight,
+                }
+            }
         };
         (fairness, Reverse(application.priority), application.order)
+    }
+
+    /// What the application runs and asks for.
+    fn wanted_by(&self, id: ApplicationId) -> Amounts {
+        let running = self.containers.values().filter(|container| container.application == id);
+        let running = running.fold(NOTHING, |sum, container| plus(&sum, &container.size));
+        let asks = self.asks.values().filter(|ask| ask.application == id);
+        asks.fold(running, |sum, ask| plus(&sum, &times(&amounts(&ask.spec.size), ask.outstanding)))
     }
 
     fn next_of(

@@ -8,7 +8,7 @@ use apportion::config::{
     Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, Imported, Lifetimes, LocalityDelay,
     Maximum, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, Percent, PlaceIn, Placement,
     PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
-    Semantics, Share, Whose,
+    Semantics, Share, TenantLimit, Whose,
 };
 use apportion::{NodeOrderKind, NodeSpec, ResourceTypes, Resources};
 use serde_json::{Value, json};
@@ -312,6 +312,8 @@ fn everything() -> EngineConfig {
         ordering: ApplicationOrdering::Fair,
         child_ordering: QueueOrdering::PriorityUtilization,
         priority: -3,
+        priority_offset: 4,
+        priority_fence: true,
         user_limit_factor: None,
         user_limit_minimum: percent("12.5"),
         user_weights: [("alice".to_owned(), "1.5".parse().unwrap())].into(),
@@ -324,6 +326,12 @@ fn everything() -> EngineConfig {
         master_share: Some(percent("7.5")),
         default_application_priority: 3,
         lifetimes: Lifetimes { default_ms: Some(5), maximum_ms: Some(6) },
+        limits: vec![TenantLimit {
+            users: vec!["ann".to_owned(), "*".to_owned()],
+            groups: vec!["dev".to_owned()],
+            maximum: std::array::from_fn(|i| (i == 1).then_some(7)),
+            parallel: Some(2),
+        }],
         children: Vec::new(),
     };
     let creation = AutoCreation {

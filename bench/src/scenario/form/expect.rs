@@ -42,6 +42,8 @@ pub(in crate::scenario) struct QueueWanted {
     pub(in crate::scenario) applications: Option<u32>,
     /// Of these, those that wait to be activated.
     pub(in crate::scenario) inactive_applications: Option<u32>,
+    /// How urgent what is pending in it and below makes it.
+    pub(in crate::scenario) priority: Option<i32>,
     /// Users that want something.
     pub(in crate::scenario) active_users: Option<u32>,
     /// Users with applications, none of which is active.

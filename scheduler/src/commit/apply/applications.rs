@@ -19,8 +19,8 @@ use crate::timers::Timer;
 impl Applier<'_> {
     pub(super) fn submit_application(&mut self, id: ApplicationId, spec: &ApplicationSpec) {
         let leaf = self.leaf_for(spec);
+        let user = self.user_in(leaf, &spec.user, &spec.groups);
         let facts = &mut self.state.facts;
-        let user = facts.intern_user(leaf, &spec.user);
         facts.applications_submitted += 1;
         let expires_ms = facts.application_expires_ms(spec.lifetime_ms, leaf);
         let application = Application {
@@ -36,10 +36,11 @@ impl Applier<'_> {
             used: Resources::ZERO,
             containers: ContainerList::default(),
             blacklist: None,
+            demand: Resources::ZERO,
+            outstanding: 0,
             asks: 0,
         };
         facts.transition_submit_application(id, application);
-        self.state.in_flight.add_users(self.state.facts.users.len());
         if let Some(expires_ms) = expires_ms {
             self.state.timers.add(expires_ms, Timer::Lifetime(id));
         }
@@ -125,6 +126,7 @@ impl Applier<'_> {
         state.facts.transition_submit_ask(id, ask);
         state.backlog.relieve_shares(state.facts.applications.at(application).leaf, state.version);
         state.in_flight.reset_ask(id);
+        state.backlog.rekey_by_size(&state.facts, application);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);
         self.set_timers(id, shape_id, shape.located);
     }
@@ -180,6 +182,7 @@ impl Applier<'_> {
         let (application, units) = (ask.application, units.min(ask.outstanding()));
         let State { facts, backlog, version, .. } = &mut *self.state;
         facts.transition_cancel(id, units);
+        backlog.rekey_by_size(facts, application);
         backlog.relieve_shares(facts.applications.at(application).leaf, *version);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.settle_ask(id);

@@ -17,7 +17,7 @@ use crate::change::Change;
 use crate::commit::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::event::{Event, EventKind};
 use crate::facts::{Charged, QueueRole};
-use crate::ids::{ApplicationId, AskId, NodeId, QueueId, SetId};
+use crate::ids::{ApplicationId, AskId, LeafUserId, NodeId, QueueId, SetId};
 use crate::state::State;
 
 /// What has to be done outside the state because of the changes applied, after the guard is dropped.
@@ -117,6 +117,20 @@ impl Applier<'_> {
         }
     }
 
+    /// The user of the leaf, who is in these groups.
+    fn user_in(&mut self, leaf: QueueId, name: &str, groups: &[String]) -> LeafUserId {
+        let facts = &mut self.state.facts;
+        let user = facts.intern_user(leaf, name, groups);
+        if facts.user(user).groups != groups && facts.transition_regroup(user, groups) {
+            // What is in flight for it is so in other accounts, and other limits stand in the way of what it wants.
+            self.state.note_move();
+            self.state.mark_limits_stale();
+        }
+        let State { facts, in_flight, .. } = &mut *self.state;
+        in_flight.add_users(facts.users.len(), facts.accounts().len());
+        user
+    }
+
     fn seq(&self) -> CommitSeq {
         CommitSeq(self.state.facts.changes)
     }
@@ -129,7 +143,7 @@ impl Applier<'_> {
     /// Use went down: whoever was blocked by the limits it counted against may go on.
     fn relieve(&mut self, charged: &Charged) {
         let State { facts, backlog, version, .. } = &mut *self.state;
-        backlog.relieve(charged.leaf, charged.user, *version);
+        backlog.relieve(charged.leaf, charged.user, &facts.user(charged.user).accounts, *version);
         backlog.rekey(facts, charged.application);
     }
 }

@@ -1,6 +1,7 @@
 //! Applications that go on in another leaf.
 
 use super::Applier;
+use crate::facts::LeafUser;
 use crate::ids::{ApplicationId, QueueId};
 use crate::state::State;
 
@@ -8,7 +9,7 @@ impl Applier<'_> {
     /// Charges all that the application has to another leaf. What is in flight for it stays counted where it was put, and
     /// is taken back from there.
     pub(super) fn move_application(&mut self, id: ApplicationId, leaf: QueueId) {
-        let State { facts, backlog, in_flight, version, .. } = &mut *self.state;
+        let State { facts, backlog, .. } = &mut *self.state;
         let application = facts.applications.at(id);
         let (old_leaf, old_user) = (application.leaf, application.user);
         if leaf == old_leaf {
@@ -21,16 +22,16 @@ impl Applier<'_> {
             backlog.remove_ask(*ask, facts.asks.at(*ask));
         }
         backlog.remove_application(id);
-        let name = facts.user(old_user).name.clone();
-        let user = facts.intern_user(leaf, &name);
+        let LeafUser { name, groups, .. } = facts.user(old_user).clone();
+        let user = self.user_in(leaf, &name, &groups);
+        let State { facts, backlog, version, .. } = &mut *self.state;
         let loads = facts.loads_of(id, &asks);
         let outstanding = asks.iter().map(|ask| u64::from(facts.asks.at(*ask).outstanding())).sum();
         facts.transition_move(id, (leaf, user), &loads, outstanding);
-        in_flight.add_users(facts.users.len());
         for ask in asks {
             backlog.add_ask(facts, ask, facts.asks.at(ask), *version);
         }
-        backlog.relieve(old_leaf, old_user, *version);
+        backlog.relieve(old_leaf, old_user, &facts.user(old_user).accounts, *version);
         backlog.relieve_shares(leaf, *version);
         self.state.note_move();
         self.note_idle(old_leaf);

@@ -14,6 +14,8 @@ use crate::config::{
 };
 use crate::nearest::{hint, nearest};
 
+const SIZE_BASED_WEIGHT: &str = "ordering-policy.fair.enable-size-based-weight";
+
 /// Reads the properties of queues.
 #[derive(Debug)]
 pub(super) struct Queues<'p, 'r> {
@@ -207,6 +209,9 @@ impl<'p, 'r> Queues<'p, 'r> {
         };
         match self.settings.value(&setting)? {
             "fifo" => Ok(ApplicationOrdering::Fifo),
+            "fair" if self.settings.switch(&leaf.key(SIZE_BASED_WEIGHT), false)? => {
+                Ok(ApplicationOrdering::FairBySize)
+            }
             "fair" => Ok(ApplicationOrdering::Fair),
             text if text.contains('.')
                 || ["fifo-with-partitions", "fifo-for-pending-apps"].contains(&text) =>

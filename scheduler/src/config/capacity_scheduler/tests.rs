@@ -76,7 +76,8 @@ fn every_property_that_is_read_is_read() {
         ("root.c.capacity", "[memory=2]"),
         ("root.c.maximum-capacity", "-1"),
         ("root.c.user-limit-factor", "0.5"),
-        ("root.c.ordering-policy", "fifo"),
+        ("root.c.ordering-policy", "fair"),
+        ("root.c.ordering-policy.fair.enable-size-based-weight", "true"),
         ("root.capacity", "100"),
         ("user-limit-factor", "1.25"),
         ("node-locality-delay", "40"),
@@ -95,7 +96,9 @@ fn every_property_that_is_read_is_read() {
             .with_maximum(Maximum::Percent("80.5".parse().unwrap())),
     ]);
     let a = leaf("a", amounts(&[4096, 2000])).with_maximum(Maximum::absolute(&[8192]));
-    let c = leaf("c", amounts(&[2])).with_user_limit_factor(Some(factor("0.5")));
+    let c = leaf("c", amounts(&[2]))
+        .with_ordering(ApplicationOrdering::FairBySize)
+        .with_user_limit_factor(Some(factor("0.5")));
     assert_eq!(imported.config.root, QueueConfig::root([a, b, c]));
     assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 40, any: 100 });
     assert_eq!(reasons(&imported), []);

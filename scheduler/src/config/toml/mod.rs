@@ -60,9 +60,11 @@
 //! maximum_capacity = "100 %"              # "80 %" or { memory_mib = 4096 }: the other types have no limit
 //! # accessible_partitions = ["gpu"]       # beside the default one; ["*"]: all. As the queue above if left out
 //! # default_partition = "gpu"             # of asks that name none. As the queue above if left out
-//! ordering = "fifo"                       # "fifo" or "fair"
-//! child_ordering = "utilization"          # or "priority_utilization" (parents)
-//! priority = 0                            # higher is first where the parent orders by priority
+//! ordering = "fifo"                       # "fifo", "fair" or "fair_by_size"
+//! child_ordering = "utilization"          # or "priority_utilization", "demand_priority" (parents)
+//! priority = 0                            # higher is first where the parent's order is "priority_utilization"
+//! priority_offset = 0                     # added to the priority of what is pending in it, as those above see it
+//! priority_fence = false                  # true: those above see the offset alone
 //! user_limit_factor = 1                   # 1.5 or "unlimited"
 //! user_limit_minimum = "100 %"            # below 100 %: what each of several users with something pending may have
 //! # user_weights = { alice = 1.5 }        # by how much users count, here and below; others once
@@ -78,6 +80,12 @@
 //! default_application_priority = 0        # of applications that say none (leaves); higher is served first
 //! # default_application_lifetime_ms = 3600000                  # when those that say nothing are ended, here and below
 //! # maximum_application_lifetime_ms = 86400000                 # when all are, at the latest
+//!
+//! # [[queues."root.analytics.etl".limits]]  # what users and groups may have in it and below
+//! # users = ["alice", "*"]                # each by itself; "*": each other one
+//! # groups = ["dev", "*"]                 # each together; "*": those in no group that a limit names
+//! # maximum = { memory_mib = 4096 }       # in each partition
+//! # maximum_parallel_applications = 5     # active at a time; one more waits
 //!
 //! # [queues."root.analytics.etl".partitions.gpu]   # in one partition instead, where the queue may use it
 //! # capacity = "20 %"

@@ -10,7 +10,7 @@ use crate::config::file::excerpt;
 use crate::config::{
     AccessList, ApplicationLimits, ApplicationOrdering, Bound, Capacity, ConfigFileError, Factor, Lifetimes,
     Maximum, ParallelLimits, ParseAccessListError, PartitionAccess, PartitionCapacity, QueueConfig,
-    QueueOrdering, QueueState, Share,
+    QueueOrdering, QueueState, Share, TenantLimit,
 };
 use crate::nearest::{hint, nearest};
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes};
@@ -31,6 +31,8 @@ pub(super) const KEYS: &[&str] = &[
     "ordering",
     "child_ordering",
     "priority",
+    "priority_offset",
+    "priority_fence",
     "user_limit_factor",
     "user_limit_minimum",
     "user_weights",
@@ -47,16 +49,21 @@ pub(super) const KEYS: &[&str] = &[
     "default_application_priority",
     "default_application_lifetime_ms",
     "maximum_application_lifetime_ms",
+    "limits",
 ];
 
 /// What it may say of one partition.
 const PARTITION_KEYS: [&str; 2] = ["capacity", "maximum_capacity"];
+
+/// What a limit of users and groups says.
+pub(super) const LIMIT_KEYS: [&str; 4] = ["users", "groups", "maximum", "maximum_parallel_applications"];
 
 /// How a file names the order.
 pub(super) fn ordering_word(ordering: ApplicationOrdering) -> &'static str {
     match ordering {
         ApplicationOrdering::Fifo => "fifo",
         ApplicationOrdering::Fair => "fair",
+        ApplicationOrdering::FairBySize => "fair_by_size",
     }
 }
 
@@ -65,6 +72,7 @@ pub(super) fn child_ordering_word(ordering: QueueOrdering) -> &'static str {
     match ordering {
         QueueOrdering::Utilization => "utilization",
         QueueOrdering::PriorityUtilization => "priority_utilization",
+        QueueOrdering::DemandPriority => "demand_priority",
     }
 }
 
@@ -167,11 +175,12 @@ pub(super) fn read_own(
     let own = partition_capacity(section, types)?;
     queue.capacity = own.capacity.unwrap_or(queue.capacity);
     queue.maximum = own.maximum.unwrap_or(queue.maximum);
-    let orderings = [ApplicationOrdering::Fifo, ApplicationOrdering::Fair];
+    let orderings = [ApplicationOrdering::Fifo, ApplicationOrdering::Fair, ApplicationOrdering::FairBySize];
     if let Some(ordering) = section.read("ordering", |entry| entry.word(&orderings, ordering_word))? {
         queue.ordering = ordering;
     }
-    let orderings = [QueueOrdering::Utilization, QueueOrdering::PriorityUtilization];
+    let orderings =
+        [QueueOrdering::Utilization, QueueOrdering::PriorityUtilization, QueueOrdering::DemandPriority];
     if let Some(ordering) =
         section.read("child_ordering", |entry| entry.word(&orderings, child_ordering_word))?
     {
@@ -180,6 +189,12 @@ pub(super) fn read_own(
     if let Some(priority) = section.read("priority", Entry::priority)? {
         queue.priority = priority;
     }
+    if let Some(offset) = section.read("priority_offset", Entry::priority)? {
+        queue.priority_offset = offset;
+    }
+    if let Some(is_fence) = section.read("priority_fence", |entry| entry.switch())? {
+        queue.priority_fence = is_fence;
+    }
     if let Some(factor) = section.read("user_limit_factor", |entry| entry.limit_factor())? {
         queue.user_limit_factor = factor;
     }
@@ -187,6 +202,7 @@ pub(super) fn read_own(
         queue.user_limit_minimum = minimum;
     }
     queue.user_weights = section.read("user_weights", user_weights)?.unwrap_or_default();
+    queue.limits = section.read("limits", |entry| tenant_limits(entry, types))?.unwrap_or_default();
     read_applications(section, queue)
 }
 
@@ -270,6 +286,20 @@ fn counts_by_user(entry: &Entry<'_>) -> Result<BTreeMap<String, u32>, ConfigFile
 fn user_weights(entry: &Entry<'_>) -> Result<BTreeMap<String, Factor>, ConfigFileError> {
     let weight = |entry: &Entry<'_>| Ok((entry.key.get_ref().to_string(), entry.factor()?));
     entry.section()?.entries().iter().map(weight).collect()
+}
+
+fn tenant_limits(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Vec<TenantLimit>, ConfigFileError> {
+    let limit = |section: &Section<'_>| {
+        section.only(&LIMIT_KEYS)?;
+        let [users, groups, maximum, parallel] = LIMIT_KEYS;
+        Ok(TenantLimit {
+            users: section.read(users, Entry::texts)?.unwrap_or_default(),
+            groups: section.read(groups, Entry::texts)?.unwrap_or_default(),
+            maximum: section.read(maximum, |entry| amounts(entry, types))?.unwrap_or_default(),
+            parallel: section.read(parallel, Entry::whole)?,
+        })
+    };
+    entry.tables()?.iter().map(limit).collect()
 }
 
 /// Whether a queue was meant: `[queues.root.a]` nests where `[queues."root.a"]` names.

@@ -11,7 +11,7 @@ use crate::config::{
     Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, Maximum, Otherwise,
     ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent, PlaceIn, Placement,
     PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
-    Semantics, Share, Whose,
+    Semantics, Share, Whose, any_tenant_limits,
 };
 use crate::place::NodeOrderKind;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
@@ -143,27 +143,36 @@ fn activation() -> impl Strategy<Value = (ParallelLimits, Option<Percent>, u32, 
 }
 
 fn child_ordering() -> impl Strategy<Value = QueueOrdering> {
-    prop_oneof![Just(QueueOrdering::Utilization), Just(QueueOrdering::PriorityUtilization)]
+    prop_oneof![
+        Just(QueueOrdering::Utilization),
+        Just(QueueOrdering::PriorityUtilization),
+        Just(QueueOrdering::DemandPriority)
+    ]
 }
 
 fn queue(types: usize) -> BoxedStrategy<QueueConfig> {
-    let ordering = prop_oneof![Just(ApplicationOrdering::Fifo), Just(ApplicationOrdering::Fair)];
+    let ordering = prop_oneof![
+        Just(ApplicationOrdering::Fifo),
+        Just(ApplicationOrdering::Fair),
+        Just(ApplicationOrdering::FairBySize)
+    ];
     let limits =
         (name(), capacity(types), maximum(types), prop::option::of(factor()), users(), partitions(types));
-    let order = (ordering, child_ordering(), any::<i32>());
+    let order = (ordering, child_ordering(), any::<i32>(), (any::<i32>(), any::<bool>()));
     let access = (prop::option::of(access_list()), prop::option::of(access_list()));
     let counts = any::<[Option<u32>; 2]>();
-    (limits, order, any::<bool>(), counts, access, activation())
-        .prop_map(|(limits, order, is_stopped, counts, (submitters, administrators), activation)| {
+    (limits, order, any::<bool>(), counts, access, activation(), any_tenant_limits(types))
+        .prop_map(|(limits, order, is_stopped, counts, (submitters, administrators), activation, tenants)| {
             let (parallel, master_share, default_priority, lifetimes) = activation;
             let (name, capacity, maximum, user_limit, (minimum, weights), partitions) = limits;
-            let (ordering, child_ordering, priority) = order;
+            let (ordering, child_ordering, priority, (offset, is_fence)) = order;
             let [total, per_user] = counts;
             let queue = QueueConfig::leaf(name, capacity)
                 .with_maximum(maximum)
                 .with_ordering(ordering)
                 .with_child_ordering(child_ordering)
                 .with_priority(priority)
+                .with_priority_offset(offset, is_fence)
                 .with_user_limit_factor(user_limit)
                 .with_user_limit_minimum(minimum)
                 .with_state(if is_stopped { QueueState::Stopped } else { QueueState::Running })
@@ -171,7 +180,8 @@ fn queue(types: usize) -> BoxedStrategy<QueueConfig> {
                 .with_parallel(parallel)
                 .with_master_share(master_share)
                 .with_default_application_priority(default_priority)
-                .with_lifetimes(lifetimes);
+                .with_lifetimes(lifetimes)
+                .with_limits(tenants);
             let (own, access, default) = partitions;
             let number = |index: prop::sample::Index| index.index(256).to_string();
             QueueConfig {

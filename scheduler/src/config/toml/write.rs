@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::engine::{node_order_word, semantics_word};
 use super::placement;
-use super::queues::{child_ordering_word, ordering_word, state_word};
+use super::queues::{LIMIT_KEYS, child_ordering_word, ordering_word, state_word};
 use super::table::{quoted, quoted_key};
 use crate::config::{
     AccessList, AllocationSizes, ApplicationOrdering, Bound, Capacity, EngineConfig, EngineLimits, Factor,
     LocalityDelay, Maximum, ParallelLimits, PartitionAccess, Percent, QueueConfig, QueueOrdering, QueueState,
-    Semantics, Share,
+    Semantics, Share, TenantLimit,
 };
 use crate::resource::ResourceTypes;
 
@@ -138,6 +138,7 @@ fn write_children(file: &mut Writer, types: &ResourceTypes, parent: &QueueConfig
 fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, path: &str) {
     file.table(&format!("queues.{}", quoted(path)));
     write_own(file, types, queue, Some(Factor::ONE));
+    file.line_if("limits", limits_text(types, &queue.limits));
     write_partitions(file, types, queue, path);
     let Some(creation) = &queue.auto_creation else { return };
     let table = format!("queues.{}.auto_creation", quoted(path));
@@ -151,6 +152,7 @@ fn write_queue(file: &mut Writer, types: &ResourceTypes, queue: &QueueConfig, pa
     for (name, template) in [("leaf", &creation.leaf), ("parent", &creation.parent)] {
         file.table(&format!("{table}.{name}"));
         write_own(file, types, template, None);
+        file.line_if("limits", limits_text(types, &template.limits));
     }
 }
 
@@ -177,6 +179,12 @@ fn write_own(
     }
     if queue.priority != 0 {
         file.line("priority", queue.priority);
+    }
+    if queue.priority_offset != 0 {
+        file.line("priority_offset", queue.priority_offset);
+    }
+    if queue.priority_fence {
+        file.line("priority_fence", true);
     }
     match queue.user_limit_factor {
         same if same == user_limit_factor => {}
@@ -213,6 +221,25 @@ fn write_activation(file: &mut Writer, queue: &QueueConfig) {
     file.line_if("default_application_lifetime_ms", queue.lifetimes.default_ms);
     file.line_if("maximum_application_lifetime_ms", queue.lifetimes.maximum_ms);
     file.line_if("maximum_master_share", queue.master_share.map(|share| quoted(&share.to_string())));
+}
+
+/// An array of tables, each on one line; nothing without limits.
+fn limits_text(types: &ResourceTypes, limits: &[TenantLimit]) -> Option<String> {
+    let limit = |limit: &TenantLimit| {
+        let [users, groups, maximum, parallel] = LIMIT_KEYS;
+        let names =
+            |key: &str, names: &[String]| (!names.is_empty()).then(|| format!("{key} = {}", list(names)));
+        let amounts =
+            || format!("{maximum} = {}", table(types, |i| limit.maximum[i].map(|most| most.to_string())));
+        let fields = [
+            names(users, &limit.users),
+            names(groups, &limit.groups),
+            limit.maximum.iter().any(Option::is_some).then(amounts),
+            limit.parallel.map(|most| format!("{parallel} = {most}")),
+        ];
+        format!("    {{ {} }},\n", fields.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    };
+    (!limits.is_empty()).then(|| format!("[\n{}]", limits.iter().map(limit).collect::<String>()))
 }
 
 /// A table of users.

@@ -1,23 +1,27 @@
-//! Limits of users and groups: checked as YuniKorn checks them.
+//! Limits of users and groups: checked as YuniKorn checks them, and carried over.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::entry::Entry;
-use super::quantity::Quantities;
+use super::quantity::{self, Quantities};
 use super::tree::Queue;
 use crate::config::file::excerpt;
-use crate::config::{ConfigFileError, NotCarriedOver};
+use crate::config::{ConfigFileError, NotCarriedOver, QueueConfig, TenantLimit};
+use crate::resource::ResourceTypes;
 
+const BEHIND_ROOT: &str =
+    "the root queue has limits of its own; those of the partition would be the same queue's";
 const KEYS: [&str; 5] = ["limit", "users", "groups", "maxresources", "maxapplications"];
-const NOT_YET: &str = "limits of users and groups in absolute amounts are not supported by this engine yet";
 
 /// The limits in force for users and groups, by which of the two and the name.
 type InForce<'n> = BTreeMap<(&'static str, &'n str), (Quantities<'n>, u64)>;
 
-/// Checks the limits of the queue and all below, and reports them.
-pub(super) fn check<'n>(
+/// Reads the limits of the queue and all below.
+pub(super) fn read<'n>(
     queue: &Queue<'n>,
+    config: &mut QueueConfig,
     above: &InForce<'n>,
+    types: &ResourceTypes,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
     let mut in_force = above.clone();
@@ -35,19 +39,55 @@ pub(super) fn check<'n>(
             let amounts = most.map_or(amounts.clone(), |(most, _)| amounts.at_most(most));
             in_force.insert((kind, name), (amounts, applications));
         }
-        limits.report(NOT_YET, report);
+        carry_over(&limits, config, types, report)?;
     }
-    queue.children.iter().try_for_each(|child| check(child, &in_force, report))
+    let children = queue.children.iter().zip(&mut config.children);
+    children.into_iter().try_for_each(|(child, config)| read(child, config, &in_force, types, report))
 }
 
-/// Checks the limits of a partition, which are those of its root, and reports them.
-pub(super) fn check_partition(
+/// Reads the limits of a partition, which are those of its root, unless that says for the same user or group something
+/// of its own.
+pub(super) fn read_partition(
     limits: &Entry<'_>,
     root: &Queue<'_>,
+    config: &mut QueueConfig,
+    types: &ResourceTypes,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<(), ConfigFileError> {
     list(limits, root)?;
-    limits.report(NOT_YET, report);
+    if root.entry.get("limits").is_some() {
+        limits.report(BEHIND_ROOT, report);
+        return Ok(());
+    }
+    carry_over(limits, config, types, report)
+}
+
+/// Limits that leave nothing of what this engine counts are reported only.
+fn carry_over(
+    limits: &Entry<'_>,
+    config: &mut QueueConfig,
+    types: &ResourceTypes,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    for entry in limits.items()? {
+        let names = |key| -> Result<Vec<String>, ConfigFileError> {
+            let names = entry.get(key).map(|names| names.items()).transpose()?.unwrap_or_default();
+            names.iter().map(|name| name.text().map(str::to_owned)).collect()
+        };
+        let written = entry.get("maxresources");
+        if let Some(written) = &written {
+            quantity::check(written, types, report)?;
+        }
+        let amounts = Quantities::read(written.as_ref())?;
+        // YuniKorn takes amounts that are all zero for none.
+        let maximum = if amounts.is_zero() { Default::default() } else { amounts.amounts(types) };
+        let applications = entry.get("maxapplications").map_or(Ok(0), |entry| entry.count())?;
+        let parallel = Some(u32::try_from(applications).unwrap_or(u32::MAX)).filter(|most| *most > 0);
+        if parallel.is_some() || maximum.iter().any(Option::is_some) {
+            let (users, groups) = (names("users")?, names("groups")?);
+            config.limits.push(TenantLimit { users, groups, maximum, parallel });
+        }
+    }
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! Importer of YuniKorn's `queues.yaml`.
 //!
 //! Read are the queue tree of the partition `default` (or the only one), `resources` (`guaranteed` as an absolute
-//! capacity, `max` as an absolute maximum), `application.sort.policy`, `nodesortpolicy`, access lists and placement
-//! rules. Everything else that
+//! capacity, `max` as an absolute maximum), `application.sort.policy`, `nodesortpolicy`, access lists, limits of
+//! users and groups, and placement rules. Everything else that
 //! YuniKorn knows is checked as YuniKorn checks it and reported as [`NotCarriedOver`](super::NotCarriedOver); a
 //! key that YuniKorn does not know is an error (`peers.md` section 1.1).
 //!
@@ -28,6 +28,8 @@ mod placement_tests;
 mod refusals;
 #[cfg(test)]
 mod tests;
+
+use std::collections::BTreeMap;
 
 use self::entry::Entry;
 use self::queue::Queues;
@@ -64,11 +66,15 @@ pub fn from_queues_yaml(
     let creates = rules.as_ref().map_or(Ok(false), rule::creates)?;
     let mut tree = Queues { types, report: &mut report, creates }.root(&root)?;
     access::read(&root, &mut tree)?;
+    if let Some(limits) = partition.get("limits") {
+        limit::read_partition(&limits, &root, &mut tree, types, &mut report)?;
+    }
+    limit::read(&root, &mut tree, &BTreeMap::new(), types, &mut report)?;
     let mut config = EngineConfig::new(types.clone(), tree);
     if let Some(rules) = rules {
         config.placement = rule::read(&rules, &root, &mut report)?;
     }
-    config.node_order = partition::node_order(&partition, &root, &mut report)?;
+    config.node_order = partition::node_order(&partition, &mut report)?;
     config.validate().map_err(|error| refused(&root, error))?;
     report.sort_by_key(|entry| entry.line);
     Ok(Imported { config, not_carried_over: report })

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::entry::Entry;
-use super::limit;
-use super::tree::Queue;
 use crate::config::file::excerpt;
 use crate::config::{ConfigFileError, NotCarriedOver};
 use crate::place::NodeOrderKind;
@@ -58,13 +56,8 @@ pub(super) fn chosen<'n>(
 /// What a partition says beside its queues: the order of nodes. The rest is checked and reported.
 pub(super) fn node_order(
     partition: &Entry<'_>,
-    root: &Queue<'_>,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<NodeOrderKind, ConfigFileError> {
-    if let Some(limits) = partition.get("limits") {
-        limit::check_partition(&limits, root, report)?;
-    }
-    limit::check(root, &BTreeMap::new(), report)?;
     if let Some(preemption) = partition.get("preemption") {
         for switch in preemption.only(&["enabled", "quotapreemptionenabled"])? {
             if switch.switch()? {

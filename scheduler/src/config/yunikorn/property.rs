@@ -2,7 +2,7 @@
 
 use super::entry::Entry;
 use crate::config::file::excerpt;
-use crate::config::{ApplicationOrdering, ConfigFileError, NotCarriedOver};
+use crate::config::{ApplicationOrdering, ConfigFileError, NotCarriedOver, QueueOrdering};
 use crate::nearest::nearest;
 
 const NOT_YET: &str = "not supported by this engine yet";
@@ -26,6 +26,13 @@ pub(super) struct Sorting {
     pub(super) ordering: ApplicationOrdering,
     /// Whether priority is looked at first.
     has_priority: bool,
+}
+
+impl Sorting {
+    /// How a parent orders the queues below it.
+    pub(super) fn child_ordering(self) -> QueueOrdering {
+        if self.has_priority { QueueOrdering::DemandPriority } else { QueueOrdering::Utilization }
+    }
 }
 
 impl Default for Sorting {
@@ -53,6 +60,19 @@ pub(super) fn read(
     }
     check_priority(properties, sorting, report);
     Ok(sorting)
+}
+
+/// The offset that a queue adds to priorities, and whether it is a fence. Neither is inherited.
+pub(super) fn priority(properties: Option<&Entry<'_>>) -> Result<(i32, bool), ConfigFileError> {
+    let property = |key| properties.and_then(|properties| properties.get(key));
+    let offset = property("priority.offset").map_or(Ok(0), |property| {
+        let text = property.text()?;
+        let refused = |_| property.error(format!("`{}` is no whole number of 32 bits", excerpt(text)));
+        text.parse::<i32>().map_err(refused)
+    })?;
+    let policy = property("priority.policy");
+    let policy = policy.map_or(Ok("default"), |property| property.word(&["default", "fence", ""]))?;
+    Ok((offset, policy == "fence"))
 }
 
 fn ordering(
@@ -89,17 +109,10 @@ fn check_priority(properties: &Entry<'_>, sorting: Sorting, report: &mut Vec<Not
 
 fn other(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(), ConfigFileError> {
     let is_default = match property.key {
-        "priority.policy" => property.word(&["default", "fence", ""])? != "fence",
+        "priority.policy" | "priority.offset" => true,
         "preemption.policy" => {
             // There is no preemption by policy, so without it nothing is lost.
             matches!(property.word(&["default", "fence", "disabled", ""])?, "disabled")
-        }
-        "priority.offset" => {
-            let text = property.text()?;
-            let offset = text.parse::<i32>();
-            offset
-                .map_err(|_| property.error(format!("`{}` is no whole number of 32 bits", excerpt(text))))?
-                == 0
         }
         "application.unschedasks.backoff" => property.count()? == 0,
         "preemption.delay" | "application.unschedasks.backoff.delay" | "quota.preemption.delay" => {

@@ -67,9 +67,12 @@ impl Queues<'_> {
             none if none.iter().all(Option::is_none) => Maximum::Percent(Percent::ALL),
             amounts => Maximum::Absolute(amounts),
         };
-        let mut config = QueueConfig::leaf(&queue.name, capacity).with_maximum(maximum);
+        let (offset, is_fence) = property::priority(queue.entry.get("properties").as_ref())?;
+        let mut config = QueueConfig::leaf(&queue.name, capacity)
+            .with_maximum(maximum)
+            .with_priority_offset(offset, is_fence);
         if self.creates && is_parent {
-            let parent = AutoCreation::default().parent;
+            let parent = AutoCreation::default().parent.with_child_ordering(sorting.child_ordering());
             config = config.with_auto_creation(AutoCreation {
                 depth_max: DEPTH_MAX,
                 queues_max: QUEUES_MAX,
@@ -79,6 +82,9 @@ impl Queues<'_> {
             });
         } else if children.is_empty() {
             config = config.with_ordering(sorting.ordering).with_user_limit_factor(None);
+        }
+        if is_parent || !children.is_empty() {
+            config = config.with_child_ordering(sorting.child_ordering());
         }
         // Above it YuniKorn lets applications wait.
         let running = u32::try_from(queue.max_applications).unwrap_or(u32::MAX);
@@ -122,7 +128,11 @@ impl Queues<'_> {
         let mut unused = Vec::new();
         let report = if self.creates { &mut *self.report } else { &mut unused };
         let sorting = property::read(template.get("properties").as_ref(), above, report)?;
-        let mut queue = AutoCreation::default().leaf.with_ordering(sorting.ordering);
+        let (offset, is_fence) = property::priority(template.get("properties").as_ref())?;
+        let mut queue = AutoCreation::default()
+            .leaf
+            .with_ordering(sorting.ordering)
+            .with_priority_offset(offset, is_fence);
         if let Some(applications) = template.get("maxapplications") {
             let running = u32::try_from(applications.count()?).unwrap_or(u32::MAX);
             queue.parallel.total = Some(running).filter(|running| *running > 0);

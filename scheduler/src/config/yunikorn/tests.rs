@@ -1,9 +1,12 @@
 //! What is imported, and what is reported.
 
 use super::*;
-use crate::config::{ApplicationOrdering, Capacity, Factor, Maximum, ParallelLimits, Percent, QueueConfig};
+use crate::config::{
+    ApplicationOrdering, Capacity, Factor, Maximum, ParallelLimits, Percent, QueueConfig, QueueOrdering,
+    TenantLimit,
+};
 use crate::place::NodeOrderKind;
-use crate::resource::Resources;
+use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 pub(super) fn import(text: &str) -> Result<Imported, ConfigFileError> {
     from_queues_yaml(text, "q.yaml", &ResourceTypes::memory_and_vcores())
@@ -29,6 +32,11 @@ pub(super) fn below_root(lines: &str) -> String {
 
 fn leaf(name: &str, capacity: Capacity) -> QueueConfig {
     QueueConfig::leaf(name, capacity).with_user_limit_factor(None)
+}
+
+/// A root that looks at priorities first.
+fn tree(children: impl IntoIterator<Item = QueueConfig>) -> QueueConfig {
+    QueueConfig::root(children).with_child_ordering(QueueOrdering::DemandPriority)
 }
 
 fn amounts(amounts: &[i64]) -> Capacity {
@@ -92,7 +100,7 @@ fn every_key_that_is_read_is_read() {
 #[test]
 fn the_root_may_be_left_out() {
     let imported = imported("partitions:\n- queues:\n  - name: a\n  - name: b\n");
-    assert_eq!(imported.config.root, QueueConfig::root([leaf("a", ONE), leaf("b", ONE)]));
+    assert_eq!(imported.config.root, tree([leaf("a", ONE), leaf("b", ONE)]));
     assert_eq!(imported.config.node_order, NodeOrderKind::Spread);
     assert_eq!(reported(&imported), []);
 }
@@ -143,11 +151,7 @@ partitions:
 fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
     let imported = imported(WITH_EVERYTHING_ELSE);
     let later = "not supported by this engine yet";
-    let limits = "limits of users and groups in absolute amounts are not supported by this engine yet";
     let expected = [
-        (7, "partitions.default.limits[0].limit", "all", limits),
-        (8, "partitions.default.limits[0].users", "[*]", limits),
-        (9, "partitions.default.limits[0].maxapplications", "9", limits),
         (
             10,
             "partitions.default.preemption.quotapreemptionenabled",
@@ -161,7 +165,6 @@ fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
             "2.5",
             "this engine's node orders weigh all resource types alike",
         ),
-        (27, "root.b.properties.priority.offset", "-5", later),
         (28, "root.b.properties.preemption.delay", "1m30s", later),
         (
             29,
@@ -178,9 +181,6 @@ fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
         (32, "root.b.resources.max.memory", "1000", "rounded down to 0 memory_mib"),
         (32, "root.b.resources.max.nvidia.com/gpu", "4", "this engine does not count it (as `gpu`)"),
         (33, "root.b.resources.guaranteed.vcore", "0", "YuniKorn passes over amounts that are all zero"),
-        (35, "root.b.limits[0].users", "[ann, bob]", limits),
-        (36, "root.b.limits[0].groups", "[dev]", limits),
-        (37, "root.b.limits[0].maxresources.vcore", "2", limits),
         (
             38,
             "partitions.gpu.name",
@@ -190,6 +190,32 @@ fn what_yunikorn_knows_and_this_engine_does_not_is_reported() {
     ];
     assert_eq!(reported(&imported), expected);
     assert!(imported.not_carried_over.iter().all(|entry| entry.file_name == "q.yaml"));
+}
+
+#[test]
+fn limits_of_users_and_groups_are_carried_over() {
+    let imported = imported(
+        "partitions:
+- limits: [{users: ['*'], maxapplications: 9}]
+  queues:
+  - name: a
+    limits:
+    - {limit: named, users: [ann, bob], groups: [dev], maxresources: {vcore: 2, memory: 1Gi}}
+    - {groups: ['*'], maxapplications: 3}
+    - {users: [carl], maxresources: {pods: 3}}
+",
+    );
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let mut most = [None; RESOURCE_TYPES_MAX];
+    let everybody = TenantLimit { users: names(&["*"]), parallel: Some(9), ..TenantLimit::default() };
+    (most[0], most[1]) = (Some(1_024), Some(2_000));
+    let named =
+        TenantLimit { users: names(&["ann", "bob"]), groups: names(&["dev"]), maximum: most, parallel: None };
+    let others = TenantLimit { groups: names(&["*"]), parallel: Some(3), ..TenantLimit::default() };
+    let leaf = leaf("a", ONE).with_limits([named, others]);
+    assert_eq!(imported.config.root, tree([leaf]).with_limits([everybody]));
+    let [(line, key, ..)] = reported(&imported)[..] else { panic!("one line") };
+    assert_eq!((line, key), (8, "root.a.limits[2].maxresources.pods"), "and nothing is left of that limit");
 }
 
 #[test]
@@ -216,7 +242,21 @@ fn aliases_and_merges_are_what_they_repeat() {
     ));
     let small = |name, capacity| leaf(name, capacity).with_maximum(Maximum::absolute(&[1_024]));
     let leaves = [small("a", ONE), small("b", ONE), small("c", amounts(&[1]))];
-    assert_eq!(imported.config.root, QueueConfig::root(leaves));
+    assert_eq!(imported.config.root, tree(leaves));
+}
+
+#[test]
+fn priorities_are_carried_over_and_not_inherited() {
+    let imported = imported(&below_root(
+        "- name: a
+  properties: {priority.offset: '-5', priority.policy: fence, application.sort.priority: disabled}
+  queues:
+  - name: b
+    properties: {application.sort.priority: enabled, priority.policy: default}",
+    ));
+    let b = leaf("b", ONE);
+    let a = QueueConfig::leaf("a", ONE).with_priority_offset(-5, true).with_children([b]);
+    assert_eq!(imported.config.root, tree([a]));
 }
 
 /// What templates say goes to the leaves that rules create below a queue, and below those that say nothing themselves.

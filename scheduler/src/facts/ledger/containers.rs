@@ -17,6 +17,7 @@ impl Facts {
     ) -> (ContainerId, Charged) {
         let charged = self.charge(application, shape, node, Use::Running, 1);
         self.count_tags(&charged, 1);
+        self.applications.at_mut(application).demand += charged.resources;
         let id = self.start(ask, &charged);
         let node = self.nodes.at_mut(node);
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
@@ -31,6 +32,7 @@ impl Facts {
         let old = std::mem::replace(&mut container.shape, shape);
         let given_back = self.charge(application, old, node, Use::Running, -1);
         let taken = self.charge(application, shape, node, Use::Running, 1);
+        self.applications.at_mut(application).demand += taken.resources - given_back.resources;
         let node = self.nodes.at_mut(node);
         node.room.free += given_back.resources - taken.resources;
         node.overcommitted = !Resources::ZERO.within(&node.room.free);

@@ -1,0 +1,96 @@
+//! What users and groups may have in a queue, in amounts.
+
+use serde::{Deserialize, Serialize};
+
+use super::QueueConfig;
+use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
+
+/// The name that stands for all who are not named.
+pub(crate) const EVERYBODY_ELSE: &str = "*";
+
+/// What each of these users, and each of these groups, may have in a queue and all below it (`peers.md` 1.1,
+/// user/group limits). It holds in each partition by itself.
+///
+/// A user has the limit that names it, or else that of `*`, by itself. An application counts for one group: looking from
+/// the leaf up, the first that any limit of the queue names, in their order, of those that its user is in; or else `*`
+/// if any queue on the way up has a limit for it. All who count for a group share what it may have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TenantLimit {
+    /// Names of users; `*`: any other.
+    pub users: Vec<String>,
+    /// Names of groups; `*`: all who are in no group that a limit names.
+    pub groups: Vec<String>,
+    /// What containers and claims may hold at most; `None` stands for a type without a limit.
+    pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
+    /// How many applications may be active at a time; `None`: any number. One more waits.
+    pub parallel: Option<u32>,
+}
+
+impl TenantLimit {
+    /// The amounts, without any bound where there is no limit.
+    pub(crate) fn amounts(&self) -> Resources {
+        Resources::new(&self.maximum.map(|most| most.unwrap_or(UNLIMITED)))
+    }
+
+    fn names_user(&self, user: &str) -> bool {
+        self.users.iter().any(|name| name == user)
+    }
+
+    fn names_group(&self, group: &str) -> bool {
+        self.groups.iter().any(|name| name == group)
+    }
+}
+
+impl QueueConfig {
+    /// The limit of the user.
+    pub(crate) fn limit_of_user(&self, user: &str) -> Option<&TenantLimit> {
+        let naming = |name: &str| self.limits.iter().find(|limit| limit.names_user(name));
+        naming(user).or_else(|| naming(EVERYBODY_ELSE))
+    }
+
+    /// The limit that names the group.
+    pub(crate) fn limit_of_group(&self, group: &str) -> Option<&TenantLimit> {
+        self.limits.iter().find(|limit| limit.names_group(group))
+    }
+
+    /// The first of the groups that a limit names.
+    pub(crate) fn first_limited_group(&self, groups: &[String]) -> Option<&str> {
+        let mut named = self.limits.iter().flat_map(|limit| &limit.groups).map(String::as_str);
+        named.find(|name| *name != EVERYBODY_ELSE && groups.iter().any(|group| group == name))
+    }
+}
+
+#[cfg(test)]
+pub(crate) use tests::any_tenant_limits;
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::resource::AMOUNT_MAX;
+
+    /// Names of their own, so that nobody has two limits.
+    pub(crate) fn any_tenant_limits(types: usize) -> impl Strategy<Value = Vec<TenantLimit>> {
+        let amounts = vec(prop::option::of(0..=AMOUNT_MAX), types);
+        let limit = (any::<[bool; 4]>(), amounts, any::<u32>());
+        vec(limit, 0..3).prop_map(|limits| {
+            let named =
+                |(number, (flags, amounts, parallel)): (usize, ([bool; 4], Vec<Option<i64>>, u32))| {
+                    let [has_users, has_groups, is_odd, is_parallel] = flags;
+                    let name = if is_odd { format!("\"{number}") } else { format!("a{number}") };
+                    let mut maximum = [None; RESOURCE_TYPES_MAX];
+                    maximum[..amounts.len()].copy_from_slice(&amounts);
+                    let is_parallel = is_parallel || amounts.iter().all(Option::is_none);
+                    TenantLimit {
+                        users: if has_users { vec![name.clone(), format!("b{number}")] } else { Vec::new() },
+                        groups: if has_groups || !has_users { vec![name] } else { Vec::new() },
+                        maximum,
+                        parallel: is_parallel.then_some(parallel),
+                    }
+                };
+            limits.into_iter().enumerate().map(named).collect()
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! How urgent queues are: the priorities of applications with something pending, with offsets on the way up.
+//!
+//! It follows from applications and configuration, and is kept beside them: a queue's changes only when the most urgent
+//! application below begins or ends to want something.
+
+use super::Facts;
+use crate::ids::{ApplicationId, QueueId};
+
+/// The priority of a queue in which nothing is pending: less urgent than all others.
+pub(crate) const NOTHING_PENDING: i32 = i32::MIN;
+
+/// How many applications with something pending a leaf has of each priority, the lowest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Demand(Vec<(u32, u32)>);
+
+impl Demand {
+    /// One more of this priority, or with `sign` -1 one less. Whether the greatest is another one now.
+    pub(crate) fn count(&mut self, priority: u32, sign: i32) -> bool {
+        let before = self.greatest();
+        match self.0.binary_search_by_key(&priority, |(known, _)| *known) {
+            Ok(place) => {
+                let count = &mut self.0[place].1;
+                *count = count.wrapping_add_signed(sign);
+                if *count == 0 {
+                    self.0.remove(place);
+                }
+            }
+            Err(place) => self.0.insert(place, (priority, 1)),
+        }
+        before != self.greatest()
+    }
+
+    /// The priority of the most urgent.
+    pub(crate) fn greatest(&self) -> Option<u32> {
+        self.0.last().map(|(priority, _)| *priority)
+    }
+}
+
+impl Facts {
+    /// The queue's priority, if the greatest of what is in it or right below were this (`peers.md` section 5, case 6).
+    pub(crate) fn with_offset(&self, id: QueueId, greatest: i32) -> i32 {
+        let config = &self.queue(id).config;
+        match (greatest, config.priority_fence) {
+            (NOTHING_PENDING, _) => NOTHING_PENDING,
+            (_, true) => config.priority_offset,
+            // One that is pending is never as little urgent as nothing.
+            (_, false) => greatest.saturating_add(config.priority_offset).max(NOTHING_PENDING + 1),
+        }
+    }
+
+    /// The leaf's priority with this demand.
+    pub(crate) fn priority_with(&self, leaf: QueueId, demand: &Demand) -> i32 {
+        let most = |priority: u32| i32::try_from(priority).unwrap_or(i32::MAX);
+        self.with_offset(leaf, demand.greatest().map_or(NOTHING_PENDING, most))
+    }
+
+    /// An application wants so many units more, or less.
+    pub(super) fn change_demand(&mut self, id: ApplicationId, units: i64) {
+        let application = self.applications.at_mut(id);
+        let was_wanting = application.outstanding > 0;
+        application.outstanding = application.outstanding.wrapping_add_signed(units);
+        let is_wanting = application.outstanding > 0;
+        let (leaf, priority) = (application.leaf, application.priority);
+        if was_wanting != is_wanting {
+            self.count_demand(leaf, priority, if is_wanting { 1 } else { -1 });
+        }
+    }
+
+    pub(super) fn count_demand(&mut self, leaf: QueueId, priority: u32, sign: i32) {
+        if self.queues[leaf.index()].demand.count(priority, sign) {
+            self.settle_priorities_above(leaf);
+        }
+    }
+
+    fn settle_priorities_above(&mut self, leaf: QueueId) {
+        let mut level = Some(leaf);
+        while let Some(id) = level {
+            let priority = self.demanded_priority(id);
+            let queue = &mut self.queues[id.index()];
+            if std::mem::replace(&mut queue.demand_priority, priority) == priority {
+                return;
+            }
+            level = queue.parent;
+        }
+    }
+
+    /// What the queue's priority is, by those right below.
+    pub(crate) fn demanded_priority(&self, id: QueueId) -> i32 {
+        let queue = self.queue(id);
+        if queue.children.is_empty() {
+            return self.priority_with(id, &queue.demand);
+        }
+        let below = queue.children.iter().map(|child| self.queue(*child).demand_priority);
+        self.with_offset(id, below.max().unwrap_or(NOTHING_PENDING))
+    }
+
+    /// Says all priorities anew, after the configuration of queues has changed.
+    pub(super) fn settle_priorities(&mut self) {
+        self.looks_at_demand = self.queues.iter().any(|queue| queue.is_present && queue.orders_by_demand());
+        for index in (0..self.queues.len()).rev() {
+            self.queues[index].demand_priority = self.demanded_priority(QueueId(index as u32));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greatest_changes_only_with_the_most_urgent() {
+        let mut demand = Demand::default();
+        assert!(demand.count(3, 1));
+        assert!(!demand.count(1, 1) && !demand.count(3, 1) && !demand.count(3, -1));
+        assert!(demand.count(3, -1));
+        assert_eq!(demand.greatest(), Some(1));
+        assert!(demand.count(1, -1));
+        assert_eq!((demand.greatest(), demand), (None, Demand::default()));
+    }
+}
