@@ -46,7 +46,8 @@ impl Engine {
     /// requests it proposed.
     ///
     /// Such a pass is what a node's heartbeat is to YARN. As always a node is claimed only if no other node of the
-    /// partition has room. What it sees in vain is not remembered, except that a node was offered to an ask that names
+    /// partition has room; with [`Semantics::YarnCompatible`](crate::config::Semantics) a node over which the pass goes
+    /// alone is claimed although another has room. What it sees in vain is not remembered, except that a node was offered to an ask that names
     /// others. On a node that is not there it proposes nothing.
     ///
     /// # Errors

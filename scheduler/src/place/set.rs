@@ -269,6 +269,11 @@ impl PlacementSet {
         self.nodes[position].node
     }
 
+    /// Where the candidate at a position stands in the order of nodes.
+    pub(crate) fn step_of(&self, position: usize) -> Option<usize> {
+        self.index.step_of(position)
+    }
+
     /// What the node at a position has free, by this view.
     pub(crate) fn free_at(&self, position: usize) -> Resources {
         self.nodes[position].room.free

@@ -5,12 +5,13 @@ use super::pick::{Pick, Picker};
 use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::commit::ResourceAllocationCommitRequest;
+use crate::config::Semantics;
 use crate::facts::Shape;
 use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {
-    /// Claims a node of the set for the ask, if no set of the partition has room for its shape and the ask
-    /// has waited long enough. Otherwise there is nothing for the shape in this pass.
+    /// Claims a node of the set for the ask, if that may be done and the ask has waited long enough. Otherwise there is
+    /// nothing for the shape in this pass.
     pub(super) fn claim(
         &mut self,
         candidate: &Candidate,
@@ -19,9 +20,10 @@ impl Picker<'_> {
         proposals: &mut Proposals,
     ) -> Pick {
         let facts = &self.state.facts;
-        let is_nowhere_else =
-            self.state.backlog.is_last_open(candidate.shape, self.set.id()) && !self.fits_out_of_scope(shape);
-        let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| is_nowhere_else) else {
+        let may_claim = self.claims_at_once()
+            || self.state.backlog.is_last_open(candidate.shape, self.set.id())
+                && !self.fits_out_of_scope(shape);
+        let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| may_claim) else {
             return give_up(candidate, scratch);
         };
         let due_ms = facts.asks.at(candidate.pending.ask).pending_since_ms.saturating_add(delay_ms);
@@ -34,8 +36,7 @@ impl Picker<'_> {
             proposals.observations.push(Observation::ReserveTried { shape: candidate.shape });
         }
         let reserved = facts.partitions[shape.partition.index()].reserved_nodes + self.claims;
-        let node =
-            (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.nearest_to_fitting(shape));
+        let node = (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.claimable(shape));
         let Some(position) = node.flatten() else { return give_up(candidate, scratch) };
         let node = self.set.node(position);
         if !self.take(self.unit_of(&candidate.pending)) {
@@ -47,8 +48,15 @@ impl Picker<'_> {
         Pick::Claimed
     }
 
-    /// The candidate node that lacks least of what the shape needs and could hold it when empty.
-    fn nearest_to_fitting(&self, shape: &Shape) -> Option<usize> {
+    /// As YARN does, a node over which a pass goes alone is claimed although another may have room (`capacity-scheduler.md`
+    /// 2.6).
+    fn claims_at_once(&self) -> bool {
+        self.is_confined() && self.state.facts.config.semantics == Semantics::YarnCompatible
+    }
+
+    /// Which candidate node that could hold the shape when empty is claimed: the one that lacks least of what the shape
+    /// needs, or in YARN's way the last one in order (`capacity-scheduler.md` 2.6).
+    fn claimable(&self, shape: &Shape) -> Option<usize> {
         let could_hold = |position: &usize| {
             self.set.node_if_candidate(*position).is_some_and(|id| {
                 let facts = &self.state.facts;
@@ -57,8 +65,12 @@ impl Picker<'_> {
                     && facts.breach_with(shape, node, self.set.given_tags()).is_none()
             })
         };
+        let claimable = (0..self.set.positions()).filter(could_hold);
+        if self.state.facts.config.semantics == Semantics::YarnCompatible {
+            return claimable.max_by_key(|position| (self.set.step_of(*position), *position));
+        }
         let lacks = |position: &usize| missing_share(&shape.need.resources, &self.set.free_at(*position));
-        (0..self.set.positions()).filter(could_hold).min_by_key(|position| (lacks(position), *position))
+        claimable.min_by_key(|position| (lacks(position), *position))
     }
 }
 

@@ -205,7 +205,12 @@ impl<'a> Picker<'a> {
     /// Whether a node that the pass does not look at has room for the shape.
     pub(super) fn fits_out_of_scope(&self, shape: &Shape) -> bool {
         let has_room = |id: NodeId| self.state.facts.can_take(shape, self.state.facts.nodes.at(id));
-        self.scope.node.is_some() && self.state.roster.nodes_of(shape.partition).any(has_room)
+        self.is_confined() && self.state.roster.nodes_of(shape.partition).any(has_room)
+    }
+
+    /// Whether the pass looks at one node alone.
+    pub(super) fn is_confined(&self) -> bool {
+        self.scope.node.is_some()
     }
 
     /// A unit of a listed ask. Of one that asks for a single container the ask itself is not looked at: the committer has
