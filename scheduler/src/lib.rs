@@ -87,7 +87,8 @@ pub use resource::{
 pub use stats::EngineStats;
 pub use sync::Ticket;
 pub use view::{
-    ApplicationView, AskView, ContainerView, NodeView, QueueStatus, QueueView, ReservationView, View,
+    ApplicationView, AskView, ContainerView, NodeView, PendingWithinLimits, QueueStatus, QueueView,
+    ReservationView, View,
 };
 
 #[cfg(doctest)]

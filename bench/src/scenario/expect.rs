@@ -89,11 +89,14 @@ impl Expected<'_, '_> {
         let Some(queue) = self.view.queues().find(|queue| queue.id() == id) else {
             return Err(StepError::failed(format!("queue {path} is gone")));
         };
-        let quota = queue.quota(partition);
+        let (quota, within) = (queue.quota(partition), queue.pending_within_limits(partition));
         self.to.look_at(format!("queue {path}"), |to| {
             to.amounts("used", &quota.used, wanted.used.as_ref())?;
             to.amounts("reserved", &quota.reserved, wanted.reserved.as_ref())?;
             to.amounts("pending", &quota.pending, wanted.pending.as_ref())?;
+            to.amounts("pending within limits", &within.all, wanted.pending_within_limits.as_ref())?;
+            let unreserved = wanted.unreserved_within_limits.as_ref();
+            to.amounts("unreserved within limits", &within.unreserved, unreserved)?;
             to.amounts("guaranteed", &quota.guaranteed, wanted.guaranteed.as_ref())?;
             to.amounts("maximum", &quota.maximum, wanted.maximum.as_ref())?;
             to.amounts("user limit", &quota.user_limit, wanted.user_limit.as_ref())?;

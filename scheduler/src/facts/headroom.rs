@@ -1,16 +1,21 @@
 //! What an application may have more of, as it is told.
 
 use super::{Application, Facts};
-use crate::ids::PartitionId;
+use crate::ids::{LeafUserId, PartitionId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 impl Facts {
+    /// What the user may have more of before the user limit is reached; less than nothing where it is exceeded.
+    pub(crate) fn user_headroom(&self, id: LeafUserId, partition: PartitionId) -> Resources {
+        let user = self.user(id);
+        let leaf_use = || self.leaf_use(user.leaf, partition, Resources::ZERO);
+        self.user_limit(id, partition, &Resources::ZERO, leaf_use) - user.used[partition.index()]
+    }
+
     /// The least of what its user and the queues above it may have more of, in whole steps; nothing where a limit is
     /// exceeded.
     pub(crate) fn headroom(&self, application: &Application, partition: PartitionId) -> Resources {
-        let leaf_use = || self.leaf_use(application.leaf, partition, Resources::ZERO);
-        let of_user = self.user_limit(application.user, partition, &Resources::ZERO, leaf_use)
-            - self.user(application.user).used[partition.index()];
+        let of_user = self.user_headroom(application.user, partition);
         let accounts = self.user(application.user).accounts.iter().map(|id| self.account(*id));
         let of_user = accounts
             .fold(of_user, |left, account| left.min(&(account.maximum() - account.used[partition.index()])));

@@ -15,7 +15,7 @@ use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId
 use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
 
-pub use queue::{QueueStatus, QueueView};
+pub use queue::{PendingWithinLimits, QueueStatus, QueueView};
 
 /// A read-only look at the state at one moment.
 #[derive(Clone, Copy, Debug)]

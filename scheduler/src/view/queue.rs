@@ -1,8 +1,10 @@
 //! Looking at queues.
 
+use std::collections::BTreeMap;
+
 use crate::config::QueueState;
 use crate::facts::{Queue, Quota};
-use crate::ids::{PartitionId, QueueId};
+use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 use crate::state::State;
 
@@ -15,6 +17,15 @@ pub enum QueueStatus {
     Draining,
     /// It takes none and has none.
     Stopped,
+}
+
+/// What users want, as far as their limits let them have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PendingWithinLimits {
+    /// All of it.
+    pub all: Resources,
+    /// Without that for which nodes are reserved.
+    pub unreserved: Resources,
 }
 
 /// A queue.
@@ -123,6 +134,30 @@ impl<'a> QueueView<'a> {
         let mut quota = *self.queue.quota(partition);
         quota.pending += self.queue.children.iter().map(below).sum();
         quota
+    }
+
+    /// What is pending in a partition in it and below, of each user as much as the user limit leaves
+    /// (`capacity-scheduler.md` 6.2, case 14). Computed when somebody asks, from every ask of the engine.
+    #[must_use]
+    pub fn pending_within_limits(&self, partition: PartitionId) -> PendingWithinLimits {
+        let facts = &self.state.facts;
+        let mut pending: BTreeMap<LeafUserId, PendingWithinLimits> = BTreeMap::new();
+        for (_, ask) in facts.asks.iter() {
+            let (application, shape) = (facts.applications.at(ask.application), facts.shapes.at(ask.shape));
+            if shape.partition == partition && facts.queue(application.leaf).chain.contains(&self.id) {
+                let (outstanding, reserved) = (i64::from(ask.outstanding()), ask.reservations.len() as i64);
+                let of_user = pending.entry(application.user).or_default();
+                of_user.all += shape.need.resources.times(outstanding);
+                of_user.unreserved += shape.need.resources.times(outstanding - reserved);
+            }
+        }
+        let mut within = PendingWithinLimits::default();
+        for (user, pending) in pending {
+            let headroom = facts.user_headroom(user, partition).max(&Resources::ZERO);
+            within.all += pending.all.min(&headroom);
+            within.unreserved += pending.unreserved.min(&headroom);
+        }
+        within
     }
 
     /// What one of its users holds in a partition (leaves).

@@ -34,6 +34,9 @@ pub(in crate::scenario) struct QueueWanted {
     pub(in crate::scenario) used: Option<Amounts>,
     pub(in crate::scenario) reserved: Option<Amounts>,
     pub(in crate::scenario) pending: Option<Amounts>,
+    /// Of this what user limits let users have, and of that what no node is reserved for.
+    pub(in crate::scenario) pending_within_limits: Option<Amounts>,
+    pub(in crate::scenario) unreserved_within_limits: Option<Amounts>,
     pub(in crate::scenario) guaranteed: Option<Amounts>,
     pub(in crate::scenario) maximum: Option<Amounts>,
     pub(in crate::scenario) user_limit: Option<Amounts>,
