@@ -151,6 +151,13 @@ pub enum Change {
         /// Its size from now on; the amount of the type that counts devices stays.
         size: Resources,
     },
+    /// Nodes were offered to an ask that waits for others; where opportunities count.
+    OpportunitiesMissed {
+        /// Which ask.
+        ask: AskId,
+        /// How many nodes more.
+        count: u32,
+    },
     /// A container ended.
     ContainerEnded {
         /// Which.

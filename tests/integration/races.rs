@@ -60,7 +60,7 @@ fn a_host_with_devices_enough_in_sum_but_not_one_by_one_is_well_kept() {
 #[test]
 fn an_ask_that_was_offered_enough_nodes_is_placed_in_several_sets() {
     for _ in 0..ROUNDS {
-        let locality_delay = LocalityDelay::Nodes { rack: 0, any: 1 };
+        let locality_delay = LocalityDelay::nodes(0, 1);
         let config = EngineConfig { locality_delay, ..several_sets() };
         let mut cluster = Cluster::start(config, Mode::Parallel { proposers: 1 });
         cluster.node("n1", &[8]);

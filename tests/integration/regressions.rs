@@ -112,7 +112,7 @@ fn a_silent_node_that_is_heard_again_takes_containers_again() {
 
 #[test]
 fn a_strictly_local_ask_gets_its_rack_after_being_offered_other_nodes() {
-    let locality_delay = LocalityDelay::Nodes { rack: 1, any: 1 };
+    let locality_delay = LocalityDelay::nodes(1, 1);
     let mut cluster = Cluster::serial(EngineConfig { locality_delay, ..single() });
     let host = node_on_rack(&mut cluster, "n1", "a", 0);
     node_on_rack(&mut cluster, "n2", "a", 8);
@@ -143,7 +143,7 @@ fn claims_beyond_a_maximum_are_not_tried_for_ever() {
 
 #[test]
 fn a_node_is_offered_again_when_its_claim_is_fulfilled() {
-    let locality_delay = LocalityDelay::Nodes { rack: 1, any: 1 };
+    let locality_delay = LocalityDelay::nodes(1, 1);
     let mut config = EngineConfig { locality_delay, ..single() };
     config.reservations.delay_ms = Some(0);
     let mut cluster = Cluster::serial(config);
@@ -222,7 +222,7 @@ fn an_ask_without_devices_takes_nothing_of_the_type_that_counts_them() {
 
 #[test]
 fn an_ask_may_look_further_when_nodes_that_could_be_offered_are_removed() {
-    let locality_delay = LocalityDelay::Nodes { rack: 2, any: 2 };
+    let locality_delay = LocalityDelay::nodes(2, 2);
     let mut cluster = Cluster::serial(EngineConfig { locality_delay, ..single() });
     let host = cluster.node("n1", &[0]);
     cluster.node("n2", &[8]);
@@ -252,7 +252,7 @@ fn a_heartbeat_policy_may_mean_never() {
 fn a_bound_ask_with_a_claim_waits_for_its_rack_all_the_same() {
     let mut config = single();
     config.reservations.delay_ms = None;
-    config.locality_delay = LocalityDelay::Nodes { rack: 2, any: 2 };
+    config.locality_delay = LocalityDelay::nodes(2, 2);
     let mut cluster = Cluster::serial(config);
     let mut node = |name: &str, rack: &str, size: i64| {
         cluster.add_node(NodeSpec::new(name, Resources::new(&[size])).on_rack(rack)).unwrap()

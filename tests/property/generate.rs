@@ -82,6 +82,7 @@ fn reservations(variety: Variety) -> BoxedStrategy<ReservationPolicy> {
         prop_oneof![Just(0u64), Just(50), Just(1000)],
         prop_oneof![Just(10u64), Just(500), Just(3_600_000)],
         prop_oneof![Just(0u32), Just(10), Just(50), Just(100)],
+        proptest::bool::weighted(0.7),
     )
         .prop_map(|(delay_ms, age_limit_ms, percent)| ReservationPolicy {
             delay_ms: Some(delay_ms),
@@ -92,7 +93,10 @@ fn reservations(variety: Variety) -> BoxedStrategy<ReservationPolicy> {
 }
 
 fn locality_delay() -> impl Strategy<Value = LocalityDelay> {
-    let nodes = (0..4u32, 0..4u32).prop_map(|(rack, more)| LocalityDelay::Nodes { rack, any: rack + more });
+    let nodes =
+        (0..4u32, option::weighted(0.7, 0..4u32), any::<bool>()).prop_map(|(rack, more, full_reset)| {
+            LocalityDelay::Nodes { rack, any: more.map(|more| rack + more), full_reset }
+        });
     let time = (0..3u64, 0..3u64)
         .prop_map(|(rack, any)| LocalityDelay::Time { rack_ms: rack * 100, any_ms: rack * 100 + any * 300 });
     prop_oneof![nodes, time]
@@ -283,8 +287,9 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
     let allocate = prop_oneof![2 => pairs(), 1 => several];
     let commit = (allocate, pairs(), vec(pick(), 0..=2))
         .prop_map(|(allocate, reserve, release)| Operation::Commit { allocate, reserve, release });
-    let heartbeat = vec(pick(), 1..=8).prop_map(Operation::Heartbeat);
-    let weights = (u32::from(variety.everything) * 3, u32::from(variety.requests) * 6);
+    let heartbeat =
+        prop_oneof![vec(pick(), 1..=8).prop_map(Operation::Heartbeat), pick().prop_map(Operation::Pass),];
+    let weights = (u32::from(variety.everything) * 6, u32::from(variety.requests) * 6);
     match weights {
         (0, 0) => common.boxed(),
         (beats, 0) => prop_oneof![40 => common, beats => heartbeat].boxed(),

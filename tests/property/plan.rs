@@ -250,6 +250,8 @@ pub(crate) enum Operation {
     Activate(Pick),
     RemoveNode(Pick),
     Heartbeat(Vec<Pick>),
+    /// Over one node, in serial mode.
+    Pass(Pick),
     Submit {
         leaf: Pick,
         user: Pick,

@@ -97,7 +97,8 @@ impl Player {
             | Operation::Drain(_)
             | Operation::Activate(_)
             | Operation::RemoveNode(_)
-            | Operation::Heartbeat(_) => self.perform_on_nodes(operation),
+            | Operation::Heartbeat(_)
+            | Operation::Pass(_) => self.perform_on_nodes(operation),
             Operation::UpdateQueue {
                 queue,
                 capacity,
@@ -152,6 +153,7 @@ impl Player {
             Operation::RemoveNode(number) => {
                 node(number).into_iter().for_each(|node| self.cluster.remove_node(node));
             }
+            Operation::Pass(number) => node(number).into_iter().for_each(|node| self.cluster.pass(node)),
             Operation::Heartbeat(numbers) => {
                 let nodes: Vec<NodeId> = numbers.iter().filter_map(node).collect();
                 self.cluster.heartbeat(&nodes);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use apportion::config::{ConfigError, EngineConfig, QueueUpdate, Reconfiguration};
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
-    CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, EventStream, Handle, Mode, NodeAttributes,
-    NodeId, NodeSpec, NodeState, PartitionId, Recovery, Refusal, ResourceAllocationCommitRequest, Resources,
-    RunningContainer, SharedLog, StateDigest, SubmitError, Ticket,
+    CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, Event, EventStream, Handle, Mode,
+    NodeAttributes, NodeId, NodeSpec, NodeState, PartitionId, PassScope, Recovery, Refusal,
+    ResourceAllocationCommitRequest, Resources, RunningContainer, SharedLog, StateDigest, SubmitError, Ticket,
 };
 
 use super::check::{Certainty, Checker, Sent, Step};
@@ -89,6 +89,22 @@ impl Cluster {
     /// Lets the engine work until it is quiet, then checks everything.
     pub fn run(&mut self) {
         self.clock.run_until_quiet(&self.engine);
+        let (log, events, sent) = self.take_step();
+        self.checker.check(Step { engine: &self.engine, log: &log, events, sent });
+        self.history.push((self.engine.read(|view| view.seq()), self.engine.digest()));
+    }
+
+    /// Makes one pass over one node, then checks what it did; nothing in parallel mode.
+    pub fn pass(&mut self, node: NodeId) {
+        if self.engine.pass_once(PassScope { node: Some(node), leaf: None }).is_err() {
+            return;
+        }
+        let (log, events, sent) = self.take_step();
+        self.checker.check_pass(node, Step { engine: &self.engine, log: &log, events, sent });
+    }
+
+    /// The log, and what happened since this was last called: events, and what was sent.
+    fn take_step(&mut self) -> (Vec<u8>, Vec<Event>, VecDeque<Sent>) {
         let mut events = Vec::new();
         self.events.drain_into(&mut events).unwrap();
         let sent: VecDeque<Sent> =
@@ -97,9 +113,7 @@ impl Cluster {
             .iter()
             .filter_map(|sent| if let Sent::Request(_, outcome) = sent { Some(*outcome) } else { None })
             .collect();
-        let log = self.log.bytes();
-        self.checker.check(Step { engine: &self.engine, log: &log, events, sent });
-        self.history.push((self.engine.read(|view| view.seq()), self.engine.digest()));
+        (self.log.bytes(), events, sent)
     }
 
     /// The verdicts on the requests committed by hand before the last run, in order.

@@ -171,6 +171,8 @@ impl Expected<'_, '_> {
             to.equal("running", nodes.len(), wanted.running);
             to.equal("pending", view.map_or(0, |ask| ask.outstanding()), wanted.pending);
             to.equal("reserved", view.map_or(0, |ask| ask.reserved()), wanted.reserved);
+            let missed = view.map_or(0, |ask| ask.missed_opportunities());
+            to.equal("missed opportunities", missed, wanted.missed_opportunities);
             for (node, name, count) in on {
                 let got = nodes.iter().filter(|id| **id == node).count();
                 to.equal(&format!("running on {name}"), got, Some(count));

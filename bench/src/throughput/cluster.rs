@@ -83,7 +83,7 @@ impl Setup {
     ) -> anyhow::Result<Cluster> {
         let mut config = self.config();
         // Time stands still, so what an ask waits for its hosts is counted in others that it was offered.
-        config.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
+        config.locality_delay = LocalityDelay::nodes(40, 80);
         self.start_with(config, Arc::new(Stopwatch(Instant::now())), capacity, events)
     }
 

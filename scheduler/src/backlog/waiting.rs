@@ -43,8 +43,11 @@ impl Waiting {
     /// How far from its wishes the ask may be placed by now.
     pub(crate) fn allowed(&self, facts: &Facts, id: AskId, ask: &Ask) -> Locality {
         let reached = match facts.config.locality_delay {
-            LocalityDelay::Nodes { rack, any } => {
-                let others = offers_possible(facts, ask);
+            LocalityDelay::Nodes { rack, any, .. } if facts.counts_opportunities() => {
+                facts.allowed_at_next(ask, rack, any)
+            }
+            LocalityDelay::Nodes { rack, any, .. } => {
+                let (others, any) = (offers_possible(facts, ask), any.unwrap_or(rack));
                 level(self.offered(id).len(), others.min(rack as usize), others.min(any as usize))
             }
             LocalityDelay::Time { rack_ms, any_ms } => {
@@ -61,6 +64,11 @@ impl Waiting {
         let LocalityDelay::Time { rack_ms, any_ms } = facts.config.locality_delay else { return None };
         let due_ms = [rack_ms, any_ms].map(|delay_ms| ask.pending_since_ms.saturating_add(delay_ms));
         due_ms.into_iter().filter(|at_ms| *at_ms > facts.now_ms).min()
+    }
+
+    /// How many nodes were offered to the ask in vain, as far as they count.
+    pub(crate) fn offered_count(&self, facts: &Facts, id: AskId, ask: &Ask) -> usize {
+        if facts.counts_opportunities() { ask.missed as usize } else { self.offered(id).len() }
     }
 
     /// The distinct nodes that were offered to the ask, ascending.

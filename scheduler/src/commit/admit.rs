@@ -77,7 +77,9 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(leaf.may_use(partition), Refusal::PartitionNotAccessible)?;
             ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)
         }
-        Change::AskCancelled { ask, .. } => ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk),
+        Change::AskCancelled { ask, .. } | Change::OpportunitiesMissed { ask, .. } => {
+            ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk)
+        }
         Change::ContainerRecovered { .. }
         | Change::ContainerResized { .. }
         | Change::ContainerEnded { .. } => admit_container(facts, change),

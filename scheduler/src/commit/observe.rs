@@ -4,6 +4,7 @@
 //! since, so that parking never loses a wake-up (I13).
 
 use super::committer::Committer;
+use crate::change::Change;
 use crate::config::LocalityDelay;
 use crate::facts::{Ask, Locality};
 use crate::ids::{AskId, NodeId, ShapeId};
@@ -16,11 +17,22 @@ impl Committer<'_> {
     /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered.
     pub(super) fn record_offers(&mut self, observations: &[Observation]) {
         for observation in observations {
-            if let Observation::Waits { ask, offered, .. } = observation
-                && self.state.facts.asks.get(*ask).is_some()
-            {
-                self.state.backlog.waiting.record_offers(*ask, offered);
+            if let Observation::Waits { ask, offered, .. } = observation {
+                self.count_offers(*ask, offered);
             }
+        }
+    }
+
+    /// Nodes were offered to an ask that waits for others: they are remembered, or are opportunities that it missed.
+    fn count_offers(&mut self, ask: AskId, offered: &[NodeId]) {
+        if offered.is_empty() || self.state.facts.asks.get(ask).is_none() {
+            return;
+        }
+        if self.state.facts.counts_opportunities() {
+            let count = u32::try_from(offered.len()).unwrap_or(u32::MAX);
+            self.apply(Change::OpportunitiesMissed { ask, count });
+        } else {
+            self.state.backlog.waiting.record_offers(ask, offered);
         }
     }
 
@@ -44,6 +56,7 @@ impl Committer<'_> {
                     self.state.backlog.park(*lane, *reason, keeps, seen);
                 }
                 Observation::Waits { ask, allowed, offered } => {
+                    self.count_offers(*ask, offered);
                     self.state.let_wait(*ask, *allowed, offered, seen);
                 }
                 Observation::InUse => self.state.backlog.pause(set.id(), seen),
@@ -85,17 +98,22 @@ impl State {
         }
     }
 
-    /// Lets an ask wait for the hosts or racks it names, unless it may look further now than the pass let it,
-    /// one of them has got room since, or another node has that would count as offered.
+    /// Lets an ask wait for the hosts or racks it names, unless it may look further now than the pass let it, one of them
+    /// has got room since, or another node has that would count as offered. Where opportunities count, one that missed some
+    /// goes on: there are no more of them than nodes until it may look further.
     fn let_wait(&mut self, id: AskId, allowed_then: Locality, offered: &[NodeId], seen: u64) {
         let Some(ask) = self.facts.asks.get(id) else { return };
-        self.backlog.waiting.record_offers(id, offered);
         let allowed = self.backlog.waiting.allowed(&self.facts, id, ask);
         let shape = self.facts.shapes.at(ask.shape);
         let has_room =
             |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| self.facts.can_take(shape, node));
         let is_served = self.roster.wished_for(&ask.wishes, allowed).any(|node| has_room(&node));
-        if allowed > allowed_then || is_served || self.has_more_to_offer(id, ask, allowed, seen) {
+        let missed_some = !offered.is_empty() && self.facts.counts_opportunities();
+        if allowed > allowed_then
+            || is_served
+            || missed_some
+            || self.has_more_to_offer(id, ask, allowed, seen)
+        {
             let user = self.facts.applications.at(ask.application).user;
             // Another batch may have let it wait meanwhile.
             self.backlog.wake(&self.facts, id, self.version);

@@ -152,7 +152,9 @@ pub enum Semantics {
     #[default]
     Strict,
     /// As YARN does: a user who is not above the user limit may have one container more, however large, and user limits
-    /// are rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8).
+    /// are rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8). A pass over one node reserves it
+    /// although another has room, and one over several nodes the last of them (2.6). Missed opportunities count instead of
+    /// distinct nodes (2.7).
     YarnCompatible,
 }
 
@@ -181,11 +183,18 @@ impl Default for ReservationPolicy {
 pub enum LocalityDelay {
     /// Distinct nodes offered: `rack` of them until the rack will do, `any` until any node will; no more
     /// than the partition has beside those named. In a cluster that stays nearly full this can be long.
+    ///
+    /// With [`Semantics::YarnCompatible`] every node of every pass counts, as YARN's missed opportunities do, up to the
+    /// number of the cluster's nodes.
     Nodes {
         /// Nodes offered before a rack-mate is accepted.
         rack: u32,
-        /// Nodes offered before any node is accepted.
-        any: u32,
+        /// Nodes offered before any node is accepted. `None`: as for the rack; in YARN's way as many as containers are
+        /// outstanding, or fewer where little of the cluster is named.
+        any: Option<u32>,
+        /// Whether counting begins anew after a container on a rack that was named, as it does after one on a host. Only
+        /// missed opportunities begin anew.
+        full_reset: bool,
     },
     /// Milliseconds since the ask became pending.
     Time {
@@ -194,6 +203,14 @@ pub enum LocalityDelay {
         /// Time before any node is accepted.
         any_ms: u64,
     },
+}
+
+impl LocalityDelay {
+    /// So many nodes offered before a rack-mate, and before any node, is accepted.
+    #[must_use]
+    pub const fn nodes(rack: u32, any: u32) -> Self {
+        Self::Nodes { rack, any: Some(any), full_reset: true }
+    }
 }
 
 impl Default for LocalityDelay {

@@ -13,7 +13,7 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     placement::check(&config.placement, &config.root)?;
     check_limits(&config.limits)?;
     check_allocation(&config.resources, &config.allocation)?;
-    if let LocalityDelay::Nodes { rack, any } = config.locality_delay
+    if let LocalityDelay::Nodes { rack, any: Some(any), .. } = config.locality_delay
         && rack > any
     {
         return Err(value_error("locality_delay", "the rack's delay may not exceed that of any node"));

@@ -275,7 +275,7 @@ fn locality_wait(state: &State, id: AskId, ask: &Ask) -> Option<LocalityWait> {
         return None;
     }
     let until_ms = Waiting::looks_further_ms(&state.facts, ask);
-    Some(LocalityWait { allowed, until_ms, offered: waiting.offered(id).len() })
+    Some(LocalityWait { allowed, until_ms, offered: waiting.offered_count(&state.facts, id, ask) })
 }
 
 fn rejections(state: &State, id: AskId) -> Option<Vec<Rejection>> {

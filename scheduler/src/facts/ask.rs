@@ -77,6 +77,8 @@ pub(crate) struct Ask {
     /// Claims held for units that are still outstanding.
     pub(crate) reservations: ThinVec<ReservationId>,
     pub(crate) pending_since_ms: u64,
+    /// Opportunities that it had since it was last placed where it wished to be; counted in the compatible mode.
+    pub(crate) missed: u32,
 }
 
 impl Ask {

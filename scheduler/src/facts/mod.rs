@@ -16,6 +16,7 @@ mod headroom;
 mod ledger;
 mod limits;
 mod node;
+mod opportunity;
 mod queue;
 mod queue_order;
 mod rule;

@@ -8,7 +8,7 @@ use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, Locality, Reservation, Shape};
+use crate::facts::{Ask, Locality, Node, Reservation, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::place::{Found, PlacementSet};
 use crate::resource::fits;
@@ -170,16 +170,26 @@ impl<'a> Picker<'a> {
         found
     }
 
-    /// Further distinct nodes that have room for the ask and are not what it named, as many as count.
+    /// Further distinct nodes that have room for the ask and are not what it named, as many as count. Where opportunities
+    /// count, a node over which the pass goes alone is one whatever room it has.
     fn offer(&mut self, id: AskId, ask: &Ask, shape: &Shape, allowed: Locality) -> Vec<NodeId> {
-        let LocalityDelay::Nodes { any, .. } = self.state.facts.config.locality_delay else {
+        let (state, set) = (self.state, &*self.set);
+        let LocalityDelay::Nodes { rack, any, .. } = state.facts.config.locality_delay else {
             return Vec::new();
         };
         if allowed == ask.wishes.loosest() {
             return Vec::new();
         }
-        let known = self.state.backlog.waiting.offered(id);
-        let (state, set) = (self.state, &*self.set);
+        let counts_all = state.facts.counts_opportunities();
+        if let Some(node) = self.scope.node.filter(|_| counts_all) {
+            // As in YARN, neither one that is reserved nor one that is shunned.
+            let may_take = |node: &Node| {
+                node.is_open() && state.facts.breach_with(shape, node, set.given_tags()).is_none()
+            };
+            return Vec::from_iter(state.facts.nodes.get(node).is_some_and(may_take).then_some(node));
+        }
+        let most = if counts_all { usize::MAX } else { any.unwrap_or(rack) as usize };
+        let known = state.backlog.waiting.offered(id);
         let mut visits = 0;
         let offered = state
             .roster
@@ -188,7 +198,7 @@ impl<'a> Picker<'a> {
                 visits += 1;
                 known.binary_search(node).is_err() && has_room(state, set, *node, shape)
             })
-            .take((any as usize).saturating_sub(known.len()))
+            .take(most.saturating_sub(known.len()))
             .collect();
         self.visits += visits;
         offered

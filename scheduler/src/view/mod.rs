@@ -273,6 +273,13 @@ impl AskView<'_> {
         self.ask.outstanding()
     }
 
+    /// How many nodes were offered in vain since it last got what it named, in the mode in which such opportunities count
+    /// (`capacity-scheduler.md` 2.7).
+    #[must_use]
+    pub fn missed_opportunities(&self) -> u32 {
+        self.ask.missed
+    }
+
     /// Units for which a node is claimed.
     #[must_use]
     pub fn reserved(&self) -> u32 {

@@ -13,8 +13,9 @@ mod state;
 
 use std::collections::VecDeque;
 
+use apportion::config::Semantics;
 use apportion::{
-    AllocationProposal, ApplicationEnd, Change, CommitSeq, Engine, Event, LogReader, Replay,
+    AllocationProposal, ApplicationEnd, AskId, Change, CommitSeq, Engine, Event, LogReader, NodeId, Replay,
     ReservationProposal, ResourceAllocationCommitRequest,
 };
 
@@ -42,6 +43,10 @@ pub struct Checker {
     /// What is expected of the engine from the next step on.
     pub certainty: Certainty,
     seen: u64,
+    /// A claim of the present step ended: the pass in which it did takes no notice of its node.
+    has_ended_claims: bool,
+    /// The node over which the present step is a pass, if it is one.
+    pass: Option<NodeId>,
 }
 
 /// What happened since the last step.
@@ -61,14 +66,29 @@ impl Checker {
     /// A checker for an engine that has just started.
     #[must_use]
     pub fn new(oracle: Oracle, certainty: Certainty) -> Self {
-        Self { oracle, certainty, seen: 0 }
+        Self { oracle, certainty, seen: 0, has_ended_claims: false, pass: None }
     }
 
     /// Checks everything. Panics with what is wrong.
     pub fn check(&mut self, step: Step<'_>) {
+        let engine = step.engine;
+        self.check_step(step);
+        self.check_quiet(engine);
+        explain::check_quiet(engine);
+    }
+
+    /// Checks what a pass over one node has done, and everything but that nothing is left to do.
+    pub fn check_pass(&mut self, node: NodeId, step: Step<'_>) {
+        self.pass = Some(node);
+        self.check_step(step);
+        self.pass = None;
+    }
+
+    fn check_step(&mut self, step: Step<'_>) {
         let Step { engine, log, events, mut sent } = step;
         let mut told = Told::new(events);
         let mut has_scheduled = false;
+        self.has_ended_claims = false;
         for change in read_log(log).into_iter().skip(usize::try_from(self.seen).unwrap()) {
             self.seen += 1;
             let is_own = self.follow(&change, &mut sent, &mut told);
@@ -81,9 +101,7 @@ impl Checker {
             left.expect_refused(&self.oracle, self.certainty > Certainty::Legal && !has_scheduled);
         }
         told.expect_nothing_else(&self.oracle);
-        self.check_quiet(engine);
         state::compare(engine, &self.oracle);
-        explain::check_quiet(engine);
         let report = engine.audit();
         assert!(report.is_clean(), "the audit: {:?}", report.violations);
         check_replay(engine, log, self.seen);
@@ -97,6 +115,7 @@ impl Checker {
             change,
             Change::TimeAdvanced { .. }
                 | Change::NodeSilenceSet { .. }
+                | Change::OpportunitiesMissed { .. }
                 | Change::QueueExpired { .. }
                 | Change::ReservationExpired { .. }
                 | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
@@ -121,10 +140,16 @@ impl Checker {
             Change::Committed { request } => {
                 if place.is_none() {
                     self.check_own_request(request);
+                    self.has_ended_claims |= !hints.dropped.is_empty()
+                        || request.allocate.iter().any(|one| one.from_reservation.is_some());
                 }
                 self.judge(request, &hints)
             }
             change => {
+                if let (Change::OpportunitiesMissed { ask, count }, Some(node)) = (change, self.pass) {
+                    let is_missed = *count == 1 && self.oracle.misses_opportunity(*ask, node);
+                    assert!(is_missed, "change {}: {count} by {ask} on {node}", self.seen);
+                }
                 assert!(place.is_some() != is_timed, "change {} was not sent: {change:?}", self.seen);
                 self.oracle.apply(change, &hints).unwrap_or_else(|problem| panic!("{problem}: {change:?}"))
             }
@@ -147,7 +172,7 @@ impl Checker {
 
     /// What the engine proposes by itself must also be what its policies want.
     fn check_own_request(&self, request: &ResourceAllocationCommitRequest) {
-        if self.certainty == Certainty::Exact {
+        if self.certainty == Certainty::Exact && self.pass.is_none() {
             let AllocationProposal { ask, node, .. } = request.allocate[0];
             assert_eq!(
                 *request,
@@ -165,10 +190,19 @@ impl Checker {
         for proposal in request.allocate.iter().filter(|proposal| !is_swap(proposal)) {
             let (ask, node) = (proposal.ask, proposal.node);
             let knows_both = self.oracle.asks.contains_key(&ask) && self.oracle.nodes.contains_key(&node);
-            let is_due = !knows_both || self.oracle.may_take(ask, node);
+            let is_due = !knows_both || self.oracle.may_take(ask, node) && self.is_opportune(ask, node);
             assert!(is_due, "change {}: too early, the ask waits for its hosts: {request:?}", self.seen);
         }
+        let mut nodes =
+            request.allocate.iter().map(|one| one.node).chain(request.reserve.iter().map(|one| one.node));
+        assert!(nodes.all(|node| self.pass.is_none_or(|only| node == only)), "change {}", self.seen);
         request.reserve.iter().for_each(|proposal| self.check_own_claim(proposal));
+    }
+
+    /// Whether a pass over the node may place the ask there. Passes over several go by what was missed before them.
+    fn is_opportune(&self, ask: AskId, node: NodeId) -> bool {
+        let counts = self.pass.is_some() && self.oracle.counts_opportunities();
+        !counts || self.oracle.may_take_opportunity(ask, node)
     }
 
     fn check_own_claim(&self, proposal: &ReservationProposal) {
@@ -178,6 +212,16 @@ impl Checker {
         assert!(
             delay_ms.is_some_and(|delay_ms| waited_ms >= delay_ms),
             "change {}: {proposal:?} after {waited_ms} ms",
+            self.seen
+        );
+        let is_last_in_order = self.oracle.config.semantics == Semantics::YarnCompatible
+            && self.certainty > Certainty::Legal
+            && !self.has_ended_claims
+            && self.pass.is_none();
+        let last = self.oracle.last_claimable(proposal.ask);
+        assert!(
+            !is_last_in_order || last == Some(proposal.node),
+            "change {}: {proposal:?}, {last:?}",
             self.seen
         );
     }

@@ -119,6 +119,7 @@ impl Oracle {
                 effects.push(self.recover(*ask, *node, container, hints)?);
             }
             Change::ContainerResized { container, size } => effects.push(self.resize(*container, size)),
+            Change::OpportunitiesMissed { ask, count } => self.miss(*ask, *count)?,
             Change::ContainerEnded { container, cause } => {
                 self.end_container(*container, *cause, &mut effects);
             }
@@ -308,6 +309,7 @@ impl Oracle {
             spec: spec.clone(),
             racks,
             outstanding: spec.count,
+            missed: 0,
             since_ms: self.now_ms,
             order: self.next_submission(),
         };

@@ -155,6 +155,7 @@ impl Oracle {
             reasons.push(RejectReason::NodeFull);
         }
         if reasons.is_empty() {
+            self.note_opportunity(ask, node, proposal.from_reservation.is_some());
             self.place(ask, node, started.next(), verdict);
         } else {
             self.pretend(ask, node);

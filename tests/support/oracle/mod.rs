@@ -13,6 +13,7 @@ mod judge;
 mod kept;
 mod limits;
 mod node;
+mod opportunity;
 mod order;
 mod placement;
 mod progress;
@@ -72,6 +73,8 @@ pub struct Ask {
     pub racks: Vec<RackId>,
     /// Units neither placed nor cancelled.
     pub outstanding: u32,
+    /// Opportunities it had since it last got what it named.
+    pub missed: u32,
     /// When it was submitted.
     pub since_ms: u64,
     /// How many submissions came before it.

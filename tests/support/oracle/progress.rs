@@ -58,12 +58,15 @@ impl Oracle {
         }
         match self.config.locality_delay {
             LocalityDelay::Time { .. } => self.may_take(id, node),
-            LocalityDelay::Nodes { rack, any } => {
+            // It was offered nodes with room until it had missed enough of them.
+            LocalityDelay::Nodes { .. } if self.counts_opportunities() => true,
+            LocalityDelay::Nodes { rack, any, .. } => {
                 let is_beside = |(id, node): &(&NodeId, &Node)| {
                     node.partition == ask.partition && !ask.spec.wishes.hosts.contains(id)
                 };
                 let beside = self.nodes.iter().filter(is_beside).count();
-                let wanted = if locality == Locality::RackLocal { rack } else { any } as usize;
+                let wanted =
+                    if locality == Locality::RackLocal { rack } else { any.unwrap_or(rack) } as usize;
                 with_room.len() >= wanted.min(beside)
             }
         }

@@ -398,7 +398,9 @@ fn the_schema_knows_every_key_that_is_written() {
 fn example() -> String {
     let page = include_str!("../../../../docs/configuration.md");
     let fenced = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
-    let without = |line: &str| !["# rack_nodes", "# any_nodes"].iter().any(|hint| line.starts_with(hint));
+    let without = |line: &str| {
+        !["# rack_nodes", "# any_nodes", "# full_reset"].iter().any(|hint| line.starts_with(hint))
+    };
     let lines = fenced.lines().filter(|line| without(line));
     let uncommented = |line: &str| line.strip_prefix("# ").unwrap_or(line).to_owned();
     let text: Vec<_> = lines.map(uncommented).collect();
@@ -417,7 +419,7 @@ fn the_page_the_schema_and_the_reader_agree() {
     assert_eq!(validator::problems(&schema(), &as_json(&example)), Vec::<String>::new());
     for key in validator::keys(&schema()) {
         assert!(
-            example.contains(&key) || ["rack_nodes", "any_nodes"].contains(&key.as_str()),
+            example.contains(&key) || ["rack_nodes", "any_nodes", "full_reset"].contains(&key.as_str()),
             "{key} is undocumented"
         );
     }

@@ -103,6 +103,8 @@ pub(in crate::scenario) struct AskWanted {
     /// Containers that run, by node.
     #[serde(default)]
     pub(in crate::scenario) on: BTreeMap<String, usize>,
+    /// Nodes offered in vain, in the mode in which they count.
+    pub(in crate::scenario) missed_opportunities: Option<u32>,
     /// Why it is pending.
     pub(in crate::scenario) why: Option<apportion::PendingReason>,
 }

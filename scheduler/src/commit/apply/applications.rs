@@ -122,6 +122,7 @@ impl Applier<'_> {
             cancelled: 0,
             reservations: ThinVec::new(),
             pending_since_ms: state.facts.now_ms,
+            missed: 0,
         };
         state.facts.transition_submit_ask(id, ask);
         state.backlog.relieve_shares(state.facts.applications.at(application).leaf, state.version);

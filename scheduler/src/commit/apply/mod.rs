@@ -100,6 +100,7 @@ impl Applier<'_> {
                 self.recover_container(*ask, *node, container);
             }
             Change::ContainerResized { container, size } => self.resize_container(*container, *size),
+            Change::OpportunitiesMissed { ask, count } => self.state.facts.miss_opportunities(*ask, *count),
             Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),
             Change::Reconfigured { configuration } => self.reconfigure(configuration),

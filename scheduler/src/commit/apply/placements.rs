@@ -38,6 +38,9 @@ impl Applier<'_> {
         if Some(roster.place_of(proposal.node, node.partition).0) != debited_in {
             roster.note_change(proposal.node, node.partition);
         }
+        if facts.counts_opportunities() {
+            facts.take_opportunity(proposal.ask, locality, proposal.from_reservation.is_some());
+        }
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         backlog.rekey(facts, charged.application);
         backlog.relieve_shares(charged.leaf, *version);

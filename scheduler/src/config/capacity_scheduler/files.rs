@@ -49,7 +49,7 @@ fn all_files_are_one_configuration_and_the_queues_come_last() {
     let queues = [QUEUES[0], QUEUES[1], ("node-locality-delay", "7")];
     let site = [("node-locality-delay", "40"), ("lazy-preemption-enabled", "true")];
     let imported = import(&queues, &site, &[]).unwrap();
-    assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 7, any: 7 });
+    assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 7, any: None, full_reset: true });
     let key = |name| format!("{}{name}", known::PREFIX);
     let (delay, lazy) = (key("node-locality-delay"), key("lazy-preemption-enabled"));
     let expected = [

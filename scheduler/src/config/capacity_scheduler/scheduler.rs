@@ -68,15 +68,19 @@ fn check_class(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) {
     }
 }
 
-/// The delay in distinct nodes (`capacity-scheduler.md` 2.7): YARN counts missed opportunities, each of which
-/// is meant to be another node. `None` if the file has neither delay.
+/// The delay in nodes (`capacity-scheduler.md` 2.7): YARN counts missed opportunities, each of which is meant to be another
+/// node. `None` if the file has neither delay.
 fn locality_delay(
     settings: &Settings<'_>,
     report: &mut Vec<NotCarriedOver>,
 ) -> Result<Option<LocalityDelay>, ConfigFileError> {
     let rack = settings.get(&format!("{PREFIX}node-locality-delay"));
     let additional = settings.get(&format!("{PREFIX}rack-locality-additional-delay"));
+    let full_reset = settings.switch("rack-locality-full-reset", true)?;
     if rack.is_none() && additional.is_none() {
+        let reset = settings.get(&format!("{PREFIX}rack-locality-full-reset"));
+        let reason = "it is about delays in nodes, and the files have none";
+        report.extend(reset.map(|setting| settings.not_carried_over(&setting, reason)));
         return Ok(None);
     }
     let rack = match rack {
@@ -84,18 +88,18 @@ fn locality_delay(
         Some(setting) => nodes(settings, &setting)?.unwrap_or(0),
         None => RACK_NODES_DEFAULT,
     };
-    let mut any = rack;
+    let mut any = None;
     if let Some(setting) = additional {
         match nodes(settings, &setting)? {
-            Some(more) => any = rack.saturating_add(more),
+            Some(more) => any = Some(rack.saturating_add(more)),
             None => report.push(settings.not_carried_over(
                 &setting,
-                "a delay by the number of outstanding containers is not supported by this engine yet; \
-                 where a rack-mate will do, any node will",
+                "a delay by the number of outstanding containers is for the yarn_compatible semantics; \
+                 otherwise where a rack-mate will do, any node will",
             )),
         }
     }
-    Ok(Some(LocalityDelay::Nodes { rack, any }))
+    Ok(Some(LocalityDelay::Nodes { rack, any, full_reset }))
 }
 
 /// A number of nodes; `None` for YARN's `-1`.

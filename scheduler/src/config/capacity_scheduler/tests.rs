@@ -100,7 +100,7 @@ fn every_property_that_is_read_is_read() {
         .with_ordering(ApplicationOrdering::FairBySize)
         .with_user_limit_factor(Some(factor("0.5")));
     assert_eq!(imported.config.root, QueueConfig::root([a, b, c]));
-    assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 40, any: 100 });
+    assert_eq!(imported.config.locality_delay, LocalityDelay::nodes(40, 100));
     assert_eq!(reasons(&imported), []);
 }
 
@@ -221,15 +221,18 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("root.maximum-capacity", "the root has all there is", 14),
         (
             "rack-locality-additional-delay",
-            "a delay by the number of outstanding containers is not supported by this engine yet; \
-             where a rack-mate will do, any node will",
+            "a delay by the number of outstanding containers is for the yarn_compatible semantics; \
+             otherwise where a rack-mate will do, any node will",
             15,
         ),
         ("resource-calculator", "this engine always compares dominant shares", 16),
     ];
     assert_eq!(reasons(&imported), expected);
     assert_eq!(imported.not_carried_over[0].value, "ops");
-    assert_eq!(imported.config.locality_delay, LocalityDelay::Nodes { rack: 40, any: 40 });
+    assert_eq!(
+        imported.config.locality_delay,
+        LocalityDelay::Nodes { rack: 40, any: None, full_reset: true }
+    );
 }
 
 #[test]

@@ -88,8 +88,8 @@ fn reservations(engine: &Section<'_>, policy: &mut ReservationPolicy) -> Result<
 }
 
 fn locality_delay(engine: &Section<'_>) -> Result<Option<LocalityDelay>, ConfigFileError> {
-    let (times, counts) = (["rack_ms", "any_ms"], ["rack_nodes", "any_nodes"]);
-    let section = engine.section("locality_delay", &[times, counts].concat())?;
+    let (times, counts) = (["rack_ms", "any_ms"], ["rack_nodes", "any_nodes", "full_reset"]);
+    let section = engine.section("locality_delay", &[&times[..], &counts].concat())?;
     if !section.is_given() {
         return Ok(None);
     }
@@ -98,7 +98,8 @@ fn locality_delay(engine: &Section<'_>) -> Result<Option<LocalityDelay>, ConfigF
         (Some(_), Some(count)) => Err(count.error("the delay is given in milliseconds already")),
         (None, Some(_)) => Ok(Some(LocalityDelay::Nodes {
             rack: section.require("rack_nodes")?.whole()?,
-            any: section.require("any_nodes")?.whole()?,
+            any: section.read("any_nodes", |entry| entry.whole())?,
+            full_reset: section.read("full_reset", |entry| entry.switch())?.unwrap_or(true),
         })),
         _ => Ok(Some(LocalityDelay::Time {
             rack_ms: section.require("rack_ms")?.whole()?,

@@ -23,7 +23,8 @@
 //! rack_ms = 500
 //! any_ms = 1000
 //! # rack_nodes = 40
-//! # any_nodes = 80
+//! # any_nodes = 80                        # left out: as for the rack
+//! # full_reset = true                     # "yarn_compatible" only: a container on the rack begins the count anew
 //!
 //! # [engine.heartbeat]                    # without this table nodes do not heartbeat
 //! # interval_ms = 1000

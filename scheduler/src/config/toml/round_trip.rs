@@ -315,8 +315,9 @@ fn allocation() -> impl Strategy<Value = ([i64; RESOURCE_TYPES_MAX], [Option<i64
 
 fn locality_delay() -> impl Strategy<Value = LocalityDelay> {
     prop_oneof![
-        (any::<u32>(), any::<u32>())
-            .prop_map(|(a, b)| LocalityDelay::Nodes { rack: a.min(b), any: a.max(b) }),
+        (any::<u32>(), any::<Option<u32>>(), any::<bool>()).prop_map(|(a, b, full_reset)| {
+            LocalityDelay::Nodes { rack: b.map_or(a, |b| a.min(b)), any: b.map(|b| a.max(b)), full_reset }
+        }),
         (any::<u64>(), any::<u64>()).prop_map(|(rack_ms, any_ms)| LocalityDelay::Time { rack_ms, any_ms }),
     ]
 }

@@ -172,7 +172,7 @@ fn the_documented_format_is_the_format() {
         .map(|line| format!("{}\n", line.trim_start().trim_start_matches("# ")))
         .collect();
     let config = read(&uncommented);
-    assert_eq!(config.locality_delay, LocalityDelay::Nodes { rack: 40, any: 80 });
+    assert_eq!(config.locality_delay, LocalityDelay::nodes(40, 80));
     assert_eq!(config.heartbeat, Some(HeartbeatPolicy { interval_ms: 1_000, missed_max: 3 }));
     assert_eq!(config.resources.device_type(), Some(0));
 }

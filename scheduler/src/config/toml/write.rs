@@ -88,9 +88,12 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
 
     file.table("engine.locality_delay");
     match config.locality_delay {
-        LocalityDelay::Nodes { rack, any } => {
+        LocalityDelay::Nodes { rack, any, full_reset } => {
             file.line("rack_nodes", rack);
-            file.line("any_nodes", any);
+            file.line_if("any_nodes", any);
+            if !full_reset {
+                file.line("full_reset", false);
+            }
         }
         LocalityDelay::Time { rack_ms, any_ms } => {
             file.line("rack_ms", rack_ms);

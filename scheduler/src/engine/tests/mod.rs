@@ -4,6 +4,7 @@
 
 mod bulk;
 mod changes;
+mod compatible;
 mod endings;
 mod faults;
 mod forged;

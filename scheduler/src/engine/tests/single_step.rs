@@ -11,20 +11,20 @@ use crate::propose::PassScope;
 use crate::view::ReservationView;
 
 impl Bench {
-    fn pass_on(&self, node: NodeId) -> usize {
+    pub(super) fn pass_on(&self, node: NodeId) -> usize {
         self.engine.pass_once(PassScope { node: Some(node), leaf: None }).unwrap()
     }
 
-    fn containers_on(&self, node: NodeId) -> usize {
+    pub(super) fn containers_on(&self, node: NodeId) -> usize {
         self.engine.read(|view| view.node(node).unwrap().containers().len())
     }
 
-    fn claims(&self, ask: AskId) -> u32 {
+    pub(super) fn claims(&self, ask: AskId) -> u32 {
         self.engine.read(|view| view.ask(ask).map_or(0, |ask| ask.reserved()))
     }
 
     /// Single steps leave nothing behind that ordinary passes would stumble over.
-    fn expect_sound(&self) {
+    pub(super) fn expect_sound(&self) {
         assert!(self.engine.audit().is_clean(), "{}", self.engine.audit());
         self.engine.run_until_quiet();
         assert!(self.engine.audit().is_clean(), "{}", self.engine.audit());
@@ -148,7 +148,7 @@ fn an_ask_that_names_nothing_waits_for_no_host() {
 #[test]
 fn single_passes_offer_one_node_after_the_other() {
     let mut config = config([leaf("a")]);
-    config.locality_delay = LocalityDelay::Nodes { rack: 2, any: 2 };
+    config.locality_delay = LocalityDelay::nodes(2, 2);
     let bench = Bench::serial(config);
     let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 8));
     let application = bench.application("root.a");

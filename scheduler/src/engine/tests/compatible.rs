@@ -1,0 +1,91 @@
+//! What the compatible mode does as YARN does it, one pass at a time.
+
+use super::{Bench, config, leaf, memory};
+use crate::change::AskSpec;
+use crate::config::{EngineConfig, LocalityDelay, Percent, Semantics};
+use crate::ids::{AskId, NodeId};
+
+fn compatible() -> EngineConfig {
+    let mut config = config([leaf("a").with_user_limit_factor(None)]);
+    (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
+    config.semantics = Semantics::YarnCompatible;
+    config
+}
+
+impl Bench {
+    fn missed(&self, ask: AskId) -> u32 {
+        self.engine.read(|view| view.ask(ask).unwrap().missed_opportunities())
+    }
+
+    fn reserved_nodes(&self) -> Vec<NodeId> {
+        self.engine.read(|view| view.reservations().map(|(_, claim)| claim.node).collect())
+    }
+
+    fn located(&self, size: i64, count: u32, hosts: &[NodeId]) -> AskId {
+        let spec = AskSpec::new(memory(size), count).on_hosts(hosts.iter().copied());
+        let ask = self.engine.handle().submit_ask(self.application("root.a"), spec).unwrap();
+        self.commit();
+        ask
+    }
+}
+
+#[test]
+fn a_pass_over_one_node_claims_it_although_another_has_room() {
+    let bench = Bench::serial(compatible());
+    let nodes = [bench.node("n1", 4), bench.node("n2", 8)];
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 1);
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    let large = bench.ask(application, 4, 1);
+    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (1, 1));
+    bench.expect_sound();
+    assert_eq!((bench.containers_on(nodes[1]), bench.reserved_nodes()), (1, Vec::new()), "it was swapped");
+}
+
+#[test]
+fn of_several_nodes_the_last_in_order_is_claimed() {
+    let bench = Bench::serial(compatible());
+    let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 8));
+    let application = bench.application("root.a");
+    for (node, size) in [(nodes[1], 7), (nodes[0], 4), (nodes[2], 4)] {
+        bench.ask(application, size, 1);
+        assert_eq!(bench.pass_on(node), 1);
+    }
+    bench.ask(application, 6, 1);
+    bench.engine.run_until_quiet();
+    assert_eq!(bench.reserved_nodes(), [nodes[1]], "though it lacks most");
+    bench.expect_sound();
+}
+
+#[test]
+fn every_pass_over_another_node_is_a_missed_opportunity() {
+    let mut config = compatible();
+    config.locality_delay = LocalityDelay::nodes(2, 3);
+    let bench = Bench::serial(config);
+    let nodes = ["n1", "n2", "n3", "n4"].map(|name| bench.node(name, 8));
+    let ask = bench.located(1, 3, &nodes[..1]);
+    let placed = [(); 4].map(|()| (bench.pass_on(nodes[1]), bench.missed(ask)));
+    assert_eq!(
+        placed,
+        [(0, 1), (0, 2), (1, 0), (0, 1)],
+        "all are on one rack, which counts from the third on"
+    );
+    assert_eq!((bench.pass_on(nodes[0]), bench.missed(ask)), (1, 0));
+    bench.expect_sound();
+}
+
+/// A pass over several nodes counts those that have room, until one of them will do.
+#[test]
+fn passes_over_all_nodes_go_on_until_enough_was_missed() {
+    let mut config = compatible();
+    config.locality_delay = LocalityDelay::Nodes { rack: 40, any: None, full_reset: false };
+    let bench = Bench::serial(config);
+    let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 4));
+    bench.ask(bench.application("root.a"), 4, 1);
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    let ask = bench.located(1, 5, &nodes[..1]);
+    bench.engine.run_until_quiet();
+    assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 4, 1], "its rack, in order");
+    assert!(bench.engine.read(|view| view.ask(ask).is_none()));
+    bench.expect_sound();
+}

@@ -1,0 +1,62 @@
+//! Missed opportunities: how YARN counts what was offered in vain to an ask that names hosts (`capacity-scheduler.md` 2.7).
+//!
+//! They count in the compatible mode only, one for each node of each pass, and are facts: each is a change.
+
+use super::{Ask, Facts, Locality};
+use crate::config::{LocalityDelay, Semantics};
+use crate::ids::AskId;
+
+impl Facts {
+    /// Whether missed opportunities count, instead of distinct nodes or time.
+    pub(crate) fn counts_opportunities(&self) -> bool {
+        self.config.semantics == Semantics::YarnCompatible
+            && matches!(self.config.locality_delay, LocalityDelay::Nodes { .. })
+    }
+
+    /// How far from its wishes the ask may be placed at its next opportunity, which counts already. Nobody waits for more
+    /// opportunities than the cluster has nodes.
+    pub(crate) fn allowed_at_next(&self, ask: &Ask, rack: u32, any: Option<u32>) -> Locality {
+        let nodes = self.nodes.len() as u64;
+        let count = u64::from(ask.missed) + 1;
+        let goes_anywhere = match any {
+            Some(any) => count > nodes.min(u64::from(any)),
+            None => {
+                // As many as are outstanding, of which the part counts that what is named is of all nodes: in parts of
+                // one by the number of nodes.
+                let named = distinct(&ask.wishes.hosts) + distinct(&ask.wishes.racks);
+                count * nodes > (nodes * nodes).min(u64::from(ask.outstanding()) * named.min(nodes))
+            }
+        };
+        match goes_anywhere {
+            true => Locality::OffSwitch,
+            false if count > nodes.min(u64::from(rack)) => Locality::RackLocal,
+            false => Locality::NodeLocal,
+        }
+    }
+
+    /// So many nodes were offered to the ask in vain.
+    pub(crate) fn miss_opportunities(&mut self, id: AskId, count: u32) {
+        let ask = self.asks.at_mut(id);
+        ask.missed = ask.missed.saturating_add(count);
+    }
+
+    /// The ask gets a container so near to what it named, at an opportunity or from a claim. Off-switch counting goes on.
+    pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, is_claimed: bool) {
+        let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
+        let ask = self.asks.at_mut(id);
+        let begins_anew = match locality {
+            Locality::NodeLocal => true,
+            Locality::RackLocal => full_reset,
+            Locality::OffSwitch => false,
+        };
+        if begins_anew {
+            ask.missed = 0;
+        } else if !is_claimed && !ask.wishes.is_empty() {
+            ask.missed = ask.missed.saturating_add(1);
+        }
+    }
+}
+
+fn distinct<T: PartialEq>(names: &[T]) -> u64 {
+    names.iter().enumerate().filter(|(place, name)| !names[..*place].contains(name)).count() as u64
+}
