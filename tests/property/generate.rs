@@ -84,10 +84,11 @@ fn reservations(variety: Variety) -> BoxedStrategy<ReservationPolicy> {
         prop_oneof![Just(0u32), Just(10), Just(50), Just(100)],
         proptest::bool::weighted(0.7),
     )
-        .prop_map(|(delay_ms, age_limit_ms, percent)| ReservationPolicy {
+        .prop_map(|(delay_ms, age_limit_ms, percent, continue_looking)| ReservationPolicy {
             delay_ms: Some(delay_ms),
             age_limit_ms,
             nodes: Percent::whole(percent),
+            continue_looking,
         });
     prop_oneof![1 => Just(off), 3 => on].boxed()
 }

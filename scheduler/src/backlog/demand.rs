@@ -1,7 +1,7 @@
 //! Which shapes are wanted, and in which placement sets they may fit.
 
 use super::Backlog;
-use crate::facts::{Ask, Locality};
+use crate::facts::{Ask, Facts, Locality};
 use crate::ids::{LaneId, PartitionId, ReservationId, SETS_MAX, SetId, ShapeId};
 
 /// What is known about the pending asks of one shape.
@@ -187,9 +187,10 @@ impl Backlog {
         }
     }
 
-    /// Notes a claim. That of an ask which will not do with any node ends with its node's room, or by age.
-    pub(crate) fn add_claim(&mut self, claim: ReservationId, ask: &Ask) {
-        if ask.wishes.loosest() < Locality::OffSwitch {
+    /// Notes a claim. That of an ask which will not do with any node ends with its node's room, or by age, and so do all
+    /// where nobody continues looking.
+    pub(crate) fn add_claim(&mut self, facts: &Facts, claim: ReservationId, ask: &Ask) {
+        if ask.wishes.loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
             return;
         }
         let demand = &self.demand[ask.shape.index()];

@@ -154,7 +154,7 @@ impl Backlog {
             backlog.add_ask(facts, id, ask, 0);
         }
         for (claim, reservation) in facts.reservations.iter() {
-            backlog.add_claim(claim, facts.asks.at(reservation.ask));
+            backlog.add_claim(facts, claim, facts.asks.at(reservation.ask));
         }
         backlog
     }

@@ -167,11 +167,19 @@ pub struct ReservationPolicy {
     pub age_limit_ms: u64,
     /// At most this part of a partition's nodes is reserved at a time (at least one node).
     pub nodes: Percent,
+    /// Whether a unit for which a node is reserved is placed on any other node that has room first, and the reservation
+    /// given back (`capacity-scheduler.md` 2.6). Without that it waits for its node.
+    pub continue_looking: bool,
 }
 
 impl Default for ReservationPolicy {
     fn default() -> Self {
-        Self { delay_ms: Some(2_000), age_limit_ms: 3_600_000, nodes: Percent::whole(10) }
+        Self {
+            delay_ms: Some(2_000),
+            age_limit_ms: 3_600_000,
+            nodes: Percent::whole(10),
+            continue_looking: true,
+        }
     }
 }
 

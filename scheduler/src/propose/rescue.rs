@@ -11,6 +11,10 @@ use crate::state::State;
 pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
     let shape = state.facts.shapes.at(ask.shape);
+    let is_claimed = ask.reservations.len() >= ask.outstanding() as usize;
+    if is_claimed && !state.facts.config.reservations.continue_looking {
+        return None;
+    }
     // What a claim holds already may be all that it takes: that is left to the one who decides.
     if ask.reservations.is_empty() && !is_within_limits(&state.facts, ask, shape) {
         return None;

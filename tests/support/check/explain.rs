@@ -7,14 +7,15 @@ use apportion::{
 use crate::support::oracle::{Hints, Oracle};
 
 /// Panics if an explanation does not add up, or names nothing although the engine left the ask pending: whoever is
-/// held back by no limit has no node left.
-pub(super) fn check_quiet(engine: &Engine) {
+/// held back by no limit has no node left, unless those nodes are kept for it that it waits for.
+pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
     engine.read(|view| {
         for explanation in pending(view) {
             let why = explanation.pending().unwrap();
             assert_eq!(why.funnel.stages.values().sum::<usize>(), view.node_count(), "{explanation}");
             assert_eq!((why.in_flight, why.funnel.at(Stage::InFlight)), (0, 0), "{explanation}");
-            let is_explained = why.blocker.is_some() || why.funnel.at(Stage::Fits) == 0;
+            let is_kept = !continues_looking && !why.claims.is_empty();
+            let is_explained = is_kept || why.blocker.is_some() || why.funnel.at(Stage::Fits) == 0;
             assert!(is_explained, "quiet, but nothing is in the way: {explanation}");
             let is_short = why.funnel.at(Stage::NoRoom) + why.funnel.at(Stage::NoDevice) > 0;
             let is_small = why.funnel.at(Stage::TooSmall) > 0;

@@ -74,7 +74,7 @@ impl Checker {
         let engine = step.engine;
         self.check_step(step);
         self.check_quiet(engine);
-        explain::check_quiet(engine);
+        explain::check_quiet(engine, self.oracle.config.reservations.continue_looking);
     }
 
     /// Checks what a pass over one node has done, and everything but that nothing is left to do.
@@ -193,6 +193,8 @@ impl Checker {
             let is_due = !knows_both || self.oracle.may_take(ask, node) && self.is_opportune(ask, node);
             assert!(is_due, "change {}: too early, the ask waits for its hosts: {request:?}", self.seen);
         }
+        let keeps_claims = !self.oracle.config.reservations.continue_looking;
+        assert!(!keeps_claims || request.unreserve.is_empty(), "change {}: {request:?}", self.seen);
         let mut nodes =
             request.allocate.iter().map(|one| one.node).chain(request.reserve.iter().map(|one| one.node));
         assert!(nodes.all(|node| self.pass.is_none_or(|only| node == only)), "change {}", self.seen);

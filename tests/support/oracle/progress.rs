@@ -31,7 +31,7 @@ impl Oracle {
     /// for its node only.
     fn is_free_for(&self, books: &Books, node: NodeId, ask: AskId) -> bool {
         let known = &self.asks[&ask];
-        let is_settled = if self.may_go_anywhere(ask) {
+        let is_settled = if self.may_swap(ask) {
             self.claimed(ask) > 0
         } else {
             self.claims.get(&node).is_some_and(|claim| claim.ask == ask)
@@ -52,7 +52,7 @@ impl Oracle {
         let ask = &self.asks[&id];
         let locality = ask.locality(node, &self.nodes[&node]);
         let has_claim = self.claims.get(&node).is_some_and(|claim| claim.ask == id);
-        let has_any_claim = self.may_go_anywhere(id) && self.claimed(id) > 0;
+        let has_any_claim = self.may_swap(id) && self.claimed(id) > 0;
         if has_claim || has_any_claim || locality == Locality::NodeLocal || !ask.has_wishes() {
             return true;
         }
@@ -70,6 +70,11 @@ impl Oracle {
                 with_room.len() >= wanted.min(beside)
             }
         }
+    }
+
+    /// Whether a unit of the ask that has a node claimed may run on another one.
+    fn may_swap(&self, id: AskId) -> bool {
+        self.config.reservations.continue_looking && self.may_go_anywhere(id)
     }
 
     fn may_go_anywhere(&self, id: AskId) -> bool {

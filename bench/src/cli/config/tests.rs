@@ -294,6 +294,11 @@ fn mixed() -> QueueConfig {
         .with_maximum(Maximum::mixed(&[Bound::Percent(percent("90")), Bound::Amount(7)]))
 }
 
+fn reservations() -> ReservationPolicy {
+    let nodes = "7".parse().unwrap();
+    ReservationPolicy { delay_ms: None, age_limit_ms: 1, nodes, continue_looking: false }
+}
+
 /// Every field other than it is without a word, so that every key is written. There is no `..` here on purpose: a
 /// new field has to be thought of.
 fn everything() -> EngineConfig {
@@ -354,8 +359,8 @@ fn everything() -> EngineConfig {
         partitions: vec!["gpu".to_owned()],
         root: QueueConfig::root([leaf, weighted, part, mixed(), maker]),
         node_order: NodeOrderKind::Pack,
-        reservations: ReservationPolicy { delay_ms: None, age_limit_ms: 1, nodes: percent("7") },
-        locality_delay: LocalityDelay::Nodes { rack: 4, any: 8 },
+        reservations: reservations(),
+        locality_delay: LocalityDelay::Nodes { rack: 4, any: Some(8), full_reset: false },
         allocation: AllocationSizes {
             minimum: Resources::new(&[2, 1]),
             maximum: [Some(4), None, None, None, None, None, None, None],

@@ -55,7 +55,7 @@ impl Applier<'_> {
             .backlog
             .move_to_shape(&mut state.facts, id, version, |facts| facts.transition_reshape_ask(id, new));
         for claim in claims {
-            state.backlog.add_claim(claim, state.facts.asks.at(id));
+            state.backlog.add_claim(&state.facts, claim, state.facts.asks.at(id));
         }
     }
 

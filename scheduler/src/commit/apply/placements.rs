@@ -61,7 +61,7 @@ impl Applier<'_> {
         let state = &mut *self.state;
         let (claim, charged) = state.facts.transition_reserve(ask, node);
         state.roster.note_change(node, charged.partition);
-        state.backlog.add_claim(claim, state.facts.asks.at(ask));
+        state.backlog.add_claim(&state.facts, claim, state.facts.asks.at(ask));
         state.backlog.rekey(&state.facts, charged.application);
         state.backlog.relieve_shares(charged.leaf, state.version);
         let age_limit_ms = state.facts.config.reservations.age_limit_ms;

@@ -24,6 +24,7 @@ pub(super) fn read(
     if let Some(delay) = locality_delay(settings, report)? {
         config.locality_delay = delay;
     }
+    config.reservations.continue_looking = settings.switch("reservations-continue-look-all-nodes", true)?;
     config.heartbeat = heartbeat(settings)?;
     let off_switch = settings.get(&format!("{PREFIX}per-node-heartbeat.maximum-offswitch-assignments"));
     config.limits.off_switch_per_pass = off_switch.map(|setting| whole(settings, &setting, 1)).transpose()?;

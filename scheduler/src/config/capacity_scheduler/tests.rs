@@ -82,6 +82,8 @@ fn every_property_that_is_read_is_read() {
         ("user-limit-factor", "1.25"),
         ("node-locality-delay", "40"),
         ("rack-locality-additional-delay", "60"),
+        ("rack-locality-full-reset", "false"),
+        ("reservations-continue-look-all-nodes", "false"),
         ("resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"),
     ]);
     let factor = |text: &str| text.parse::<Factor>().unwrap();
@@ -100,7 +102,9 @@ fn every_property_that_is_read_is_read() {
         .with_ordering(ApplicationOrdering::FairBySize)
         .with_user_limit_factor(Some(factor("0.5")));
     assert_eq!(imported.config.root, QueueConfig::root([a, b, c]));
-    assert_eq!(imported.config.locality_delay, LocalityDelay::nodes(40, 100));
+    let delay = LocalityDelay::Nodes { rack: 40, any: Some(100), full_reset: false };
+    assert_eq!(imported.config.locality_delay, delay);
+    assert!(!imported.config.reservations.continue_looking);
     assert_eq!(reasons(&imported), []);
 }
 

@@ -70,7 +70,8 @@ fn allocation(engine: &Section<'_>, types: &ResourceTypes) -> Result<AllocationS
 }
 
 fn reservations(engine: &Section<'_>, policy: &mut ReservationPolicy) -> Result<(), ConfigFileError> {
-    let section = engine.section("reservations", &["enabled", "delay_ms", "age_limit_ms", "nodes"])?;
+    let section = engine
+        .section("reservations", &["enabled", "delay_ms", "age_limit_ms", "nodes", "continue_looking"])?;
     if let Some(delay) = section.read("delay_ms", |entry| entry.whole())? {
         policy.delay_ms = Some(delay);
     }
@@ -83,6 +84,9 @@ fn reservations(engine: &Section<'_>, policy: &mut ReservationPolicy) -> Result<
     }
     if let Some(nodes) = section.read("nodes", |entry| entry.percent())? {
         policy.nodes = nodes;
+    }
+    if let Some(continue_looking) = section.read("continue_looking", |entry| entry.switch())? {
+        policy.continue_looking = continue_looking;
     }
     Ok(())
 }

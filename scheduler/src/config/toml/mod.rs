@@ -18,6 +18,7 @@
 //! delay_ms = 2000
 //! age_limit_ms = 3600000
 //! nodes = "10 %"
+//! continue_looking = true                 # false: whoever has a reservation waits for its node
 //!
 //! [engine.locality_delay]                 # either both times or both numbers of nodes
 //! rack_ms = 500

@@ -323,8 +323,14 @@ fn locality_delay() -> impl Strategy<Value = LocalityDelay> {
 }
 
 fn config() -> BoxedStrategy<EngineConfig> {
-    let reservations = (any::<Option<u64>>(), any::<u64>(), percent(100))
-        .prop_map(|(delay_ms, age_limit_ms, nodes)| ReservationPolicy { delay_ms, age_limit_ms, nodes });
+    let reservations = (any::<Option<u64>>(), any::<u64>(), percent(100), any::<bool>()).prop_map(
+        |(delay_ms, age_limit_ms, nodes, continue_looking)| ReservationPolicy {
+            delay_ms,
+            age_limit_ms,
+            nodes,
+            continue_looking,
+        },
+    );
     let heartbeat = prop::option::of((1u64.., 1u32..))
         .prop_map(|some| some.map(|(interval_ms, missed_max)| HeartbeatPolicy { interval_ms, missed_max }));
     let node_order =

@@ -48,9 +48,13 @@ fn every_key_is_read() {
     let mut expected = EngineConfig::new(types, QueueConfig::root([analytics, web]));
     expected.partitions = vec!["gpu".to_owned()];
     expected.node_order = NodeOrderKind::Pack;
-    expected.reservations =
-        ReservationPolicy { delay_ms: Some(5), age_limit_ms: 6, nodes: Percent::whole(7) };
-    expected.locality_delay = LocalityDelay::Nodes { rack: 40, any: 80 };
+    expected.reservations = ReservationPolicy {
+        delay_ms: Some(5),
+        age_limit_ms: 6,
+        nodes: Percent::whole(7),
+        continue_looking: false,
+    };
+    expected.locality_delay = LocalityDelay::nodes(40, 80);
     expected.heartbeat = Some(HeartbeatPolicy { interval_ms: 1_000, missed_max: 3 });
     expected.limits = EngineLimits {
         batch_requests: 16,
@@ -66,8 +70,8 @@ fn every_key_is_read() {
         [engine]
         partitions = ["gpu"]
         node_order = "pack"
-        reservations = { delay_ms = 5, age_limit_ms = 6, nodes = 7 }
-        locality_delay = { rack_nodes = 40, any_nodes = 80 }
+        reservations = { delay_ms = 5, age_limit_ms = 6, nodes = 7, continue_looking = false }
+        locality_delay = { rack_nodes = 40, any_nodes = 80, full_reset = true }
         heartbeat = { interval_ms = 1_000, missed_max = 3 }
         limits = { batch_requests = 0x10, leaf_quantum = 8, off_switch_per_pass = 2 }
         [queues."root.analytics.etl"]

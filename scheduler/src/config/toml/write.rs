@@ -85,6 +85,9 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
     }
     file.line("age_limit_ms", config.reservations.age_limit_ms);
     file.line("nodes", quoted(&config.reservations.nodes.to_string()));
+    if !config.reservations.continue_looking {
+        file.line("continue_looking", false);
+    }
 
     file.table("engine.locality_delay");
     match config.locality_delay {

@@ -43,6 +43,25 @@ fn a_pass_over_one_node_claims_it_although_another_has_room() {
 }
 
 #[test]
+fn without_continued_looking_a_claim_waits_for_its_node() {
+    let mut config = compatible();
+    config.reservations.continue_looking = false;
+    let bench = Bench::serial(config);
+    let nodes = [bench.node("n1", 4), bench.node("n2", 8)];
+    let application = bench.application("root.a");
+    let small = bench.ask(application, 1, 1);
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    let large = bench.ask(application, 4, 1);
+    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (1, 1));
+    bench.expect_sound();
+    assert_eq!(bench.reserved_nodes(), [nodes[0]], "{small} still runs there");
+    let running = bench.engine.read(|view| view.node(nodes[0]).unwrap().containers()[0]);
+    bench.engine.handle().complete_container(running).unwrap();
+    bench.expect_sound();
+    assert_eq!((bench.containers_on(nodes[0]), bench.containers_on(nodes[1])), (1, 0));
+}
+
+#[test]
 fn of_several_nodes_the_last_in_order_is_claimed() {
     let bench = Bench::serial(compatible());
     let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 8));
