@@ -9,7 +9,8 @@ use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
     CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, Event, EventStream, Handle, Mode,
     NodeAttributes, NodeId, NodeSpec, NodeState, PartitionId, PassScope, Recovery, Refusal,
-    ResourceAllocationCommitRequest, Resources, RunningContainer, SharedLog, StateDigest, SubmitError, Ticket,
+    ResourceAllocationCommitRequest, Resources, RunningContainer, SharedLog, StateDigest, SubmitError,
+    Ticket,
 };
 
 use super::check::{Certainty, Checker, Sent, Step};
