@@ -3,6 +3,7 @@
 //! Callers send them, the committer applies them one after another, the log holds them, and a replay applies
 //! the same ones to the same effect.
 
+mod ask;
 mod running;
 
 use std::collections::BTreeMap;
@@ -10,16 +11,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use ask::AskSpec;
 pub use running::RunningContainer;
 
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
-use crate::facts::{
-    ApplicationEnd, AskTags, AttributeRule, BlacklistUpdate, EndCause, Master, NodeAttributes, NodeState,
-    TagLimit, Wishes,
-};
+use crate::facts::{ApplicationEnd, BlacklistUpdate, EndCause, Master, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId};
-use crate::resource::{DEVICE_MILLI, DeviceNeed, Resources};
+use crate::resource::{DEVICE_MILLI, Resources};
 
 /// One change of the state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -331,112 +330,6 @@ impl ApplicationSpec {
     #[must_use]
     pub fn with_master(mut self, size: Resources, partition: PartitionId) -> Self {
         self.master = Some(Master { size, partition });
-        self
-    }
-}
-
-/// A request for containers of one size.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskSpec {
-    /// The size of one container. The type that counts devices is set from `devices` and can be left out.
-    pub size: Resources,
-    /// Devices of one container.
-    pub devices: Option<DeviceNeed>,
-    /// How many containers, at least 1.
-    pub count: u32,
-    /// Lower is served first within the application, as in YARN.
-    pub priority: u32,
-    /// The partition whose nodes will do; `None`: the default partition of the application's leaf.
-    pub partition: Option<PartitionId>,
-    /// Hosts and racks it would like.
-    pub wishes: Wishes,
-    /// A hard condition on the node's attributes.
-    pub rule: Option<Box<AttributeRule>>,
-    /// What its containers are called, and how many of what name may be where they are.
-    pub tags: Option<Box<AskTags>>,
-}
-
-impl AskSpec {
-    /// An ask for `count` containers of this size on any node of the leaf's default partition, priority 0.
-    #[must_use]
-    pub fn new(size: Resources, count: u32) -> Self {
-        Self {
-            size,
-            devices: None,
-            count,
-            priority: 0,
-            partition: None,
-            wishes: Wishes { relax_locality: true, ..Wishes::default() },
-            rule: None,
-            tags: None,
-        }
-    }
-
-    /// The same ask with devices for each container.
-    #[must_use]
-    pub fn with_devices(mut self, devices: DeviceNeed) -> Self {
-        self.devices = Some(devices);
-        self
-    }
-
-    /// The devices of one container in thousandths of one.
-    pub(crate) fn devices_milli(&self) -> i64 {
-        self.devices.map_or(0, |need| need.total_milli())
-    }
-
-    /// The same ask with this priority.
-    #[must_use]
-    pub fn with_priority(mut self, priority: u32) -> Self {
-        self.priority = priority;
-        self
-    }
-
-    /// The same ask for nodes of this partition.
-    #[must_use]
-    pub fn in_partition(mut self, partition: PartitionId) -> Self {
-        self.partition = Some(partition);
-        self
-    }
-
-    /// The same ask, preferring these hosts. Their racks come next unless other racks are named.
-    #[must_use]
-    pub fn on_hosts(mut self, hosts: impl IntoIterator<Item = NodeId>) -> Self {
-        self.wishes.hosts.extend(hosts);
-        self
-    }
-
-    /// The same ask, preferring these racks.
-    #[must_use]
-    pub fn on_racks(mut self, racks: impl IntoIterator<Item = RackId>) -> Self {
-        self.wishes.racks.extend(racks);
-        self
-    }
-
-    /// The same ask, which takes nothing but the hosts and racks it names.
-    #[must_use]
-    pub fn strictly_local(mut self) -> Self {
-        self.wishes.relax_locality = false;
-        self
-    }
-
-    /// The same ask with a hard condition on the node's attributes.
-    #[must_use]
-    pub fn with_rule(mut self, rule: AttributeRule) -> Self {
-        self.rule = Some(Box::new(rule));
-        self
-    }
-
-    /// The same ask, for containers with this tag.
-    #[must_use]
-    pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
-        self.tags.get_or_insert_default().names.push(tag.into());
-        self
-    }
-
-    /// The same ask with a hard limit on containers with a tag; all limits hold.
-    #[must_use]
-    pub fn with_tag_limit(mut self, limit: TagLimit) -> Self {
-        self.tags.get_or_insert_default().limits.push(limit);
         self
     }
 }

@@ -43,14 +43,16 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
     let unit = prop_oneof![4 => Just(1i64), 1 => Just(1000), 1 => Just((1 << 34) + 1)];
     let order =
         prop_oneof![Just(NodeOrderKind::Spread), Just(NodeOrderKind::Pack), Just(NodeOrderKind::First)];
-    let partitions = if variety.everything { 0..=2usize } else { 0..=0 };
+    let partitions = prop_oneof![1 => Just(0usize), 1 => 1..=2usize];
     let yarn = option::weighted(0.2, [0..4u8, 0..4u8, 0..4u8]);
     let priorities = (any::<Option<bool>>(), option::weighted(0.2, 0..3u32));
+    let partitions = (partitions, 0..4u8);
     let resources = (1..=3usize, any::<bool>(), unit, partitions, order, priorities, yarn);
     let policies = (reservations(variety), locality_delay(), heartbeat(variety), limits(variety));
     (resources, vec(queue(), 1..=3), tenants(), policies)
         .prop_map(|(resources, queues, tenants, policies)| {
             let (types, has_devices, unit, partitions, node_order, priorities, yarn) = resources;
+            let (partitions, lending) = partitions;
             let (by_priority, application_priority_max) = priorities;
             let (reservations, locality_delay, heartbeat, limits) = policies;
             ClusterPlan {
@@ -58,6 +60,7 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
                 has_devices,
                 unit,
                 partitions,
+                lending,
                 node_order,
                 yarn,
                 by_priority,
@@ -186,10 +189,12 @@ fn ask(variety: Variety) -> BoxedStrategy<AskPlan> {
     let wishes = if variety.everything { 0.3 } else { 0.0 };
     let wishes = proptest::bool::weighted(wishes);
     let named = (wishes, vec(any::<Pick>(), 0..=3), vec(0..3u8, 0..=2), any::<bool>());
+    let priority = (priority, proptest::bool::weighted(0.2));
     ((small(8), devices, count, priority), option::weighted(0.8, 0..3u8), rule, named)
         .prop_map(|((size, devices, count, priority), partition, rule, (wishes, hosts, racks, is_strict))| {
             let (hosts, racks) = if wishes { (hosts, racks) } else { (Vec::new(), Vec::new()) };
             let (rule, (tags, tag_limits)) = rule;
+            let (priority, is_master) = priority;
             AskPlan {
                 size,
                 devices,
@@ -202,6 +207,7 @@ fn ask(variety: Variety) -> BoxedStrategy<AskPlan> {
                 hosts,
                 racks,
                 is_strict,
+                is_master,
             }
         })
         .boxed()

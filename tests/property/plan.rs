@@ -29,6 +29,8 @@ pub(crate) struct ClusterPlan {
     /// What one small unit is worth.
     pub(crate) unit: i64,
     pub(crate) partitions: usize,
+    /// Which of these lend their nodes, a bit for each.
+    pub(crate) lending: u8,
     pub(crate) node_order: NodeOrderKind,
     /// Whether limits are YARN's, and the steps of sizes.
     pub(crate) yarn: Option<Small>,
@@ -203,6 +205,7 @@ pub(crate) struct AskPlan {
     pub(crate) hosts: Vec<Pick>,
     pub(crate) racks: Vec<Pick>,
     pub(crate) is_strict: bool,
+    pub(crate) is_master: bool,
 }
 
 /// A container that a node reports.
@@ -347,6 +350,9 @@ impl ClusterPlan {
                 .with_child_ordering(child_ordering(self.by_priority))
                 .with_limits(self.tenants(&self.tenants)),
         );
+        let is_lending = |(number, _): &(usize, &String)| self.lending >> number & 1 == 1;
+        let lending = partitions.iter().enumerate().filter(is_lending);
+        config.non_exclusive_partitions = lending.map(|(_, name)| name.clone()).collect();
         config.partitions = partitions;
         config.node_order = self.node_order;
         config.reservations = self.reservations;

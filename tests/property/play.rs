@@ -297,6 +297,7 @@ impl Player {
             .on_racks(racks);
         spec.partition = plan.partition.and_then(|partition| pick(&self.partitions, partition));
         spec.devices = devices;
+        spec.is_master = plan.is_master;
         spec.rule = (!plan.rule.is_empty()).then(|| {
             Box::new(plan.rule.iter().fold(AttributeRule::new(), |rule, condition| {
                 rule.with(ATTRIBUTES[usize::from(condition.attribute)], test_of(condition))

@@ -56,9 +56,7 @@ impl Cluster {
         let sink = Box::new(log.clone());
         let engine = Engine::start(config.clone(), mode, Arc::new(clock.clone()), Some(sink)).unwrap();
         let handle = engine.handle();
-        let is_plain = config.partitions.is_empty()
-            && config.reservations.delay_ms.is_none()
-            && config.limits.off_switch_per_pass.is_none();
+        let is_plain = config.reservations.delay_ms.is_none() && config.limits.off_switch_per_pass.is_none();
         let certainty = match mode {
             Mode::Serial if is_plain => Certainty::Exact,
             Mode::Serial => Certainty::Serial,

@@ -115,6 +115,7 @@ impl Cluster {
         if form.strict {
             spec = spec.strictly_local();
         }
+        spec.is_master = form.master;
         if let Some(devices) = &form.devices {
             spec = spec.with_devices(DeviceNeed { count: devices.count, milli: devices.milli });
         }

@@ -76,7 +76,7 @@ impl Backlog {
             };
             let chain = &facts.queue(lane.leaf).chain;
             for queue in chain.iter().rev().take_while(|queue| **queue != limited) {
-                awaited[queue.index()][lane.partition.index()] += lane.keeps;
+                awaited[queue.index()][lane.footing.partition.index()] += lane.keeps;
             }
         }
         for (index, expected) in awaited.iter().enumerate() {
@@ -147,9 +147,10 @@ impl Backlog {
     }
 
     fn check_wanted(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
-        let mut runnable: BTreeMap<ShapeId, u32> = BTreeMap::new();
+        // Lanes by shape, and of guests those that are due by the limits of their own lanes.
+        let (mut runnable, mut ahead) = (BTreeMap::<ShapeId, u32>::new(), BTreeMap::<ShapeId, u32>::new());
         let mut listed = 0;
-        let mut below = vec![vec![0u32; facts.partitions.len()]; facts.queues.len()];
+        let mut below = vec![vec![0u32; facts.partitions.len() * 2]; facts.queues.len()];
         for id in self.lane_of.values() {
             let lane = self.lane(*id);
             let first = lane.order.first().filter(|_| lane.state == LaneState::Runnable);
@@ -157,8 +158,11 @@ impl Backlog {
             if lane.state == LaneState::Runnable {
                 listed += 1;
                 *runnable.entry(lane.shape).or_default() += 1;
+                if lane.footing.is_guest && self.is_own_at_limit(lane.user, lane.shape) {
+                    *ahead.entry(lane.shape).or_default() += 1;
+                }
                 for queue in &facts.queue(lane.leaf).chain {
-                    below[queue.index()][lane.partition.index()] += 1;
+                    below[queue.index()][lane.footing.index()] += 1;
                 }
             }
         }
@@ -173,7 +177,11 @@ impl Backlog {
             let partition = PartitionId(partition);
             for set in (0..roster.sets(partition)).map(|number| SetId::new(partition, number)) {
                 let open = facts.shapes.iter().filter(|(id, shape, _)| {
-                    let is_wanting = runnable.contains_key(id) || !self.claims_for(*id).is_empty();
+                    let is_wanting = match self.own_if_guest(*id) {
+                        None => runnable.contains_key(id) || !self.claims_for(*id).is_empty(),
+                        Some(own) if self.is_closed_everywhere(own) => runnable.contains_key(id),
+                        Some(_) => ahead.contains_key(id),
+                    };
                     shape.partition == partition && is_wanting && self.is_open(*id, set)
                 });
                 let wanted = open.count() + roster.ready_claims(set).len();

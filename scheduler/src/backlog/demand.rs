@@ -1,6 +1,9 @@
 //! Which shapes are wanted, and in which placement sets they may fit.
 
+use smallvec::SmallVec;
+
 use super::Backlog;
+use super::guests::GuestDemand;
 use crate::facts::{Ask, Facts, Locality};
 use crate::ids::{LaneId, PartitionId, ReservationId, SETS_MAX, SetId, ShapeId};
 
@@ -25,6 +28,10 @@ pub(crate) struct Demand {
     claims: Vec<ReservationId>,
     /// All lanes with this shape.
     pub(super) lanes: Vec<LaneId>,
+    /// The shapes as which its asks are guests.
+    pub(super) twins: SmallVec<[ShapeId; 1]>,
+    /// What is known besides if the shape is a twin.
+    pub(super) guest: Option<GuestDemand>,
 }
 
 impl Default for Demand {
@@ -38,6 +45,8 @@ impl Default for Demand {
             runnable: 0,
             claims: Vec::new(),
             lanes: Vec::new(),
+            twins: SmallVec::new(),
+            guest: None,
         }
     }
 }
@@ -45,7 +54,10 @@ impl Default for Demand {
 impl Demand {
     /// Whether a pass over a set in which the shape is open could use it.
     fn is_wanting(&self) -> bool {
-        self.runnable > 0 || !self.claims.is_empty()
+        match &self.guest {
+            None => self.runnable > 0 || !self.claims.is_empty(),
+            Some(guest) => self.runnable > 0 && (guest.is_due || guest.ahead > 0),
+        }
     }
 }
 
@@ -107,6 +119,7 @@ impl Backlog {
             demand.listed |= set.bit();
             self.closed[set.index()].push(shape);
         }
+        self.tell_guests(shape);
     }
 
     /// A node of the set may fit, or a reservation in it should be tried.
@@ -117,6 +130,7 @@ impl Backlog {
             if demand.is_wanting() {
                 self.wanted[set.index()] += 1;
             }
+            self.tell_guests(shape);
         }
     }
 
@@ -161,6 +175,7 @@ impl Backlog {
                     .for_each(|count| *count += 1);
             }
         }
+        shapes.iter().for_each(|shape| self.tell_guests(*shape));
     }
 
     /// One more (or fewer) runnable lane has the shape.
@@ -168,13 +183,13 @@ impl Backlog {
         self.change_demand(shape, |demand| {
             demand.runnable = if more { demand.runnable + 1 } else { demand.runnable - 1 };
         });
-        if more && self.is_closed_everywhere(shape) {
+        if more && self.is_closed_everywhere(shape) && self.demand(shape).guest.is_none() {
             self.relieved.push(shape);
         }
     }
 
     /// Changes how much a shape is wanted, and with it which sets are.
-    fn change_demand(&mut self, shape: ShapeId, change: impl FnOnce(&mut Demand)) {
+    pub(super) fn change_demand(&mut self, shape: ShapeId, change: impl FnOnce(&mut Demand)) {
         let demand = &mut self.demand[shape.index()];
         let was = demand.is_wanting();
         change(demand);

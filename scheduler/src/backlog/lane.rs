@@ -5,7 +5,8 @@
 
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;
-use crate::ids::{AccountId, LaneId, LeafUserId, PartitionId, QueueId, ShapeId};
+use crate::facts::Footing;
+use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 /// Why no ask of a lane can be placed anywhere at the moment.
@@ -34,12 +35,20 @@ pub(crate) enum LaneState {
     Parked(ParkReason),
 }
 
+impl LaneState {
+    /// Whether a limit is in the way.
+    pub(super) fn is_at_limit(self) -> bool {
+        matches!(self, Self::Parked(reason) if reason != ParkReason::AllInFlight)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
     pub(crate) leaf: QueueId,
     pub(crate) user: LeafUserId,
     pub(crate) shape: ShapeId,
-    pub(crate) partition: PartitionId,
+    /// Where its asks are looked at; those that may be guests stand in a lane of their own shape and in one of each twin.
+    pub(crate) footing: Footing,
     /// Applications with asks in this lane.
     pub(crate) order: LaneApplications,
     pub(crate) state: LaneState,
@@ -53,12 +62,12 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(leaf: QueueId, user: LeafUserId, shape: ShapeId, partition: PartitionId) -> Self {
+    pub(super) fn new(leaf: QueueId, user: LeafUserId, shape: ShapeId, footing: Footing) -> Self {
         Self {
             leaf,
             user,
             shape,
-            partition,
+            footing,
             order: LaneApplications::default(),
             state: LaneState::Empty,
             relieved_at: 0,

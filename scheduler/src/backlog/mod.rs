@@ -8,6 +8,7 @@
 mod applications;
 mod check;
 mod demand;
+mod guests;
 mod kept;
 mod lane;
 mod notes;
@@ -33,7 +34,7 @@ pub(crate) use unlucky::Unlucky;
 pub(crate) use waiting::Waiting;
 
 use crate::config::ApplicationOrdering;
-use crate::facts::{Ask, Facts};
+use crate::facts::{Application, Ask, Facts, Footing};
 use crate::ids::{
     ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SETS_MAX, SetId, ShapeId, SlotId,
 };
@@ -79,9 +80,9 @@ pub(crate) struct Backlog {
 #[derive(Clone, Debug, Default)]
 struct QueueBacklog {
     parent: Option<QueueId>,
-    /// Runnable lanes by partition, in the order of their first applications; leaves only.
+    /// Runnable lanes by footing, in the order of their first applications; leaves only.
     runnable: Vec<BTreeSet<(Place, LaneId)>>,
-    /// Runnable lanes in the subtree, by partition.
+    /// Runnable lanes in the subtree, by footing.
     runnable_below: Vec<u32>,
     /// Lanes parked at this queue's maximum.
     blocked: Blocked,
@@ -130,14 +131,14 @@ impl Backlog {
 
     /// Makes room for queues that are new.
     pub(crate) fn add_queues(&mut self, facts: &Facts) {
-        let partitions = facts.partitions.len();
+        let footings = facts.partitions.len() * 2;
         let new = facts.queues[self.queues.len()..].iter().map(|queue| QueueBacklog {
             parent: queue.parent,
-            runnable: vec![BTreeSet::new(); partitions],
-            runnable_below: vec![0; partitions],
+            runnable: vec![BTreeSet::new(); footings],
+            runnable_below: vec![0; footings],
             blocked: Blocked::default(),
             at_shares: Blocked::default(),
-            awaited: vec![Resources::ZERO; partitions],
+            awaited: vec![Resources::ZERO; facts.partitions.len()],
         });
         self.queues.extend(new);
     }
@@ -147,6 +148,9 @@ impl Backlog {
         let mut backlog = Self::new(facts);
         for (shape, content, _) in facts.shapes.iter() {
             backlog.reset_shape(shape, content.partition, sets(content.partition), 0);
+        }
+        for (shape, ..) in facts.shapes.iter() {
+            facts.shapes.twins_of(shape).iter().for_each(|twin| backlog.link_twin(shape, *twin));
         }
         let mut pending: Vec<_> = facts.asks.iter().filter(|(_, ask)| ask.outstanding() > 0).collect();
         pending.sort_by_key(|(_, ask)| ask.number);
@@ -163,23 +167,23 @@ impl Backlog {
         &self.lanes[id.index()]
     }
 
-    /// The first of the leaf's runnable lanes in a partition, or the next one behind `last`, with its first application.
+    /// The first of the leaf's runnable lanes on a footing, or the next one behind `last`, with its first application.
     pub(crate) fn runnable_after(
         &self,
         leaf: QueueId,
-        partition: PartitionId,
+        footing: Footing,
         last: Option<(Place, LaneId)>,
     ) -> Option<(Place, LaneId)> {
-        let lanes = &self.queues[leaf.index()].runnable[partition.index()];
+        let lanes = &self.queues[leaf.index()].runnable[footing.index()];
         match last {
             None => lanes.first().copied(),
             Some(last) => lanes.range((Bound::Excluded(last), Bound::Unbounded)).next().copied(),
         }
     }
 
-    /// Whether any leaf at or below `queue` has a runnable lane in the partition.
-    pub(crate) fn has_runnable(&self, queue: QueueId, partition: PartitionId) -> bool {
-        self.queues[queue.index()].runnable_below[partition.index()] > 0
+    /// Whether any leaf at or below `queue` has a runnable lane on this footing.
+    pub(crate) fn has_runnable(&self, queue: QueueId, footing: Footing) -> bool {
+        self.queues[queue.index()].runnable_below[footing.index()] > 0
     }
 
     /// The asks that the application in `slot` has in `lane`.
@@ -190,7 +194,9 @@ impl Backlog {
     /// Everything the application has pending, waiting asks last.
     pub(crate) fn asks_of(&self, application: ApplicationId) -> Vec<AskId> {
         let Some(backlog) = self.applications.get(application.index()) else { return Vec::new() };
-        let in_lanes = backlog.lanes.iter().flat_map(|entry| entry.asks.iter().map(|pending| pending.ask));
+        // Those who may be guests stand in several.
+        let own = backlog.lanes.iter().filter(|entry| !self.lane(entry.lane).footing.is_guest);
+        let in_lanes = own.flat_map(|entry| entry.asks.iter().map(|pending| pending.ask));
         in_lanes.chain(backlog.waiting.iter().copied()).collect()
     }
 
@@ -218,7 +224,7 @@ impl Backlog {
         self.paused.fill(0);
     }
 
-    /// Lists a pending ask in its lane, or holds it back with its application.
+    /// Lists a pending ask in its lane and where it may be a guest, or holds it back with its application.
     pub(crate) fn add_ask(&mut self, facts: &Facts, id: AskId, ask: &Ask, version: u64) {
         let application = facts.applications.at(ask.application);
         let slot = ask.application.index();
@@ -229,7 +235,22 @@ impl Backlog {
             self.applications[slot].waiting.insert(id);
             return;
         }
-        let lane_id = self.lane_for(facts, application.leaf, application.user, ask.shape);
+        self.add_to_lane(facts, application, (id, ask), ask.shape, version);
+        for twin in self.twins_of(ask.shape) {
+            self.add_to_lane(facts, application, (id, ask), twin, version);
+        }
+    }
+
+    fn add_to_lane(
+        &mut self,
+        facts: &Facts,
+        application: &Application,
+        (id, ask): (AskId, &Ask),
+        shape: ShapeId,
+        version: u64,
+    ) {
+        let slot = ask.application.index();
+        let lane_id = self.lane_for(facts, application.leaf, application.user, shape);
         let backlog = &mut self.applications[slot];
         let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Resources::ZERO));
         let pending = PendingAsk::of(id, ask);
@@ -254,20 +275,28 @@ impl Backlog {
         }
     }
 
-    /// Takes an ask out of its lane, or out of those waiting.
+    /// Takes an ask out of its lanes, or out of those waiting.
     pub(crate) fn remove_ask(&mut self, id: AskId, ask: &Ask) {
         let slot = ask.application.index();
         if self.waiting.forget(id, ask) {
             self.applications[slot].waiting.remove(&id);
             return;
         }
-        let pending = PendingAsk::of(id, ask);
         let backlog = &mut self.applications[slot];
         if !backlog.waiting.is_empty() && backlog.waiting.remove(&id) {
             // Held back with its application.
             return;
         }
-        let is_its_lane = |entry: &ApplicationLane| self.lanes[entry.lane.index()].shape == ask.shape;
+        self.remove_from_lane(id, ask, ask.shape);
+        for twin in self.twins_of(ask.shape) {
+            self.remove_from_lane(id, ask, twin);
+        }
+    }
+
+    fn remove_from_lane(&mut self, id: AskId, ask: &Ask, shape: ShapeId) {
+        let (slot, pending) = (ask.application.index(), PendingAsk::of(id, ask));
+        let backlog = &mut self.applications[slot];
+        let is_its_lane = |entry: &ApplicationLane| self.lanes[entry.lane.index()].shape == shape;
         let place = backlog.lanes.iter().position(is_its_lane).expect("a pending ask has a lane");
         let was_listed = backlog.lanes[place].asks.remove(pending);
         debug_assert!(was_listed, "{id} is listed in its lane");
@@ -351,7 +380,7 @@ impl Backlog {
         if let Some(&lane) = self.lane_of.get(&(user, shape)) {
             return lane;
         }
-        let lane = Lane::new(leaf, user, shape, facts.shapes.at(shape).partition);
+        let lane = Lane::new(leaf, user, shape, facts.shapes.at(shape).footing());
         let id = self.vacant_lanes.pop().unwrap_or(LaneId(self.lanes.len() as u32));
         if id.index() == self.lanes.len() {
             self.lanes.push(lane);

@@ -82,10 +82,13 @@ impl Backlog {
         }
     }
 
-    /// As [`units_arrived`](Self::units_arrived), for the lane of this user and shape.
+    /// As [`units_arrived`](Self::units_arrived), for the lanes of this user and shape, those of guests too.
     pub(crate) fn units_returned(&mut self, user: LeafUserId, shape: ShapeId, version: u64) {
         if let Some(&lane) = self.lane_of.get(&(user, shape)) {
             self.units_arrived(lane, version);
+        }
+        for twin in self.twins_of(shape) {
+            self.units_returned(user, twin, version);
         }
     }
 
@@ -181,7 +184,7 @@ impl Backlog {
             return;
         }
         let before = std::mem::replace(&mut lane.listed, now);
-        let runnable = &mut self.queues[lane.leaf.index()].runnable[lane.partition.index()];
+        let runnable = &mut self.queues[lane.leaf.index()].runnable[lane.footing.index()];
         if let Some(place) = before {
             runnable.remove(&(place, lane_id));
         }
@@ -196,20 +199,26 @@ impl Backlog {
             self.unlist(lane_id, reason);
         }
         let lane = &mut self.lanes[lane_id.index()];
-        let (was, is) = (lane.state == LaneState::Runnable, state == LaneState::Runnable);
-        lane.state = state;
+        let before = std::mem::replace(&mut lane.state, state);
+        let (leaf, footing, user, shape) = (lane.leaf, lane.footing, lane.user, lane.shape);
+        if before.is_at_limit() != state.is_at_limit() {
+            self.tell_guest_lanes(user, shape, state.is_at_limit());
+        }
+        let (was, is) = (before == LaneState::Runnable, state == LaneState::Runnable);
         if was == is {
             return;
         }
-        let (leaf, partition, shape) = (lane.leaf, lane.partition, lane.shape);
         self.relist(lane_id);
         let mut queue = Some(leaf);
         while let Some(id) = queue {
             let backlog = &mut self.queues[id.index()];
-            let count = &mut backlog.runnable_below[partition.index()];
+            let count = &mut backlog.runnable_below[footing.index()];
             *count = if is { *count + 1 } else { *count - 1 };
             queue = backlog.parent;
         }
         self.count_runnable(shape, is);
+        if footing.is_guest && self.is_own_at_limit(user, shape) {
+            self.count_ahead(shape, is);
+        }
     }
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::outcome::RejectReason;
 use super::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
-use crate::facts::{Application, Ask, Breach, Facts, Node, Shape, TagCounts};
+use crate::facts::{Application, Ask, Breach, Facts, Footing, Lodging, Node, Shape, TagCounts};
 use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::propose::Amounts;
 use crate::resource::{Resources, Room, fits};
@@ -16,13 +16,13 @@ use crate::resource::{Resources, Room, fits};
 /// where users are held to shares, which move with each part, nobody can say. The amounts are those that the pass put in
 /// flight: all that its requests add.
 pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
-    let queues = amounts
-        .queues
-        .iter()
-        .all(|(queue, partition, change)| check_queue_limit(facts, *queue, *partition, change).is_ok());
+    let footing = |partition: &PartitionId| Footing { partition: *partition, is_guest: amounts.is_of_guests };
+    let queues = amounts.queues.iter().all(|(queue, partition, change)| {
+        check_queue_limit(facts, *queue, footing(partition), change).is_ok()
+    });
     let users = amounts.users.iter().all(|(user, partition, change)| {
         !facts.queue(facts.user(*user).leaf).shares_among_users()
-            && check_user_limit(facts, *user, *partition, change, change).is_ok()
+            && check_user_limit(facts, *user, footing(partition), change, change).is_ok()
     });
     let accounts = amounts
         .accounts
@@ -72,27 +72,27 @@ fn accept_single(
     let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));
     check_active(application)?;
     for queue in &facts.queue(application.leaf).chain {
-        check_queue_limit(facts, *queue, shape.partition, size)?;
+        check_queue_limit(facts, *queue, shape.footing(), size)?;
     }
     for account in &facts.user(application.user).accounts {
         check_account(facts, *account, shape.partition, size)?;
     }
-    check_user_limit(facts, application.user, shape.partition, size, size)
+    check_user_limit(facts, application.user, shape.footing(), size, size)
 }
 
 /// Whether the queue's use may change by so much.
 pub(super) fn check_queue_limit(
     facts: &Facts,
     queue: QueueId,
-    partition: PartitionId,
+    footing: Footing,
     change: &Resources,
 ) -> Result<(), RejectReason> {
-    let quota = facts.queue(queue).quota(partition);
-    if quota.admits(&quota.used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
+    let used = &facts.queue(queue).quota(footing.partition).used;
+    if facts.queue_admits(queue, footing, used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
 }
 
 /// Whether the use that counts for a user or a group may change by so much.
-fn check_account(
+pub(super) fn check_account(
     facts: &Facts,
     account: AccountId,
     partition: PartitionId,
@@ -110,11 +110,11 @@ fn check_account(
 pub(super) fn check_user_limit(
     facts: &Facts,
     user: LeafUserId,
-    partition: PartitionId,
+    footing: Footing,
     change: &Resources,
     largest: &Resources,
 ) -> Result<(), RejectReason> {
-    if facts.user_may_use(user, partition, change, largest) { Ok(()) } else { Err(RejectReason::UserLimit) }
+    if facts.user_may_use(user, footing, change, largest) { Ok(()) } else { Err(RejectReason::UserLimit) }
 }
 
 /// An application that is held back gets nothing.
@@ -151,10 +151,10 @@ struct Sums {
     nodes: SmallVec<[(NodeId, Room); 1]>,
     /// Containers with tags, more and fewer.
     tags: TagCounts,
-    /// Change of use at each queue of every chain concerned.
-    queues: SmallVec<[(QueueId, PartitionId, Resources); 6]>,
+    /// Change of use at each queue of every chain concerned. If it is for guests alone, it is held to what those may have.
+    queues: SmallVec<[(QueueId, Footing, Resources); 6]>,
     /// The same for users, and at least as much as any one container or claim that they get.
-    users: SmallVec<[(LeafUserId, PartitionId, Resources, Resources); 1]>,
+    users: SmallVec<[(LeafUserId, Footing, Resources, Resources); 1]>,
     /// The same for users and groups with limits.
     accounts: SmallVec<[(AccountId, PartitionId, Resources); 2]>,
     /// Units taken and claims gained, by ask.
@@ -183,7 +183,8 @@ impl Sums {
                 room.devices.give(container.devices, need.milli);
             }
             let freed = Resources::ZERO - shape.need.resources;
-            self.charge(facts, application.leaf, application.user, shape.partition, &freed);
+            // What is given back is no reason to hold what guests get to what the queue may have of its own.
+            self.charge(facts, application, Footing::guest(shape.partition), &freed);
         }
         Ok(())
     }
@@ -206,8 +207,10 @@ impl Sums {
             }
             self.ended.push(id);
             let ask = facts.asks.at(reservation.ask);
-            let freed = Resources::ZERO - facts.shapes.at(ask.shape).need.resources;
-            self.charge_ask(facts, ask, &freed);
+            let shape = facts.shapes.at(ask.shape);
+            let freed = Resources::ZERO - shape.need.resources;
+            let application = facts.applications.at(ask.application);
+            self.charge(facts, application, Footing::guest(shape.partition), &freed);
             self.units(reservation.ask).2 -= 1;
         }
         Ok(())
@@ -231,8 +234,9 @@ impl Sums {
         if units.1 > ask.outstanding() {
             return Err(RejectReason::NothingOutstanding);
         }
-        check_active(facts.applications.at(ask.application))?;
-        self.charge_ask(facts, ask, &shape.need.resources);
+        let application = facts.applications.at(ask.application);
+        check_active(application)?;
+        self.charge(facts, application, shape.footing(), &shape.need.resources);
         Ok(())
     }
 
@@ -244,14 +248,19 @@ impl Sums {
             let ask = facts.asks.at(id);
             let kept = ask.reservations.len() as i64 + claims;
             let surplus = (kept - i64::from(ask.outstanding() - allocated)).max(0);
-            let freed = facts.shapes.at(ask.shape).need.resources.times(-surplus);
-            self.charge_ask(facts, ask, &freed);
+            let shape = facts.shapes.at(ask.shape);
+            let freed = shape.need.resources.times(-surplus);
+            let application = facts.applications.at(ask.application);
+            self.charge(facts, application, Footing::guest(shape.partition), &freed);
             self.units(id).2 -= surplus;
         }
     }
 
     fn reserve(&mut self, facts: &Facts, proposal: &ReservationProposal) -> Result<(), RejectReason> {
         let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
+        if shape.lodging == Lodging::Guest {
+            return Err(RejectReason::WrongPartition);
+        }
         check_unclaimed(node, &self.ended)?;
         if self.reserved.contains(&proposal.node) {
             return Err(RejectReason::NodeReserved);
@@ -269,20 +278,21 @@ impl Sums {
         if claims > i64::from(ask.outstanding()) - i64::from(units.1) {
             return Err(RejectReason::NothingOutstanding);
         }
-        check_active(facts.applications.at(ask.application))?;
-        self.charge_ask(facts, ask, &shape.need.resources);
+        let application = facts.applications.at(ask.application);
+        check_active(application)?;
+        self.charge(facts, application, shape.footing(), &shape.need.resources);
         Ok(())
     }
 
     fn check_limits(&self, facts: &Facts) -> Result<(), RejectReason> {
-        for (queue, partition, change) in &self.queues {
-            check_queue_limit(facts, *queue, *partition, change)?;
+        for (queue, footing, change) in &self.queues {
+            check_queue_limit(facts, *queue, *footing, change)?;
         }
         for (account, partition, change) in &self.accounts {
             check_account(facts, *account, *partition, change)?;
         }
-        for (user, partition, change, largest) in &self.users {
-            check_user_limit(facts, *user, *partition, change, largest)?;
+        for (user, footing, change, largest) in &self.users {
+            check_user_limit(facts, *user, *footing, change, largest)?;
         }
         Ok(())
     }
@@ -311,40 +321,36 @@ impl Sums {
         &mut self.asks[place]
     }
 
-    fn charge_ask(&mut self, facts: &Facts, ask: &Ask, change: &Resources) {
-        let application = facts.applications.at(ask.application);
-        let partition = facts.shapes.at(ask.shape).partition;
-        self.charge(facts, application.leaf, application.user, partition, change);
-    }
-
-    fn charge(
-        &mut self,
-        facts: &Facts,
-        leaf: QueueId,
-        user: LeafUserId,
-        partition: PartitionId,
-        change: &Resources,
-    ) {
+    /// Counts a change of use. What is of the partition's own asks is held to what they may have, with all else.
+    fn charge(&mut self, facts: &Facts, application: &Application, footing: Footing, change: &Resources) {
+        let Application { leaf, user, .. } = *application;
+        let is_same = |known: &Footing| known.partition == footing.partition;
         for &queue in &facts.queue(leaf).chain {
-            match self.queues.iter_mut().find(|entry| (entry.0, entry.1) == (queue, partition)) {
-                Some(entry) => entry.2 += *change,
-                None => self.queues.push((queue, partition, *change)),
+            match self.queues.iter_mut().find(|entry| entry.0 == queue && is_same(&entry.1)) {
+                Some((_, known, sum)) => {
+                    known.is_guest &= footing.is_guest;
+                    *sum += *change;
+                }
+                None => self.queues.push((queue, footing, *change)),
             }
         }
         for &account in &facts.user(user).accounts {
-            match self.accounts.iter_mut().find(|entry| (entry.0, entry.1) == (account, partition)) {
+            match self.accounts.iter_mut().find(|entry| (entry.0, entry.1) == (account, footing.partition)) {
                 Some(entry) => entry.2 += *change,
-                None => self.accounts.push((account, partition, *change)),
+                None => self.accounts.push((account, footing.partition, *change)),
             }
         }
-        match self.users.iter_mut().find(|entry| (entry.0, entry.1) == (user, partition)) {
-            Some(entry) => (entry.2, entry.3) = (entry.2 + *change, entry.3.max(change)),
-            None => self.users.push((user, partition, *change, Resources::ZERO.max(change))),
+        match self.users.iter_mut().find(|entry| entry.0 == user && is_same(&entry.1)) {
+            Some((_, known, sum, largest)) => {
+                known.is_guest &= footing.is_guest;
+                (*sum, *largest) = (*sum + *change, largest.max(change));
+            }
+            None => self.users.push((user, footing, *change, Resources::ZERO.max(change))),
         }
     }
 }
 
-/// The ask, node and shape of a proposal, if the node may serve the ask at all with so many containers with tags more.
+/// The ask and node of a proposal, and the shape that the container would have, if the node may serve the ask at all with so many containers with tags more.
 fn candidate<'a>(
     facts: &'a Facts,
     ask: AskId,
@@ -354,13 +360,10 @@ fn candidate<'a>(
     let id = node;
     let ask = facts.asks.get(ask).ok_or(RejectReason::UnknownAsk)?;
     let node = facts.nodes.get(node).ok_or(RejectReason::UnknownNode)?;
-    let shape = facts.shapes.at(ask.shape);
     if !node.is_candidate() {
         return Err(RejectReason::NodeNotCandidate);
     }
-    if node.partition != shape.partition {
-        return Err(RejectReason::WrongPartition);
-    }
+    let shape = facts.shapes.at(facts.shape_on(ask.shape, node).ok_or(RejectReason::WrongPartition)?);
     if !ask.wishes.will_do(id, node.rack) {
         return Err(RejectReason::ConstraintViolated);
     }

@@ -1,8 +1,8 @@
 //! Whether a container may have another size.
 
-use super::accept::{check_active, check_queue_limit, check_unclaimed, check_user_limit};
+use super::accept::{check_account, check_active, check_queue_limit, check_unclaimed, check_user_limit};
 use super::outcome::RejectReason;
-use crate::facts::{Facts, Shape};
+use crate::facts::{Facts, Footing, Shape};
 use crate::ids::ContainerId;
 use crate::resource::{Need, Resources, fits};
 
@@ -35,8 +35,13 @@ pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Res
     }
     let application = facts.applications.at(container.application);
     check_active(application)?;
+    // A guest grows only as far as the partition's own may.
+    let own = Footing::own(shape.partition);
     for queue in &facts.queue(application.leaf).chain {
-        check_queue_limit(facts, *queue, shape.partition, &change)?;
+        check_queue_limit(facts, *queue, own, &change)?;
     }
-    check_user_limit(facts, application.user, shape.partition, &change, &more)
+    for account in &facts.user(application.user).accounts {
+        check_account(facts, *account, own.partition, &change)?;
+    }
+    check_user_limit(facts, application.user, own, &change, &more)
 }

@@ -59,6 +59,8 @@ pub struct EngineConfig {
     pub resources: ResourceTypes,
     /// Partitions beside the default one, by name (YARN's node labels).
     pub partitions: Vec<String>,
+    /// Those of them that lend idle nodes to asks for the default partition.
+    pub non_exclusive_partitions: Vec<String>,
     /// The queue tree; its root must be named `root`.
     pub root: QueueConfig,
     /// Which of the nodes that fit an ordinary ask gets.
@@ -90,6 +92,7 @@ impl EngineConfig {
         Self {
             resources,
             partitions: Vec::new(),
+            non_exclusive_partitions: Vec::new(),
             root,
             node_order: NodeOrderKind::Spread,
             reservations: ReservationPolicy::default(),

@@ -2,6 +2,7 @@
 
 use super::queue_checks::check_tree;
 use super::{AllocationSizes, ConfigError, EngineConfig, EngineLimits, LocalityDelay, placement};
+use crate::nearest::{hint, nearest};
 use crate::resource::{ResourceTypes, Resources};
 
 /// Every queue and user has figures for each partition, so there are few.
@@ -9,6 +10,7 @@ const PARTITIONS_MAX: usize = 64;
 
 pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     check_partitions(&config.partitions)?;
+    check_lending(&config.non_exclusive_partitions, &config.partitions)?;
     check_tree(config.into(), &config.root)?;
     placement::check(&config.placement, &config.root)?;
     check_limits(&config.limits)?;
@@ -39,6 +41,21 @@ fn check_partitions(names: &[String]) -> Result<(), ConfigError> {
         }
         if names[..position].contains(name) {
             return Err(value_error("partitions", &format!("`{name}` is named twice")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether those that lend nodes are there. The default one has nobody to lend to.
+fn check_lending(names: &[String], partitions: &[String]) -> Result<(), ConfigError> {
+    for (position, name) in names.iter().enumerate() {
+        if !partitions.contains(name) {
+            let hint = hint(nearest(name, partitions.iter().map(String::as_str)).as_deref());
+            let problem = format!("`{name}` is none of the partitions{hint}");
+            return Err(value_error("non_exclusive_partitions", &problem));
+        }
+        if names[..position].contains(name) {
+            return Err(value_error("non_exclusive_partitions", &format!("`{name}` is named twice")));
         }
     }
     Ok(())

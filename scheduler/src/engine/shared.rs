@@ -163,6 +163,7 @@ impl Shared {
                 visits: config.limits.pass_visits,
                 leaf_quantum,
                 scope: PassScope::default(),
+                is_single_step: false,
             },
             leases: Leases::new(state.facts.partitions.len(), config.node_order),
             work: Signal::default(),

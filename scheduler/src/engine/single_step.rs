@@ -75,7 +75,7 @@ impl Proposer {
         // Where containers are limited that are not where their ask named, the limit is what ends it.
         let is_limited = state.facts.config.limits.off_switch_per_pass.is_some();
         let requests = if is_limited { self.shared.pass_limits.requests } else { 1 };
-        let limits = PassLimits { requests, scope, ..self.shared.pass_limits };
+        let limits = PassLimits { requests, scope, is_single_step: true, ..self.shared.pass_limits };
         for set in sets_within(&state, scope)? {
             let order = state.facts.config.node_order;
             let mut view = PlacementSet::confined(set, order, state.nodes(), scope.node);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Amounts;
 use super::kept::room_kept;
 use super::shortage::missing;
-use crate::facts::{Ask, HeldBack, Holder, Locality, Master};
+use crate::facts::{Ask, HeldBack, Holder, Locality, Master, Shape};
 use crate::ids::{AskId, LeafUserId, PartitionId};
 use crate::resource::Resources;
 use crate::state::State;
@@ -183,13 +183,18 @@ fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
 
 /// The first limit on the path that one container more would exceed, counting what is in flight as passes do.
 pub(super) fn first_limit(state: &State, ask: &Ask) -> Option<Blocker> {
+    first_limit_of(state, ask, state.facts.shapes.at(ask.shape))
+}
+
+/// The same if it were placed as this shape, which may be a guest's.
+pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<Blocker> {
     let facts = &state.facts;
-    let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
+    let application = facts.applications.at(ask.application);
     let (partition, size) = (shape.partition, &shape.need.resources);
     for &queue in &facts.queue(application.leaf).chain {
         let quota = facts.queue(queue).quota(partition);
         let in_flight = state.in_flight.of_queue(queue, partition).load();
-        if !quota.admits(&(quota.used + in_flight), size) {
+        if !facts.queue_admits(queue, shape.footing(), &(quota.used + in_flight), size) {
             let level = Level { used: quota.used, in_flight, limit: quota.maximum };
             return Some(Blocker::QueueMaximum(level.reached(state, &facts.queue(queue).path, size)));
         }
@@ -204,10 +209,10 @@ pub(super) fn first_limit(state: &State, ask: &Ask) -> Option<Blocker> {
         let in_flight = state.in_flight.of_queue(user.leaf, partition).load();
         facts.leaf_use(user.leaf, partition, in_flight)
     };
-    if facts.user_may_grow(application.user, partition, &(used + in_flight), size, leaf_use) {
+    if facts.user_may_grow(application.user, shape.footing(), &(used + in_flight), size, leaf_use) {
         return None;
     }
-    let limit = facts.user_limit(application.user, partition, size, leaf_use);
+    let limit = facts.user_limit(application.user, shape.footing(), size, leaf_use);
     let level = Level { used, in_flight, limit };
     Some(Blocker::UserLimit { user: user.name.to_string(), reached: level.reached(state, &leaf.path, size) })
 }

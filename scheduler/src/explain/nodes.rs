@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::KeptNode;
+use super::limits::first_limit_of;
 use super::shortage::{Shortage, Shortages};
 use crate::facts::{Ask, Breach, Locality, Node, NodeState, Shape};
-use crate::ids::{AskId, NodeId};
+use crate::ids::{AskId, NodeId, PartitionId, ShapeId};
 use crate::resource::{Need, fits};
 use crate::state::State;
 
@@ -32,6 +33,8 @@ pub enum Stage {
     TagLimit,
     /// It is none of the hosts or racks that the ask names, and the ask still waits for those.
     LaterByLocality,
+    /// It would be lent by its partition, but the user has there what it may have.
+    GuestLimit,
     /// Even empty it could not hold one container.
     TooSmall,
     /// It has too little left of some resource type.
@@ -48,7 +51,7 @@ pub enum Stage {
 
 impl Stage {
     /// All of them, in order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::OtherPartition,
         Self::Draining,
         Self::Silent,
@@ -57,6 +60,7 @@ impl Stage {
         Self::Blacklisted,
         Self::TagLimit,
         Self::LaterByLocality,
+        Self::GuestLimit,
         Self::TooSmall,
         Self::NoRoom,
         Self::NoDevice,
@@ -94,13 +98,15 @@ impl Funnel {
 }
 
 /// Looks at nodes on behalf of one ask.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Judge<'a> {
     pub(super) state: &'a State,
     pub(super) ask: &'a Ask,
     pub(super) shape: &'a Shape,
     /// How far from what it names the ask may be placed now.
     allowed: Locality,
+    /// The partitions in which it may be a guest, and whether a limit is in its way there.
+    lenders: Vec<(PartitionId, bool)>,
 }
 
 impl<'a> Judge<'a> {
@@ -113,13 +119,37 @@ impl<'a> Judge<'a> {
         } else {
             ask.wishes.loosest()
         };
-        Self { state, ask, shape, allowed }
+        let is_unclaimed = ask.outstanding() as usize > ask.reservations.len();
+        let twins = state.facts.shapes.twins_of(ask.shape).iter().filter(|_| is_unclaimed);
+        let lender = |twin: &ShapeId| {
+            let twin = state.facts.shapes.at(*twin);
+            (twin.partition, first_limit_of(state, ask, twin).is_some())
+        };
+        Self { state, ask, shape, allowed, lenders: twins.map(lender).collect() }
     }
 
-    /// The nodes of the ask's partition.
-    pub(super) fn nodes(self) -> impl Iterator<Item = (NodeId, &'a Node)> {
-        let nodes = &self.state.facts.nodes;
-        self.state.roster.nodes_of(self.shape.partition).map(|id| (id, nodes.at(id)))
+    /// The nodes of the ask's partition, then those of partitions that lend theirs to it.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, &'a Node)> {
+        let (nodes, roster) = (&self.state.facts.nodes, &self.state.roster);
+        let lenders = self.lenders.iter().map(|(partition, _)| *partition);
+        let partitions = std::iter::once(self.shape.partition).chain(lenders);
+        partitions.flat_map(|partition| roster.nodes_of(partition)).map(|id| (id, nodes.at(id)))
+    }
+
+    /// Whether the node is of the ask's partition, or the ask may be a guest on it, with a limit in the way or not.
+    fn takes_it(&self, node: &Node, whatever_limit: bool) -> bool {
+        let is_lender = |(lender, is_limited): &(PartitionId, bool)| {
+            *lender == node.partition && (whatever_limit || !is_limited)
+        };
+        node.partition == self.shape.partition || self.lenders.iter().any(is_lender)
+    }
+
+    /// Whether some node has room for the ask as a guest.
+    pub(super) fn may_be_guest(&self) -> bool {
+        !self.lenders.is_empty()
+            && self
+                .nodes()
+                .any(|(id, node)| node.partition != self.shape.partition && self.has_room(id, node))
     }
 
     /// Whether the node, were it empty and free to take containers, could hold one.
@@ -131,7 +161,11 @@ impl<'a> Judge<'a> {
 
     /// Whether the node has room for one container of the ask, at once or after a delay.
     pub(super) fn has_room(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.wishes.will_do(id, node.rack) && self.state.facts.can_take(self.shape, node)
+        self.ask.wishes.will_do(id, node.rack)
+            && self.takes_it(node, false)
+            && node.is_open()
+            && fits(&self.shape.need, &node.room)
+            && self.state.facts.meets_rule(self.shape, node)
     }
 
     /// Whether nothing but what runs there with which tags keeps the ask off the node, at once or after a delay.
@@ -150,7 +184,7 @@ impl<'a> Judge<'a> {
     /// What the node drops out for.
     pub(super) fn stage_of(&self, id: NodeId, node: &Node) -> Stage {
         let Self { state, ask, shape, .. } = self;
-        if node.partition != shape.partition {
+        if !self.takes_it(node, true) {
             Stage::OtherPartition
         } else if node.state == NodeState::Draining {
             Stage::Draining
@@ -162,6 +196,8 @@ impl<'a> Judge<'a> {
             breach.into()
         } else if !self.is_near(id, node) {
             Stage::LaterByLocality
+        } else if !self.takes_it(node, false) {
+            Stage::GuestLimit
         } else if !fits(&shape.need, &node.empty_room()) {
             Stage::TooSmall
         } else if !fits(&Need { devices: None, ..shape.need }, &node.room) {
@@ -178,7 +214,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What a look at every node of the partition finds.
+/// What a look at every node that may be for the ask finds.
 pub(super) struct Survey {
     pub(super) funnel: Funnel,
     pub(super) shortage: Option<Shortage>,

@@ -48,9 +48,11 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
         return PendingReason::HoldsReservation;
     }
     match first_limit(state, ask) {
+        None => {}
+        // Limits of its own partition are not those of guests.
+        Some(_) if judge.may_be_guest() => return PendingReason::Runnable,
         Some(Blocker::QueueMaximum(_)) => return PendingReason::QueueLimit,
         Some(_) => return PendingReason::UserLimit,
-        None => {}
     }
     let mut reason = PendingReason::NoRoom;
     for (id, node) in judge.nodes().filter(|(id, node)| judge.has_room(*id, node)) {

@@ -31,9 +31,11 @@ impl Facts {
         let ask = self.asks.at_mut(ask_id);
         debug_assert!(ask.outstanding() > 0, "{ask_id} has nothing outstanding");
         ask.allocated += 1;
-        let (application, shape) = (ask.application, ask.shape);
+        let (application, own) = (ask.application, ask.shape);
+        let shape = self.shape_on(own, self.nodes.at(node_id)).expect("accepted only if the node is for it");
         let charged = self.charge(application, shape, node_id, Use::Running, 1);
-        self.queues[charged.leaf.index()].quota[charged.partition.index()].pending -= charged.resources;
+        let wanted_in = if shape == own { charged.partition } else { self.shapes.at(own).partition };
+        self.queues[charged.leaf.index()].quota[wanted_in.index()].pending -= charged.resources;
         self.note_taken_units(application, charged.user, 1);
         self.count_tags(&charged, 1);
         self.shapes.add_user(shape);

@@ -12,6 +12,7 @@ mod charged;
 mod container_list;
 mod demand;
 mod digest;
+mod guests;
 mod headroom;
 mod ledger;
 mod limits;
@@ -44,6 +45,7 @@ pub(crate) use charged::{Charged, Load};
 pub(crate) use container_list::ContainerList;
 pub(crate) use demand::Demand;
 pub use digest::StateDigest;
+pub(crate) use guests::{Footing, Lodging};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
 pub use queue::Quota;
@@ -80,6 +82,8 @@ pub(crate) struct Facts {
     /// How many changes have been applied; the position in the log.
     pub(crate) changes: u64,
     pub(crate) partitions: Vec<PartitionTotals>,
+    /// Those that lend nodes to asks for the default one.
+    pub(crate) lending: Vec<PartitionId>,
     /// Names by rack number; empty for a rack that was only ever asked for.
     pub(crate) racks: Vec<String>,
     pub(crate) nodes: Table<NodeId, Node>,
@@ -115,6 +119,7 @@ impl Facts {
             queue_ids: FxHashMap::default(),
             looks_at_demand: false,
             partitions: vec![PartitionTotals::default(); partitions],
+            lending: lending(config),
             now_ms: 0,
             changes: 0,
             racks: Vec::new(),
@@ -246,4 +251,10 @@ impl Facts {
         }
         name.clone_into(&mut self.racks[rack.index()]);
     }
+}
+
+fn lending(config: &EngineConfig) -> Vec<PartitionId> {
+    let names = (0..).map(PartitionId).zip(config.partition_names());
+    let is_lending = |name: &str| config.non_exclusive_partitions.iter().any(|lending| lending == name);
+    names.filter(|(_, name)| is_lending(name)).map(|(id, _)| id).collect()
 }

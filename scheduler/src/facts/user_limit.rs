@@ -1,6 +1,6 @@
 //! What one user of a leaf may have: the one test that proposers and the committer use.
 
-use super::{ActiveUsers, Facts, LeafUser, Queue};
+use super::{ActiveUsers, Facts, Footing, LeafUser, Queue};
 use crate::config::{Factor, Percent, Semantics};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
@@ -41,7 +41,7 @@ impl Queue {
     fn shared_user_limit(
         &self,
         partition: PartitionId,
-        weight: Factor,
+        (weight, ceiling): (Factor, &Resources),
         used: &LeafUse,
         size: &Resources,
     ) -> Resources {
@@ -50,7 +50,7 @@ impl Queue {
         let weight = i128::from(weight.milli());
         let weights = i128::from(used.active_users.weight_milli).max(weight);
         let part = i128::from(self.config.user_limit_minimum.millionths());
-        let mut limit = quota.user_limit.scaled(weight as u64, Factor::ONE.milli());
+        let mut limit = ceiling.scaled(weight as u64, Factor::ONE.milli());
         for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
             let more = size[i].max(0);
             let capacity = quota.guaranteed[i].max(used.all[i].saturating_add(more.saturating_mul(users)));
@@ -67,7 +67,7 @@ impl Queue {
     fn yarn_user_limit(
         &self,
         partition: PartitionId,
-        weight: Factor,
+        (weight, ceiling): (Factor, Option<&Resources>),
         used: &LeafUse,
         steps: &Resources,
     ) -> Resources {
@@ -80,9 +80,10 @@ impl Queue {
             let capacity = i128::from(quota.guaranteed[i]).max(step);
             let current = if all < capacity { capacity } else { all + step };
             let share = ((active + step) * 1000).div_euclid(weights);
-            let ceiling = match self.config.user_limit_factor {
-                Some(factor) => capacity * i128::from(factor.milli()) / 1000,
-                None => i128::from(quota.maximum[i]),
+            let ceiling = match (ceiling, self.config.user_limit_factor) {
+                (Some(ceiling), _) => i128::from(ceiling[i]),
+                (None, Some(factor)) => capacity * i128::from(factor.milli()) / 1000,
+                (None, None) => i128::from(quota.maximum[i]),
             };
             let limit = share.max(current * part / 1_000_000).min(ceiling);
             let rounded = (limit + step - 1) / step * step;
@@ -115,19 +116,19 @@ impl Facts {
     pub(crate) fn user_may_grow(
         &self,
         id: LeafUserId,
-        partition: PartitionId,
+        footing: Footing,
         used: &Resources,
         size: &Resources,
         leaf_use: impl FnOnce() -> LeafUse,
     ) -> bool {
-        self.user_may_change(id, partition, used, size, size, leaf_use)
+        self.user_may_change(id, footing, used, size, size, leaf_use)
     }
 
     /// Whether the use of the user may change by so much, of which `container` is the last step.
     fn user_may_change(
         &self,
         id: LeafUserId,
-        partition: PartitionId,
+        footing: Footing,
         used: &Resources,
         change: &Resources,
         container: &Resources,
@@ -136,30 +137,32 @@ impl Facts {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
         if !queue.shares_among_users() && user.weight == Factor::ONE {
-            return used.can_grow(change, &queue.quota(partition).user_limit);
+            return used.can_grow(change, self.user_ceiling(queue, footing));
         }
-        used.can_grow(change, &self.user_limit(id, partition, container, leaf_use))
+        used.can_grow(change, &self.user_limit(id, footing, container, leaf_use))
     }
 
     /// What the user may use at most if it is to use `size` more.
     pub(crate) fn user_limit(
         &self,
         id: LeafUserId,
-        partition: PartitionId,
+        footing: Footing,
         size: &Resources,
         leaf_use: impl FnOnce() -> LeafUse,
     ) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
+        let ceiling = self.user_ceiling(queue, footing);
         if queue.semantics == Semantics::YarnCompatible {
             let steps = &self.config.allocation.minimum;
             // Whoever is not above it may have one more.
-            return queue.yarn_user_limit(partition, user.weight, &leaf_use(), steps) + *size;
+            let bounds = (user.weight, footing.is_guest.then_some(ceiling));
+            return queue.yarn_user_limit(footing.partition, bounds, &leaf_use(), steps) + *size;
         }
         if queue.shares_among_users() {
-            return queue.shared_user_limit(partition, user.weight, &leaf_use(), size);
+            return queue.shared_user_limit(footing.partition, (user.weight, ceiling), &leaf_use(), size);
         }
-        queue.quota(partition).user_limit.scaled(user.weight.milli(), Factor::ONE.milli())
+        ceiling.scaled(user.weight.milli(), Factor::ONE.milli())
     }
 
     /// Whether what the user uses may change by so much, where containers are at most of size `largest`. It is the last
@@ -168,13 +171,13 @@ impl Facts {
     pub(crate) fn user_may_use(
         &self,
         id: LeafUserId,
-        partition: PartitionId,
+        footing: Footing,
         change: &Resources,
         largest: &Resources,
     ) -> bool {
         let user = self.user(id);
-        let leaf_use = || self.leaf_use(user.leaf, partition, *change - *largest);
-        self.user_may_change(id, partition, &user.used[partition.index()], change, largest, leaf_use)
+        let leaf_use = || self.leaf_use(user.leaf, footing.partition, *change - *largest);
+        self.user_may_change(id, footing, &user.used[footing.partition.index()], change, largest, leaf_use)
     }
 
     /// What is in use in the leaf, and besides what is about to be, which is for asks that are pending.

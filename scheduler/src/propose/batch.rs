@@ -38,6 +38,8 @@ pub(crate) struct Amounts {
     pub(crate) accounts: Vec<(AccountId, PartitionId, Resources)>,
     /// Picks of hosts or racks that asks name, in whatever set.
     pub(crate) nodes: Vec<(NodeId, Resources)>,
+    /// All of it is for guests.
+    pub(crate) is_of_guests: bool,
 }
 
 /// Gets a batch that was dropped before it was decided.
@@ -109,6 +111,7 @@ impl Amounts {
         self.users.clear();
         self.accounts.clear();
         self.nodes.clear();
+        self.is_of_guests = false;
     }
 
     fn is_empty(&self) -> bool {

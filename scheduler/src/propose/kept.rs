@@ -9,7 +9,8 @@ impl QueueWalk<'_> {
     pub(super) fn keep_room(&mut self, leaf: QueueId, lane: LaneId, limited: QueueId) -> Resources {
         let lane = self.state.backlog.lane(lane);
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
-        let could_hold = facts.could_hold(leaf, self.partition, &size);
+        // What guests wait for is nobody's, and what is kept is nothing to them.
+        let could_hold = !self.footing.is_guest && facts.could_hold(leaf, self.partition, &size);
         if !could_hold || self.user_blocked_at(leaf, lane.user, &size).is_some() {
             return Resources::ZERO;
         }
@@ -25,7 +26,7 @@ impl QueueWalk<'_> {
             self.scratch.queues[queue.index()].awaits + *self.state.backlog.awaited(queue, self.partition);
         let parent = &mut self.scratch.queues[parent.index()];
         parent.children.pop();
-        if !awaits.is_zero() {
+        if !awaits.is_zero() && !self.footing.is_guest {
             parent.kept += awaits;
             self.scratch.keeps_room = true;
         }

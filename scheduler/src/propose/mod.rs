@@ -6,6 +6,7 @@
 mod batch;
 mod claim;
 mod demand;
+mod guests;
 mod kept;
 mod leaf_walk;
 mod pass;

@@ -20,6 +20,8 @@ pub(crate) struct PassLimits {
     pub(crate) leaf_quantum: u32,
     /// What it may look at.
     pub(crate) scope: PassScope,
+    /// What it sees in vain is not recorded, so it cannot rely on what passes before it saw.
+    pub(crate) is_single_step: bool,
 }
 
 /// What a pass is confined to; without anything it is about every node of its set and every ask.
@@ -48,12 +50,34 @@ pub(crate) fn run_pass(
 ) {
     proposals.version = state.version;
     set.sync(state.nodes());
-    let mut walk = QueueWalk::start(state, scratch, set.id(), limits);
+    let mut walk = QueueWalk::start(state, scratch, set.id(), false, limits);
     let mut picker = Picker::new(state, set, limits.scope);
     picker.settle_claims(limits.requests, proposals);
     walk.count_settled(&proposals.requests);
     // Visits count from here, or a shape whose claims find nothing would never get to claim a further node.
     let visits_max = picker.visits + limits.visits;
+    serve(walk, &mut picker, visits_max, limits, proposals);
+    // Guests come after all of the partition's own asks, in a pass that has nothing for those.
+    let may_go_on = proposals.requests.is_empty() && picker.visits < visits_max;
+    if may_go_on && state.facts.lends(picker.set.id().partition()) {
+        let walk = QueueWalk::start(state, scratch, picker.set.id(), true, limits);
+        serve(walk, &mut picker, visits_max, limits, proposals);
+    }
+    if picker.in_use && proposals.requests.is_empty() {
+        proposals.observations.push(Observation::InUse);
+    }
+    proposals.visits = picker.visits;
+    proposals.came_second = proposals.requests.is_empty() && proposals.observations.iter().any(is_in_flight);
+}
+
+/// Proposes for the asks of one walk, in order.
+fn serve(
+    mut walk: QueueWalk<'_>,
+    picker: &mut Picker<'_>,
+    visits_max: usize,
+    limits: &PassLimits,
+    proposals: &mut Proposals,
+) {
     while proposals.requests.len() < limits.requests && picker.visits < visits_max {
         let Some(candidate) = walk.next(proposals) else { break };
         if proposals.requests.capacity() == 0 {
@@ -72,11 +96,6 @@ pub(crate) fn run_pass(
             Pick::NoRoom | Pick::NextPass => {}
         }
     }
-    if picker.in_use && proposals.requests.is_empty() {
-        proposals.observations.push(Observation::InUse);
-    }
-    proposals.visits = picker.visits;
-    proposals.came_second = proposals.requests.is_empty() && proposals.observations.iter().any(is_in_flight);
     walk.publish_amounts(proposals);
 }
 

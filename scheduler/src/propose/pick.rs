@@ -8,7 +8,7 @@ use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, Locality, Node, Reservation, Shape};
+use crate::facts::{Ask, Locality, Lodging, Node, Reservation, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::place::{Found, PlacementSet};
 use crate::resource::fits;
@@ -89,6 +89,9 @@ impl<'a> Picker<'a> {
             }
             Found::Nothing => {
                 proposals.observations.push(Observation::NoRoom { shape: candidate.shape });
+                if shape.lodging == Lodging::Guest {
+                    return give_up(candidate, scratch);
+                }
                 self.claim(candidate, shape, scratch, proposals)
             }
         }

@@ -6,7 +6,7 @@ use super::batch::{Observation, Proposals};
 use super::pass::PassLimits;
 use super::scratch::{AccountScratch, Scratch};
 use crate::backlog::{ParkReason, PendingAsk};
-use crate::facts::QueueKey;
+use crate::facts::{Footing, QueueKey};
 use crate::ids::{AccountId, LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
@@ -29,24 +29,46 @@ pub(super) struct QueueWalk<'a> {
     pub(super) scratch: &'a mut Scratch,
     pub(super) set: SetId,
     pub(super) partition: PartitionId,
+    /// Whose asks it is about: those for the partition, or for the default one.
+    pub(super) footing: Footing,
     leaf_quantum: u32,
+    pub(super) is_single_step: bool,
     /// The only leaf to walk to, if not all.
     only_leaf: Option<QueueId>,
-    /// No node of the partition is claimed, so no unit of an ask is.
+    /// No node of the asks' partition is claimed, so no unit of an ask is.
     pub(super) is_unclaimed: bool,
 }
 
 const ROOT: QueueId = QueueId(0);
 
 impl<'a> QueueWalk<'a> {
-    pub(super) fn start(state: &'a State, scratch: &'a mut Scratch, set: SetId, limits: &PassLimits) -> Self {
+    pub(super) fn start(
+        state: &'a State,
+        scratch: &'a mut Scratch,
+        set: SetId,
+        is_guest: bool,
+        limits: &PassLimits,
+    ) -> Self {
         let facts = &state.facts;
         scratch.start(facts.queues.len(), facts.users.len(), facts.accounts().len(), facts.shapes.slots());
-        scratch.open_shapes = state.backlog.count_wanted(set);
+        // What is wanted follows from what passes saw, on which single steps do not rely.
+        let is_anybodys_turn = is_guest && limits.is_single_step;
+        scratch.open_shapes = if is_anybodys_turn { u32::MAX } else { state.backlog.count_wanted(set) };
         let partition = set.partition();
-        let is_unclaimed = facts.partitions[partition.index()].reserved_nodes == 0;
-        let (leaf_quantum, only_leaf) = (limits.leaf_quantum, limits.scope.leaf);
-        Self { state, scratch, set, partition, leaf_quantum, only_leaf, is_unclaimed }
+        let wanted_in = if is_guest { PartitionId::DEFAULT } else { partition };
+        let is_unclaimed = facts.partitions[wanted_in.index()].reserved_nodes == 0;
+        let footing = Footing { partition, is_guest };
+        Self {
+            state,
+            scratch,
+            set,
+            partition,
+            footing,
+            leaf_quantum: limits.leaf_quantum,
+            is_single_step: limits.is_single_step,
+            only_leaf: limits.scope.leaf,
+            is_unclaimed,
+        }
     }
 
     /// The most deserving ask that is left, or `None` if nothing is left for this set.
@@ -93,9 +115,8 @@ impl<'a> QueueWalk<'a> {
         children.clear();
         for &child in &queue.children {
             let backlog = &self.state.backlog;
-            let counts =
-                backlog.has_runnable(child, self.partition) || backlog.is_awaiting(child, self.partition);
-            if counts && self.leads_on(child) {
+            let is_awaiting = || !self.footing.is_guest && backlog.is_awaiting(child, self.partition);
+            if (backlog.has_runnable(child, self.footing) || is_awaiting()) && self.leads_on(child) {
                 let level = self.level_of(child);
                 children.push(Reverse(self.key(child, &level)));
             }
@@ -138,8 +159,8 @@ impl<'a> QueueWalk<'a> {
         size: &Resources,
     ) -> Option<ParkReason> {
         for &queue in self.state.facts.queue(leaf).chain.iter().rev() {
-            let quota = self.state.facts.queue(queue).quota(self.partition);
-            if !quota.admits(&self.scratch.queues[queue.index()].level, size) {
+            let level = &self.scratch.queues[queue.index()].level;
+            if !self.state.facts.queue_admits(queue, self.footing, level, size) {
                 return Some(ParkReason::QueueLimit(queue));
             }
         }
@@ -160,7 +181,7 @@ impl<'a> QueueWalk<'a> {
         }
         let used = self.user_level(user);
         let leaf_use = || self.leaf_use(leaf);
-        let may_grow = self.state.facts.user_may_grow(user, self.partition, &used, size, leaf_use);
+        let may_grow = self.state.facts.user_may_grow(user, self.footing, &used, size, leaf_use);
         let is_share = || self.state.facts.queue(leaf).shares_among_users();
         (!may_grow).then(|| if is_share() { ParkReason::UserShare(leaf) } else { ParkReason::UserLimit })
     }
@@ -251,7 +272,8 @@ impl<'a> QueueWalk<'a> {
 
     /// Adds what the pass gave to the amounts in flight, for others to see, and to the batch, to be taken back.
     pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
-        let Self { state, scratch, partition, .. } = self;
+        let Self { state, scratch, partition, footing, .. } = self;
+        proposals.amounts.is_of_guests = footing.is_guest;
         for &id in &scratch.touched_queues {
             let given = scratch.queues[id.index()].given;
             state.in_flight.of_queue(id, partition).add(&given);

@@ -2,38 +2,37 @@
 
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::{Application, Ask, Facts, Locality, Shape};
-use crate::ids::{AskId, NodeId, QueueId};
+use crate::ids::{AskId, LeafUserId, NodeId, QueueId};
 use crate::place::{NodeOrder, ScoredNode};
 use crate::state::State;
 
-/// A container for the ask on the best node of its whole partition, if any has room. What others have in flight does
-/// not count: this is decided before they are. Limits must be settled.
+/// A container for the ask on the best node of its whole partition, if any has room, or else where it may be a guest. What
+/// others have in flight does not count: this is decided before they are. Limits must be settled.
 pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
-    let shape = state.facts.shapes.at(ask.shape);
     let is_claimed = ask.reservations.len() >= ask.outstanding() as usize;
     if is_claimed && !state.facts.config.reservations.continue_looking {
         return None;
     }
-    // What a claim holds already may be all that it takes: that is left to the one who decides.
-    if ask.reservations.is_empty() && !is_within_limits(&state.facts, ask, shape) {
-        return None;
-    }
-    let node = best_node(state, id, ask, shape)?;
-    Some(ResourceAllocationCommitRequest::allocate(id, node))
+    let node = state.facts.shapes_of(id).find_map(|shape| {
+        let shape = state.facts.shapes.at(shape);
+        let Application { leaf, user, .. } = *state.facts.applications.at(ask.application);
+        // What a claim holds already may be all that it takes: that is left to the one who decides.
+        let may_have = !ask.reservations.is_empty() || is_within_limits(&state.facts, leaf, user, shape);
+        may_have.then(|| best_node(state, id, ask, shape)).flatten()
+    });
+    node.map(|node| ResourceAllocationCommitRequest::allocate(id, node))
 }
 
 /// Whether the limits of queues and user leave a container, before all nodes are looked at for it.
-fn is_within_limits(facts: &Facts, ask: &Ask, shape: &Shape) -> bool {
-    let Application { leaf, user, .. } = *facts.applications.at(ask.application);
-    let (partition, size) = (shape.partition, &shape.need.resources);
+pub(super) fn is_within_limits(facts: &Facts, leaf: QueueId, user: LeafUserId, shape: &Shape) -> bool {
+    let (footing, size) = (shape.footing(), &shape.need.resources);
     let admits = |queue: &QueueId| {
-        let quota = facts.queue(*queue).quota(partition);
-        quota.admits(&quota.used, size)
+        facts.queue_admits(*queue, footing, &facts.queue(*queue).quota(footing.partition).used, size)
     };
     facts.queue(leaf).chain.iter().all(admits)
-        && facts.accounts_admit(user, partition, size)
-        && facts.user_may_use(user, partition, size, size)
+        && facts.accounts_admit(user, footing.partition, size)
+        && facts.user_may_use(user, footing, size, size)
 }
 
 fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeId> {

@@ -13,6 +13,8 @@ pub struct ContainerView {
     pub node: NodeId,
     /// What it holds.
     pub size: Resources,
+    /// Its ask is for the default partition, and its node is lent by another one.
+    pub is_guest: bool,
 }
 
 /// A claim on a node.
@@ -31,10 +33,12 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn container(&self, id: ContainerId) -> Option<ContainerView> {
         let container = self.state.facts.containers.get(id)?;
+        let shape = self.state.facts.shapes.at(container.shape);
         Some(ContainerView {
             application: container.application,
             node: container.node,
-            size: self.state.facts.shapes.at(container.shape).need.resources,
+            size: shape.need.resources,
+            is_guest: shape.footing().is_guest,
         })
     }
 

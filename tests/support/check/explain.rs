@@ -56,14 +56,16 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
             || has(RejectReason::ConstraintViolated)
             || has(RejectReason::NodeBlacklisted)
             || has(RejectReason::TagLimit)
-            || !oracle.may_take(explanation.ask, node);
+            || !oracle.may_take(explanation.ask, node)
+            || (oracle.is_guest(&oracle.asks[&explanation.ask], node)
+                && (has(RejectReason::QueueLimit) || has(RejectReason::UserLimit)));
         match () {
             () if is_unmet => unmet += 1,
             () if has(RejectReason::NodeFull) => full += 1,
             () if has(RejectReason::NodeReserved) => kept += 1,
             () => fits += 1,
         }
-        if has(RejectReason::WrongPartition) {
+        if oracle.nodes[&node].partition != oracle.asks[&explanation.ask].partition {
             continue;
         }
         let limit = [RejectReason::ApplicationInactive, RejectReason::QueueLimit, RejectReason::UserLimit];
@@ -79,6 +81,7 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
         Stage::Blacklisted,
         Stage::TagLimit,
         Stage::LaterByLocality,
+        Stage::GuestLimit,
     ];
     let rooms = [Stage::TooSmall, Stage::NoRoom, Stage::NoDevice];
     let counted = [at(&filters), at(&rooms), at(&[Stage::Kept]), at(&[Stage::Fits])];

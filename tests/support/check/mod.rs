@@ -172,7 +172,9 @@ impl Checker {
 
     /// What the engine proposes by itself must also be what its policies want.
     fn check_own_request(&self, request: &ResourceAllocationCommitRequest) {
-        if self.certainty == Certainty::Exact && self.pass.is_none() {
+        // What users of a leaf get in one partition moves their shares of it in all of them, in the midst of a pass.
+        let is_known = self.oracle.partitions.len() == 1 || !self.oracle.users_compete();
+        if self.certainty == Certainty::Exact && self.pass.is_none() && is_known {
             let AllocationProposal { ask, node, .. } = request.allocate[0];
             assert_eq!(
                 *request,
@@ -183,6 +185,7 @@ impl Checker {
             let objection = self.oracle.objection_to(ask, node);
             assert!(objection.is_none(), "change {}: {request:?}, but {}", self.seen, objection.unwrap());
         }
+        self.check_own_guests(request);
         // A unit for which a node was claimed has waited long enough to go anywhere.
         let is_swap = |proposal: &AllocationProposal| {
             proposal.from_reservation.is_some() || request.unreserve.len() == request.allocate.len()
@@ -205,6 +208,20 @@ impl Checker {
     fn is_opportune(&self, ask: AskId, node: NodeId) -> bool {
         let counts = self.pass.is_some() && self.oracle.counts_opportunities();
         !counts || self.oracle.may_take_opportunity(ask, node)
+    }
+
+    /// Nobody is a guest who could be served at home. What one gets moves what others may have only where users compete.
+    fn check_own_guests(&self, request: &ResourceAllocationCommitRequest) {
+        if self.certainty < Certainty::Serial {
+            return;
+        }
+        for proposal in &request.allocate {
+            let Some(ask) = self.oracle.asks.get(&proposal.ask) else { continue };
+            let is_guest =
+                self.oracle.nodes.contains_key(&proposal.node) && self.oracle.is_guest(ask, proposal.node);
+            let stays = is_guest && !self.oracle.compete(ask) && self.oracle.could_stay_home(proposal.ask);
+            assert!(!stays, "change {}: a guest that could be served at home: {request:?}", self.seen);
+        }
     }
 
     fn check_own_claim(&self, proposal: &ReservationProposal) {

@@ -138,11 +138,20 @@ impl Oracle {
         Ok(effects)
     }
 
+    /// The lowest place of the partition that no node has.
+    fn take_position(&mut self, partition: PartitionId) -> u64 {
+        let left = self.vacated.iter().find(|(of, _)| *of == partition).copied();
+        if let Some(left) = left {
+            self.vacated.remove(&left);
+            return left.1;
+        }
+        let positions = self.positions.entry(partition).or_default();
+        *positions += 1;
+        *positions - 1
+    }
+
     fn add_node(&mut self, id: NodeId, rack: RackId, spec: &NodeSpec) {
-        let position = self.vacated.pop_first().unwrap_or_else(|| {
-            self.positions += 1;
-            self.positions - 1
-        });
+        let position = self.take_position(spec.partition);
         let node = Node {
             name: spec.name.clone(),
             rack,
@@ -170,10 +179,15 @@ impl Oracle {
     }
 
     fn set_partition(&mut self, id: NodeId, partition: PartitionId, effects: &mut Vec<Effect>) {
-        let node = self.nodes.get_mut(&id).expect("checked before");
-        if std::mem::replace(&mut node.partition, partition) != partition {
-            self.drop_claim(id, effects);
+        let node = &self.nodes[&id];
+        if node.partition == partition {
+            return;
         }
+        self.vacated.insert((node.partition, node.position));
+        let position = self.take_position(partition);
+        let node = self.nodes.get_mut(&id).expect("checked before");
+        (node.partition, node.position) = (partition, position);
+        self.drop_claim(id, effects);
     }
 
     fn remove_node(&mut self, id: NodeId, effects: &mut Vec<Effect>) {
@@ -184,7 +198,7 @@ impl Oracle {
         }
         self.drop_claim(id, effects);
         let node = self.nodes.remove(&id).expect("checked before");
-        self.vacated.insert(node.position);
+        self.vacated.insert((node.partition, node.position));
     }
 
     /// The path of the leaf for an application, the lowest queue of it that is there, and the names that are missing.

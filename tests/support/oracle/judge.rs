@@ -6,8 +6,9 @@ use apportion::{
 };
 
 use super::amounts::{Amounts, NOTHING, amounts, minus};
+use super::guests::Taker;
 use super::node::choose_devices;
-use super::{Ask, Books, Claim, Container, Effect, Hints, Oracle};
+use super::{Books, Claim, Container, Effect, Hints, Oracle};
 
 /// What is wrong with a request, and what applications should be told of it.
 #[derive(Debug, Default)]
@@ -64,8 +65,8 @@ impl Oracle {
         }
     }
 
-    /// Whoever holds more than before the request holds no more than the limits allow. A request that takes
-    /// no more than it gives back is legal even above a limit that was lowered meanwhile.
+    /// Whoever holds more than before the request holds no more than the limits allow, which for guests alone are others.
+    /// A request that takes no more than it gives back is legal even above a limit that was lowered meanwhile.
     fn check_growth(
         &self,
         request: &ResourceAllocationCommitRequest,
@@ -74,46 +75,39 @@ impl Oracle {
         verdict: &mut Verdict,
     ) {
         let after = self.books();
-        let is_over = |before: &Amounts, after: &Amounts, limit: &Amounts| {
-            (0..limit.len()).any(|i| after[i] > before[i] && after[i] > limit[i])
-        };
-        for (before, after) in before.queues.iter().flatten().zip(after.queues.iter().flatten()) {
-            if is_over(&before.used, &after.used, &after.limits.maximum) {
-                verdict.reasons.push(RejectReason::QueueLimit);
+        let (takers, totals) = (earlier.takers(request), &before.totals);
+        for partition in 0..after.queues.len() {
+            for queue in 0..after.queues[partition].len() {
+                let (before, after) = (&before.queues[partition][queue], &after.queues[partition][queue]);
+                let is_there = |taker: &&Taker<'_>| {
+                    taker.partition == partition && self.tree.chain(taker.leaf).contains(&queue)
+                };
+                let are_guests = takers.iter().filter(is_there).all(|taker| taker.is_guest);
+                let most = if are_guests { totals[partition] } else { after.limits.maximum };
+                if is_over(&before.used, &after.used, &most) {
+                    verdict.reasons.push(RejectReason::QueueLimit);
+                }
             }
         }
         for ((partition, leaf, user), used) in &after.users {
+            let is_theirs = |taker: &&Taker<'_>| {
+                (taker.partition, taker.leaf, taker.user) == (*partition, *leaf, user.as_str())
+            };
+            let theirs: Vec<_> = takers.iter().filter(is_theirs).collect();
             let contest = earlier.contest(before, *partition, *leaf);
+            let are_guests = theirs.iter().all(|taker| taker.is_guest);
+            let contest = if are_guests { contest.of_guests(&totals[*partition]) } else { contest };
             let held = before.user(*partition, *leaf, user);
-            let last = earlier.largest(request, *partition, *leaf, user);
+            // Of each type the most that one container or claim of the request takes.
+            let last = theirs
+                .iter()
+                .fold(NOTHING, |largest, taker| std::array::from_fn(|i| largest[i].max(taker.size[i])));
             if !contest.allows(self.tree.weight(*leaf, user), &held, &minus(used, &held), &last) {
                 verdict.reasons.push(RejectReason::UserLimit);
             } else if !self.tenants_are_kept(before, &after, *partition, (*leaf, user)) {
                 verdict.reasons.push(RejectReason::UserLimit);
             }
         }
-    }
-
-    /// Of each type the most that one container or claim of the request takes for this user.
-    fn largest(
-        &self,
-        request: &ResourceAllocationCommitRequest,
-        partition: usize,
-        leaf: usize,
-        user: &str,
-    ) -> Amounts {
-        let asks =
-            request.allocate.iter().map(|one| one.ask).chain(request.reserve.iter().map(|one| one.ask));
-        let is_theirs = |ask: &&Ask| {
-            let application = &self.applications[&ask.application];
-            self.partition(ask.partition) == partition
-                && application.leaf == leaf
-                && application.spec.user == user
-        };
-        asks.filter_map(|ask| self.asks.get(&ask)).filter(is_theirs).fold(NOTHING, |largest, ask| {
-            let size = amounts(&ask.spec.size);
-            std::array::from_fn(|i| largest[i].max(size[i]))
-        })
     }
 
     fn give_back(&mut self, request: &ResourceAllocationCommitRequest, hints: &Hints, verdict: &mut Verdict) {
@@ -142,7 +136,7 @@ impl Oracle {
         verdict: &mut Verdict,
     ) {
         let (ask, node) = (proposal.ask, proposal.node);
-        let mut reasons = self.misfits(ask, node);
+        let mut reasons = self.misfits(ask, node, false);
         if !self.asks.contains_key(&ask) || !self.nodes.contains_key(&node) {
             verdict.reasons.extend(reasons);
             return;
@@ -194,7 +188,7 @@ impl Oracle {
 
     fn reserve(&mut self, proposal: &ReservationProposal, verdict: &mut Verdict) {
         let (id, node) = (proposal.ask, proposal.node);
-        let mut reasons = self.misfits(id, node);
+        let mut reasons = self.misfits(id, node, true);
         if let (Some(ask), true) = (self.asks.get(&id), self.nodes.contains_key(&node)) {
             let in_partition = self.nodes.iter().filter(|(_, other)| other.partition == ask.partition);
             let (nodes, claimed) = in_partition.fold((0u64, 0u64), |(nodes, claimed), (node, _)| {
@@ -220,13 +214,15 @@ impl Oracle {
     }
 
     /// Why the ask can have nothing on the node, whatever is free.
-    fn misfits(&self, ask: AskId, node: NodeId) -> Vec<RejectReason> {
+    fn misfits(&self, ask: AskId, node: NodeId, is_claim: bool) -> Vec<RejectReason> {
         let mut reasons = Vec::new();
         match (self.asks.get(&ask), self.nodes.get(&node)) {
             (Some(ask), Some(known)) => {
-                if known.partition != ask.partition {
+                // Guests claim nothing.
+                if !self.may_be_on(ask, node) || (is_claim && self.is_guest(ask, node)) {
                     reasons.push(RejectReason::WrongPartition);
-                } else if !ask.accepts(node, known) {
+                }
+                if self.may_be_on(ask, node) && !ask.accepts(node, known) {
                     reasons.push(RejectReason::ConstraintViolated);
                 }
                 if self.shuns(ask, known) {
@@ -282,4 +278,9 @@ impl Oracle {
             verdict.effects.push((application, kind));
         }
     }
+}
+
+/// Whether something grew above the limit.
+fn is_over(before: &Amounts, after: &Amounts, limit: &Amounts) -> bool {
+    (0..limit.len()).any(|i| after[i] > before[i] && after[i] > limit[i])
 }

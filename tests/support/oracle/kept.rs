@@ -63,6 +63,7 @@ impl Oracle {
         let application = &self.applications[&self.asks[&ask].application];
         let has_shares = self.tree.queues[application.leaf].config.user_limit_minimum < Percent::whole(100);
         let (_, user_may) = self.limits_allow(books, ask);
-        application.is_active && !has_shares && user_may && self.roomiest(books, ask).is_some()
+        let partition = self.partition(self.asks[&ask].partition);
+        application.is_active && !has_shares && user_may && self.roomiest(books, ask, partition).is_some()
     }
 }

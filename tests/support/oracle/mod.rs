@@ -9,6 +9,7 @@ mod amounts;
 mod apply;
 mod books;
 mod claims;
+mod guests;
 mod judge;
 mod kept;
 mod limits;
@@ -146,8 +147,9 @@ pub struct Oracle {
     pub now_ms: u64,
     submissions: u64,
     started: u64,
-    positions: u64,
-    vacated: BTreeSet<u64>,
+    /// How many places each partition has, and those that nodes have left.
+    positions: BTreeMap<PartitionId, u64>,
+    vacated: BTreeSet<(PartitionId, u64)>,
     retired: BTreeSet<ReservationId>,
 }
 
@@ -172,7 +174,7 @@ impl Oracle {
             now_ms: 0,
             submissions: 0,
             started: 0,
-            positions: 0,
+            positions: BTreeMap::new(),
             vacated: BTreeSet::new(),
             retired: BTreeSet::new(),
         }

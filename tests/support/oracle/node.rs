@@ -100,8 +100,7 @@ impl Ask {
     #[must_use]
     pub fn accepts(&self, id: NodeId, node: &Node) -> bool {
         let named = self.spec.wishes.hosts.contains(&id) || self.spec.wishes.racks.contains(&node.rack);
-        node.partition == self.partition
-            && self.spec.rule.iter().flat_map(|rule| &rule.conditions).all(|it| meets(it, &node.attributes))
+        self.spec.rule.iter().flat_map(|rule| &rule.conditions).all(|it| meets(it, &node.attributes))
             && (!self.is_strict() || named)
     }
 }

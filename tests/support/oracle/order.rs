@@ -15,7 +15,7 @@ impl Oracle {
     #[must_use]
     pub fn next_placement(&self) -> Option<(AskId, NodeId)> {
         let books = self.books();
-        self.first_placement(&books, |ask, _| !self.is_kept_out(&books, ask, Kept::AtMost))
+        self.first_placement(&books, |ask, node| !self.is_kept_from(&books, ask, node, Kept::AtMost))
     }
 
     /// What speaks against this being the next container: that it is not feasible, that the room is kept for others, or
@@ -25,16 +25,21 @@ impl Oracle {
         let books = self.books();
         let is_it = |other, on| (other, on) == (ask, node);
         let first = self.first_placement(&books, |other, on| {
-            is_it(other, on) || !self.is_kept_out(&books, other, Kept::AtMost)
+            is_it(other, on) || !self.is_kept_from(&books, other, on, Kept::AtMost)
         });
         match first {
             None => Some("there is no room for it".to_owned()),
             Some((first, on)) if !is_it(first, on) => Some(format!("{first} on {on} comes first")),
-            Some(_) if self.is_kept_out(&books, ask, Kept::AtLeast) => {
+            Some(_) if self.is_kept_from(&books, ask, node, Kept::AtLeast) => {
                 Some("the room is kept for others".to_owned())
             }
             Some(_) => None,
         }
+    }
+
+    /// Whether room is kept from the ask on the node. Nothing is from guests.
+    fn is_kept_from(&self, books: &Books, ask: AskId, node: NodeId, which: Kept) -> bool {
+        !self.is_guest(&self.asks[&ask], node) && self.is_kept_out(books, ask, which)
     }
 
     /// The first feasible container in order that will do.
@@ -43,21 +48,27 @@ impl Oracle {
         books: &Books,
         will_do: impl Fn(AskId, NodeId) -> bool,
     ) -> Option<(AskId, NodeId)> {
-        (0..self.partitions.len()).find_map(|partition| self.next_below(books, partition, 0, &will_do))
+        // Who comes to a partition as a guest has found nothing in the default one, which is the first.
+        (0..self.partitions.len()).find_map(|partition| {
+            let guests = || self.next_below(books, (partition, true), 0, &will_do);
+            let lent = self.lends(self.partitions[partition]).then_some(());
+            self.next_below(books, (partition, false), 0, &will_do).or_else(|| lent.and_then(|()| guests()))
+        })
     }
 
+    /// Below a queue, in a partition and there as a guest or not.
     fn next_below(
         &self,
         books: &Books,
-        partition: usize,
+        on: (usize, bool),
         queue: usize,
         will_do: &dyn Fn(AskId, NodeId) -> bool,
     ) -> Option<(AskId, NodeId)> {
         if self.tree.is_leaf(queue) {
-            return self.next_in_leaf(books, partition, queue, will_do);
+            return self.next_in_leaf(books, on, queue, will_do);
         }
-        let children = self.in_order(books, partition, queue);
-        children.into_iter().find_map(|child| self.next_below(books, partition, child, will_do))
+        let children = self.in_order(books, on.0, queue);
+        children.into_iter().find_map(|child| self.next_below(books, on, child, will_do))
     }
 
     /// The queue's children, the most deserving first.
@@ -99,7 +110,7 @@ impl Oracle {
     fn next_in_leaf(
         &self,
         books: &Books,
-        partition: usize,
+        on: (usize, bool),
         leaf: usize,
         will_do: &dyn Fn(AskId, NodeId) -> bool,
     ) -> Option<(AskId, NodeId)> {
@@ -110,7 +121,7 @@ impl Oracle {
             .filter(|(_, application)| application.leaf == leaf && application.is_active);
         let mut applications: Vec<ApplicationId> = in_leaf.map(|(id, _)| *id).collect();
         applications.sort_by_key(|id| self.application_key(books, &total, *id));
-        applications.into_iter().find_map(|id| self.next_of(books, partition, id, will_do))
+        applications.into_iter().find_map(|id| self.next_of(books, on, id, will_do))
     }
 
     fn application_key(
@@ -150,34 +161,38 @@ impl Oracle {
     fn next_of(
         &self,
         books: &Books,
-        partition: usize,
+        (partition, is_guest): (usize, bool),
         id: ApplicationId,
         will_do: &dyn Fn(AskId, NodeId) -> bool,
     ) -> Option<(AskId, NodeId)> {
         let of_application = |ask: &&AskId| {
             let ask = &self.asks[ask];
-            ask.application == id && self.partition(ask.partition) == partition
+            ask.application == id && (is_guest || self.partition(ask.partition) == partition)
         };
         let mut asks: Vec<AskId> = self.asks.keys().filter(of_application).copied().collect();
         asks.sort_by_key(|ask| (self.asks[ask].spec.priority, self.asks[ask].order));
-        let placed =
-            |ask| Some((ask, self.best_node(books, ask)?)).filter(|(ask, node)| will_do(*ask, *node));
+        let placed = |ask| {
+            Some((ask, self.best_node(books, ask, partition)?)).filter(|(ask, node)| will_do(*ask, *node))
+        };
         asks.into_iter().find_map(placed)
     }
 
-    fn best_node(&self, books: &Books, ask: AskId) -> Option<NodeId> {
-        let is_within_limits = self.limits_allow(books, ask) == (true, true);
-        if is_within_limits { self.roomiest(books, ask) } else { None }
+    fn best_node(&self, books: &Books, ask: AskId, partition: usize) -> Option<NodeId> {
+        let known = &self.asks[&ask];
+        let may_have = match known.partition == self.partitions[partition] {
+            true => self.limits_allow(books, ask) == (true, true),
+            false => self.guest_limits_allow(books, known, partition),
+        };
+        if may_have { self.roomiest(books, ask, partition) } else { None }
     }
 
-    /// The best of the nodes that have room, whatever the limits say.
-    pub(super) fn roomiest(&self, books: &Books, ask: AskId) -> Option<NodeId> {
+    /// The best of the partition's nodes that have room, whatever the limits say.
+    pub(super) fn roomiest(&self, books: &Books, ask: AskId, partition: usize) -> Option<NodeId> {
         let will_do = |id: &&NodeId| {
-            self.is_open_to(**id, ask)
-                && self.asks[&ask].accepts(**id, &self.nodes[id])
-                && !self.shuns(&self.asks[&ask], &self.nodes[id])
-                && self.keeps_tag_limits(&self.asks[&ask], **id)
-                && self.has_room(books, &self.asks[&ask].spec, **id)
+            self.nodes[id].partition == self.partitions[partition]
+                && self.may_be_on(&self.asks[&ask], **id)
+                && self.is_open_to(**id, ask)
+                && self.takes_now(books, ask, **id)
         };
         self.nodes.keys().filter(will_do).min_by_key(|id| self.step(books, **id)).copied()
     }

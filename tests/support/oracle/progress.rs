@@ -31,6 +31,9 @@ impl Oracle {
     /// for its node only.
     fn is_free_for(&self, books: &Books, node: NodeId, ask: AskId) -> bool {
         let known = &self.asks[&ask];
+        if self.nodes[&node].partition != known.partition {
+            return self.is_free_for_guest(books, node, ask);
+        }
         let is_settled = if self.may_swap(ask) {
             self.claimed(ask) > 0
         } else {
@@ -41,10 +44,20 @@ impl Oracle {
         (is_settled || within_limits)
             && self.applications[&known.application].is_active
             && self.is_open_to(node, ask)
-            && known.accepts(node, &self.nodes[&node])
-            && !self.shuns(known, &self.nodes[&node])
-            && self.keeps_tag_limits(known, node)
-            && self.has_room(books, &known.spec, node)
+            && self.takes_now(books, ask, node)
+    }
+
+    /// Whether a unit of the ask could start on the node as a guest. One that has a claim waits for that, or for another
+    /// node of its own partition.
+    fn is_free_for_guest(&self, books: &Books, node: NodeId, id: AskId) -> bool {
+        let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
+        self.is_guest(ask, node)
+            && ask.outstanding > self.claimed(id)
+            && self.guest_limits_allow(books, ask, self.partition(known.partition))
+            && self.applications[&ask.application].is_active
+            && known.is_candidate()
+            && !self.claims.contains_key(&node)
+            && self.takes_now(books, id, node)
     }
 
     /// Whether the ask has waited long enough to take this node, of those that have room for it.

@@ -54,6 +54,23 @@ impl Oracle {
         self.tree.named(path).map_or(0, |leaf| self.wanting(leaf).len() as u32)
     }
 
+    /// Whether what the ask's user may have depends on what others do.
+    #[must_use]
+    pub fn compete(&self, ask: &super::Ask) -> bool {
+        self.compete_in(self.applications[&ask.application].leaf)
+    }
+
+    /// Whether what users may have depends on what others do, in any queue.
+    #[must_use]
+    pub fn users_compete(&self) -> bool {
+        (0..self.tree.queues.len()).any(|queue| self.compete_in(queue))
+    }
+
+    fn compete_in(&self, queue: usize) -> bool {
+        let minimum = self.tree.queues[queue].config.user_limit_minimum;
+        self.config.semantics == Semantics::YarnCompatible || minimum < Percent::ALL
+    }
+
     /// The users of the leaf that want containers, or to have an application activated.
     pub(super) fn wanting(&self, leaf: usize) -> BTreeSet<&str> {
         let asking = self.asks.values().map(|ask| &self.applications[&ask.application]);
@@ -64,6 +81,12 @@ impl Oracle {
 }
 
 impl Contest {
+    /// The same for guests, who may have what the partition has.
+    pub(super) fn of_guests(self, total: &Amounts) -> Self {
+        let yarn = self.yarn.map(|(_, steps)| (None, steps));
+        Self { ceiling: *total, maximum: *total, yarn, ..self }
+    }
+
     /// Whether a user of this weight, who uses `used`, may use `more` of each type of which it is not negative. What comes
     /// last is a container of size `last`.
     pub(super) fn allows(&self, weight: i128, used: &Amounts, more: &Amounts, last: &Amounts) -> bool {

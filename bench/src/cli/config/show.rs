@@ -28,6 +28,12 @@ pub(super) fn table(config: &EngineConfig, tree: &Tree<'_>) -> String {
         }
     }
     let mut text = table.to_string();
+    if !config.non_exclusive_partitions.is_empty() {
+        let names = printable(&config.non_exclusive_partitions.join(", "));
+        text.push_str(&format!(
+            "\nNon-exclusive, so idle nodes take asks for the default partition: {names}."
+        ));
+    }
     if tree.rows.iter().any(|row| row.effective.is_empty()) {
         text.push_str("\nWhat queues have in effect depends on the cluster: give --cluster or --nodes.");
     }
@@ -145,6 +151,7 @@ pub(super) fn json(format: Format, imported: &Imported, tree: &Tree<'_>) -> Valu
         "format": format.name(),
         "resource_types": config.resources.names(),
         "partitions": config.partitions,
+        "non_exclusive_partitions": config.non_exclusive_partitions,
         "queues": queues,
         "not_carried_over": entries,
     })

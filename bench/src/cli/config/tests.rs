@@ -114,7 +114,7 @@ fn types_that_have_different_parts_are_named() {
 
 #[test]
 fn each_partition_has_a_line_of_its_own() {
-    let text = "[engine]\npartitions = [\"gpu\"]\n\
+    let text = "[engine]\npartitions = [\"gpu\"]\nnon_exclusive_partitions = [\"gpu\"]\n\
                 [queues.\"root.a\"]\ncapacity = \"30 %\"\n\
                 [queues.\"root.a\".partitions.gpu]\ncapacity = \"80 %\"\nmaximum_capacity = \"90 %\"\n\
                 [queues.\"root.b\"]\ncapacity = \"70 %\"\naccessible_partitions = []\n\
@@ -127,12 +127,15 @@ fn each_partition_has_a_line_of_its_own() {
             .map(|line| line.trim_matches('│').split('┆').map(|cell| cell.trim().to_owned()).collect())
             .collect()
     };
-    let lines = cells(&show::table(&imported.config, &without_cluster));
+    let shown = show::table(&imported.config, &without_cluster);
+    assert!(shown.ends_with("take asks for the default partition: gpu."), "{shown}");
+    let lines = cells(&shown);
     let rest: Vec<Vec<&str>> = lines.iter().map(|line| line.iter().map(String::as_str).collect()).collect();
     assert_eq!(rest[3], ["a", "30 %", "100 %", "(default)", "30 %", "100 %"]);
     assert_eq!(rest[4], ["a", "80 %", "90 %", "gpu", "80 %", "90 %"]);
     assert_eq!(rest[8], ["c", "no access", "no access", "gpu", "0 %", "0 %"]);
     let figures = show::json(super::Format::Native, &imported, &without_cluster);
+    assert_eq!(figures["non_exclusive_partitions"], json!(["gpu"]));
     let [_, a, b, _] = &figures["queues"].as_array().unwrap()[..] else { panic!("four queues") };
     assert_eq!(a["partitions"], json!({ "gpu": { "capacity": "80 %", "maximum": "90 %" } }));
     assert_eq!((&a["accessible_partitions"], &b["accessible_partitions"]), (&json!(null), &json!([])));
@@ -357,6 +360,7 @@ fn everything() -> EngineConfig {
             .with_devices("gpu_milli")
             .unwrap(),
         partitions: vec!["gpu".to_owned()],
+        non_exclusive_partitions: vec!["gpu".to_owned()],
         root: QueueConfig::root([leaf, weighted, part, mixed(), maker]),
         node_order: NodeOrderKind::Pack,
         reservations: reservations(),

@@ -127,6 +127,9 @@ pub(super) struct AskForm {
     /// Nothing but the hosts and racks named will do.
     #[serde(default)]
     pub(super) strict: bool,
+    /// It is for what runs the application.
+    #[serde(default)]
+    pub(super) master: bool,
     pub(super) devices: Option<DevicesForm>,
     /// A condition on the node's attributes, or several, of which all have to hold.
     pub(super) attribute: Option<AttributeForm>,

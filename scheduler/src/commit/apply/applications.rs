@@ -101,11 +101,14 @@ impl Applier<'_> {
 
     pub(super) fn submit_ask(&mut self, id: AskId, application: ApplicationId, spec: &AskSpec) {
         let facts = &self.state.facts;
+        let partition = partition_for(facts.queue(facts.applications.at(application).leaf), spec);
+        let located = !spec.wishes.is_empty();
         let shape = Shape {
             need: Need { resources: spec.size, devices: spec.devices },
-            partition: partition_for(facts.queue(facts.applications.at(application).leaf), spec),
+            partition,
             rule: self.rule_of(application, spec),
-            located: !spec.wishes.is_empty(),
+            located,
+            lodging: facts.lodging_of(partition, located, spec.is_master),
         };
         let wishes = self.with_racks_of_hosts(&spec.wishes);
         let shape_id = self.intern(&shape);

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Applier;
-use crate::facts::{Blacklist, BlacklistUpdate, Rule, Shape};
+use crate::facts::{Blacklist, BlacklistUpdate, Lodging, Rule, Shape};
 use crate::ids::{ApplicationId, AskId, ReservationId, ShapeId};
 
 impl Applier<'_> {
@@ -66,7 +66,19 @@ impl Applier<'_> {
         if is_new {
             let sets = state.roster.sets(shape.partition);
             state.backlog.reset_shape(id, shape.partition, sets, state.version);
+            if shape.lodging == Lodging::Lodger {
+                self.intern_twins(id, shape);
+            }
         }
         id
+    }
+
+    /// Gives a new shape, whose asks may be guests, its twins.
+    fn intern_twins(&mut self, own: ShapeId, shape: &Shape) {
+        for partition in self.state.facts.lending.clone() {
+            let twin = self.intern(&shape.twin(partition));
+            self.state.facts.shapes.add_twin(own, twin);
+            self.state.backlog.link_twin(own, twin);
+        }
     }
 }

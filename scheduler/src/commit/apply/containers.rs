@@ -4,7 +4,7 @@ use super::Applier;
 use crate::change::RunningContainer;
 use crate::commit::resizing::resized;
 use crate::event::EventKind;
-use crate::facts::{Charged, Rule, Shape};
+use crate::facts::{Charged, Lodging, Rule, Shape};
 use crate::ids::{AskId, ContainerId, NodeId};
 use crate::resource::{Need, Resources};
 use crate::state::State;
@@ -40,6 +40,7 @@ impl Applier<'_> {
             partition: self.state.facts.nodes.at(node).partition,
             rule: Rule::of_tags(&running.tags).boxed(),
             located: false,
+            lodging: Lodging::Own,
         };
         let shape = self.intern(&shape);
         let State { facts, roster, backlog, version, .. } = &mut *self.state;

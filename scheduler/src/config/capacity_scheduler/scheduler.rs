@@ -24,7 +24,8 @@ pub(super) fn read(
     if let Some(delay) = locality_delay(settings, report)? {
         config.locality_delay = delay;
     }
-    config.reservations.continue_looking = settings.switch("reservations-continue-look-all-nodes", true)?;
+    config.reservations.continue_looking =
+        settings.switch(&format!("{PREFIX}reservations-continue-look-all-nodes"), true)?;
     config.heartbeat = heartbeat(settings)?;
     let off_switch = settings.get(&format!("{PREFIX}per-node-heartbeat.maximum-offswitch-assignments"));
     config.limits.off_switch_per_pass = off_switch.map(|setting| whole(settings, &setting, 1)).transpose()?;
@@ -77,7 +78,7 @@ fn locality_delay(
 ) -> Result<Option<LocalityDelay>, ConfigFileError> {
     let rack = settings.get(&format!("{PREFIX}node-locality-delay"));
     let additional = settings.get(&format!("{PREFIX}rack-locality-additional-delay"));
-    let full_reset = settings.switch("rack-locality-full-reset", true)?;
+    let full_reset = settings.switch(&format!("{PREFIX}rack-locality-full-reset"), true)?;
     if rack.is_none() && additional.is_none() {
         let reset = settings.get(&format!("{PREFIX}rack-locality-full-reset"));
         let reason = "it is about delays in nodes, and the files have none";

@@ -39,11 +39,15 @@ pub(super) fn resources(document: &Section<'_>) -> Result<ResourceTypes, ConfigF
 
 pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<(), ConfigFileError> {
     let tables = ["reservations", "locality_delay", "heartbeat", "allocation", "limits"];
-    let known = [&["partitions", "node_order", "semantics", "maximum_application_priority"][..], &tables[..]]
-        .concat();
+    let own =
+        ["partitions", "non_exclusive_partitions", "node_order", "semantics", "maximum_application_priority"];
+    let known = [&own[..], &tables[..]].concat();
     let engine = document.section("engine", &known)?;
     if let Some(partitions) = engine.read("partitions", |entry| entry.texts())? {
         config.partitions = partitions;
+    }
+    if let Some(partitions) = engine.read("non_exclusive_partitions", |entry| entry.texts())? {
+        config.non_exclusive_partitions = partitions;
     }
     let orders = [NodeOrderKind::Spread, NodeOrderKind::Pack, NodeOrderKind::First];
     if let Some(order) = engine.read("node_order", |entry| entry.word(&orders, node_order_word))? {

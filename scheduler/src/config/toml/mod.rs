@@ -9,6 +9,7 @@
 //!
 //! [engine]
 //! partitions = []                         # names of the partitions beside the default one
+//! # non_exclusive_partitions = ["gpu"]    # those that lend idle nodes to asks for the default one
 //! node_order = "spread"                   # "spread", "pack" or "first"
 //! semantics = "strict"                    # or "yarn_compatible": users exceed their limits by one container
 //! # maximum_application_priority = 10      # a higher one counts as this

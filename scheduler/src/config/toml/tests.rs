@@ -329,6 +329,13 @@ fn what_the_engine_refuses_is_shown_where_it_is_written() {
         "3:9: heartbeat: interval_ms and missed_max must be at least 1",
     );
     refused(&queue("[engine]\npartitions = [\"a\", \"a\"]"), "4:1: partitions: `a` is named twice");
+    let lending =
+        |names: &str| queue(&format!("[engine]\npartitions = [\"gpu\"]\nnon_exclusive_partitions = {names}"));
+    refused(
+        &lending("[\"gqu\"]"),
+        "5:1: non_exclusive_partitions: `gqu` is none of the partitions; did you mean `gpu`?",
+    );
+    refused(&lending("[\"gpu\", \"gpu\"]"), "5:1: non_exclusive_partitions: `gpu` is named twice");
 }
 
 #[test]

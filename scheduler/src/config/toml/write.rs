@@ -72,6 +72,9 @@ fn write_resources(file: &mut Writer, types: &ResourceTypes) {
 fn write_engine(file: &mut Writer, config: &EngineConfig) {
     file.table("engine");
     file.line("partitions", list(&config.partitions));
+    if !config.non_exclusive_partitions.is_empty() {
+        file.line("non_exclusive_partitions", list(&config.non_exclusive_partitions));
+    }
     file.line("node_order", quoted(node_order_word(config.node_order)));
     if config.semantics != Semantics::default() {
         file.line("semantics", quoted(semantics_word(config.semantics)));

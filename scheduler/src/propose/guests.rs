@@ -1,0 +1,24 @@
+//! Whose turn it is in the guests' part of a pass.
+
+use super::queue_walk::QueueWalk;
+use super::rescue::is_within_limits;
+use crate::ids::LaneId;
+
+impl QueueWalk<'_> {
+    /// Whether the lane's turn has come. Guests' has once their own partition can do nothing for them.
+    pub(super) fn is_due(&self, lane: LaneId) -> bool {
+        if !self.footing.is_guest {
+            return true;
+        }
+        if self.is_single_step { !self.is_served_at_home(lane) } else { self.state.backlog.is_due(lane) }
+    }
+
+    /// Whether a node of the own partition could take one of the lane's containers now, within the limits there.
+    fn is_served_at_home(&self, lane: LaneId) -> bool {
+        let (facts, roster) = (&self.state.facts, &self.state.roster);
+        let lane = self.state.backlog.lane(lane);
+        let own = facts.shapes.at(self.state.backlog.own_shape(lane.shape));
+        is_within_limits(facts, lane.leaf, lane.user, own)
+            && roster.nodes_of(own.partition).any(|node| facts.can_take(own, facts.nodes.at(node)))
+    }
+}

@@ -1,0 +1,97 @@
+//! Guests: asks for the default partition on nodes that another one lends.
+
+use apportion::{AskId, NodeId, PartitionId, ResourceAllocationCommitRequest};
+
+use super::amounts::{Amounts, amounts, may_add};
+use super::{Ask, Books, Oracle};
+
+/// Who gets how much more of a partition by a request.
+pub(super) struct Taker<'a> {
+    pub(super) partition: usize,
+    pub(super) leaf: usize,
+    pub(super) user: &'a str,
+    pub(super) size: Amounts,
+    pub(super) is_guest: bool,
+}
+
+impl Oracle {
+    /// Whether the partition lends nodes to those who ask for the default one.
+    #[must_use]
+    pub fn lends(&self, partition: PartitionId) -> bool {
+        let name = self.config.partition_names().nth(self.partition(partition));
+        name.is_some_and(|name| self.config.non_exclusive_partitions.iter().any(|lending| lending == name))
+    }
+
+    /// Whether the node is lent to the ask: it belongs to another partition than that of the ask.
+    #[must_use]
+    pub fn is_guest(&self, ask: &Ask, node: NodeId) -> bool {
+        let partition = self.nodes[&node].partition;
+        ask.partition == self.partitions[0]
+            && partition != ask.partition
+            && self.lends(partition)
+            && !ask.has_wishes()
+            && !ask.spec.is_master
+    }
+
+    /// Whether a node of this partition is for the ask, as its own or lent.
+    pub(super) fn may_be_on(&self, ask: &Ask, node: NodeId) -> bool {
+        self.nodes[&node].partition == ask.partition || self.is_guest(ask, node)
+    }
+
+    /// Whether limits let the ask have one container more as a guest in the partition: there are none but what the partition
+    /// has, and what users compete for.
+    pub(super) fn guest_limits_allow(&self, books: &Books, ask: &Ask, partition: usize) -> bool {
+        let application = &self.applications[&ask.application];
+        let (size, total) = (amounts(&ask.spec.size), &books.totals[partition]);
+        let queues = &books.queues[partition];
+        let user = &application.spec.user;
+        let used = books.user(partition, application.leaf, user);
+        let contest = self.contest(books, partition, application.leaf).of_guests(total);
+        let weight = self.tree.weight(application.leaf, user);
+        let chain = self.tree.chain(application.leaf);
+        chain.iter().all(|queue| may_add(&queues[*queue].used, &size, total))
+            && contest.allows(weight, &used, &size, &size)
+            && self.tenants_allow(books, partition, (application.leaf, user), &size)
+    }
+
+    /// Whether a unit of the ask without a claim could start now on a node of its own partition.
+    #[must_use]
+    pub fn could_stay_home(&self, id: AskId) -> bool {
+        let (books, ask) = (self.books(), &self.asks[&id]);
+        self.limits_allow(&books, id) == (true, true)
+            && self.nodes.iter().any(|(node, known)| {
+                known.partition == ask.partition
+                    && !self.claims.contains_key(node)
+                    && known.is_candidate()
+                    && self.takes_now(&books, id, *node)
+            })
+    }
+
+    /// Whether the node meets the ask's conditions and has room for it.
+    pub(super) fn takes_now(&self, books: &Books, id: AskId, node: NodeId) -> bool {
+        let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
+        ask.accepts(node, known)
+            && !self.shuns(ask, known)
+            && self.keeps_tag_limits(ask, node)
+            && self.has_room(books, &ask.spec, node)
+    }
+
+    /// Whoever gets something by the request.
+    pub(super) fn takers(&self, request: &ResourceAllocationCommitRequest) -> Vec<Taker<'_>> {
+        let taker = |ask: AskId, node: Option<NodeId>| {
+            let ask = self.asks.get(&ask)?;
+            let application = &self.applications[&ask.application];
+            let node = node.filter(|node| self.nodes.contains_key(node));
+            let partition = node.map_or(ask.partition, |node| self.nodes[&node].partition);
+            Some(Taker {
+                partition: self.partition(partition),
+                leaf: application.leaf,
+                user: &application.spec.user,
+                size: amounts(&ask.spec.size),
+                is_guest: node.is_some_and(|node| self.is_guest(ask, node)),
+            })
+        };
+        let allocated = request.allocate.iter().filter_map(|one| taker(one.ask, Some(one.node)));
+        allocated.chain(request.reserve.iter().filter_map(|one| taker(one.ask, None))).collect()
+    }
+}
