@@ -1,14 +1,14 @@
 //! Admit: whether a change that somebody sent, or that stands in a log, makes sense in the present state.
 
-use super::admission::destination;
 use super::configure::check_configuration;
+use super::destination::destination;
 use super::moving::may_move;
 use super::resizing::may_resize;
 use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Destination, Facts, Master, Queue, Quota};
-use crate::ids::{NodeId, PartitionId, QueueId};
+use crate::ids::{ApplicationId, NodeId, PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -65,17 +65,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         }
         Change::AskSubmitted { application, ask, spec } => {
             ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)?;
-            let is_valid = spec.count > 0
-                && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
-                && spec.devices.is_none_or(|need| need.is_valid())
-                && facts.config.resources.is_counted(&spec.size, spec.devices_milli());
-            ok(is_valid, Refusal::OutOfRange)?;
-            let application = facts.applications.get(*application).ok_or(Refusal::ApplicationEnded)?;
-            let leaf = facts.queue(application.leaf);
-            let partition = partition_for(leaf, spec);
-            ok(pending_stays_countable(leaf.quota(partition), spec), Refusal::OutOfRange)?;
-            ok(leaf.may_use(partition), Refusal::PartitionNotAccessible)?;
-            ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)
+            admit_ask(facts, *application, spec)
         }
         Change::AskCancelled { ask, .. } | Change::OpportunitiesMissed { ask, .. } => {
             ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk)
@@ -95,6 +85,24 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.reservations.get(*reservation).is_some(), Refusal::UnknownReservation)
         }
     }
+}
+
+/// Whether the application may ask for that.
+fn admit_ask(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Result<(), Refusal> {
+    let is_valid = spec.count > 0
+        && spec.partition.is_none_or(|partition| partition.index() < facts.partitions.len())
+        && spec.devices.is_none_or(|need| need.is_valid())
+        && facts.config.resources.is_counted(&spec.size, spec.devices_milli());
+    if !is_valid {
+        return Err(Refusal::OutOfRange);
+    }
+    let application = facts.applications.get(application).ok_or(Refusal::ApplicationEnded)?;
+    let leaf = facts.queue(application.leaf);
+    let partition = partition_for(leaf, spec);
+    if !pending_stays_countable(leaf.quota(partition), spec) {
+        return Err(Refusal::OutOfRange);
+    }
+    if leaf.may_use(partition) { Ok(()) } else { Err(Refusal::PartitionNotAccessible) }
 }
 
 /// The partition that the ask is for.

@@ -1,11 +1,11 @@
 //! Committing: one thread decides, one request after another, under the write guard.
 
 mod accept;
-mod admission;
 mod admit;
 mod apply;
 mod committer;
 mod configure;
+mod destination;
 mod fetch;
 mod moving;
 mod observe;

@@ -99,15 +99,7 @@ impl Oracle {
                 self.update_blacklist(*application, update, &mut effects);
             }
             Change::ApplicationMoved { application, queue } => {
-                let leaf = self.tree.number(*queue).expect("checked before");
-                let known = self.applications.get_mut(application).expect("checked before");
-                let old = std::mem::replace(&mut known.leaf, leaf);
-                let user = known.spec.user.clone();
-                if old != leaf {
-                    let groups = self.groups[&(old, user.clone())].clone();
-                    self.note_groups(leaf, &user, &groups);
-                }
-                self.tree.note_idle(old, self.now_ms);
+                self.move_application(*application, self.tree.number(*queue).expect("checked before"));
             }
             Change::ApplicationPrioritySet { application, priority } => {
                 let priority = self.at_most(*priority);
@@ -136,6 +128,17 @@ impl Oracle {
         }
         self.activate_all(new, &mut effects);
         Ok(effects)
+    }
+
+    fn move_application(&mut self, id: ApplicationId, leaf: usize) {
+        let known = self.applications.get_mut(&id).expect("checked before");
+        let old = std::mem::replace(&mut known.leaf, leaf);
+        let user = known.spec.user.clone();
+        if old != leaf {
+            let groups = self.groups[&(old, user.clone())].clone();
+            self.note_groups(leaf, &user, &groups);
+        }
+        self.tree.note_idle(old, self.now_ms);
     }
 
     /// The lowest place of the partition that no node has.

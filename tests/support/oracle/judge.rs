@@ -76,14 +76,14 @@ impl Oracle {
     ) {
         let after = self.books();
         let (takers, totals) = (earlier.takers(request), &before.totals);
-        for partition in 0..after.queues.len() {
-            for queue in 0..after.queues[partition].len() {
-                let (before, after) = (&before.queues[partition][queue], &after.queues[partition][queue]);
+        for (partition, total) in totals.iter().enumerate() {
+            let pairs = before.queues[partition].iter().zip(&after.queues[partition]);
+            for (queue, (before, after)) in pairs.enumerate() {
                 let is_there = |taker: &&Taker<'_>| {
                     taker.partition == partition && self.tree.chain(taker.leaf).contains(&queue)
                 };
                 let are_guests = takers.iter().filter(is_there).all(|taker| taker.is_guest);
-                let most = if are_guests { totals[partition] } else { after.limits.maximum };
+                let most = if are_guests { *total } else { after.limits.maximum };
                 if is_over(&before.used, &after.used, &most) {
                     verdict.reasons.push(RejectReason::QueueLimit);
                 }
@@ -102,9 +102,10 @@ impl Oracle {
             let last = theirs
                 .iter()
                 .fold(NOTHING, |largest, taker| std::array::from_fn(|i| largest[i].max(taker.size[i])));
-            if !contest.allows(self.tree.weight(*leaf, user), &held, &minus(used, &held), &last) {
-                verdict.reasons.push(RejectReason::UserLimit);
-            } else if !self.tenants_are_kept(before, &after, *partition, (*leaf, user)) {
+            let weight = self.tree.weight(*leaf, user);
+            if !contest.allows(weight, &held, &minus(used, &held), &last)
+                || !self.tenants_are_kept(before, &after, *partition, (*leaf, user))
+            {
                 verdict.reasons.push(RejectReason::UserLimit);
             }
         }

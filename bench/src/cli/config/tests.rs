@@ -20,7 +20,10 @@ use super::tree::tree;
 use super::{Files, schema, show};
 use crate::cli::Failure;
 
+mod everything;
 mod validator;
+
+use everything::everything;
 
 fn files(path: &Path) -> Files {
     Files { file: path.to_owned(), format: None, yarn_site: None, resource_types: None, types: None }
@@ -269,121 +272,6 @@ fn the_samples_of_the_load_simulator_are_read() {
     assert!(lines.iter().any(|line| line.contains("yarn.resourcemanager.scheduler.class")), "{lines:?}");
     let fair = read(&files(&folder.join("sample-conf-fair-scheduler.xml"))).unwrap_err().to_string();
     assert!(fair.contains("this is a file of the fair scheduler"), "{fair}");
-}
-
-fn rules() -> Vec<PlacementRule> {
-    let path = |text: &str| text.parse::<QueuePath>().unwrap();
-    let place = PlaceIn {
-        queue: path("root.%provided"),
-        create: Creation::Leaf,
-        otherwise: Otherwise::Default,
-        if_permitted: true,
-    };
-    let names = || vec!["ann".to_owned()];
-    let whose = Whose { users: names(), groups: names(), applications: names(), except: true };
-    let rule = |action| PlacementRule { whose: whose.clone(), action };
-    vec![
-        rule(PlacementAction::Place(place)),
-        rule(PlacementAction::SetDefault(path("root.b"))),
-        rule(PlacementAction::Reject),
-    ]
-}
-
-/// A queue with a kind of capacity for each type.
-fn mixed() -> QueueConfig {
-    let percent = |text: &str| text.parse::<Percent>().unwrap();
-    let shares = [Share::Percent(percent("1")), Share::Weight("2.5".parse().unwrap()), Share::Amount(1)];
-    QueueConfig::leaf("e", Capacity::mixed(&shares))
-        .with_maximum(Maximum::mixed(&[Bound::Percent(percent("90")), Bound::Amount(7)]))
-}
-
-fn reservations() -> ReservationPolicy {
-    let nodes = "7".parse().unwrap();
-    ReservationPolicy { delay_ms: None, age_limit_ms: 1, nodes, continue_looking: false }
-}
-
-/// Every field other than it is without a word, so that every key is written. There is no `..` here on purpose: a
-/// new field has to be thought of.
-fn everything() -> EngineConfig {
-    let percent = |text: &str| text.parse::<Percent>().unwrap();
-    let gpu = PartitionCapacity {
-        capacity: Some(Capacity::Percent(percent("8.5"))),
-        maximum: Some(Maximum::mixed(&[Bound::Percent(percent("90"))])),
-    };
-    let leaf = QueueConfig {
-        name: "a".to_owned(),
-        capacity: Capacity::Absolute(Resources::new(&[1, 2, 3])),
-        maximum: Maximum::absolute(&[4, 5]),
-        partitions: [("gpu".to_owned(), gpu)].into(),
-        accessible_partitions: Some(PartitionAccess::Only(["gpu".to_owned()].into())),
-        default_partition: Some("gpu".to_owned()),
-        ordering: ApplicationOrdering::Fair,
-        child_ordering: QueueOrdering::PriorityUtilization,
-        priority: -3,
-        priority_offset: 4,
-        priority_fence: true,
-        user_limit_factor: None,
-        user_limit_minimum: percent("12.5"),
-        user_weights: [("alice".to_owned(), "1.5".parse().unwrap())].into(),
-        state: QueueState::Stopped,
-        applications: ApplicationLimits { total: Some(5), per_user: Some(2) },
-        auto_creation: None,
-        submitters: Some(AccessList::Everybody),
-        administrators: Some("ann ops".parse().unwrap()),
-        parallel: ParallelLimits { total: Some(4), per_user: Some(1), by_user: [("bob".into(), 2)].into() },
-        master_share: Some(percent("7.5")),
-        default_application_priority: 3,
-        lifetimes: Lifetimes { default_ms: Some(5), maximum_ms: Some(6) },
-        limits: vec![TenantLimit {
-            users: vec!["ann".to_owned(), "*".to_owned()],
-            groups: vec!["dev".to_owned()],
-            maximum: std::array::from_fn(|i| (i == 1).then_some(7)),
-            parallel: Some(2),
-        }],
-        children: Vec::new(),
-    };
-    let creation = AutoCreation {
-        depth_max: 3,
-        queues_max: 4,
-        expiry_ms: None,
-        leaf: QueueConfig::leaf("", Capacity::Absolute(Resources::new(&[1]))),
-        parent: QueueConfig::leaf("", Capacity::Weight(Factor::ONE)).with_priority(1),
-    };
-    let maker = QueueConfig::leaf("d", Capacity::Weight(Factor::ONE)).with_auto_creation(creation);
-    let weighted = QueueConfig::leaf("b", Capacity::Weight("2.5".parse().unwrap()))
-        .with_maximum(Maximum::Percent(percent("80.5")))
-        .with_user_limit_factor(Some("1.5".parse().unwrap()));
-    let part = QueueConfig::leaf("c", Capacity::Percent(percent("33.3333")));
-    EngineConfig {
-        resources: ResourceTypes::new(["memory_mib", "vcore_milli", "gpu_milli"])
-            .unwrap()
-            .with_devices("gpu_milli")
-            .unwrap(),
-        partitions: vec!["gpu".to_owned()],
-        non_exclusive_partitions: vec!["gpu".to_owned()],
-        root: QueueConfig::root([leaf, weighted, part, mixed(), maker]),
-        node_order: NodeOrderKind::Pack,
-        reservations: reservations(),
-        locality_delay: LocalityDelay::Nodes { rack: 4, any: Some(8), full_reset: false },
-        allocation: AllocationSizes {
-            minimum: Resources::new(&[2, 1]),
-            maximum: [Some(4), None, None, None, None, None, None, None],
-        },
-        semantics: Semantics::YarnCompatible,
-        placement: Placement { override_requested: false, rules: rules() },
-        maximum_application_priority: Some(9),
-        heartbeat: Some(HeartbeatPolicy { interval_ms: 1, missed_max: 2 }),
-        limits: EngineLimits {
-            batch_requests: 1,
-            pass_visits: 2,
-            group_requests: 3,
-            inbox: 4,
-            leaf_quantum: 5,
-            off_switch_per_pass: Some(2),
-            single_set_nodes: 6,
-            set_nodes: 7,
-        },
-    }
 }
 
 fn schema() -> Value {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Applier, NamedQueue};
 use crate::change::ApplicationSpec;
-use crate::commit::admission::destination;
+use crate::commit::destination::destination;
 use crate::config::{QueueUpdate, Reconfiguration};
 use crate::facts::{Destination, Queue};
 use crate::ids::QueueId;
