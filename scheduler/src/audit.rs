@@ -325,7 +325,8 @@ fn check_demand(facts: &Facts, report: &mut AuditReport) {
     }
     for (index, (queue, demand)) in facts.queues.iter().zip(demands).enumerate() {
         let priority = facts.demanded_priority(QueueId(index as u32));
-        let is_equal = (&queue.demand, queue.demand_priority) == (&demand, priority);
+        let known = facts.demand_priority(QueueId(index as u32));
+        let is_equal = (&queue.demand, known) == (&demand, priority);
         report.check(is_equal, "I2", || format!("{} has priority {priority} by {demand:?}", queue.path));
     }
 }

@@ -5,6 +5,8 @@
 //! the shape, or a limit there is in the way. Whatever makes the own lane worth a look again ends that in the same
 //! critical section.
 
+use smallvec::SmallVec;
+
 use super::{Backlog, LaneState};
 use crate::ids::{LaneId, LeafUserId, ShapeId};
 
@@ -47,7 +49,8 @@ impl Backlog {
 
     pub(super) fn twins_of(&self, own: ShapeId) -> impl Iterator<Item = ShapeId> + use<> {
         // Few, and most often none.
-        self.demand[own.index()].twins.clone().into_iter()
+        let twins = &self.demand[own.index()].twins;
+        if twins.is_empty() { SmallVec::new() } else { twins.clone() }.into_iter()
     }
 
     /// The shape is open somewhere in its partition, or no longer.
@@ -55,7 +58,8 @@ impl Backlog {
         let is_due = self.is_closed_everywhere(own);
         for twin in self.twins_of(own) {
             self.change_demand(twin, |demand| {
-                if let Some(guest) = &mut demand.guest {
+                // The slot may be another shape's by now, if the own shape is one that nobody has any more.
+                if let Some(guest) = demand.guest.as_mut().filter(|guest| guest.own == own) {
                     guest.is_due = is_due;
                 }
             });

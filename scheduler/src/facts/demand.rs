@@ -72,8 +72,9 @@ impl Facts {
         }
     }
 
+    /// Where no queue orders by it, priorities are worked out when somebody asks.
     fn settle_priorities_above(&mut self, leaf: QueueId) {
-        let mut level = Some(leaf);
+        let mut level = Some(leaf).filter(|_| self.looks_at_demand);
         while let Some(id) = level {
             let priority = self.demanded_priority(id);
             let queue = &mut self.queues[id.index()];
@@ -84,20 +85,26 @@ impl Facts {
         }
     }
 
-    /// What the queue's priority is, by those right below.
+    /// What the queue's priority is.
+    pub(crate) fn demand_priority(&self, id: QueueId) -> i32 {
+        if self.looks_at_demand { self.queue(id).demand_priority } else { self.demanded_priority(id) }
+    }
+
+    /// The same, worked out by those right below.
     pub(crate) fn demanded_priority(&self, id: QueueId) -> i32 {
         let queue = self.queue(id);
         if queue.children.is_empty() {
             return self.priority_with(id, &queue.demand);
         }
-        let below = queue.children.iter().map(|child| self.queue(*child).demand_priority);
+        let below = queue.children.iter().map(|child| self.demand_priority(*child));
         self.with_offset(id, below.max().unwrap_or(NOTHING_PENDING))
     }
 
     /// Says all priorities anew, after the configuration of queues has changed.
     pub(super) fn settle_priorities(&mut self) {
         self.looks_at_demand = self.queues.iter().any(|queue| queue.is_present && queue.orders_by_demand());
-        for index in (0..self.queues.len()).rev() {
+        let looked_at = if self.looks_at_demand { self.queues.len() } else { 0 };
+        for index in (0..looked_at).rev() {
             self.queues[index].demand_priority = self.demanded_priority(QueueId(index as u32));
         }
     }

@@ -114,7 +114,7 @@ impl<'a> QueueView<'a> {
     /// with offsets and fences on the way up; `i32::MIN` where nothing is pending.
     #[must_use]
     pub fn demand_priority(&self) -> i32 {
-        self.queue.demand_priority
+        self.state.facts.demand_priority(self.id)
     }
 
     /// What the masters of its active applications need in a partition (leaves).

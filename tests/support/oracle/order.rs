@@ -206,6 +206,7 @@ impl Oracle {
             known.is_candidate()
                 && !self.claims.contains_key(node)
                 && known.could_hold(&ask.spec)
+                && known.partition == ask.partition
                 && ask.accepts(**node, known)
                 && !self.shuns(ask, known)
                 && self.keeps_tag_limits(ask, **node)

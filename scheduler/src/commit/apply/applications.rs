@@ -72,10 +72,12 @@ impl Applier<'_> {
     }
 
     pub(super) fn set_priority(&mut self, id: ApplicationId, priority: u32) {
-        let State { facts, backlog, .. } = &mut *self.state;
+        let State { facts, backlog, version, .. } = &mut *self.state;
         let leaf = facts.applications.at(id).leaf;
         facts.transition_set_priority(id, facts.priority_of(Some(priority), leaf));
         backlog.list_anew(facts, id);
+        // Queues that are ordered by it may come before others now, for which room was kept.
+        backlog.relieve_shares(leaf, *version);
     }
 
     pub(super) fn end_application(&mut self, id: ApplicationId, end: ApplicationEnd) {

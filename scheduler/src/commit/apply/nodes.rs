@@ -67,6 +67,8 @@ impl Applier<'_> {
             let shape = Shape { partition, lodging: Lodging::Own, ..shape.clone() };
             self.reshape_container(container, &shape);
         }
+        // What is in flight for it may be in another partition than what comes of it.
+        self.state.note_move();
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.wake_freed(facts, old, *version);
         self.state.mark_limits_stale();
