@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::facts::{Demand, Facts, Master, TagCounts};
-use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
+use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId, SlotId};
 use crate::place::Leases;
 use crate::resource::{Devices, Resources};
 use crate::state::State;
@@ -304,19 +304,19 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
 
 /// I2: how urgent queues are is what their applications with something pending say.
 fn check_demand(facts: &Facts, report: &mut AuditReport) {
-    let mut outstanding: BTreeMap<_, (u64, Resources)> = BTreeMap::new();
+    let slots = facts.applications.iter().map(|(id, _)| id.index() + 1).max().unwrap_or_default();
+    let mut wanted = vec![(0, Resources::ZERO); slots];
     for (_, ask) in facts.asks.iter() {
-        let (units, demand) = outstanding.entry(ask.application).or_default();
+        let (units, demand): &mut (u64, Resources) = &mut wanted[ask.application.index()];
         *units += u64::from(ask.outstanding());
         *demand += facts.shapes.at(ask.shape).need.resources.times(i64::from(ask.outstanding()));
     }
     for (_, container) in facts.containers.iter() {
-        outstanding.entry(container.application).or_default().1 +=
-            facts.shapes.at(container.shape).need.resources;
+        wanted[container.application.index()].1 += facts.shapes.at(container.shape).need.resources;
     }
     let mut demands = vec![Demand::default(); facts.queues.len()];
     for (id, application) in facts.applications.iter() {
-        let (units, demand) = outstanding.remove(&id).unwrap_or_default();
+        let (units, demand) = wanted[id.index()];
         let is_equal = (units, demand) == (application.outstanding, application.demand);
         report.check(is_equal, "I2", || format!("{id} wants {units} units, and {demand:?} with what runs"));
         if units > 0 {
