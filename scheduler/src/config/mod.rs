@@ -195,8 +195,8 @@ pub enum LocalityDelay {
     /// Distinct nodes offered: `rack` of them until the rack will do, `any` until any node will; no more
     /// than the partition has beside those named. In a cluster that stays nearly full this can be long.
     ///
-    /// With [`Semantics::YarnCompatible`] every node of every pass counts, as YARN's missed opportunities do, up to the
-    /// number of the cluster's nodes.
+    /// With [`Semantics::YarnCompatible`] they count as YARN's missed opportunities do, up to the number of the cluster's
+    /// nodes: the node of a pass over one node whatever room it has, and each with room of a pass over several.
     Nodes {
         /// Nodes offered before a rack-mate is accepted.
         rack: u32,

@@ -7,7 +7,7 @@ use crate::config::QueueOrdering;
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::{Resources, SHARE_ONE, dominant_share};
 
-/// Order among siblings: as [`QueueOrdering`](crate::config::QueueOrdering) says, by the first field that differs.
+/// Order among siblings: as [`QueueOrdering`] says, by the first field that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct QueueKey {
     /// Where the parent's order is by priority: whether all of the guarantee is in use (not by demand), and the priority.
