@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::facts::{Demand, Facts, Master, TagCounts};
+use crate::facts::{Facts, Master, PendingPriorities, TagCounts};
 use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId, SlotId};
 use crate::place::Leases;
 use crate::resource::{Devices, Resources};
@@ -314,7 +314,7 @@ fn check_demand(facts: &Facts, report: &mut AuditReport) {
     for (_, container) in facts.containers.iter() {
         wanted[container.application.index()].1 += facts.shapes.at(container.shape).need.resources;
     }
-    let mut demands = vec![Demand::default(); facts.queues.len()];
+    let mut demands = vec![PendingPriorities::default(); facts.queues.len()];
     for (id, application) in facts.applications.iter() {
         let (units, demand) = wanted[id.index()];
         let is_equal = (units, demand) == (application.outstanding, application.demand);

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::tenant_limit::check_limits;
 use super::{
     AccessList, AutoCreation, Capacity, ConfigError, EngineConfig, Lifetimes, Maximum, PartitionAccess,
-    Percent, QueueConfig, Share, TenantLimit,
+    Percent, QueueConfig, Share,
 };
 use crate::nearest::{hint, nearest};
 use crate::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
@@ -152,33 +153,6 @@ pub(crate) fn check_queue_alone(
     Ok(())
 }
 
-/// Whether each limit is one, for somebody, and nobody has two.
-fn check_limits(types: &ResourceTypes, limits: &[TenantLimit]) -> Result<(), String> {
-    let mut seen = BTreeSet::new();
-    for limit in limits {
-        let TenantLimit { users, groups, maximum, parallel } = limit;
-        if users.is_empty() && groups.is_empty() {
-            return Err("a limit names neither users nor groups".to_owned());
-        }
-        for (kind, name) in
-            users.iter().map(|name| ("user", name)).chain(groups.iter().map(|name| ("group", name)))
-        {
-            if name.is_empty() {
-                return Err(format!("a limit is for a {kind} without a name"));
-            }
-            if !seen.insert((kind, name)) {
-                return Err(format!("{kind} `{name}` has two limits"));
-            }
-        }
-        if parallel.is_none() && maximum.iter().all(Option::is_none) {
-            return Err("a limit limits neither amounts nor applications".to_owned());
-        }
-        let amounts = Resources::new(&maximum.map(|most| most.unwrap_or(0)));
-        types.check(&amounts).map_err(|error| format!("a limit of users or groups: {error}"))?;
-    }
-    Ok(())
-}
-
 /// Whether every partition that a queue names is one.
 fn check_partition_names(known: Known<'_>, path: &str, queue: &QueueConfig) -> Result<(), ConfigError> {
     let accessible = match &queue.accessible_partitions {
@@ -295,7 +269,7 @@ fn queue_error(path: &str, problem: &str) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Bound, Factor, PartitionCapacity};
+    use crate::config::{Bound, Factor, PartitionCapacity, TenantLimit};
 
     fn config(children: Vec<QueueConfig>) -> EngineConfig {
         EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(children))

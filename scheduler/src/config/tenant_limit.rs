@@ -1,9 +1,11 @@
 //! What users and groups may have in a queue, in amounts.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::QueueConfig;
-use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
+use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources, UNLIMITED};
 
 /// The name that stands for all who are not named.
 pub(crate) const EVERYBODY_ELSE: &str = "*";
@@ -58,6 +60,33 @@ impl QueueConfig {
         let mut named = self.limits.iter().flat_map(|limit| &limit.groups).map(String::as_str);
         named.find(|name| *name != EVERYBODY_ELSE && groups.iter().any(|group| group == name))
     }
+}
+
+/// Whether each limit is one, for somebody, and nobody has two.
+pub(super) fn check_limits(types: &ResourceTypes, limits: &[TenantLimit]) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for limit in limits {
+        let TenantLimit { users, groups, maximum, parallel } = limit;
+        if users.is_empty() && groups.is_empty() {
+            return Err("a limit names neither users nor groups".to_owned());
+        }
+        for (kind, name) in
+            users.iter().map(|name| ("user", name)).chain(groups.iter().map(|name| ("group", name)))
+        {
+            if name.is_empty() {
+                return Err(format!("a limit is for a {kind} without a name"));
+            }
+            if !seen.insert((kind, name)) {
+                return Err(format!("{kind} `{name}` has two limits"));
+            }
+        }
+        if parallel.is_none() && maximum.iter().all(Option::is_none) {
+            return Err("a limit limits neither amounts nor applications".to_owned());
+        }
+        let amounts = Resources::new(&maximum.map(|most| most.unwrap_or(0)));
+        types.check(&amounts).map_err(|error| format!("a limit of users or groups: {error}"))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use super::Demand;
+use super::PendingPriorities;
 use crate::config::{QueueConfig, QueueOrdering, Semantics};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
@@ -38,7 +38,7 @@ pub(crate) struct Queue {
     pub(crate) ranked_by: QueueOrdering,
     /// What is pending in it, by priority; leaves only.
     #[serde(skip)]
-    pub(crate) demand: Demand,
+    pub(crate) demand: PendingPriorities,
     /// How urgent what is pending in it and below makes it.
     #[serde(skip)]
     pub(crate) demand_priority: i32,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::demand::NOTHING_PENDING;
-use super::{ActiveUsers, Demand, Facts, Queue, Quota};
+use super::demand_priority::NOTHING_PENDING;
+use super::{ActiveUsers, Facts, PendingPriorities, Queue, Quota};
 use crate::config::{QueueConfig, QueueOrdering};
 use crate::ids::{PartitionId, QueueId};
 use crate::resource::Resources;
@@ -161,7 +161,7 @@ impl Facts {
             partitions: 0,
             default_partition: PartitionId::DEFAULT,
             ranked_by: QueueOrdering::default(),
-            demand: Demand::default(),
+            demand: PendingPriorities::default(),
             demand_priority: NOTHING_PENDING,
             semantics: self.config.semantics,
             active: ActiveUsers::default(),

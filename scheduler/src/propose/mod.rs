@@ -5,7 +5,7 @@
 
 mod batch;
 mod claim;
-mod demand;
+mod demand_priority;
 mod guests;
 mod kept;
 mod leaf_walk;

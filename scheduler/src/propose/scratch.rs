@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use crate::backlog::{OrderKey, PendingAsk, Place};
-use crate::facts::{ActiveUsers, Demand, QueueKey};
+use crate::facts::{ActiveUsers, PendingPriorities, QueueKey};
 use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
@@ -32,7 +32,7 @@ pub(crate) struct Scratch {
     /// Units that this pass gave to applications, by slot, and what leaves have pending without those that got all. Only
     /// where queues are ordered by it.
     pub(super) given_units: FxHashMap<u32, u64>,
-    pub(super) demands: FxHashMap<QueueId, Demand>,
+    pub(super) demands: FxHashMap<QueueId, PendingPriorities>,
     /// Priorities that are others with that.
     pub(super) priorities: FxHashMap<QueueId, i32>,
     /// Queues and users to which this pass gave something.

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use super::Applier;
-use crate::facts::{Blacklist, BlacklistUpdate, Lodging, Rule, Shape};
-use crate::ids::{ApplicationId, AskId, ReservationId, ShapeId};
+use crate::facts::{Blacklist, BlacklistUpdate, Rule, Shape};
+use crate::ids::{ApplicationId, AskId, ReservationId};
 
 impl Applier<'_> {
     pub(super) fn update_blacklist(&mut self, id: ApplicationId, update: &BlacklistUpdate) {
@@ -56,29 +56,6 @@ impl Applier<'_> {
             .move_to_shape(&mut state.facts, id, version, |facts| facts.transition_reshape_ask(id, new));
         for claim in claims {
             state.backlog.add_claim(&state.facts, claim, state.facts.asks.at(id));
-        }
-    }
-
-    /// The number of the shape, which gets a user more.
-    pub(super) fn intern(&mut self, shape: &Shape) -> ShapeId {
-        let state = &mut *self.state;
-        let (id, is_new) = state.facts.shapes.intern(shape);
-        if is_new {
-            let sets = state.roster.sets(shape.partition);
-            state.backlog.reset_shape(id, shape.partition, sets, state.version);
-            if shape.lodging == Lodging::Lodger {
-                self.intern_twins(id, shape);
-            }
-        }
-        id
-    }
-
-    /// Gives a new shape, whose asks may be guests, its twins.
-    fn intern_twins(&mut self, own: ShapeId, shape: &Shape) {
-        for partition in self.state.facts.lending.clone() {
-            let twin = self.intern(&shape.twin(partition));
-            self.state.facts.shapes.add_twin(own, twin);
-            self.state.backlog.link_twin(own, twin);
         }
     }
 }

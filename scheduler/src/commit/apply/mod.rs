@@ -10,6 +10,7 @@ mod moving;
 mod nodes;
 mod placements;
 mod queues;
+mod shapes;
 
 use std::sync::Arc;
 

@@ -11,9 +11,9 @@ pub(crate) const NOTHING_PENDING: i32 = i32::MIN;
 
 /// How many applications with something pending a leaf has of each priority, the lowest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Demand(Vec<(u32, u32)>);
+pub(crate) struct PendingPriorities(Vec<(u32, u32)>);
 
-impl Demand {
+impl PendingPriorities {
     /// One more of this priority, or with `sign` -1 one less. Whether the greatest is another one now.
     pub(crate) fn count(&mut self, priority: u32, sign: i32) -> bool {
         let before = self.greatest();
@@ -49,7 +49,7 @@ impl Facts {
     }
 
     /// The leaf's priority with this demand.
-    pub(crate) fn priority_with(&self, leaf: QueueId, demand: &Demand) -> i32 {
+    pub(crate) fn priority_with(&self, leaf: QueueId, demand: &PendingPriorities) -> i32 {
         let most = |priority: u32| i32::try_from(priority).unwrap_or(i32::MAX);
         self.with_offset(leaf, demand.greatest().map_or(NOTHING_PENDING, most))
     }
@@ -116,12 +116,12 @@ mod tests {
 
     #[test]
     fn the_greatest_changes_only_with_the_most_urgent() {
-        let mut demand = Demand::default();
+        let mut demand = PendingPriorities::default();
         assert!(demand.count(3, 1));
         assert!(!demand.count(1, 1) && !demand.count(3, 1) && !demand.count(3, -1));
         assert!(demand.count(3, -1));
         assert_eq!(demand.greatest(), Some(1));
         assert!(demand.count(1, -1));
-        assert_eq!((demand.greatest(), demand), (None, Demand::default()));
+        assert_eq!((demand.greatest(), demand), (None, PendingPriorities::default()));
     }
 }
