@@ -3,8 +3,10 @@
 //! Source: `capacity-scheduler.md` 2.5, YARN-8804. There a queue keeps all that it might use; here one container for each
 //! of its blocked lanes, and only in queues whose limits are in their way.
 
+use std::collections::BTreeSet;
+
 use super::parking::Blocked;
-use super::{Backlog, ParkReason};
+use super::{Backlog, LaneState, ParkReason};
 use crate::ids::{LaneId, PartitionId, QueueId};
 use crate::resource::Resources;
 
@@ -14,9 +16,11 @@ pub(super) struct Kept {
     /// Lanes parked because the room left is kept for others.
     blocked: Blocked,
     /// Lanes for which something is kept.
-    lanes: u32,
-    /// What is kept may be less, or for others, since those that were kept out were last told.
+    keepers: BTreeSet<LaneId>,
+    /// Use or what is kept has changed since those that are kept out were last told.
     has_moved: bool,
+    /// Something else may be in the way of those for whom room is kept since they were last looked at.
+    are_keepers_stale: bool,
 }
 
 impl Kept {
@@ -30,7 +34,7 @@ impl Kept {
 
     /// For how many lanes something is kept.
     pub(super) fn count(&self) -> usize {
-        self.lanes as usize
+        self.keepers.len()
     }
 
     /// Use or what is kept has changed, and with it who comes before whom.
@@ -47,25 +51,36 @@ impl Backlog {
 
     /// Whether anything is kept for lanes at or below `queue`, at limits above it.
     pub(crate) fn is_awaiting(&self, queue: QueueId, partition: PartitionId) -> bool {
-        self.kept.lanes > 0 && !self.awaited(queue, partition).is_zero()
+        !self.kept.keepers.is_empty() && !self.awaited(queue, partition).is_zero()
     }
 
-    /// Lets those go on who were kept out, if anything has changed that they were kept out by.
+    /// Lets those go on who are kept out, if anything has changed that they were kept out by. Then those for whom room is
+    /// kept are looked at again, too, which nobody needs before: it may be that they could not have it any more.
     pub(crate) fn relieve_kept_out(&mut self, version: u64) {
-        if !std::mem::take(&mut self.kept.has_moved) {
+        let kept = &mut self.kept;
+        if std::mem::take(&mut kept.has_moved) {
+            kept.blocked.relieved_at = version;
+            kept.are_keepers_stale = true;
+        }
+        if !kept.are_keepers_stale || kept.blocked.lanes.is_empty() {
             return;
         }
-        self.kept.blocked.relieved_at = version;
-        for lane in std::mem::take(&mut self.kept.blocked.lanes) {
-            self.set_state(lane, super::LaneState::Runnable);
+        kept.are_keepers_stale = false;
+        // A pass that saw what was kept until now cannot say who is kept out.
+        kept.blocked.relieved_at = version;
+        let kept_out = std::mem::take(&mut kept.blocked.lanes);
+        for lane in std::mem::take(&mut kept.keepers).into_iter().chain(kept_out) {
+            self.set_state(lane, LaneState::Runnable);
         }
+        // What was kept is not given up: it is only to be found anew.
+        self.kept.has_moved = false;
     }
 
     pub(super) fn begin_keeping(&mut self, lane: LaneId, reason: ParkReason, keeps: &Resources) {
         let ParkReason::QueueLimit(limited) = reason else { return };
         if !keeps.is_zero() {
             self.lanes[lane.index()].keeps = *keeps;
-            self.kept.lanes += 1;
+            self.kept.keepers.insert(lane);
             self.for_each_awaiting(lane, limited, |awaited| *awaited += *keeps);
         }
     }
@@ -74,7 +89,7 @@ impl Backlog {
         let ParkReason::QueueLimit(limited) = reason else { return };
         let keeps = std::mem::take(&mut self.lanes[lane.index()].keeps);
         if !keeps.is_zero() {
-            self.kept.lanes -= 1;
+            self.kept.keepers.remove(&lane);
             self.kept.note_move();
             self.for_each_awaiting(lane, limited, |awaited| *awaited -= keeps);
         }

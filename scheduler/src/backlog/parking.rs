@@ -103,7 +103,7 @@ impl Backlog {
         for account in accounts {
             self.relieve_account(*account, version);
         }
-        self.relieve_shares(leaf, version);
+        self.leaf_changed(leaf, version);
     }
 
     /// Every limit may have changed, also those at which nothing has been parked yet.
@@ -111,7 +111,7 @@ impl Backlog {
         self.all_relieved_at = version;
         for queue in 0..self.queues.len() {
             self.relieve_queue(QueueId(queue as u32), version);
-            self.relieve_shares(QueueId(queue as u32), version);
+            self.leaf_changed(QueueId(queue as u32), version);
         }
         for user in 0..self.users.len() {
             self.relieve_user(LeafUserId(user as u32), version);
@@ -121,8 +121,8 @@ impl Backlog {
         }
     }
 
-    /// Something changed by which the shares of the leaf's users are measured, and its share among queues.
-    pub(crate) fn relieve_shares(&mut self, leaf: QueueId, version: u64) {
+    /// What the leaf uses or has pending has changed: the shares of its users may be others, and so may be who comes first.
+    pub(crate) fn leaf_changed(&mut self, leaf: QueueId, version: u64) {
         self.kept.note_move();
         let at_shares = &mut self.queues[leaf.index()].at_shares;
         at_shares.relieved_at = version;

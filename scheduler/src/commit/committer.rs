@@ -119,7 +119,7 @@ impl Committer<'_> {
             }
             self.record(&proposals.observations, set, proposals.version, rejected > 0);
         } else {
-            self.record_offers(&proposals.observations);
+            self.record_offers(&proposals.observations, rejected > 0);
         }
         self.stats.batches += 1;
         rejected

@@ -14,10 +14,13 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Committer<'_> {
-    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered.
-    pub(super) fn record_offers(&mut self, observations: &[Observation]) {
+    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered,
+    /// unless one of its proposals was rejected: that may have been what was in the way.
+    pub(super) fn record_offers(&mut self, observations: &[Observation], any_rejected: bool) {
         for observation in observations {
-            if let Observation::Waits { ask, offered, .. } = observation {
+            if let Observation::Waits { ask, offered, .. } = observation
+                && !any_rejected
+            {
                 self.count_offers(*ask, offered);
             }
         }
@@ -37,7 +40,7 @@ impl Committer<'_> {
     }
 
     /// Records the observations of a pass over `set` that saw state version `seen`. If one of its proposals
-    /// was rejected, the pass had taken too much out of its view to say that there is no room.
+    /// was rejected, the pass had taken too much out of its view to say that there is no room, or that an ask has to wait.
     pub(super) fn record(
         &mut self,
         observations: &[Observation],
@@ -55,6 +58,7 @@ impl Committer<'_> {
                 Observation::Blocked { lane, reason, keeps } => {
                     self.state.backlog.park(*lane, *reason, keeps, seen);
                 }
+                Observation::Waits { ask, .. } if any_rejected => self.state.look_again(*ask),
                 Observation::Waits { ask, allowed, offered } => {
                     self.count_offers(*ask, offered);
                     self.state.let_wait(*ask, *allowed, offered, seen);
@@ -114,13 +118,19 @@ impl State {
             || missed_some
             || self.has_more_to_offer(id, ask, allowed, seen)
         {
-            let user = self.facts.applications.at(ask.application).user;
-            // Another batch may have let it wait meanwhile.
-            self.backlog.wake(&self.facts, id, self.version);
-            self.backlog.units_returned(user, ask.shape, self.version);
+            self.look_again(id);
         } else {
             self.backlog.let_wait(&self.facts, id, ask);
         }
+    }
+
+    /// Lets an ask go on that found nothing.
+    fn look_again(&mut self, id: AskId) {
+        let Some(ask) = self.facts.asks.get(id) else { return };
+        let user = self.facts.applications.at(ask.application).user;
+        // Another batch may have let it wait meanwhile.
+        self.backlog.wake(&self.facts, id, self.version);
+        self.backlog.units_returned(user, ask.shape, self.version);
     }
 
     /// Whether a node that came to have room after version `seen` would count as offered to the ask.

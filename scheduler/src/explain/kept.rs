@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::limits::{Blocker, Level};
+use super::limits::{Blocker, Level, limit_of_user};
 use crate::facts::{Application, Ask, Facts};
 use crate::ids::{LeafUserId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
@@ -95,6 +95,7 @@ fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
         let limited = facts.queue(leaf).chain.iter().rev().find(is_full);
         if let Some(&limited) = limited.filter(|limited| **limited != leaf)
             && facts.could_hold(leaf, partition, &size)
+            && limit_of_user(state, user, shape).is_none()
         {
             awaiting.push(Awaiting { leaf, limited, size });
         }

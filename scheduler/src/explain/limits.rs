@@ -199,20 +199,28 @@ pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<
             return Some(Blocker::QueueMaximum(level.reached(state, &facts.queue(queue).path, size)));
         }
     }
-    if let Some(blocker) = account_limit(state, application.user, partition, size) {
+    limit_of_user(state, application.user, shape)
+}
+
+/// The limit of the user in its leaf, or of whom it belongs to, that one container more of the shape would exceed.
+pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Option<Blocker> {
+    let facts = &state.facts;
+    let (partition, size) = (shape.partition, &shape.need.resources);
+    if let Some(blocker) = account_limit(state, id, partition, size) {
         return Some(blocker);
     }
-    let (leaf, user) = (facts.queue(application.leaf), facts.user(application.user));
-    let in_flight = state.in_flight.of_user(application.user, partition).load();
+    let user = facts.user(id);
+    let leaf = facts.queue(user.leaf);
+    let in_flight = state.in_flight.of_user(id, partition).load();
     let used = user.used[partition.index()];
     let leaf_use = || {
         let in_flight = state.in_flight.of_queue(user.leaf, partition).load();
         facts.leaf_use(user.leaf, partition, in_flight)
     };
-    if facts.user_may_grow(application.user, shape.footing(), &(used + in_flight), size, leaf_use) {
+    if facts.user_may_grow(id, shape.footing(), &(used + in_flight), size, leaf_use) {
         return None;
     }
-    let limit = facts.user_limit(application.user, shape.footing(), size, leaf_use);
+    let limit = facts.user_limit(id, shape.footing(), size, leaf_use);
     let level = Level { used, in_flight, limit };
     Some(Blocker::UserLimit { user: user.name.to_string(), reached: level.reached(state, &leaf.path, size) })
 }

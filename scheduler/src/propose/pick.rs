@@ -174,7 +174,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Further distinct nodes that have room for the ask and are not what it named, as many as count. Where opportunities
-    /// count, a node over which the pass goes alone is one whatever room it has.
+    /// count, a node over which the pass goes alone is one whatever room it has, until the pass claims it.
     fn offer(&mut self, id: AskId, ask: &Ask, shape: &Shape, allowed: Locality) -> Vec<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let LocalityDelay::Nodes { rack, any, .. } = state.facts.config.locality_delay else {
@@ -185,6 +185,9 @@ impl<'a> Picker<'a> {
         }
         let counts_all = state.facts.counts_opportunities();
         if let Some(node) = self.scope.node.filter(|_| counts_all) {
+            if self.claims > 0 {
+                return Vec::new();
+            }
             // As in YARN, neither one that is reserved nor one that is shunned.
             let may_take = |node: &Node| {
                 node.is_open() && state.facts.breach_with(shape, node, set.given_tags()).is_none()

@@ -3,6 +3,7 @@
 use apportion::{AskId, NodeId, PartitionId, ResourceAllocationCommitRequest};
 
 use super::amounts::{Amounts, amounts, may_add};
+use super::kept::Kept;
 use super::{Ask, Books, Oracle};
 
 /// Who gets how much more of a partition by a request.
@@ -54,11 +55,13 @@ impl Oracle {
             && self.tenants_allow(books, partition, (application.leaf, user), &size)
     }
 
-    /// Whether a unit of the ask without a claim could start now on a node of its own partition.
+    /// Whether a unit of the ask without a claim could start now on a node of its own partition. Where the room there is kept
+    /// for others it could not.
     #[must_use]
     pub fn could_stay_home(&self, id: AskId) -> bool {
         let (books, ask) = (self.books(), &self.asks[&id]);
         self.limits_allow(&books, id) == (true, true)
+            && !self.is_kept_out(&books, id, Kept::AtMost)
             && self.nodes.iter().any(|(node, known)| {
                 known.partition == ask.partition
                     && !self.claims.contains_key(node)

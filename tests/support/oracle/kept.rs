@@ -47,8 +47,11 @@ impl Oracle {
             let could = chain.iter().all(|q| may_add(&NOTHING, &size, &queue(*q).limits.maximum));
             let Some(limited) = chain.iter().copied().find(is_full).filter(|_| could) else { continue };
             let kind = (leaf, application.spec.user.clone(), size);
-            let is_certain = !counted.contains(&kind) && self.is_certain_to_wait(books, *id);
-            if which == Kept::AtLeast && !is_certain {
+            let counts = match which {
+                Kept::AtMost => self.limits_allow(books, *id).1,
+                Kept::AtLeast => !counted.contains(&kind) && self.is_certain_to_wait(books, *id),
+            };
+            if !counts {
                 continue;
             }
             counted.push(kind);

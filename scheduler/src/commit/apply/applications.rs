@@ -44,7 +44,7 @@ impl Applier<'_> {
         if let Some(expires_ms) = expires_ms {
             self.state.timers.add(expires_ms, Timer::Lifetime(id));
         }
-        self.state.backlog.relieve_shares(leaf, self.state.version);
+        self.state.backlog.leaf_changed(leaf, self.state.version);
         self.activate_applications(Some(id));
     }
 
@@ -62,7 +62,7 @@ impl Applier<'_> {
             self.state.facts.transition_activate(id);
             let state = &mut *self.state;
             state.backlog.list_held_back(&state.facts, id, state.version);
-            state.backlog.relieve_shares(state.facts.applications.at(id).leaf, state.version);
+            state.backlog.leaf_changed(state.facts.applications.at(id).leaf, state.version);
             if new != Some(id) {
                 self.tell(id, EventKind::ApplicationActivated);
             }
@@ -77,7 +77,7 @@ impl Applier<'_> {
         facts.transition_set_priority(id, facts.priority_of(Some(priority), leaf));
         backlog.list_anew(facts, id);
         // Queues that are ordered by it may come before others now, for which room was kept.
-        backlog.relieve_shares(leaf, *version);
+        backlog.leaf_changed(leaf, *version);
     }
 
     pub(super) fn end_application(&mut self, id: ApplicationId, end: ApplicationEnd) {
@@ -96,7 +96,7 @@ impl Applier<'_> {
         let leaf = self.state.facts.applications.at(id).leaf;
         self.state.facts.transition_end_application(id);
         self.note_idle(leaf);
-        self.state.backlog.relieve_shares(leaf, self.state.version);
+        self.state.backlog.leaf_changed(leaf, self.state.version);
         self.tell(id, EventKind::ApplicationEnded { end });
         self.effects.vacated_applications.push(id);
     }
@@ -130,7 +130,7 @@ impl Applier<'_> {
             missed: 0,
         };
         state.facts.transition_submit_ask(id, ask);
-        state.backlog.relieve_shares(state.facts.applications.at(application).leaf, state.version);
+        state.backlog.leaf_changed(state.facts.applications.at(application).leaf, state.version);
         state.in_flight.reset_ask(id);
         state.backlog.rekey_by_size(&state.facts, application);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);
@@ -189,7 +189,7 @@ impl Applier<'_> {
         let State { facts, backlog, version, .. } = &mut *self.state;
         facts.transition_cancel(id, units);
         backlog.rekey_by_size(facts, application);
-        backlog.relieve_shares(facts.applications.at(application).leaf, *version);
+        backlog.leaf_changed(facts.applications.at(application).leaf, *version);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
         self.settle_ask(id);
     }

@@ -25,7 +25,7 @@ impl Applier<'_> {
             let State { facts, roster, backlog, version, .. } = &mut *self.state;
             roster.note_change(charged.node, charged.partition);
             backlog.rekey(facts, charged.application);
-            backlog.relieve_shares(charged.leaf, *version);
+            backlog.leaf_changed(charged.leaf, *version);
         } else {
             self.relieve(&charged);
             self.state.node_gained(charged.node);
@@ -47,7 +47,7 @@ impl Applier<'_> {
         let (container, charged) = facts.transition_recover(ask, running.application, node, shape);
         roster.note_change(node, charged.partition);
         backlog.rekey(facts, charged.application);
-        backlog.relieve_shares(charged.leaf, *version);
+        backlog.leaf_changed(charged.leaf, *version);
         self.state.note_tags(&charged, true);
         self.state.review_claim(node);
         self.tell(charged.application, EventKind::ContainerRecovered { ask, container, node });

@@ -32,7 +32,7 @@ impl Applier<'_> {
             backlog.add_ask(facts, ask, facts.asks.at(ask), *version);
         }
         backlog.relieve(old_leaf, old_user, &facts.user(old_user).accounts, *version);
-        backlog.relieve_shares(leaf, *version);
+        backlog.leaf_changed(leaf, *version);
         self.state.note_move();
         self.note_idle(old_leaf);
     }

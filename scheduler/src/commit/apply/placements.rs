@@ -43,7 +43,7 @@ impl Applier<'_> {
         }
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         backlog.rekey(facts, charged.application);
-        backlog.relieve_shares(charged.leaf, *version);
+        backlog.leaf_changed(charged.leaf, *version);
         self.state.note_tags(&charged, true);
         let AllocationProposal { ask, node, .. } = *proposal;
         self.tell(charged.application, EventKind::Allocated { ask, container, node, locality });
@@ -63,7 +63,7 @@ impl Applier<'_> {
         state.roster.note_change(node, charged.partition);
         state.backlog.add_claim(&state.facts, claim, state.facts.asks.at(ask));
         state.backlog.rekey(&state.facts, charged.application);
-        state.backlog.relieve_shares(charged.leaf, state.version);
+        state.backlog.leaf_changed(charged.leaf, state.version);
         let age_limit_ms = state.facts.config.reservations.age_limit_ms;
         state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(claim));
         state.review_claim(node);

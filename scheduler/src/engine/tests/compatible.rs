@@ -108,3 +108,21 @@ fn passes_over_all_nodes_go_on_until_enough_was_missed() {
     assert!(bench.engine.read(|view| view.ask(ask).is_none()));
     bench.expect_sound();
 }
+
+/// A node that the pass claims is not offered to those who come after: YARN's pass ends there.
+#[test]
+fn what_the_pass_claims_is_no_opportunity_for_others() {
+    let mut config = compatible();
+    // Until so many are placed the pass goes on.
+    config.limits.off_switch_per_pass = Some(2);
+    config.locality_delay = LocalityDelay::nodes(1, 1);
+    let bench = Bench::serial(config);
+    let nodes = [bench.node("n1", 4), bench.node("n2", 4)];
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 1);
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    let large = bench.ask(application, 4, 1);
+    let located = bench.located(1, 1, &nodes[1..]);
+    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large), bench.missed(located)), (1, 1, 0));
+    bench.expect_sound();
+}

@@ -1,10 +1,11 @@
 //! What is moved while something is in flight for it, or while others are kept out by it.
 
 use super::{Bench, config, leaf, memory, propose};
-use crate::change::NodeSpec;
-use crate::config::{EngineConfig, Maximum, QueueConfig, QueueOrdering};
+use crate::change::{AskSpec, NodeSpec};
+use crate::config::{EngineConfig, Maximum, QueueConfig, QueueOrdering, TenantLimit};
 use crate::ids::{ApplicationId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
+use crate::state::State;
 
 /// Four containers are proposed for an application that is moved to a leaf which may use two.
 fn moved_in_flight() -> (Bench, ApplicationId, Box<ProposalBatch>) {
@@ -78,4 +79,62 @@ fn whoever_becomes_more_urgent_is_kept_out_no_longer() {
     bench.expect_running(1);
     bench.engine.handle().set_application_priority(b, 9).unwrap();
     bench.expect_running(2);
+}
+
+/// Room is kept for the first queue, until it is its user's limit that is in its way: with those that were kept out before,
+/// and those that come after.
+#[test]
+fn room_is_not_kept_for_whom_another_limit_blocks_since() {
+    let limit = TenantLimit {
+        users: vec!["u1".to_owned()],
+        maximum: std::array::from_fn(|index| (index == 0).then_some(6)),
+        ..TenantLimit::default()
+    };
+    for is_kept_out_before in [true, false] {
+        let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
+        let root = QueueConfig::root([both, leaf("c")]).with_limits([limit.clone()]);
+        let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
+        bench.node("n1", 100);
+        let [a, c] = ["root.p.a", "root.c"].map(|leaf| bench.application_of(leaf, "u1"));
+        let b = bench.application_of("root.p.b", "u2");
+        bench.ask(b, 8, 1);
+        bench.expect_running(1);
+        bench.ask(a, 4, 1);
+        bench.expect_running(1);
+        if is_kept_out_before {
+            bench.ask(b, 2, 1);
+            bench.expect_running(1);
+        }
+        bench.ask(c, 3, 1);
+        bench.expect_running(if is_kept_out_before { 3 } else { 2 });
+        if !is_kept_out_before {
+            bench.ask(b, 2, 1);
+            bench.expect_running(3);
+        }
+    }
+}
+
+/// The first queue's ask turns out to wait for its host: then room in the queue above is not what it lacks.
+#[test]
+fn room_is_not_kept_for_who_waits_for_a_host() {
+    let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
+    let bench = Bench::serial(config([both, leaf("c")]));
+    let hosts = [bench.node("n1", 4), bench.node("n2", 100)];
+    let on_first = || AskSpec::new(memory(4), 1).on_hosts([hosts[0]]).strictly_local();
+    let submit = |leaf| bench.engine.handle().submit_ask(bench.application(leaf), on_first()).unwrap();
+    submit("root.c");
+    bench.expect_running(1);
+    let b = bench.application("root.p.b");
+    bench.ask(b, 8, 1);
+    bench.expect_running(2);
+    let first = submit("root.p.a");
+    bench.ask(b, 2, 1);
+    bench.expect_running(2);
+    let mut state = bench.shared.state.write();
+    let State { backlog, facts, .. } = &mut *state;
+    backlog.let_wait(facts, first, facts.asks.at(first));
+    state.version += 1;
+    state.relieve_kept_out();
+    drop(state);
+    bench.expect_running(3);
 }

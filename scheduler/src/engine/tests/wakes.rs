@@ -1,7 +1,7 @@
 //! Who is woken: proposers by work, asks that wait for hosts or racks by room, and who gets it then.
 
 use super::hand::Hand;
-use super::{config, leaf, memory};
+use super::{Bench, config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec};
 use crate::config::{EngineConfig, LocalityDelay};
 use crate::ids::{ApplicationId, AskId, NodeId};
@@ -141,4 +141,26 @@ fn a_group_after_which_a_set_is_worth_a_pass_raises_the_signal() {
     hand.ask(application, AskSpec::new(memory(1), 1));
     hand.commit();
     assert_ne!(hand.engine.shared.work.observe(), seen);
+}
+
+/// What the pass gave to another, which may not have it, is offered to the ask that found nothing beside it.
+#[test]
+fn an_ask_that_found_nothing_beside_what_was_rejected_looks_again() {
+    let delayed = EngineConfig { locality_delay: LocalityDelay::nodes(1, 1), ..config([leaf("a")]) };
+    let bench = Bench::serial(delayed);
+    let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 8));
+    let [first, second] = [(); 2].map(|()| bench.application("root.a"));
+    let on_last = |amount| AskSpec::new(memory(amount), 1).on_hosts([nodes[2]]);
+    bench.engine.handle().submit_ask(first, on_last(7)).unwrap();
+    bench.ask(first, 7, 1);
+    bench.expect_running(2);
+    bench.engine.handle().set_application_priority(second, 9).unwrap();
+    let large = bench.ask(second, 7, 1);
+    bench.engine.handle().submit_ask(first, on_last(2)).unwrap();
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(batch.requests().len(), 1, "the second one's, which leaves no room for the first");
+    bench.engine.handle().cancel_ask(large, 1).unwrap();
+    bench.decide(batch);
+    bench.expect_running(3);
 }
