@@ -19,9 +19,6 @@ impl Oracle {
                 self.nodes.keys().filter(|n| self.is_free_for(&books, **n, *ask)).copied().collect();
             let due = nodes.iter().find(|node| self.is_due(*ask, **node, &nodes))?;
             let (outstanding, claimed) = (self.asks[ask].outstanding, self.claimed(*ask));
-            if claimed == 0 && self.is_kept_out(&books, *ask, Kept::AtMost) {
-                return None;
-            }
             Some(format!("{ask} ({outstanding} outstanding, {claimed} claimed) could run on {due}"))
         })
     }
@@ -40,11 +37,15 @@ impl Oracle {
             self.claims.get(&node).is_some_and(|claim| claim.ask == ask)
         };
         let has_unclaimed = known.outstanding > self.claimed(ask);
-        let within_limits = has_unclaimed && self.limits_allow(books, ask) == (true, true);
-        (is_settled || within_limits)
-            && self.applications[&known.application].is_active
+        let within_limits = || {
+            has_unclaimed
+                && self.limits_allow(books, ask) == (true, true)
+                && !self.is_kept_out(books, ask, Kept::AtMost)
+        };
+        self.applications[&known.application].is_active
             && self.is_open_to(node, ask)
             && self.takes_now(books, ask, node)
+            && (is_settled || within_limits())
     }
 
     /// Whether a unit of the ask could start on the node as a guest. One that has a claim waits for that, or for another
