@@ -22,12 +22,23 @@ const NO_CREATION: Use = Use::Reported(
 );
 const NO_HEARTBEAT: Use = Use::Reported("this engine does not wait for the heartbeats of nodes to place");
 const ASYNCHRONOUS: Use = Use::Reported("this engine always schedules asynchronously");
+const PREEMPTION: Use = Use::Reported("this engine does not choose victims of preemption yet");
+const RESERVED_IN_TIME: Use =
+    Use::Reported("this engine has no reservation system: what is to run later is to be asked for then");
+const ORDER_OF_NODES: Use = Use::Reported("all passes look at nodes in one order, which is node_order");
+const RESERVED_NODES: Use = Use::Reported("others are never offered a node that is reserved");
+const LIFETIMES: Use = Use::Reported("lifetimes end when they are due, not when somebody looks");
+const RECOVERY: Use = Use::Reported("containers that nodes report are always charged again, and at once");
+const BY_CALLS: Use = Use::Reported("whoever embeds this engine does that by its calls");
+const GUARANTEED_ONLY: Use =
+    Use::Reported("every container is charged and held to limits; none queues on a node");
+const NODES_SAY: Use = Use::Reported("a node says its name and its partition when it is added");
 const OTHER_FILE: Use = Use::Reported("another file is not read; its rules can stand in mapping-rule-json");
 const OTHER_SCHEDULER: Use = Use::Reported("a key of another scheduler");
 pub(super) const FOREIGN: Use = Use::Reported("not a key of the scheduler");
 
 /// Keys of one queue, behind its path. A star stands for one name or more.
-const OF_QUEUES: [(Use, &[&str]); 3] = [
+const OF_QUEUES: [(Use, &[&str]); 6] = [
     (
         READ,
         &[
@@ -74,27 +85,23 @@ const OF_QUEUES: [(Use, &[&str]); 3] = [
         ],
     ),
     (
-        NOT_YET,
+        PREEMPTION,
         &[
-            "accessible-node-labels.*.maximum-am-resource-percent",
-            "acl_administer_reservations",
-            "acl_application_max_priority",
-            "acl_list_reservations",
-            "acl_submit_reservations",
-            "average-capacity",
             "disable_preemption",
-            "instantaneous-max-capacity",
             "intra-queue-preemption.disable_preemption",
-            "max-resource",
-            "maximum-allocation",
-            "maximum-allocation-mb",
-            "maximum-allocation-vcores",
-            "min-resource",
-            "multi-node-sorting.policy",
-            "ordering-policy.exclusive-enforced-partitions",
             "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
             "ordering-policy.priority-utilization.underutilized-preemption.enabled",
             "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
+        ],
+    ),
+    (
+        RESERVED_IN_TIME,
+        &[
+            "acl_administer_reservations",
+            "acl_list_reservations",
+            "acl_submit_reservations",
+            "average-capacity",
+            "instantaneous-max-capacity",
             "reservable",
             "reservation-agent",
             "reservation-enforcement-window",
@@ -105,10 +112,24 @@ const OF_QUEUES: [(Use, &[&str]); 3] = [
             "show-reservations-as-queues",
         ],
     ),
+    (ORDER_OF_NODES, &["multi-node-sorting.policy"]),
+    (
+        NOT_YET,
+        &[
+            "accessible-node-labels.*.maximum-am-resource-percent",
+            "acl_application_max_priority",
+            "max-resource",
+            "maximum-allocation",
+            "maximum-allocation-mb",
+            "maximum-allocation-vcores",
+            "min-resource",
+            "ordering-policy.exclusive-enforced-partitions",
+        ],
+    ),
 ];
 
 /// Keys of the whole scheduler, behind the prefix.
-const OF_SCHEDULER: [(Use, &[&str]); 5] = [
+const OF_SCHEDULER: [(Use, &[&str]); 9] = [
     (OTHER_FILE, &["mapping-rule-json-file"]),
     (
         READ,
@@ -152,30 +173,32 @@ const OF_SCHEDULER: [(Use, &[&str]); 5] = [
         ],
     ),
     (
-        NOT_YET,
+        PREEMPTION,
         &[
-            "application.fail-fast",
             "lazy-preemption-enabled",
+            "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
+            "ordering-policy.priority-utilization.underutilized-preemption.enabled",
+            "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
+        ],
+    ),
+    (
+        ORDER_OF_NODES,
+        &[
             "multi-node-placement-enabled",
             "multi-node-sorting.policy",
             "multi-node-sorting.policy.*.class",
             "multi-node-sorting.policy.*.sorting-interval.ms",
             "multi-node-sorting.policy.names",
-            "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
-            "ordering-policy.priority-utilization.underutilized-preemption.enabled",
-            "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
-            "queue.auto.refresh.monitoring-interval",
-            "skip-allocate-on-nodes-with-reserved-containers",
-            "user-metrics.enable",
-            "workflow-priority-mappings",
-            "workflow-priority-mappings-override.enable",
         ],
     ),
+    (RESERVED_NODES, &["skip-allocate-on-nodes-with-reserved-containers"]),
+    (BY_CALLS, &["application.fail-fast", "queue.auto.refresh.monitoring-interval", "user-metrics.enable"]),
+    (NOT_YET, &["workflow-priority-mappings", "workflow-priority-mappings-override.enable"]),
 ];
 
 /// Keys of the scheduler and what it works with that `yarn-site.xml` and `resource-types.xml` have. Hadoop reads
 /// all files into one configuration, so they may be in any.
-const OF_YARN: [(Use, &[&str]); 3] = [
+const OF_YARN: [(Use, &[&str]); 10] = [
     (
         READ,
         &[
@@ -195,28 +218,36 @@ const OF_YARN: [(Use, &[&str]); 3] = [
         ],
     ),
     (OTHER_SCHEDULER, &["yarn.scheduler.fair.*", "yarn.scheduler.fifo.*"]),
+    (PREEMPTION, &["yarn.resourcemanager.monitor.*", "yarn.resourcemanager.scheduler.monitor.*"]),
+    (RESERVED_IN_TIME, &["yarn.resourcemanager.reservation-system.*"]),
+    (
+        NODES_SAY,
+        &[
+            "yarn.node-labels.*",
+            "yarn.resourcemanager.node-labels.*",
+            "yarn.scheduler.include-port-in-node-name",
+        ],
+    ),
+    (
+        GUARANTEED_ONLY,
+        &[
+            "yarn.resourcemanager.nm-container-queuing.*",
+            "yarn.resourcemanager.opportunistic-container-allocation.*",
+        ],
+    ),
+    (BY_CALLS, &["yarn.resourcemanager.auto-update.containers", "yarn.scheduler.configuration.*"]),
+    (LIFETIMES, &["yarn.resourcemanager.application-timeouts.*"]),
+    (RECOVERY, &["yarn.resourcemanager.work-preserving-recovery.*"]),
     (
         NOT_YET,
         &[
             "yarn.admin.acl",
-            "yarn.node-labels.*",
             "yarn.resource-types.*.maximum-allocation",
             "yarn.resource-types.*.minimum-allocation",
             "yarn.resource-types.*.tags",
             "yarn.resourcemanager.am-scheduling.*",
-            "yarn.resourcemanager.application-timeouts.*",
-            "yarn.resourcemanager.auto-update.containers",
-            "yarn.resourcemanager.monitor.*",
-            "yarn.resourcemanager.nm-container-queuing.*",
-            "yarn.resourcemanager.node-labels.*",
-            "yarn.resourcemanager.opportunistic-container-allocation.*",
             "yarn.resourcemanager.placement-constraints.*",
-            "yarn.resourcemanager.reservation-system.*",
             "yarn.resourcemanager.scheduler.autocorrect.container.allocation",
-            "yarn.resourcemanager.scheduler.monitor.*",
-            "yarn.resourcemanager.work-preserving-recovery.*",
-            "yarn.scheduler.configuration.*",
-            "yarn.scheduler.include-port-in-node-name",
         ],
     ),
 ];

@@ -194,6 +194,7 @@ fn labels_are_partitions_with_capacities_of_their_own() {
 #[test]
 fn what_yarn_knows_and_this_engine_does_not_is_reported() {
     let later = "not supported by this engine yet";
+    let victims = "this engine does not choose victims of preemption yet";
     let access = "YARN checks access lists only with yarn.acl.enable = true";
     let imported = imported(&[
         ("root.queues", "a"),
@@ -217,9 +218,9 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("root.a.accessible-node-labels.gpu.maximum-am-resource-percent", later, 5),
         ("root.acl_submit_applications", access, 7),
         ("root.a.ordering-policy", "not supported by this engine yet, fifo is used", 8),
-        ("lazy-preemption-enabled", later, 9),
+        ("lazy-preemption-enabled", victims, 9),
         ("schedule-asynchronously.enable", "this engine always schedules asynchronously", 10),
-        ("yarn.resourcemanager.monitor.capacity.preemption.observe_only", later, 11),
+        ("yarn.resourcemanager.monitor.capacity.preemption.observe_only", victims, 11),
         ("root.ordering-policy", "not supported by this engine yet, utilization is used", 12),
         ("root.user-limit-factor", "users are limited in leaves only", 13),
         ("root.maximum-capacity", "the root has all there is", 14),
