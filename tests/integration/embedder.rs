@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Engine, EventKind, EventStream, Handle, LogSink, LoggedGroup,
@@ -163,4 +164,27 @@ fn an_audit_of_a_busy_engine_is_clean() {
     });
     engine.run_until_quiet();
     assert!(engine.audit().is_clean());
+}
+
+/// `capacity-scheduler.md` 6.1 case 9. More proposers than any other test of this program has tell them from those.
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_have_names_that_tell_them_apart() {
+    let is_running = |name: &str| {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        let mut names = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("comm")).ok());
+        names.any(|running| running.trim_end() == name)
+    };
+    let engine = start(Mode::Parallel { proposers: 13 }, Box::new(|_| Ok(())));
+    // A thread names itself when it comes to run, and the system lists it for a moment after its end.
+    let comes_true = |is_so: &dyn Fn() -> bool| {
+        (0..3_000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            is_so()
+        })
+    };
+    let all = || (0..13).all(|number| is_running(&format!("ap-proposer-{number}")));
+    assert!(comes_true(&|| is_running("ap-committer") && all()));
+    engine.shutdown();
+    assert!(comes_true(&|| !is_running("ap-proposer-12")));
 }

@@ -20,10 +20,11 @@ impl Threads {
         committer: GroupCommitter,
         proposers: Vec<Proposer>,
     ) -> std::io::Result<Self> {
-        let committing = Thread::start("apportion-committer".into(), move || committer.run())?;
+        // Linux shows fifteen characters of a thread's name.
+        let committing = Thread::start("ap-committer".into(), move || committer.run())?;
         let mut threads = Self { proposers: Vec::new(), committer: Some(committing) };
         for (number, proposer) in proposers.into_iter().enumerate() {
-            match Thread::start(format!("apportion-proposer-{number}"), move || proposer.run()) {
+            match Thread::start(format!("ap-proposer-{number}"), move || proposer.run()) {
                 Ok(proposing) => threads.proposers.push(proposing),
                 Err(error) => {
                     threads.stop(shared, 0);
