@@ -31,9 +31,16 @@ impl Committer<'_> {
         if offered.is_empty() || self.state.facts.asks.get(ask).is_none() {
             return;
         }
-        if self.state.facts.counts_opportunities() {
-            let count = u32::try_from(offered.len()).unwrap_or(u32::MAX);
-            self.apply(Change::OpportunitiesMissed { ask, count });
+        let facts = &self.state.facts;
+        if facts.counts_opportunities() {
+            // Some may be gone by now, or another partition's.
+            let partition = facts.shapes.at(facts.asks.at(ask).shape).partition;
+            let is_there =
+                |node: &&NodeId| facts.nodes.get(**node).is_some_and(|node| node.partition == partition);
+            let count = offered.iter().filter(is_there).count() as u32;
+            if count > 0 {
+                self.apply(Change::OpportunitiesMissed { ask, count });
+            }
         } else {
             self.state.backlog.waiting.record_offers(ask, offered);
         }

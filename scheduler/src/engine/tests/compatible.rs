@@ -126,3 +126,19 @@ fn what_the_pass_claims_is_no_opportunity_for_others() {
     assert_eq!((bench.pass_on(nodes[0]), bench.claims(large), bench.missed(located)), (1, 1, 0));
     bench.expect_sound();
 }
+
+/// A node that went after a pass had offered it in vain was none.
+#[test]
+fn what_is_gone_was_no_opportunity() {
+    let mut config = compatible();
+    config.locality_delay = LocalityDelay::nodes(40, 40);
+    let bench = Bench::serial(config);
+    let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 4));
+    let full = bench.located(4, 1, &nodes[2..]);
+    bench.expect_running(1);
+    let located = bench.located(1, 1, &nodes[2..]);
+    let batch = bench.pass(0);
+    bench.engine.handle().remove_node(nodes[1]).unwrap();
+    bench.decide(batch);
+    assert_eq!(bench.missed(located), 1, "n1 is there, beside what {full} is on");
+}
