@@ -5,8 +5,6 @@
 //! the shape, or a limit there is in the way. Whatever makes the own lane worth a look again ends that in the same
 //! critical section.
 
-use smallvec::SmallVec;
-
 use super::{Backlog, LaneState};
 use crate::ids::{LaneId, LeafUserId, ShapeId};
 
@@ -47,10 +45,11 @@ impl Backlog {
         self.demand(shape).guest.map(|guest| guest.own)
     }
 
+    #[inline]
     pub(super) fn twins_of(&self, own: ShapeId) -> impl Iterator<Item = ShapeId> + use<> {
         // Few, and most often none.
         let twins = &self.demand[own.index()].twins;
-        if twins.is_empty() { SmallVec::new() } else { twins.clone() }.into_iter()
+        (!twins.is_empty()).then(|| twins.clone()).into_iter().flatten()
     }
 
     /// The shape is open somewhere in its partition, or no longer.

@@ -1,7 +1,5 @@
 //! Who comes first among sibling queues, and whose asks a queue could ever hold.
 
-use std::cmp::Reverse;
-
 use super::Facts;
 use crate::config::QueueOrdering;
 use crate::ids::{PartitionId, QueueId};
@@ -10,9 +8,8 @@ use crate::resource::{Resources, SHARE_ONE, dominant_share};
 /// Order among siblings: as [`QueueOrdering`] says, by the first field that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct QueueKey {
-    /// Where the parent's order is by priority: whether all of the guarantee is in use (not by demand), and the priority.
-    rank: (bool, Reverse<i32>),
-    without_guarantee: bool,
+    /// What comes before the share, in one number: passes compare keys for each container at each level.
+    rank: u64,
     share: u64,
     position: u32,
     pub(crate) queue: QueueId,
@@ -37,14 +34,40 @@ impl Facts {
         let quota = queue.quota(partition);
         let without_guarantee = quota.guaranteed.is_zero();
         let share = dominant_share(level, &quota.share_base);
-        let rank = match queue.ranked_by {
-            QueueOrdering::Utilization => (false, Reverse(0)),
+        let (is_satisfied, priority) = match queue.ranked_by {
+            QueueOrdering::Utilization => (false, 0),
             QueueOrdering::PriorityUtilization => {
-                let is_satisfied = share >= if without_guarantee { 1 } else { SHARE_ONE };
-                (is_satisfied, Reverse(queue.config.priority))
+                (share >= if without_guarantee { 1 } else { SHARE_ONE }, queue.config.priority)
             }
-            QueueOrdering::DemandPriority => (false, Reverse(demand_priority())),
+            QueueOrdering::DemandPriority => (false, demand_priority()),
         };
-        QueueKey { rank, without_guarantee, share, position: queue.position, queue: id }
+        let rank = rank(is_satisfied, priority, without_guarantee);
+        QueueKey { rank, share, position: queue.position, queue: id }
+    }
+}
+
+/// First whether all of the guarantee is in use, if that counts; then the priority, the greatest first; then whether
+/// nothing is guaranteed.
+fn rank(is_satisfied: bool, priority: i32, without_guarantee: bool) -> u64 {
+    let urgency = u64::from(i32::MAX.abs_diff(priority));
+    u64::from(is_satisfied) << 33 | urgency << 1 | u64::from(without_guarantee)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rank;
+
+    #[test]
+    fn ranks_are_in_order() {
+        let ranks = [
+            rank(false, i32::MAX, false),
+            rank(false, i32::MAX, true),
+            rank(false, 0, true),
+            rank(false, -1, false),
+            rank(false, i32::MIN, false),
+            rank(false, i32::MIN, true),
+            rank(true, i32::MAX, false),
+        ];
+        assert!(ranks.is_sorted_by(|a, b| a < b), "{ranks:?}");
     }
 }
