@@ -50,8 +50,8 @@ fn guests_that_were_proposed_are_judged_where_their_node_is() {
     bench.node("n1", 8);
     bench.ask(bench.application("root.a"), 1, 6);
     bench.expect_running(2);
-    let lent = NodeSpec::new("n2", memory(4)).in_partition(PartitionId(1));
-    let node = bench.engine.handle().add_node(lent).unwrap();
+    let lent = |name: &str| NodeSpec::new(name, memory(4)).in_partition(PartitionId(1));
+    let node = bench.engine.handle().add_node(lent("n2")).unwrap();
     bench.commit();
     // The own partition has its chance first, and its limit is in the way.
     let at_home = bench.pass(0);
@@ -59,9 +59,12 @@ fn guests_that_were_proposed_are_judged_where_their_node_is() {
     let set = bench.shared.leases.try_take(SetId::new(PartitionId(1), 0)).unwrap();
     let batch = propose(&bench.shared, set, &mut Scratch::default());
     assert_eq!(batch.requests().len(), 4);
+    // So that in the partition that lent it there would be room for as much.
+    bench.engine.handle().add_node(lent("n3")).unwrap();
     bench.engine.handle().set_node_partition(node, PartitionId::DEFAULT).unwrap();
     bench.decide(batch);
-    bench.expect_running(2);
+    assert_eq!(bench.containers_on(node), 0);
+    bench.expect_running(6);
 }
 
 /// Room is kept for the queue with the more urgent application, until the other one's is.
