@@ -341,6 +341,8 @@ fn the_page_the_schema_and_the_reader_agree() {
         "[queues.\"root.a\"]\n[engine.heartbeat]\ninterval_ms = 1",
         "[queues.\"root.a\"]\n[engine.locality_delay]\nrack_ms = 1\nany_nodes = 2",
         "[queues.\"root.a\"]\n[resources]\ntypes = []",
+        "[queues.\"root.a\"]\n[queues.\"root.a\".auto_creation.leaf]\ndefault_partition = \"gpu\"",
+        "[queues.\"root.a\"]\n[queues.\"root.a\".auto_creation.leaf.auto_creation]\ndepth_max = 1",
     ] {
         assert!(from_toml(wrong, "wrong.toml").is_err(), "{wrong}");
         assert!(!validator::problems(&schema(), &as_json(wrong)).is_empty(), "{wrong}");

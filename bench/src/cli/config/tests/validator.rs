@@ -33,6 +33,10 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, problems: &mut
         check(root, schema, value, path, &mut found);
         found.is_empty()
     };
+    if *schema == Value::Bool(false) {
+        problems.push(format!("{path}: may not be here"));
+        return;
+    }
     for (keyword, rule) in schema.as_object().expect("a schema is an object") {
         let list = || rule.as_array().expect("a list").iter();
         let holds = match keyword.as_str() {
