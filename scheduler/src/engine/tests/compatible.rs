@@ -1,7 +1,7 @@
 //! What the compatible mode does as YARN does it, one pass at a time.
 
 use super::{Bench, config, leaf, memory};
-use crate::change::AskSpec;
+use crate::change::{AskSpec, NodeSpec};
 use crate::config::{EngineConfig, LocalityDelay, Percent, Semantics};
 use crate::ids::{AskId, NodeId};
 
@@ -141,4 +141,37 @@ fn what_is_gone_was_no_opportunity() {
     bench.engine.handle().remove_node(nodes[1]).unwrap();
     bench.decide(batch);
     assert_eq!(bench.missed(located), 1, "n1 is there, beside what {full} is on");
+}
+
+/// The opportunity was when the node was claimed.
+#[test]
+fn a_container_for_a_claim_is_no_opportunity() {
+    let mut config = compatible();
+    config.locality_delay = LocalityDelay::Nodes { rack: 0, any: Some(0), full_reset: false };
+    let bench = Bench::serial(config);
+    let nodes = ["n1", "n2"].map(|name| bench.node(name, 4));
+    nodes.iter().for_each(|node| _ = bench.located(3, 1, &[*node]));
+    bench.expect_running(2);
+    bench.node("n3", 100);
+    let located = bench.located(4, 2, &nodes[1..]);
+    assert_eq!((bench.pass_on(nodes[0]), bench.reserved_nodes()), (1, vec![nodes[0]]));
+    let missed = bench.missed(located);
+    let running = bench.engine.read(|view| view.node(nodes[0]).unwrap().containers()[0]);
+    bench.engine.handle().complete_container(running).unwrap();
+    assert_eq!((bench.pass_on(nodes[0]), bench.missed(located)), (1, missed));
+    assert_eq!(bench.containers_on(nodes[0]), 1);
+}
+
+#[test]
+fn nobody_waits_for_more_opportunities_than_there_are_nodes() {
+    let mut config = compatible();
+    config.locality_delay = LocalityDelay::nodes(10, 10);
+    let bench = Bench::serial(config);
+    let nodes = ["n1", "n2"].map(|name| bench.node(name, 4));
+    let far = NodeSpec::new("n3", memory(4)).on_rack("another");
+    let far = bench.engine.handle().add_node(far).unwrap();
+    let located = bench.located(1, 2, &nodes[..1]);
+    let placed = [(); 4].map(|()| bench.pass_on(far));
+    assert_eq!(placed, [0, 0, 0, 1]);
+    assert!(bench.engine.read(|view| view.ask(located).is_some()));
 }
