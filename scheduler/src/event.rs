@@ -22,7 +22,9 @@ impl Event {
     /// Whether somebody who knows the state as of `known` has not heard of this. A refusal changes no state, so
     /// it always is news.
     pub(crate) fn is_news(&self, known: CommitSeq) -> bool {
-        self.seq > known || matches!(self.kind, EventKind::AskRefused { .. })
+        let is_refusal =
+            matches!(self.kind, EventKind::AskRefused { .. } | EventKind::ApplicationRefused { .. });
+        self.seq > known || is_refusal
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use apportion::config::{QueueState, QueueUpdate};
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Engine, EventKind, EventStream, Handle, LogSink, LoggedGroup,
     ManualClock, Mode, NodeSpec, Resources, SubmitError,
@@ -120,13 +121,17 @@ fn a_resynchronisation_in_between_repeats_nothing_and_loses_no_refusal() {
     handle.submit_ask(here, AskSpec::new(Resources::new(&[1]), 1)).unwrap();
     // More than can be counted.
     let refused = handle.submit_ask(here, AskSpec::new(Resources::new(&[1 << 40]), u32::MAX)).unwrap();
+    // Stopped by the time that the application comes to it.
+    let stopped = QueueUpdate { state: Some(QueueState::Stopped), ..QueueUpdate::default() };
+    let _answer = handle.update_queue(handle.queue("root.default").unwrap(), stopped).unwrap();
+    handle.submit_application(application("late"), &events).unwrap();
     engine.run_until_quiet();
     let mut told = Vec::new();
     while let Some(event) = events.try_next().unwrap() {
         told.push(event.kind);
     }
     assert!(
-        matches!(told[..], [EventKind::AskRefused { ask, .. }] if ask == refused),
+        matches!(told[..], [EventKind::AskRefused { ask, .. }, EventKind::ApplicationRefused { .. }] if ask == refused),
         "the allocation is part of what the resynchronisation returned: {told:?}"
     );
 }

@@ -75,7 +75,8 @@ impl Awaiting {
     }
 }
 
-/// All that are blocked at the limit of a queue above their leaf and could run if it had more left.
+/// All that are blocked at the limit of a queue above their leaf. It could have them if it had more left: no leaf may use more
+/// than the queues above.
 fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
     let facts = &state.facts;
     let mut seen: FxHashSet<(LeafUserId, ShapeId)> = FxHashSet::default();
@@ -94,7 +95,6 @@ fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
         };
         let limited = facts.queue(leaf).chain.iter().rev().find(is_full);
         if let Some(&limited) = limited.filter(|limited| **limited != leaf)
-            && facts.could_hold(leaf, partition, &size)
             && limit_of_user(state, user, shape).is_none()
         {
             awaiting.push(Awaiting { leaf, limited, size });

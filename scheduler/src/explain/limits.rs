@@ -69,7 +69,7 @@ pub enum Tenant {
 
 /// What holds an application back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "limit", rename_all = "snake_case")]
+#[serde(tag = "held_back_by", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ActivationLimit {
     /// As many applications are active in a queue as may be.

@@ -1,4 +1,4 @@
-//! Who comes first among sibling queues, and whose asks a queue could ever hold.
+//! Who comes first among sibling queues.
 
 use super::Facts;
 use crate::config::QueueOrdering;
@@ -16,12 +16,6 @@ pub(crate) struct QueueKey {
 }
 
 impl Facts {
-    /// Whether the leaf and the queues above it could hold so much if they used nothing.
-    pub(crate) fn could_hold(&self, leaf: QueueId, partition: PartitionId, size: &Resources) -> bool {
-        let holds = |queue: &QueueId| self.queue(*queue).quota(partition).admits(&Resources::ZERO, size);
-        self.queue(leaf).chain.iter().all(holds)
-    }
-
     /// Where the queue comes among its siblings when it uses as much as `level`, and what is pending has this priority.
     pub(crate) fn queue_key(
         &self,

@@ -9,9 +9,8 @@ impl QueueWalk<'_> {
     pub(super) fn keep_room(&mut self, leaf: QueueId, lane: LaneId, limited: QueueId) -> Resources {
         let lane = self.state.backlog.lane(lane);
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
-        // What guests wait for is nobody's, and what is kept is nothing to them.
-        let could_hold = !self.footing.is_guest && facts.could_hold(leaf, self.partition, &size);
-        if !could_hold || self.user_blocked_at(leaf, lane.user, &size).is_some() {
+        // No room is kept for guests, nor from them.
+        if self.footing.is_guest || self.user_blocked_at(leaf, lane.user, &size).is_some() {
             return Resources::ZERO;
         }
         for queue in facts.queue(leaf).chain.iter().rev().take_while(|queue| **queue != limited) {

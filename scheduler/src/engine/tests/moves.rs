@@ -2,7 +2,7 @@
 
 use super::{Bench, config, leaf, memory, propose};
 use crate::change::{AskSpec, NodeSpec};
-use crate::config::{EngineConfig, Maximum, QueueConfig, QueueOrdering, TenantLimit};
+use crate::config::{EngineConfig, Maximum, QueueConfig, QueueOrdering, Reconfiguration, TenantLimit};
 use crate::ids::{ApplicationId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
 use crate::state::State;
@@ -140,4 +140,29 @@ fn room_is_not_kept_for_who_waits_for_a_host() {
     state.relieve_kept_out();
     drop(state);
     bench.expect_running(3);
+}
+
+/// A leaf may not use more than the queues above, so that what could never be held is blocked there.
+#[test]
+fn room_is_not_kept_for_what_no_queue_above_could_hold() {
+    let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[3]));
+    let bench = Bench::serial(config([both]));
+    bench.node("n1", 10);
+    bench.ask(bench.application("root.p.a"), 4, 1);
+    bench.ask(bench.application("root.p.b"), 2, 1);
+    bench.expect_running(1);
+}
+
+/// Between equals the place in the configuration decides, not which queue there was first.
+#[test]
+fn a_queue_that_is_put_before_another_comes_first() {
+    let bench = Bench::serial(config([leaf("b")]));
+    bench.node("n1", 1);
+    let wanted = Reconfiguration::from(&config([leaf("a"), leaf("b")]));
+    let _answer = bench.engine.handle().reconfigure(wanted).unwrap();
+    bench.commit();
+    let [b, a] = ["root.b", "root.a"].map(|leaf| bench.application(leaf));
+    let [_, first] = [b, a].map(|application| bench.ask(application, 1, 1));
+    bench.expect_running(1);
+    assert!(bench.engine.read(|view| view.ask(first).is_none()));
 }
