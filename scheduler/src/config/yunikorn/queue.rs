@@ -55,21 +55,12 @@ impl Queues<'_> {
             children.push(child);
             sum.add(&guaranteed);
         }
-        let guaranteed = self.counted(queue, "guaranteed", &queue.guaranteed)?.or(&sum);
-        let max = self.counted(queue, "max", &queue.max)?;
-        let amounts = guaranteed.amounts(self.types);
-        let capacity = if amounts.iter().flatten().all(|amount| *amount == 0) {
-            Capacity::Weight(Factor::ONE)
-        } else {
-            Capacity::Absolute(Resources::new(&amounts.map(|amount| amount.unwrap_or(0))))
-        };
-        let maximum = match max.amounts(self.types) {
-            none if none.iter().all(Option::is_none) => Maximum::Percent(Percent::ALL),
-            amounts => Maximum::Absolute(amounts),
-        };
+        let quota = |key| queue.entry.get("resources").and_then(|resources| resources.get(key));
+        let guaranteed = self.counted(quota("guaranteed").as_ref(), &queue.guaranteed)?.or(&sum);
+        let max = self.counted(quota("max").as_ref(), &queue.max)?;
         let (offset, is_fence) = property::priority(queue.entry.get("properties").as_ref())?;
-        let mut config = QueueConfig::leaf(&queue.name, capacity)
-            .with_maximum(maximum)
+        let mut config = QueueConfig::leaf(&queue.name, capacity_of(&guaranteed, self.types))
+            .with_maximum(maximum_of(&max, self.types))
             .with_priority_offset(offset, is_fence);
         if self.creates && is_parent {
             let parent = AutoCreation::default().parent.with_child_ordering(sorting.child_ordering());
@@ -86,27 +77,22 @@ impl Queues<'_> {
         if is_parent || !children.is_empty() {
             config = config.with_child_ordering(sorting.child_ordering());
         }
-        // Above it YuniKorn lets applications wait.
-        let running = u32::try_from(queue.max_applications).unwrap_or(u32::MAX);
-        config.parallel.total = Some(running).filter(|running| *running > 0);
+        config.parallel.total = running(queue.max_applications);
         Ok((config.with_children(children), guaranteed))
     }
 
-    /// The quota under `key`, of which YuniKorn passes over one that is all zero.
+    /// The quota, of which YuniKorn passes over one that is all zero.
     fn counted<'n>(
         &mut self,
-        queue: &Queue<'n>,
-        key: &str,
+        entry: Option<&Entry<'_>>,
         quota: &Quantities<'n>,
     ) -> Result<Quantities<'n>, ConfigFileError> {
-        let Some(entry) = queue.entry.get("resources").and_then(|resources| resources.get(key)) else {
-            return Ok(Quantities::default());
-        };
+        let Some(entry) = entry else { return Ok(Quantities::default()) };
         if quota.is_zero() {
             entry.report("YuniKorn passes over amounts that are all zero", self.report);
             return Ok(Quantities::default());
         }
-        quantity::check(&entry, self.types, self.report)?;
+        quantity::check(entry, self.types, self.report)?;
         Ok(quota.clone())
     }
 
@@ -122,38 +108,58 @@ impl Queues<'_> {
         Ok(is_said || !queue.children.is_empty())
     }
 
-    /// What leaves say that are created below.
-    fn template(&mut self, template: &Entry<'_>, above: Sorting) -> Result<QueueConfig, ConfigFileError> {
-        template.only(&["maxapplications", "properties", "resources"])?;
-        let mut unused = Vec::new();
-        let report = if self.creates { &mut *self.report } else { &mut unused };
-        let sorting = property::read(template.get("properties").as_ref(), above, report)?;
-        let (offset, is_fence) = property::priority(template.get("properties").as_ref())?;
-        let mut queue = AutoCreation::default()
+    /// What leaves say that are created below. Where none are, what is wrong is refused, and all of it is not carried over.
+    fn template(&mut self, entry: &Entry<'_>, above: Sorting) -> Result<QueueConfig, ConfigFileError> {
+        if self.creates {
+            return self.leaves_below(entry, above);
+        }
+        entry.report(NO_CREATION, self.report);
+        let mut passed_over = Vec::new();
+        Queues { types: self.types, report: &mut passed_over, creates: false }.leaves_below(entry, above)
+    }
+
+    fn leaves_below(&mut self, entry: &Entry<'_>, above: Sorting) -> Result<QueueConfig, ConfigFileError> {
+        entry.only(&["maxapplications", "properties", "resources"])?;
+        let sorting = property::read(entry.get("properties").as_ref(), above, self.report)?;
+        let (offset, is_fence) = property::priority(entry.get("properties").as_ref())?;
+        let mut leaf = AutoCreation::default()
             .leaf
             .with_ordering(sorting.ordering)
             .with_priority_offset(offset, is_fence);
-        if let Some(applications) = template.get("maxapplications") {
-            let running = u32::try_from(applications.count()?).unwrap_or(u32::MAX);
-            queue.parallel.total = Some(running).filter(|running| *running > 0);
+        if let Some(applications) = entry.get("maxapplications") {
+            leaf.parallel.total = running(applications.count()?);
         }
-        if let Some(resources) = template.get("resources") {
+        if let Some(resources) = entry.get("resources") {
             resources.only(&["guaranteed", "max"])?;
-            let mut amounts = |key| {
-                let Some(entry) = resources.get(key) else { return Ok(None) };
-                quantity::check(&entry, self.types, report)?;
-                Ok(Some(Quantities::read(Some(&entry))?.amounts(self.types)))
+            let mut quota = |key| {
+                let amounts = resources.get(key);
+                self.counted(amounts.as_ref(), &Quantities::read(amounts.as_ref())?)
             };
-            if let Some(most) = amounts("max")?.filter(|most| most.iter().any(Option::is_some)) {
-                queue.maximum = Maximum::Absolute(most);
-            }
-            if let Some(own) = amounts("guaranteed")?.map(|own| own.map(|amount| amount.unwrap_or(0))) {
-                queue.capacity = Capacity::Absolute(Resources::new(&own));
-            }
+            let (max, guaranteed) = (quota("max")?, quota("guaranteed")?);
+            leaf.maximum = maximum_of(&max, self.types);
+            leaf.capacity = capacity_of(&guaranteed, self.types);
         }
-        if !self.creates {
-            template.report(NO_CREATION, self.report);
-        }
-        Ok(queue)
+        Ok(leaf)
     }
+}
+
+/// What is guaranteed, or one part of what is left where nothing is.
+fn capacity_of(guaranteed: &Quantities<'_>, types: &ResourceTypes) -> Capacity {
+    let amounts = guaranteed.amounts(types);
+    if amounts.iter().flatten().all(|amount| *amount == 0) {
+        return Capacity::Weight(Factor::ONE);
+    }
+    Capacity::Absolute(Resources::new(&amounts.map(|amount| amount.unwrap_or(0))))
+}
+
+fn maximum_of(max: &Quantities<'_>, types: &ResourceTypes) -> Maximum {
+    match max.amounts(types) {
+        none if none.iter().all(Option::is_none) => Maximum::Percent(Percent::ALL),
+        amounts => Maximum::Absolute(amounts),
+    }
+}
+
+/// How many applications may run; above that YuniKorn lets them wait. 0 is any number.
+fn running(applications: u64) -> Option<u32> {
+    Some(u32::try_from(applications).unwrap_or(u32::MAX)).filter(|running| *running > 0)
 }

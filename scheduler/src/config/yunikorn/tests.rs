@@ -286,6 +286,18 @@ fn queues_are_created_as_the_templates_say() {
     assert!(b.is_leaf(), "only parents get queues below them");
     let of_root = imported.config.root.auto_creation.as_ref().unwrap();
     assert_eq!(of_root.leaf.maximum, Maximum::Percent(Percent::ALL), "the template is of `a` alone");
+    // As of any queue: zeros are passed over, and a guarantee of what is not counted is none.
+    let zeros = text.replace(
+        "max: {memory: 1Gi}, guaranteed: {memory: 512Mi}",
+        "max: {memory: 0}, guaranteed: {vcore: 0}",
+    );
+    let imported = import(&zeros).unwrap();
+    let leaf = &imported.config.root.children[0].auto_creation.as_ref().unwrap().leaf;
+    assert_eq!(
+        (leaf.maximum, leaf.capacity),
+        (Maximum::Percent(Percent::ALL), Capacity::Weight(Factor::ONE))
+    );
+    assert!(reported(&imported).iter().any(|(.., reason)| reason.contains("all zero")));
     let without = text.replace(", create: true", "");
     let imported = import(&without).unwrap();
     assert!(imported.config.root.children[0].is_leaf(), "no rule creates anything");
