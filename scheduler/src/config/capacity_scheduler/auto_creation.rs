@@ -5,10 +5,10 @@ use super::property::{Setting, Settings};
 use super::sibling;
 use super::tree::Listed;
 use super::types::Types;
-use super::value::{self, Size};
+use super::value;
 use crate::config::file::excerpt;
 use crate::config::{
-    ApplicationOrdering, AutoCreation, Capacity, ConfigFileError, Factor, NotCarriedOver, QueueConfig,
+    ApplicationOrdering, AutoCreation, ConfigFileError, Factor, NotCarriedOver, QueueConfig,
 };
 
 pub(super) const KEY: &str = "auto-queue-creation-v2";
@@ -90,12 +90,13 @@ fn template(
         let refused = |problem: String| settings.refused(&setting, problem);
         let mut note = |reason: &str| report.push(settings.not_carried_over(&setting, reason));
         match name {
-            "capacity" => match value::size(text, types).map_err(refused)? {
-                Size::Weight(weight) => queue.capacity = Capacity::Weight(weight.factor()),
-                Size::Vector(_) | Size::Percent(_) => {
-                    note("queues that are made share by weights, 1w is used");
+            "capacity" => {
+                let size = value::size(text, types).map_err(refused)?;
+                match sibling::capacity_alone(&size, |reason| note(&reason)) {
+                    Some(capacity) => queue.capacity = capacity,
+                    None => note("queues that are made share by weights or have amounts, 1w is used"),
                 }
-            },
+            }
             "maximum-capacity" => {
                 let size = value::size(text, types).map_err(refused)?;
                 let maximum = sibling::maximum(&size, |reason| note(&reason));

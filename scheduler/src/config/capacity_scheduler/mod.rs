@@ -29,6 +29,8 @@ mod value;
 mod xml;
 
 #[cfg(test)]
+mod auto_creation_tests;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod files;

@@ -91,6 +91,19 @@ pub(super) fn capacities<'p>(
     capacities
 }
 
+/// The capacity of a queue of which it is not known who its siblings will be: a weight, or amounts alone.
+pub(super) fn capacity_alone(size: &Size, mut note: impl FnMut(String)) -> Option<Capacity> {
+    match size {
+        Size::Weight(number) => Some(Capacity::Weight(rounded(*number, number.factor(), note))),
+        Size::Vector(figures) => {
+            let is_amount = |figure: &Option<Figure>| matches!(figure, None | Some(Figure::Amount(_)));
+            let shares = figures.map(|figure| share(figure, &mut note));
+            figures.iter().all(is_amount).then(|| Capacity::mixed(&shares))
+        }
+        Size::Percent(_) => None,
+    }
+}
+
 /// The share for the engine; of what is not named, nothing.
 fn share(figure: Option<Figure>, note: impl FnMut(String)) -> Share {
     match figure {
