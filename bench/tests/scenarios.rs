@@ -82,6 +82,16 @@ fn what_is_not_as_expected_is_shown_with_the_state_around_it() {
 }
 
 #[test]
+fn a_queue_that_is_still_there_is_a_failure_and_no_bad_file() {
+    let queues = |expected: &str| format!("expect:\n      queues: {{ {expected} }}\n      asks");
+    let is_there = with("expect:\n      asks", &queues("root.a: { exists: false }"), 1);
+    contains_all(&is_there, &["queue root.a exists: got true, wanted false"]);
+    let is_gone = with("expect:\n      asks", &queues("root.b: { exists: true }"), 1);
+    contains_all(&is_gone, &["queue root.b exists: got false, wanted true"]);
+    with("expect:\n      asks", &queues("root.b: { exists: false }, root.a: { exists: true }"), 0);
+}
+
+#[test]
 fn a_wrong_file_is_refused_with_its_line_and_the_nearest_right_name() {
     contains_all(
         &with("count: 3", "cuont: 3", 2),

@@ -39,7 +39,9 @@ fn read_config(path: &Path) -> Result<EngineConfig, String> {
         Some("xml") => from_capacity_scheduler_xml(&text, &name, &ResourceTypes::memory_and_vcores())
             .map(|imported| imported.config)
             .map_err(|error| error.to_string()),
-        _ => Err(format!("{name}: a configuration ends in .toml or .xml")),
+        _ => Err(format!(
+            "{name}: a configuration ends in .toml or .xml; `config convert` makes one of a queues.yaml"
+        )),
     }
 }
 

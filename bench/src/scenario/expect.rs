@@ -84,6 +84,14 @@ impl Expected<'_, '_> {
     }
 
     fn queue(&mut self, path: &str, wanted: &QueueWanted) -> Done {
+        let exists = self.view.queues().any(|queue| queue.path() == path);
+        if let Some(wanted) = wanted.exists.filter(|wanted| !wanted || !exists) {
+            self.to.look_at(format!("queue {path}"), |to| {
+                to.equal("exists", exists, Some(wanted));
+                Ok(())
+            })?;
+            return Ok(());
+        }
         let id = self.cluster.handle.queue(path)?;
         let partition = self.cluster.handle.partition(&wanted.partition)?;
         let Some(queue) = self.view.queues().find(|queue| queue.id() == id) else {
@@ -91,6 +99,7 @@ impl Expected<'_, '_> {
         };
         let (quota, within) = (queue.quota(partition), queue.pending_within_limits(partition));
         self.to.look_at(format!("queue {path}"), |to| {
+            to.equal("exists", true, wanted.exists);
             to.amounts("used", &quota.used, wanted.used.as_ref())?;
             to.amounts("reserved", &quota.reserved, wanted.reserved.as_ref())?;
             to.amounts("pending", &quota.pending, wanted.pending.as_ref())?;

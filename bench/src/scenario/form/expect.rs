@@ -31,6 +31,8 @@ pub(in crate::scenario) struct ExpectForm {
 pub(in crate::scenario) struct QueueWanted {
     #[serde(default)]
     pub(in crate::scenario) partition: String,
+    /// Whether there is such a queue.
+    pub(in crate::scenario) exists: Option<bool>,
     pub(in crate::scenario) used: Option<Amounts>,
     pub(in crate::scenario) reserved: Option<Amounts>,
     pub(in crate::scenario) pending: Option<Amounts>,
