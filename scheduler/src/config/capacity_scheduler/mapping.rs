@@ -7,6 +7,7 @@ use super::mapping_json;
 use super::property::{Setting, Settings};
 use super::tree::{Listed, queue_key};
 use crate::config::file::excerpt;
+use crate::config::placement::{of_name, several};
 use crate::config::{
     ConfigFileError, Creation, NotCarriedOver, Otherwise, PlaceIn, Placement, PlacementAction, PlacementRule,
     QueuePath, Whose,
@@ -156,7 +157,13 @@ impl Target<'_, '_> {
             None if self.is_created(&fixed)? => Ok(path),
             None => {
                 let known = self.root.walk();
-                let names = known.iter().flat_map(|known| [known.path.as_str(), known.name]);
+                let paths: Vec<String> = known.iter().map(|known| known.path.clone()).collect();
+                let ambiguous = of_name(&fixed, &paths);
+                if ambiguous.len() > 1 {
+                    return Err(refused(several(&excerpt(written), &ambiguous)));
+                }
+                let below = known.iter().filter(|known| known.path != "root");
+                let names = below.flat_map(|known| [known.path.as_str(), known.name]);
                 let hint = hint(nearest(&fixed, names).as_deref());
                 Err(refused(format!("unknown queue `{}`{hint}", excerpt(written))))
             }

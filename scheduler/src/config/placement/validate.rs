@@ -47,7 +47,14 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
     let Some(queue) = find(root, must_be_there) else {
         let mut paths = Vec::new();
         list(root, "root", &mut paths);
-        let hint = hint(nearest(must_be_there, paths.iter().map(String::as_str)).as_deref());
+        let ambiguous = of_name(must_be_there, &paths);
+        if ambiguous.len() > 1 {
+            return Err(several(must_be_there, &ambiguous));
+        }
+        let hint = hint(
+            nearest(must_be_there, paths.iter().map(String::as_str).filter(|path| *path != "root"))
+                .as_deref(),
+        );
         return Err(format!("unknown queue `{must_be_there}`{hint}"));
     };
     match (create, is_whole, queue.children.is_empty()) {
@@ -55,6 +62,17 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
         (Creation::Nothing, false, true) => Err(format!("queue `{fixed}` is a leaf, a parent is needed")),
         _ => Ok(()),
     }
+}
+
+/// The paths that end so, if it is one name.
+pub(in crate::config) fn of_name<'p>(name: &str, paths: &'p [String]) -> Vec<&'p str> {
+    let is_named = |path: &&str| path.rsplit_once('.').is_some_and(|(_, last)| last == name);
+    paths.iter().map(String::as_str).filter(is_named).collect()
+}
+
+/// What is wrong with a name that several queues have.
+pub(in crate::config) fn several(name: &str, paths: &[&str]) -> String {
+    format!("`{name}` is the name of several queues, {}; write the whole path", paths.join(" and "))
 }
 
 /// The queue of a path, which may start at the only queue with its first name.
