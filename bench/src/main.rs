@@ -14,7 +14,9 @@ fn main() -> ExitCode {
     match Cli::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("apportion-bench: {failure}");
+            if !failure.is_silent() {
+                eprintln!("apportion-bench: {failure}");
+            }
             ExitCode::from(failure.code())
         }
     }

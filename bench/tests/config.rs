@@ -25,7 +25,7 @@ fn a_configuration_is_shown_with_what_was_not_carried_over() {
     let output = case.run("config check queues.yaml --cluster memory=16Gi,vcores=8");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success());
-    let line = "queues.yaml:6: not carried over: root.dev.properties.preemption.policy = fence: ";
+    let line = "queues.yaml:6: not carried over as it is: root.dev.properties.preemption.policy = fence: ";
     contains_all(&text, &["  prod", "memory_mib=12288, vcore_milli=6000", line]);
     let output = case.run("config check queues.yaml --json");
     let figures = json(&output.stdout);

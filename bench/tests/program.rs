@@ -6,6 +6,7 @@ mod case;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use case::{Case, NODES, PODS, contains_all, json};
 
@@ -167,6 +168,18 @@ fn completions_and_help_are_there() {
     }
     let help = String::from_utf8(case.run("replay --help").stdout).unwrap();
     contains_all(&help, &["--compress", "--proposers", "Example:"]);
+}
+
+/// Whoever reads it has seen enough.
+#[test]
+fn a_pipe_that_is_closed_is_no_failure() {
+    for arguments in [&["completions", "bash"][..], &["config", "schema"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let program = env!("CARGO_BIN_EXE_apportion-bench");
+        let output = Command::new(program).args(arguments).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]), "{arguments:?}");
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
         Some(ask) => explain_one(&view, ask, args.json).map_err(|error| wrong(&error))?,
         None => explain_longest(&view, args.json)?,
     };
-    writeln!(std::io::stdout(), "{text}").map_err(Failure::run)
+    writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
 }
 
 fn explain_one(view: &View<'_>, ask: AskId, is_json: bool) -> Result<String, String> {

@@ -1,6 +1,7 @@
 //! How the program ends when it does not end well.
 
 use std::fmt;
+use std::io;
 
 /// A message and an exit code.
 #[derive(Debug)]
@@ -18,6 +19,20 @@ impl Failure {
     /// The run failed.
     pub(super) fn run(error: impl fmt::Display) -> Self {
         Self { code: 1, message: error.to_string() }
+    }
+
+    /// What was to be printed could not be. Whoever reads it may have seen enough.
+    pub(super) fn output(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self { code: 0, message: String::new() };
+        }
+        Self::run(error)
+    }
+
+    /// Whether there is nothing to be told.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.message.is_empty()
     }
 
     /// The exit code.

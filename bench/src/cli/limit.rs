@@ -79,7 +79,7 @@ pub(super) fn run(args: &LimitArgs) -> Result<(), Failure> {
         let line = format!(
             "{rate} allocations per second, one thread, plain arrays, {nodes} nodes, {leaves} leaves"
         );
-        writeln!(std::io::stdout(), "{line}").map_err(Failure::run)?;
+        writeln!(std::io::stdout(), "{line}").map_err(Failure::output)?;
     }
     Ok(())
 }

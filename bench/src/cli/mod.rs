@@ -17,7 +17,7 @@ mod throughput;
 mod trace;
 mod verify;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -116,8 +116,9 @@ impl Cli {
             Command::Explain(args) => explain::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Completions { shell } => {
-                clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut io::stdout());
-                Ok(())
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut script);
+                io::stdout().write_all(&script).map_err(Failure::output)
             }
         }
     }

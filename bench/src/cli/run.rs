@@ -73,7 +73,7 @@ fn hand_out(
         file.write_text(&json)?;
     }
     if !prints_json {
-        writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::run)?;
+        writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::output)?;
     }
     if let Some(file) = outputs.report {
         file.write_text(&to_html(parameters, record).map_err(Failure::run)?)?;

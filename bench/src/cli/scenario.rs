@@ -126,7 +126,7 @@ fn nothing_found(args: &ScenarioArgs) -> String {
 }
 
 fn say(text: &str) -> Result<(), Failure> {
-    writeln!(std::io::stdout(), "{text}").map_err(Failure::run)
+    writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
 }
 
 fn listed(file: &Path, scenario: Result<Scenario, BadScenario>) -> FileResult {

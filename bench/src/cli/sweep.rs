@@ -166,7 +166,7 @@ fn hand_out(
         file.write_text(&serde_json::to_string_pretty(&reports).map_err(Failure::run)?)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", to_sweep_table(&points)).map_err(Failure::run)?;
+        writeln!(std::io::stdout(), "{}", to_sweep_table(&points)).map_err(Failure::output)?;
     }
     if let Some(file) = report {
         file.write_text(&to_sweep_html(&input.format, &points).map_err(Failure::run)?)?;

@@ -43,6 +43,6 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     } else {
         format!("{digest}  after {changes} changes: {nodes} nodes, {containers} containers")
     };
-    writeln!(std::io::stdout(), "{text}").map_err(Failure::run)?;
+    writeln!(std::io::stdout(), "{text}").map_err(Failure::output)?;
     if audit.is_clean() { Ok(()) } else { Err(Failure::run(format!("the audit found:\n{audit}"))) }
 }

@@ -64,7 +64,12 @@ fn part(text: &str, config: &EngineConfig) -> Result<Part, Failure> {
         };
         let amount = whole(amount.trim(), own == "memory_mib");
         let amount = amount.and_then(|amount| amount.checked_mul(factor));
-        amounts.push((own, amount.ok_or_else(|| wrong(format!("`{pair}` has no whole amount")))?));
+        amounts.push((
+            own,
+            amount.ok_or_else(|| {
+                wrong(format!("`{pair}` has no whole amount; of memory it may end in Mi, Gi or Ti"))
+            })?,
+        ));
     }
     let capacity = config.resources.resources(&amounts).map_err(|error| wrong(error.to_string()))?;
     Ok((partition.to_owned(), nodes(capacity, &config.resources)))

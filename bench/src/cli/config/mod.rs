@@ -65,5 +65,5 @@ pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    writeln!(std::io::stdout(), "{text}").map_err(Failure::run)
+    writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
 }

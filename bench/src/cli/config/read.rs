@@ -112,7 +112,7 @@ fn read_text(
 pub(in crate::cli) fn report_line(entry: &NotCarriedOver) -> String {
     let NotCarriedOver { file_name, line, key, value, reason, .. } = entry;
     let value = if value.is_empty() { String::new() } else { format!(" = {value}") };
-    let text = format!("{file_name}:{line}: not carried over: {key}{value}: {reason}");
+    let text = format!("{file_name}:{line}: not carried over as it is: {key}{value}: {reason}");
     let plain = |character: char| {
         if character.is_control() { character.escape_default().collect() } else { character.to_string() }
     };

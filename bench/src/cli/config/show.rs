@@ -184,7 +184,7 @@ fn queue(row: &Row<'_>, types: &ResourceTypes, tree: &Tree<'_>) -> Value {
     let partitions: serde_json::Map<_, _> = row.queue.partitions.keys().map(own).collect();
     json!({
         "path": row.path,
-        "leaf": row.queue.children.is_empty(),
+        "leaf": row.queue.is_leaf(),
         "capacity": capacity,
         "maximum": maximum,
         "partitions": partitions,

@@ -168,9 +168,12 @@ fn clusters_are_checked() {
     };
     for (text, problem) in [
         ("memory", "expected TYPE=AMOUNT, found `memory`"),
-        ("memory=-1", "`memory=-1` has no whole amount"),
-        ("memory=1.5Gi", "`memory=1.5Gi` has no whole amount"),
-        ("vcores=9999999999999999999", "`vcores=9999999999999999999` has no whole amount"),
+        ("memory=-1", "`memory=-1` has no whole amount; of memory it may end in Mi, Gi or Ti"),
+        ("memory=1.5Gi", "`memory=1.5Gi` has no whole amount; of memory it may end in Mi, Gi or Ti"),
+        (
+            "vcores=9999999999999999999",
+            "`vcores=9999999999999999999` has no whole amount; of memory it may end in Mi, Gi or Ti",
+        ),
         ("memory=8388608Ti", "memory_mib = 8796093022208 is out of range (0 to 4398046511104)"),
         ("disk=1", "unknown resource type `disk`"),
         ("gqu:memory=1", "the configuration has no partition `gqu`"),

@@ -129,7 +129,7 @@ impl SteadyArgs {
             file.write_text(&serde_json::to_string_pretty(report).map_err(Failure::run)?)?;
         }
         if self.json.as_deref() != Some(Path::new("-")) {
-            writeln!(std::io::stdout(), "{text}").map_err(Failure::run)?;
+            writeln!(std::io::stdout(), "{text}").map_err(Failure::output)?;
         }
         Ok(())
     }

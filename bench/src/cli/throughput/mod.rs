@@ -37,7 +37,7 @@ pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
         file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", report.to_text()).map_err(Failure::run)?;
+        writeln!(std::io::stdout(), "{}", report.to_text()).map_err(Failure::output)?;
     }
     if let Some(file) = page {
         file.write_text(&to_throughput_html(&report, &measured).map_err(Failure::run)?)?;
