@@ -39,7 +39,8 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Notes that the user gets a container for one of its units; with the last one it is active no more.
+    /// Notes that the user gets a container for one of its units; with the last one it is active no more, unless it also
+    /// waits for an application to be activated.
     pub(super) fn count_unit(&mut self, leaf: QueueId, user: LeafUserId) {
         if !self.state.facts.queue(leaf).shares_among_users() {
             return;
@@ -47,7 +48,7 @@ impl QueueWalk<'_> {
         let scratch = &mut self.scratch.users[user.index()];
         scratch.given_units += 1;
         let facts = self.state.facts.user(user);
-        if scratch.given_units == facts.outstanding {
+        if scratch.given_units == facts.outstanding && facts.inactive == 0 {
             let satisfied = &mut self.scratch.queues[leaf.index()].leaf.satisfied;
             satisfied.users.users += 1;
             satisfied.users.weight_milli += facts.weight.milli();

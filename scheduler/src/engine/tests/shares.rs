@@ -5,7 +5,7 @@ use super::{Bench, config, memory};
 use crate::backlog::ParkReason;
 use crate::change::AskSpec;
 use crate::commit::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
-use crate::config::{Capacity, Percent, QueueConfig, Semantics};
+use crate::config::{Capacity, ParallelLimits, Percent, QueueConfig, Semantics};
 use crate::ids::{ApplicationId, AskId};
 use crate::propose::ProposalBatch;
 
@@ -151,4 +151,24 @@ fn several_containers_at_once_are_judged_as_one_by_one() {
         let verdict = verdict_on_two_at_once(semantics);
         assert_eq!(verdict, CommitOutcome::Rejected(RejectReason::UserLimit), "{semantics:?}");
     }
+}
+
+/// A user with an application that waits to be activated competes, whatever its others were given.
+#[test]
+fn who_waits_for_activation_is_active_with_all_it_asked_for() {
+    let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)))
+        .with_user_limit_factor(None)
+        .with_user_limit_minimum(Percent::whole(50))
+        .with_parallel(ParallelLimits { per_user: Some(1), ..ParallelLimits::default() });
+    let bench = Bench::serial(config([leaf]));
+    bench.node("n1", 100);
+    let [waits, greedy] = ["waits", "greedy"].map(|user| bench.application_of("root.a", user));
+    bench.application_of("root.a", "waits");
+    bench.ask(waits, 1, 1);
+    bench.ask(greedy, 1, 50);
+    bench.commit();
+    let batch = bench.pass(0);
+    let proposed = batch.requests().len();
+    bench.decide(batch);
+    assert_eq!(bench.engine.read(|view| view.container_count()), proposed, "and nothing was rejected");
 }
