@@ -96,7 +96,7 @@ fn an_idle_engine_uses_no_processor_time() {
     sleep(ON_THE_WAY);
     let groups = || engines.each_ref().map(|engine| engine.stats().groups);
     let (groups_before, before) = (groups(), switches());
-    let of_engines = before.keys().filter(|name| name.contains(" apportion-")).count();
+    let of_engines = before.keys().filter(|name| name.contains(" ap-")).count();
     assert_eq!(of_engines, engines.len() * THREADS, "a committer and two proposers each: {before:?}");
     sleep(IDLE);
     assert_eq!(switches(), before, "threads woke up with nothing to do");
