@@ -36,12 +36,12 @@ impl InFlight {
         self.queues.resize_with(queues * self.partitions, InFlightResources::default);
     }
 
-    /// The ask's slot has a new tenant, or none.
+    /// The ask's slot has a new occupant, or none.
     pub(crate) fn reset_ask(&mut self, ask: AskId) {
         reset(&mut self.asks, ask.index());
     }
 
-    /// The node's slot has a new tenant, or none.
+    /// The node's slot has a new occupant, or none.
     pub(crate) fn reset_node(&mut self, node: NodeId) {
         reset(&mut self.nodes, node.index());
     }

@@ -16,8 +16,8 @@ pub(crate) enum ParkReason {
     AllInFlight,
     /// This queue (the leaf or an ancestor) would exceed its maximum.
     QueueLimit(QueueId),
-    /// What this queue (an ancestor) has left is kept for queues that come first and do not find enough of it.
-    RoomKept(QueueId),
+    /// What a queue above has left is kept for queues that come first and do not find enough of it.
+    RoomKept,
     /// A user or group would exceed its limit in a queue on the way up.
     AccountLimit(AccountId),
     /// The user would exceed the user limit, which is its own.

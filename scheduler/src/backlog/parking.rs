@@ -44,7 +44,7 @@ impl Backlog {
         match reason {
             ParkReason::AllInFlight => None,
             ParkReason::QueueLimit(queue) => Some(&mut self.queues[queue.index()].blocked),
-            ParkReason::RoomKept(_) => Some(self.kept.blocked()),
+            ParkReason::RoomKept => Some(self.kept.blocked()),
             ParkReason::AccountLimit(account) => Some(entry(&mut self.accounts, account.index())),
             ParkReason::UserLimit => Some(entry(&mut self.users, user.index())),
             ParkReason::UserShare(leaf) => Some(&mut self.queues[leaf.index()].at_shares),
@@ -64,10 +64,7 @@ impl Backlog {
             account.lanes.iter().map(move |lane| (reason, *lane))
         });
         let at_users = at_users.map(|lane| (ParkReason::UserLimit, *lane));
-        let kept_out = self.kept.kept_out().iter().map(|lane| match self.lane(*lane).state {
-            LaneState::Parked(reason) => (reason, *lane),
-            LaneState::Empty | LaneState::Runnable => (ParkReason::AllInFlight, *lane),
-        });
+        let kept_out = self.kept.kept_out().iter().map(|lane| (ParkReason::RoomKept, *lane));
         at_queues.chain(at_users).chain(at_accounts).chain(kept_out)
     }
 

@@ -31,18 +31,21 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// The queue above the leaf that would have room, if it were not kept for queues that came before.
-    pub(super) fn kept_at(&self, leaf: QueueId, size: &Resources) -> Option<QueueId> {
+    /// Whether a queue above the leaf would have room, if it were not kept for queues that came before.
+    pub(super) fn is_kept_out(&self, leaf: QueueId, size: &Resources) -> bool {
         if !self.scratch.keeps_room {
-            return None;
+            return false;
         }
+        let facts = &self.state.facts;
         let mut kept = Resources::ZERO;
-        let is_kept = |queue: &&QueueId| {
+        for queue in facts.queue(leaf).chain.iter().rev() {
             let scratch = &self.scratch.queues[queue.index()];
             // What is kept further down is waited for in this queue, too, or further down is the limit anyway.
             kept += scratch.kept;
-            !self.state.facts.queue(**queue).quota(self.partition).admits(&(scratch.level + kept), size)
-        };
-        self.state.facts.queue(leaf).chain.iter().rev().find(is_kept).copied()
+            if !facts.queue(*queue).quota(self.partition).admits(&(scratch.level + kept), size) {
+                return true;
+            }
+        }
+        false
     }
 }

@@ -165,7 +165,7 @@ impl<'a> QueueWalk<'a> {
             }
         }
         let of_user = self.user_blocked_at(leaf, user, size);
-        of_user.or_else(|| self.kept_at(leaf, size).map(ParkReason::RoomKept))
+        of_user.or_else(|| self.is_kept_out(leaf, size).then_some(ParkReason::RoomKept))
     }
 
     /// The limit of the user, or of what it belongs to, that one more container of this size would exceed.

@@ -1,11 +1,9 @@
 //! Importer of YARN's `capacity-scheduler.xml`, with what `yarn-site.xml` and `resource-types.xml` add.
 //!
-//! Read are the queue tree (`queues`), `capacity` and `maximum-capacity` in percent, as weights (`3w`) and as
-//! amounts (`[memory=4Gi,vcores=2]`, `[memory=50%,vcores=2w]`), the same for node labels, `user-limit-factor`, `minimum-user-limit-percent`, weights of users, `ordering-policy`, `priority`, `state`,
-//! `maximum-applications`, `max-parallel-apps`, `maximum-am-resource-percent`, the locality delays, when
-//! a silent node is skipped, access lists, mappings of users, groups and applications, and the units of resource types. Everything else that YARN knows is reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an
-//! error, and so is what YARN would refuse: capacities of siblings that do not sum to 100 %, queues that are
-//! configured but not listed, a maximum below the capacity.
+//! Which keys have which meaning is in `docs/configuration.md`, "From YARN". Everything else that YARN knows is reported as
+//! [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an error, and so is what YARN would refuse:
+//! capacities of siblings that do not sum to 100 %, queues that are configured but not listed, a maximum below the
+//! capacity.
 
 mod access;
 mod activation;

@@ -45,8 +45,7 @@ pub(super) fn read<'n>(
     children.into_iter().try_for_each(|(child, config)| read(child, config, &in_force, types, report))
 }
 
-/// Reads the limits of a partition, which are those of its root, unless that says for the same user or group something
-/// of its own.
+/// Reads the limits of a partition, which are those of its root, unless the root has limits; then they are reported.
 pub(super) fn read_partition(
     limits: &Entry<'_>,
     root: &Queue<'_>,
