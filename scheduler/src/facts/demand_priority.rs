@@ -42,8 +42,8 @@ impl Facts {
         let config = &self.queue(id).config;
         match (greatest, config.priority_fence) {
             (NOTHING_PENDING, _) => NOTHING_PENDING,
-            (_, true) => config.priority_offset,
             // One that is pending is never as little urgent as nothing.
+            (_, true) => config.priority_offset.max(NOTHING_PENDING + 1),
             (_, false) => greatest.saturating_add(config.priority_offset).max(NOTHING_PENDING + 1),
         }
     }
