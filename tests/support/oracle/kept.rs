@@ -9,8 +9,10 @@ use super::{Books, Oracle};
 /// How much is kept: the engine finds out who waits when it looks, which it does not where no node has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// For everybody who may be found to wait.
+    /// For everybody who may be found to wait, and who was, before something else came into the way.
     AtMost,
+    /// For everybody who may be found to wait when nothing is left to be found.
+    WhenQuiet,
     /// For those who are certainly found.
     AtLeast,
 }
@@ -34,6 +36,16 @@ impl Oracle {
         })
     }
 
+    /// Whether room is kept from anybody who could be a guest instead.
+    #[must_use]
+    pub fn keeps_room_from_guests(&self) -> bool {
+        if self.config.non_exclusive_partitions.is_empty() {
+            return false;
+        }
+        let books = self.books();
+        self.asks.keys().any(|ask| self.is_kept_out(&books, *ask, Kept::AtMost))
+    }
+
     /// What each queue waits for at limits above it, one container for each kind of ask that does.
     fn awaited(&self, books: &Books, partition: usize, which: Kept) -> Vec<Amounts> {
         let mut awaited = vec![NOTHING; self.tree.queues.len()];
@@ -48,7 +60,8 @@ impl Oracle {
             let Some(limited) = chain.iter().copied().find(is_full).filter(|_| could) else { continue };
             let kind = (leaf, application.spec.user.clone(), size);
             let counts = match which {
-                Kept::AtMost => self.limits_allow(books, *id).1,
+                Kept::AtMost => true,
+                Kept::WhenQuiet => self.limits_allow(books, *id).1,
                 Kept::AtLeast => !counted.contains(&kind) && self.is_certain_to_wait(books, *id),
             };
             if !counts {

@@ -44,10 +44,10 @@ impl Oracle {
     #[must_use]
     pub fn misses_opportunity(&self, id: AskId, node: NodeId) -> bool {
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
-        // What the same pass has claimed is claimed before this is said.
+        // What the same pass has claimed is claimed before this is said, and containers that it placed have brought their
+        // tags: of those nothing is asked.
         let is_open = self.claims.get(&node).is_none_or(|claim| claim.since_ms == self.now_ms);
-        let may_be_offered =
-            known.is_candidate() && is_open && !self.shuns(ask, known) && self.keeps_tag_limits(ask, node);
+        let may_be_offered = known.is_candidate() && is_open && !self.shuns(ask, known);
         let has_room = self.has_room(&self.books(), &ask.spec, node);
         may_be_offered && (!has_room || !self.may_take_opportunity(id, node))
     }

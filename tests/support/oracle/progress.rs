@@ -40,7 +40,7 @@ impl Oracle {
         let within_limits = || {
             has_unclaimed
                 && self.limits_allow(books, ask) == (true, true)
-                && !self.is_kept_out(books, ask, Kept::AtMost)
+                && !self.is_kept_out(books, ask, Kept::WhenQuiet)
         };
         self.applications[&known.application].is_active
             && self.is_open_to(node, ask)
