@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::backlog::Backlog;
 use crate::config::EngineConfig;
-use crate::facts::{Charged, Facts, Lodging, StateDigest, TagCap, TagScope};
+use crate::facts::{Charged, Facts, Lodging, Shape, StateDigest, TagCap, TagScope};
 use crate::ids::{NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{Nodes, Roster};
@@ -66,6 +66,15 @@ impl State {
     pub(crate) fn mark_limits_stale(&mut self) {
         self.limits_stale = true;
         self.facts.inactive.note_change();
+    }
+
+    /// Whether a node of the shape's partition could hold a container of it, were the node empty.
+    pub(crate) fn could_hold(&self, shape: &Shape) -> bool {
+        let could = |id: NodeId| {
+            let node = self.facts.nodes.at(id);
+            fits(&shape.need, &node.empty_room()) && self.facts.meets_rule_when_empty(shape, node)
+        };
+        self.roster.nodes_of(shape.partition).any(could)
     }
 
     /// Computes guarantees and maxima anew if something they depend on has changed.

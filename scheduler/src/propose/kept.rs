@@ -9,8 +9,11 @@ impl QueueWalk<'_> {
     pub(super) fn keep_room(&mut self, leaf: QueueId, lane: LaneId, limited: QueueId) -> Resources {
         let lane = self.state.backlog.lane(lane);
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
-        // No room is kept for guests, nor from them.
-        if self.footing.is_guest || self.user_blocked_at(leaf, lane.user, &size).is_some() {
+        // No room is kept for guests, nor from them, nor for what could not run with it.
+        if self.footing.is_guest
+            || self.user_blocked_at(leaf, lane.user, &size).is_some()
+            || !self.state.could_hold(facts.shapes.at(lane.shape))
+        {
             return Resources::ZERO;
         }
         for queue in facts.queue(leaf).chain.iter().rev().take_while(|queue| **queue != limited) {

@@ -166,3 +166,16 @@ fn a_queue_that_is_put_before_another_comes_first() {
     bench.expect_running(1);
     assert!(bench.engine.read(|view| view.ask(first).is_none()));
 }
+
+/// The first queue's ask is blocked at the limit of the queue above, but no node could ever hold it.
+#[test]
+fn room_is_not_kept_for_what_no_node_could_hold() {
+    let bench = Bench::serial(config([leaf("a"), leaf("b")]));
+    ["n1", "n2"].iter().for_each(|name| _ = bench.node(name, 8));
+    let b = bench.application("root.b");
+    bench.ask(b, 1, 8);
+    bench.expect_running(8);
+    bench.ask(bench.application("root.a"), 9, 1);
+    bench.ask(b, 1, 8);
+    bench.expect_running(16);
+}
