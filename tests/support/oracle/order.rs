@@ -101,7 +101,7 @@ impl Oracle {
         let config = &self.tree.queues[queue].config;
         match inside {
             i32::MIN => i32::MIN,
-            _ if config.priority_fence => config.priority_offset,
+            _ if config.priority_fence => config.priority_offset.max(i32::MIN + 1),
             _ => (i64::from(inside) + i64::from(config.priority_offset))
                 .clamp(i64::from(i32::MIN) + 1, i64::from(i32::MAX)) as i32,
         }
