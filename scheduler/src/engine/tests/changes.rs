@@ -3,7 +3,7 @@
 use super::{Bench, config, leaf, memory};
 use crate::change::{NodeSpec, RunningContainer};
 use crate::commit::RejectReason;
-use crate::config::Maximum;
+use crate::config::{ApplicationOrdering, Maximum};
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, NodeAttributes};
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, SlotId};
@@ -143,4 +143,53 @@ fn a_container_of_nobody_is_refused_and_leaves_no_trace() {
     // Its identifier goes to the next ask.
     let ask = bench.ask(bench.application("root.a"), 1, 1);
     assert_eq!(ask.index(), recovery.asks[0].index());
+}
+
+/// The weight by size counts what is asked for: with most of that cancelled the application comes second.
+#[test]
+fn whoever_cancels_most_of_what_it_wants_weighs_less() {
+    let fair = leaf("a").with_ordering(ApplicationOrdering::FairBySize);
+    let bench = Bench::serial(config([fair, leaf("c")]));
+    bench.node("n1", 5);
+    let other = bench.application("root.c");
+    bench.ask(other, 1, 1);
+    let [first, second] = [(); 2].map(|()| bench.application("root.a"));
+    [first, second].iter().for_each(|application| _ = bench.ask(*application, 1, 2));
+    bench.expect_running(5);
+    let [large, small] =
+        [(first, 100), (second, 5)].map(|(application, count)| bench.ask(application, 1, count));
+    bench.engine.run_until_quiet();
+    bench.engine.handle().cancel_ask(large, 99).unwrap();
+    let of_other = bench.engine.read(|view| {
+        let running = view.containers().find(|(_, container)| container.application == other);
+        running.map(|(id, _)| id).unwrap()
+    });
+    bench.engine.handle().complete_container(of_other).unwrap();
+    bench.expect_running(5);
+    let left = [large, small].map(|ask| bench.engine.read(|view| view.ask(ask).unwrap().outstanding()));
+    assert_eq!(left, [1, 4]);
+}
+
+/// What a container has grown by counts in the fair order.
+#[test]
+fn whoever_has_a_container_grown_comes_later() {
+    let bench = Bench::serial(config([leaf("a").with_ordering(ApplicationOrdering::Fair), leaf("c")]));
+    bench.node("n1", 8);
+    let [first, second, other] = ["root.a", "root.a", "root.c"].map(|queue| bench.application(queue));
+    [(first, 1), (second, 2), (other, 3)].iter().for_each(|(whose, size)| _ = bench.ask(*whose, *size, 1));
+    bench.expect_running(3);
+    let running_of = |application| {
+        bench.engine.read(|view| view.containers().find(|(_, one)| one.application == application).unwrap().0)
+    };
+    let handle = bench.engine.handle();
+    let [left, placed] = [first, second].map(|application| bench.ask(application, 3, 5));
+    bench.engine.run_until_quiet();
+    handle.resize_container(running_of(first), memory(3)).unwrap();
+    bench.engine.run_until_quiet();
+    handle.complete_container(running_of(other)).unwrap();
+    bench.expect_running(3);
+    assert_eq!(
+        [left, placed].map(|ask| bench.engine.read(|view| view.ask(ask).unwrap().outstanding())),
+        [5, 4]
+    );
 }

@@ -179,3 +179,16 @@ fn room_is_not_kept_for_what_no_node_could_hold() {
     bench.ask(b, 1, 8);
     bench.expect_running(16);
 }
+
+/// Both use nothing, so that without its application's priority the second queue would come second.
+#[test]
+fn the_queue_with_the_more_urgent_application_comes_first() {
+    let root = QueueConfig::root([leaf("a"), leaf("b")]).with_child_ordering(QueueOrdering::DemandPriority);
+    let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
+    bench.node("n1", 1);
+    let [a, b] = ["root.a", "root.b"].map(|leaf| bench.application(leaf));
+    bench.engine.handle().set_application_priority(b, 5).unwrap();
+    let [_, urgent] = [a, b].map(|application| bench.ask(application, 1, 1));
+    bench.expect_running(1);
+    assert!(bench.engine.read(|view| view.ask(urgent).is_none()));
+}
