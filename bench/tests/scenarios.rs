@@ -89,6 +89,8 @@ fn a_queue_that_is_still_there_is_a_failure_and_no_bad_file() {
     let is_gone = with("expect:\n      asks", &queues("root.b: { exists: true }"), 1);
     contains_all(&is_gone, &["queue root.b exists: got false, wanted true"]);
     with("expect:\n      asks", &queues("root.b: { exists: false }, root.a: { exists: true }"), 0);
+    let both = with("expect:\n      asks", &queues("root.b: { exists: false, containers: 0 }"), 2);
+    contains_all(&both, &["queue root.b: with `exists: false` nothing else can be expected"]);
 }
 
 #[test]

@@ -84,6 +84,11 @@ impl Expected<'_, '_> {
     }
 
     fn queue(&mut self, path: &str, wanted: &QueueWanted) -> Done {
+        if wanted.contradicts_itself() {
+            return Err(StepError::bad(format!(
+                "queue {path}: with `exists: false` nothing else can be expected"
+            )));
+        }
         let exists = self.view.queues().any(|queue| queue.path() == path);
         if let Some(wanted) = wanted.exists.filter(|wanted| !wanted || !exists) {
             self.to.look_at(format!("queue {path}"), |to| {

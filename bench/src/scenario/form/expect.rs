@@ -26,7 +26,7 @@ pub(in crate::scenario) struct ExpectForm {
     pub(in crate::scenario) reservations: Option<Vec<ReservationWanted>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::scenario) struct QueueWanted {
     #[serde(default)]
@@ -56,6 +56,14 @@ pub(in crate::scenario) struct QueueWanted {
     /// What the masters of active applications need.
     pub(in crate::scenario) masters: Option<Amounts>,
     pub(in crate::scenario) status: Option<QueueStatusWord>,
+}
+
+impl QueueWanted {
+    /// Whether there is to be no such queue, and yet something of it is expected.
+    pub(in crate::scenario) fn contradicts_itself(&self) -> bool {
+        let is_gone = Self { exists: Some(false), ..Self::default() };
+        self.exists == Some(false) && *self != is_gone
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
