@@ -98,6 +98,9 @@ impl Backlog {
         for set in SetId::from_bits(old.partition, old.listed) {
             self.closed[set.index()].retain(|listed| *listed != shape);
         }
+        if let Some(guest) = old.guest {
+            self.demand[guest.own.index()].twins.retain(|twin| *twin != shape);
+        }
         for lane in old.lanes {
             let old = &self.lanes[lane.index()];
             self.lane_of.remove(&(old.user, old.shape));

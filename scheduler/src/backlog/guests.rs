@@ -57,8 +57,7 @@ impl Backlog {
         let is_due = self.is_closed_everywhere(own);
         for twin in self.twins_of(own) {
             self.change_demand(twin, |demand| {
-                // The slot may be another shape's by now, if the own shape is one that nobody has any more.
-                if let Some(guest) = demand.guest.as_mut().filter(|guest| guest.own == own) {
+                if let Some(guest) = &mut demand.guest {
                     guest.is_due = is_due;
                 }
             });

@@ -69,11 +69,21 @@ impl Backlog {
         // A pass that saw what was kept until now cannot say who is kept out.
         kept.blocked.relieved_at = version;
         let kept_out = std::mem::take(&mut kept.blocked.lanes);
-        for lane in std::mem::take(&mut kept.keepers).into_iter().chain(kept_out) {
-            self.set_state(lane, LaneState::Runnable);
-        }
+        self.unpark(kept_out, ParkReason::RoomKept);
+        // All that are at the same limits, since a limit's list goes at once, but one of its lanes only by search.
+        let limited: BTreeSet<QueueId> =
+            self.kept.keepers.iter().filter_map(|lane| self.limited_at(*lane)).collect();
+        limited.into_iter().for_each(|queue| self.relieve_queue(queue, version));
         // What was kept is not given up: it is only to be found anew.
         self.kept.has_moved = false;
+    }
+
+    /// The queue at whose limit the lane is parked.
+    fn limited_at(&self, lane: LaneId) -> Option<QueueId> {
+        match self.lanes[lane.index()].state {
+            LaneState::Parked(ParkReason::QueueLimit(queue)) => Some(queue),
+            _ => None,
+        }
     }
 
     pub(super) fn begin_keeping(&mut self, lane: LaneId, reason: ParkReason, keeps: &Resources) {

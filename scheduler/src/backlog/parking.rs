@@ -129,7 +129,7 @@ impl Backlog {
         }
     }
 
-    fn relieve_queue(&mut self, queue: QueueId, version: u64) {
+    pub(super) fn relieve_queue(&mut self, queue: QueueId, version: u64) {
         let blocked = &mut self.queues[queue.index()].blocked;
         blocked.relieved_at = version;
         if !blocked.lanes.is_empty() {
@@ -157,7 +157,7 @@ impl Backlog {
         }
     }
 
-    fn unpark(&mut self, lanes: Vec<LaneId>, reason: ParkReason) {
+    pub(super) fn unpark(&mut self, lanes: Vec<LaneId>, reason: ParkReason) {
         for lane in lanes {
             debug_assert_eq!(self.lanes[lane.index()].state, LaneState::Parked(reason));
             self.set_state(lane, LaneState::Runnable);
