@@ -118,8 +118,9 @@ impl Committer<'_> {
                 set.trust_debits();
             }
             self.record(&proposals.observations, set, proposals.version, rejected > 0);
-        } else {
-            self.record_offers(&proposals.observations, rejected > 0);
+        } else if rejected == 0 {
+            // What was rejected may have been in the way of those who wait.
+            self.record_offers(&proposals.observations);
         }
         self.stats.batches += 1;
         rejected

@@ -14,13 +14,10 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Committer<'_> {
-    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered,
-    /// unless one of its proposals was rejected: that may have been what was in the way.
-    pub(super) fn record_offers(&mut self, observations: &[Observation], any_rejected: bool) {
+    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered.
+    pub(super) fn record_offers(&mut self, observations: &[Observation]) {
         for observation in observations {
-            if let Observation::Waits { ask, offered, .. } = observation
-                && !any_rejected
-            {
+            if let Observation::Waits { ask, offered, .. } = observation {
                 self.count_offers(*ask, offered);
             }
         }
