@@ -157,8 +157,7 @@ impl Target<'_, '_> {
             None if self.is_created(&fixed)? => Ok(path),
             None => {
                 let known = self.root.walk();
-                let paths: Vec<String> = known.iter().map(|known| known.path.clone()).collect();
-                let ambiguous = of_name(&fixed, &paths);
+                let ambiguous = of_name(&fixed, known.iter().map(|known| known.path.as_str()));
                 if ambiguous.len() > 1 {
                     return Err(refused(several(&excerpt(written), &ambiguous)));
                 }

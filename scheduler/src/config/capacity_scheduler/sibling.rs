@@ -97,8 +97,8 @@ pub(super) fn capacity_alone(size: &Size, mut note: impl FnMut(String)) -> Optio
         Size::Weight(number) => Some(Capacity::Weight(rounded(*number, number.factor(), note))),
         Size::Vector(figures) => {
             let is_amount = |figure: &Option<Figure>| matches!(figure, None | Some(Figure::Amount(_)));
-            let shares = figures.map(|figure| share(figure, &mut note));
-            figures.iter().all(is_amount).then(|| Capacity::mixed(&shares))
+            let mut shares = || figures.map(|figure| share(figure, &mut note));
+            figures.iter().all(is_amount).then(|| Capacity::mixed(&shares()))
         }
         Size::Percent(_) => None,
     }

@@ -47,7 +47,7 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
     let Some(queue) = find(root, must_be_there) else {
         let mut paths = Vec::new();
         list(root, "root", &mut paths);
-        let ambiguous = of_name(must_be_there, &paths);
+        let ambiguous = of_name(must_be_there, paths.iter().map(String::as_str));
         if ambiguous.len() > 1 {
             return Err(several(must_be_there, &ambiguous));
         }
@@ -65,9 +65,8 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
 }
 
 /// The paths that end so, if it is one name.
-pub(in crate::config) fn of_name<'p>(name: &str, paths: &'p [String]) -> Vec<&'p str> {
-    let is_named = |path: &&str| path.rsplit_once('.').is_some_and(|(_, last)| last == name);
-    paths.iter().map(String::as_str).filter(is_named).collect()
+pub(in crate::config) fn of_name<'p>(name: &str, paths: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
+    paths.filter(|path| path.rsplit_once('.').is_some_and(|(_, last)| last == name)).collect()
 }
 
 /// What is wrong with a name that several queues have.
