@@ -12,6 +12,7 @@ mod hand;
 mod ladder;
 mod late;
 mod moves;
+mod queue_order;
 mod shares;
 mod single_step;
 mod views;

@@ -1,11 +1,10 @@
-//! What is moved while something is in flight for it, or while others are kept out by it.
+//! What is moved while something is in flight for it.
 
 use super::{Bench, config, leaf, memory, propose};
-use crate::change::{AskSpec, NodeSpec};
-use crate::config::{EngineConfig, Maximum, QueueConfig, QueueOrdering, Reconfiguration, TenantLimit};
+use crate::change::NodeSpec;
+use crate::config::{EngineConfig, Maximum};
 use crate::ids::{ApplicationId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
-use crate::state::State;
 
 /// Four containers are proposed for an application that is moved to a leaf which may use two.
 fn moved_in_flight() -> (Bench, ApplicationId, Box<ProposalBatch>) {
@@ -65,130 +64,4 @@ fn guests_that_were_proposed_are_judged_where_their_node_is() {
     bench.decide(batch);
     assert_eq!(bench.containers_on(node), 0);
     bench.expect_running(6);
-}
-
-/// Room is kept for the queue with the more urgent application, until the other one's is.
-#[test]
-fn whoever_becomes_more_urgent_is_kept_out_no_longer() {
-    let root = QueueConfig::root([leaf("a"), leaf("b")]).with_child_ordering(QueueOrdering::DemandPriority);
-    let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
-    bench.node("n1", 10);
-    let (a, b) = (bench.application("root.a"), bench.application("root.b"));
-    bench.ask(b, 8, 1);
-    bench.expect_running(1);
-    bench.engine.handle().set_application_priority(a, 5).unwrap();
-    bench.ask(a, 4, 1);
-    bench.ask(b, 2, 1);
-    bench.expect_running(1);
-    bench.engine.handle().set_application_priority(b, 9).unwrap();
-    bench.expect_running(2);
-}
-
-/// Room is kept for the first queue, until it is its user's limit that is in its way: with those that were kept out before,
-/// and those that come after.
-#[test]
-fn room_is_not_kept_for_whom_another_limit_blocks_since() {
-    let limit = TenantLimit {
-        users: vec!["u1".to_owned()],
-        maximum: std::array::from_fn(|index| (index == 0).then_some(6)),
-        ..TenantLimit::default()
-    };
-    for is_kept_out_before in [true, false] {
-        let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
-        let root = QueueConfig::root([both, leaf("c")]).with_limits([limit.clone()]);
-        let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
-        bench.node("n1", 100);
-        let [a, c] = ["root.p.a", "root.c"].map(|leaf| bench.application_of(leaf, "u1"));
-        let b = bench.application_of("root.p.b", "u2");
-        bench.ask(b, 8, 1);
-        bench.expect_running(1);
-        bench.ask(a, 4, 1);
-        bench.expect_running(1);
-        if is_kept_out_before {
-            bench.ask(b, 2, 1);
-            bench.expect_running(1);
-        }
-        bench.ask(c, 3, 1);
-        bench.expect_running(if is_kept_out_before { 3 } else { 2 });
-        if !is_kept_out_before {
-            bench.ask(b, 2, 1);
-            bench.expect_running(3);
-        }
-    }
-}
-
-/// The first queue's ask turns out to wait for its host: then room in the queue above is not what it lacks.
-#[test]
-fn room_is_not_kept_for_who_waits_for_a_host() {
-    let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
-    let bench = Bench::serial(config([both, leaf("c")]));
-    let hosts = [bench.node("n1", 4), bench.node("n2", 100)];
-    let on_first = || AskSpec::new(memory(4), 1).on_hosts([hosts[0]]).strictly_local();
-    let submit = |leaf| bench.engine.handle().submit_ask(bench.application(leaf), on_first()).unwrap();
-    submit("root.c");
-    bench.expect_running(1);
-    let b = bench.application("root.p.b");
-    bench.ask(b, 8, 1);
-    bench.expect_running(2);
-    let first = submit("root.p.a");
-    bench.ask(b, 2, 1);
-    bench.expect_running(2);
-    let mut state = bench.shared.state.write();
-    let State { backlog, facts, .. } = &mut *state;
-    backlog.let_wait(facts, first, facts.asks.at(first));
-    state.version += 1;
-    state.relieve_kept_out();
-    drop(state);
-    bench.expect_running(3);
-}
-
-/// A leaf may not use more than the queues above, so that what could never be held is blocked there.
-#[test]
-fn room_is_not_kept_for_what_no_queue_above_could_hold() {
-    let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[3]));
-    let bench = Bench::serial(config([both]));
-    bench.node("n1", 10);
-    bench.ask(bench.application("root.p.a"), 4, 1);
-    bench.ask(bench.application("root.p.b"), 2, 1);
-    bench.expect_running(1);
-}
-
-/// Between equals the place in the configuration decides, not which queue there was first.
-#[test]
-fn a_queue_that_is_put_before_another_comes_first() {
-    let bench = Bench::serial(config([leaf("b")]));
-    bench.node("n1", 1);
-    let wanted = Reconfiguration::from(&config([leaf("a"), leaf("b")]));
-    let _answer = bench.engine.handle().reconfigure(wanted).unwrap();
-    bench.commit();
-    let [b, a] = ["root.b", "root.a"].map(|leaf| bench.application(leaf));
-    let [_, first] = [b, a].map(|application| bench.ask(application, 1, 1));
-    bench.expect_running(1);
-    assert!(bench.engine.read(|view| view.ask(first).is_none()));
-}
-
-/// The first queue's ask is blocked at the limit of the queue above, but no node could ever hold it.
-#[test]
-fn room_is_not_kept_for_what_no_node_could_hold() {
-    let bench = Bench::serial(config([leaf("a"), leaf("b")]));
-    ["n1", "n2"].iter().for_each(|name| _ = bench.node(name, 8));
-    let b = bench.application("root.b");
-    bench.ask(b, 1, 8);
-    bench.expect_running(8);
-    bench.ask(bench.application("root.a"), 9, 1);
-    bench.ask(b, 1, 8);
-    bench.expect_running(16);
-}
-
-/// Both use nothing, so that without its application's priority the second queue would come second.
-#[test]
-fn the_queue_with_the_more_urgent_application_comes_first() {
-    let root = QueueConfig::root([leaf("a"), leaf("b")]).with_child_ordering(QueueOrdering::DemandPriority);
-    let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
-    bench.node("n1", 1);
-    let [a, b] = ["root.a", "root.b"].map(|leaf| bench.application(leaf));
-    bench.engine.handle().set_application_priority(b, 5).unwrap();
-    let [_, urgent] = [a, b].map(|application| bench.ask(application, 1, 1));
-    bench.expect_running(1);
-    assert!(bench.engine.read(|view| view.ask(urgent).is_none()));
 }
