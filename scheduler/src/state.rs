@@ -69,12 +69,9 @@ impl State {
     }
 
     /// Whether a node of the shape's partition could hold a container of it, were the node empty.
-    pub(crate) fn could_hold(&self, shape: &Shape) -> bool {
-        let could = |id: NodeId| {
-            let node = self.facts.nodes.at(id);
-            fits(&shape.need, &node.empty_room()) && self.facts.meets_rule_when_empty(shape, node)
-        };
-        self.roster.nodes_of(shape.partition).any(could)
+    pub(crate) fn any_could_hold(&self, shape: &Shape) -> bool {
+        let mut nodes = self.roster.nodes_of(shape.partition);
+        nodes.any(|node| self.facts.could_hold(shape, self.facts.nodes.at(node)))
     }
 
     /// Computes guarantees and maxima anew if something they depend on has changed.

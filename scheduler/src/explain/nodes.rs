@@ -154,9 +154,7 @@ impl<'a> Judge<'a> {
 
     /// Whether the node, were it empty and free to take containers, could hold one.
     pub(super) fn could_hold(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.wishes.will_do(id, node.rack)
-            && fits(&self.shape.need, &node.empty_room())
-            && self.state.facts.meets_rule_when_empty(self.shape, node)
+        self.ask.wishes.will_do(id, node.rack) && self.state.facts.could_hold(self.shape, node)
     }
 
     /// Whether the node has room for one container of the ask, at once or after a delay.

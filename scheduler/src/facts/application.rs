@@ -87,6 +87,11 @@ pub(crate) struct LeafUser {
 impl LeafUser {
     /// Whether it wants something: units of asks, or to have an application activated (`capacity-scheduler.md` 2.8).
     pub(crate) fn is_active(&self) -> bool {
-        self.outstanding > 0 || self.inactive > 0
+        self.is_active_without(0)
+    }
+
+    /// The same without so many of its units.
+    pub(crate) fn is_active_without(&self, units: u64) -> bool {
+        self.outstanding > units || self.inactive > 0
     }
 }

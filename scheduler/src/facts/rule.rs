@@ -79,9 +79,10 @@ impl Facts {
         shape.rule.as_ref()?.breach(self, node, more)
     }
 
-    /// Whether the node would meet the shape's rule if nothing ran anywhere.
-    pub(crate) fn meets_rule_when_empty(&self, shape: &Shape, node: &Node) -> bool {
-        matches!(self.breach(shape, node), None | Some(Breach::TagLimit))
+    /// Whether the node could hold a container of the shape if nothing ran anywhere.
+    pub(crate) fn could_hold(&self, shape: &Shape, node: &Node) -> bool {
+        fits(&shape.need, &node.empty_room())
+            && matches!(self.breach(shape, node), None | Some(Breach::TagLimit))
     }
 
     /// Whether the shape's rule, if there is one, holds on the node.

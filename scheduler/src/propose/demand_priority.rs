@@ -1,7 +1,7 @@
 //! Queues ordered by what is pending in them: what a pass gives away is pending no more.
 
 use super::queue_walk::QueueWalk;
-use crate::ids::{ApplicationId, QueueId, SlotId};
+use crate::ids::QueueId;
 
 impl QueueWalk<'_> {
     /// How urgent the queue is, without what this pass gave.
@@ -29,11 +29,6 @@ impl QueueWalk<'_> {
             let priority = facts.priority_with(leaf, demand);
             self.set_priority(leaf, priority);
         }
-    }
-
-    /// The same for a unit of this application that had a node claimed.
-    pub(super) fn take_claim_from_demand(&mut self, application: ApplicationId) {
-        self.take_from_demand(application.index() as u32);
     }
 
     fn set_priority(&mut self, leaf: QueueId, mut priority: i32) {

@@ -5,7 +5,7 @@ use super::scratch::Threshold;
 use crate::backlog::Lane;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::{ActiveUsers, Application, LeafUse};
-use crate::ids::{LeafUserId, QueueId};
+use crate::ids::{LeafUserId, QueueId, SlotId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 impl QueueWalk<'_> {
@@ -31,7 +31,7 @@ impl QueueWalk<'_> {
         for proposal in requests.iter().flat_map(|request| &request.allocate) {
             let ask = self.state.facts.asks.at(proposal.ask);
             let Application { leaf, user, .. } = *self.state.facts.applications.at(ask.application);
-            self.take_claim_from_demand(ask.application);
+            self.take_from_demand(ask.application.index() as u32);
             // The leaf counts from here on, whenever the walk comes to it.
             self.visit(leaf);
             self.user_level(user);
@@ -48,7 +48,7 @@ impl QueueWalk<'_> {
         let scratch = &mut self.scratch.users[user.index()];
         scratch.given_units += 1;
         let facts = self.state.facts.user(user);
-        if scratch.given_units == facts.outstanding && facts.inactive == 0 {
+        if !facts.is_active_without(scratch.given_units) {
             let satisfied = &mut self.scratch.queues[leaf.index()].leaf.satisfied;
             satisfied.users.users += 1;
             satisfied.users.weight_milli += facts.weight.milli();
