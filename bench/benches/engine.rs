@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apportion::config::{EngineConfig, QueueConfig};
+use apportion::config::{Capacity, EngineConfig, Factor, ParallelLimits, QueueConfig};
 use apportion::{
     ApplicationSpec, AskSpec, Engine, EventKind, EventStream, ManualClock, Mode, NodeSpec, ResourceTypes,
     Resources,
@@ -71,5 +71,41 @@ fn churn(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, placement, churn);
+/// Users whose applications are limited in number come with more than that, each to another leaf.
+fn activation(criterion: &mut Criterion) {
+    const APPLICATIONS: usize = 2_000;
+    let mut group = criterion.benchmark_group("submit 2,000 applications of which half wait");
+    group.throughput(Throughput::Elements(APPLICATIONS as u64)).sample_size(10);
+    for leaves in [10, 500] {
+        group.bench_with_input(BenchmarkId::new("leaves", leaves), &leaves, |bencher, leaves| {
+            bencher.iter_batched_ref(
+                || engine_of_leaves(*leaves),
+                |engine| {
+                    let handle = engine.handle();
+                    let events = handle.event_stream(1 << 14);
+                    for number in 0..APPLICATIONS {
+                        let queue = format!("root.leaf-{}", number % leaves);
+                        let user = format!("user-{}", number / leaves % 10);
+                        let spec = ApplicationSpec::new(format!("application-{number}"), queue, user);
+                        handle.submit_application(spec, &events).expect("a known queue");
+                    }
+                    engine.run_until_quiet();
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// So many leaves, and ten users may each have a hundred applications active in all of them.
+fn engine_of_leaves(leaves: usize) -> Engine {
+    let leaf = |number| QueueConfig::leaf(format!("leaf-{number}"), Capacity::Weight(Factor::ONE));
+    let limits = ParallelLimits { per_user: Some(100), ..ParallelLimits::default() };
+    let root = QueueConfig::root((0..leaves).map(leaf).collect::<Vec<_>>()).with_parallel(limits);
+    let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
+    Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).expect("a valid one")
+}
+
+criterion_group!(benches, placement, churn, activation);
 criterion_main!(benches);

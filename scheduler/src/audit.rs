@@ -3,11 +3,13 @@
 //! Checks the invariants of `ARCHITECTURE.md` that can be read off one state. It looks at everything, so it
 //! costs time in proportion to the state; it is meant for production too.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod applications;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::facts::{Facts, Master, PendingPriorities, TagCounts};
-use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId, SlotId};
+use crate::facts::{Facts, TagCounts};
+use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
 use crate::place::Leases;
 use crate::resource::{Devices, Resources};
 use crate::state::State;
@@ -71,9 +73,7 @@ impl State {
         let mut report = AuditReport::default();
         check_nodes(&self.facts, &mut report);
         check_use(&self.facts, &mut report);
-        check_active_users(&self.facts, &mut report);
-        check_accounts(&self.facts, &mut report);
-        check_activation(&self.facts, &mut report);
+        applications::check(&self.facts, &mut report);
         check_asks(&self.facts, &mut report);
         check_containers(&self.facts, &mut report);
         check_reservations(&self.facts, &mut report);
@@ -183,91 +183,6 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I2: what is known of users with something pending is what their asks add up to.
-fn check_active_users(facts: &Facts, report: &mut AuditReport) {
-    let mut outstanding = vec![0; facts.users.len()];
-    for (_, ask) in facts.asks.iter() {
-        if let Some(application) = facts.applications.get(ask.application) {
-            outstanding[application.user.index()] += u64::from(ask.outstanding());
-        }
-    }
-    for (user, outstanding) in facts.users.iter().zip(&outstanding) {
-        report.check(user.outstanding == *outstanding, "I2", || {
-            format!("user {} has {outstanding}", user.name)
-        });
-    }
-    for queue in &facts.queues {
-        let active = queue.users.values().map(|id| facts.user(*id)).filter(|user| user.is_active());
-        let sums =
-            active.clone().fold((0, 0), |(users, weights), user| (users + 1, weights + user.weight.milli()));
-        let is_equal = sums == (queue.active.users, queue.active.weight_milli);
-        report.check(is_equal, "I2", || format!("{} has active users {sums:?}", queue.path));
-        for (partition, quota) in queue.quota.iter().enumerate() {
-            let counted = active.clone().filter(|_| queue.shares_among_users());
-            let used: Resources = counted.map(|user| user.used[partition]).sum();
-            let path = &queue.path;
-            report.check(used == quota.used_by_active, "I2", || format!("{path}: active users use {used:?}"));
-        }
-    }
-}
-
-/// I2: what users and groups with limits have is what leaf users have who count for them.
-fn check_accounts(facts: &Facts, report: &mut AuditReport) {
-    let nothing = (vec![Resources::ZERO; facts.partitions.len()], 0);
-    let mut held = vec![nothing; facts.accounts().len()];
-    for user in &facts.users {
-        let name = &user.name;
-        report.check(facts.has_its_accounts(user), "I2", || {
-            format!("user {name} counts for {:?}", user.accounts)
-        });
-        for account in &user.accounts {
-            let (used, active) = &mut held[account.index()];
-            used.iter_mut().zip(&user.used).for_each(|(sum, used)| *sum += *used);
-            *active += user.applications - user.inactive;
-        }
-    }
-    for (account, (used, active)) in facts.accounts().iter().zip(held) {
-        let (holder, is_equal) = (&account.holder, (&account.used, account.active) == (&used, active));
-        report.check(is_equal, "I2", || format!("{holder:?} has {:?}, its users {used:?}", account.used));
-    }
-}
-
-/// I2: who waits for activation, and what masters need, is what the applications add up to. I13: nobody waits in vain.
-fn check_activation(facts: &Facts, report: &mut AuditReport) {
-    let mut inactive = BTreeSet::new();
-    let mut by_queue = vec![0; facts.queues.len()];
-    let mut by_user = vec![0; facts.users.len()];
-    let nothing = vec![Resources::ZERO; facts.partitions.len()];
-    let mut masters_of_users = vec![nothing.clone(); facts.users.len()];
-    let mut masters_of_queues = vec![nothing; facts.queues.len()];
-    for (id, application) in facts.applications.iter() {
-        let (leaf, user) = (application.leaf, application.user);
-        if !application.is_active {
-            inactive.insert(id);
-            by_user[user.index()] += 1;
-            facts.queue(leaf).chain.iter().for_each(|queue| by_queue[queue.index()] += 1);
-        } else if let Some(Master { size, partition }) = application.master {
-            masters_of_users[user.index()][partition.index()] += size;
-            masters_of_queues[leaf.index()][partition.index()] += size;
-        }
-    }
-    for ((user, count), masters) in facts.users.iter().zip(by_user).zip(masters_of_users) {
-        let is_equal = user.inactive == count && user.masters == masters;
-        report
-            .check(is_equal, "I2", || format!("user {}: {count} wait, masters need {masters:?}", user.name));
-    }
-    for ((queue, count), masters) in facts.queues.iter().zip(by_queue).zip(masters_of_queues) {
-        let is_equal = queue.inactive == count && queue.masters == masters;
-        report.check(is_equal, "I2", || format!("{}: {count} wait, masters need {masters:?}", queue.path));
-    }
-    let listed: BTreeSet<_> = facts.inactive.iter().collect();
-    report.check(listed == inactive, "I12", || format!("{listed:?} stand in line, {inactive:?} wait"));
-    if listed == inactive {
-        let next = facts.next_to_activate();
-        report.check(next.is_none(), "I13", || format!("{next:?} may be activated, and waits"));
-    }
-}
-
 /// I4: every ask still known has something outstanding and no more claims than that; leaves count what is
 /// pending.
 fn check_asks(facts: &Facts, report: &mut AuditReport) {
@@ -288,7 +203,6 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
         *entry += shape.need.resources.times(i64::from(ask.outstanding()));
         *counts.entry(ask.application).or_default() += 1;
     }
-    check_demand(facts, report);
     for (index, queue) in facts.queues.iter().enumerate() {
         for (partition, quota) in queue.quota.iter().enumerate() {
             let key = (QueueId(index as u32), PartitionId(partition as u32));
@@ -299,35 +213,6 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
     for (id, application) in facts.applications.iter() {
         let count = counts.remove(&id).unwrap_or_default();
         report.check(count == application.asks, "I4", || format!("{id} counts {} asks", application.asks));
-    }
-}
-
-/// I2: how urgent queues are is what their applications with something pending say.
-fn check_demand(facts: &Facts, report: &mut AuditReport) {
-    let slots = facts.applications.iter().map(|(id, _)| id.index() + 1).max().unwrap_or_default();
-    let mut wanted = vec![(0, Resources::ZERO); slots];
-    for (_, ask) in facts.asks.iter() {
-        let (units, demand): &mut (u64, Resources) = &mut wanted[ask.application.index()];
-        *units += u64::from(ask.outstanding());
-        *demand += facts.shapes.at(ask.shape).need.resources.times(i64::from(ask.outstanding()));
-    }
-    for (_, container) in facts.containers.iter() {
-        wanted[container.application.index()].1 += facts.shapes.at(container.shape).need.resources;
-    }
-    let mut demands = vec![PendingPriorities::default(); facts.queues.len()];
-    for (id, application) in facts.applications.iter() {
-        let (units, demand) = wanted[id.index()];
-        let is_equal = (units, demand) == (application.outstanding, application.demand);
-        report.check(is_equal, "I2", || format!("{id} wants {units} units, and {demand:?} with what runs"));
-        if units > 0 {
-            demands[application.leaf.index()].count(application.priority, 1);
-        }
-    }
-    for (index, (queue, demand)) in facts.queues.iter().zip(demands).enumerate() {
-        let priority = facts.worked_out_priority(QueueId(index as u32));
-        let known = facts.demand_priority(QueueId(index as u32));
-        let is_equal = (&queue.demand, known) == (&demand, priority);
-        report.check(is_equal, "I2", || format!("{} has priority {priority} by {demand:?}", queue.path));
     }
 }
 

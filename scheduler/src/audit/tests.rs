@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::config::{EngineConfig, QueueConfig, TenantLimit};
+use crate::config::{EngineConfig, ParallelLimits, QueueConfig, TenantLimit};
 use crate::engine::{Engine, Mode};
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
@@ -18,7 +18,9 @@ fn state() -> State {
     let types = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
     let most = std::array::from_fn(|i| (i == 0).then_some(100));
     let limit = TenantLimit { users: vec!["*".to_owned()], maximum: most, ..TenantLimit::default() };
-    let mut config = EngineConfig::new(types, QueueConfig::single_leaf().with_limits([limit]));
+    let parallel = ParallelLimits { per_user: Some(9), ..ParallelLimits::default() };
+    let mut config =
+        EngineConfig::new(types, QueueConfig::single_leaf().with_limits([limit]).with_parallel(parallel));
     config.reservations.delay_ms = Some(0);
     config.node_order = crate::place::NodeOrderKind::First;
     let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
@@ -83,6 +85,11 @@ fn i2_who_waits_for_activation() {
         state.facts.applications.at_mut(application).is_active = false;
     });
     expect("I2", |state| state.facts.users[0].masters[0] = Resources::new(&[1]));
+}
+
+#[test]
+fn i2_whose_applications_are_active() {
+    expect("I2", |state| state.facts.queues[0].active_by_user.clear());
 }
 
 #[test]

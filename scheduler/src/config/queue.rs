@@ -81,6 +81,11 @@ impl ParallelLimits {
     pub(crate) fn of_user(&self, user: &str) -> Option<u32> {
         self.by_user.get(user).copied().or(self.per_user)
     }
+
+    /// Whether they are on anybody's.
+    pub(crate) fn are_by_user(&self) -> bool {
+        self.per_user.is_some() || !self.by_user.is_empty()
+    }
 }
 
 /// How long applications may be there, from their submission on. Those of a queue hold below it too; of several on the

@@ -6,8 +6,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use super::{Application, Facts, Master};
+use super::{Application, Facts, LeafUser, Master};
 use crate::config::{Factor, Percent};
 use crate::ids::{AccountId, ApplicationId, LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
@@ -117,8 +118,8 @@ impl Facts {
             if let Some(maximum) = parallel.total.filter(|maximum| queue.active_applications() >= *maximum) {
                 return Some(HeldBack::Applications { queue: id, maximum });
             }
-            let maximum = parallel.of_user(user);
-            if let Some(maximum) = maximum.filter(|maximum| self.active_of_user(id, user) >= *maximum) {
+            let active = || queue.active_by_user.get(user).copied().unwrap_or_default();
+            if let Some(maximum) = parallel.of_user(user).filter(|maximum| active() >= *maximum) {
                 return Some(HeldBack::UserApplications { queue: id, maximum });
             }
         }
@@ -130,12 +131,30 @@ impl Facts {
         self.held_back_by_masters(application.leaf, application.user, application.master?)
     }
 
-    /// How many of the user's applications are active in the queue and below.
-    fn active_of_user(&self, id: QueueId, name: &str) -> u32 {
-        let queue = self.queue(id);
-        let own = queue.users.get(name).map(|user| self.user(*user));
-        let own = own.map_or(0, |user| user.applications - user.inactive);
-        own + queue.children.iter().map(|child| self.active_of_user(*child, name)).sum::<u32>()
+    /// So many applications of the user are active more, or with a negative number less.
+    pub(super) fn count_active_by_user(&mut self, user: LeafUserId, count: i32) {
+        let LeafUser { leaf, name, .. } = &self.users[user.index()];
+        for level in &self.queues[leaf.index()].chain.clone() {
+            let queue = &mut self.queues[level.index()];
+            if queue.config.parallel.are_by_user() {
+                let active = queue.active_by_user.entry(Arc::clone(name)).or_default();
+                *active = active.wrapping_add_signed(count);
+                if *active == 0 {
+                    queue.active_by_user.remove(name);
+                }
+            }
+        }
+    }
+
+    /// Counts whose applications are active anew, after the configuration of queues has changed.
+    pub(crate) fn recount_active_by_user(&mut self) {
+        self.queues.iter_mut().for_each(|queue| queue.active_by_user.clear());
+        for index in 0..self.users.len() {
+            let active = self.users[index].applications - self.users[index].inactive;
+            if active > 0 {
+                self.count_active_by_user(LeafUserId(index as u32), active as i32);
+            }
+        }
     }
 
     fn held_back_by_masters(&self, leaf: QueueId, user: LeafUserId, master: Master) -> Option<HeldBack> {

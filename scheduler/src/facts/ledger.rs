@@ -243,6 +243,7 @@ impl Facts {
             let active = &mut self.accounts.all[account.index()].active;
             *active = active.wrapping_add_signed(sign);
         }
+        self.count_active_by_user(user, sign);
     }
 
     /// A user is in other groups, by which other accounts may be its own. Whether they are.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -53,6 +54,9 @@ pub(crate) struct Queue {
     pub(crate) applications: u32,
     /// Of these, those that wait for activation.
     pub(crate) inactive: u32,
+    /// Those that do not, by user; only where a user's are limited.
+    #[serde(skip)]
+    pub(crate) active_by_user: FxHashMap<Arc<str>, u32>,
     /// What the masters of active applications need, by partition; leaves only.
     pub(crate) masters: Vec<Resources>,
 }

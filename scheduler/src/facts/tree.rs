@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::demand_priority::NOTHING_PENDING;
@@ -64,6 +65,7 @@ impl Facts {
             self.recount_users(QueueId(index as u32));
         }
         self.recount_accounts();
+        self.recount_active_by_user();
         self.settle_priorities();
     }
 
@@ -169,6 +171,7 @@ impl Facts {
             users: BTreeMap::new(),
             applications: 0,
             inactive: 0,
+            active_by_user: FxHashMap::default(),
             masters: vec![Resources::ZERO; self.partitions.len()],
         });
         id

@@ -1,11 +1,12 @@
 //! Users who are held to shares of their leaf, within one pass.
 
 use super::late::is_blocked;
-use super::{Bench, config, memory};
+use super::{Bench, config, leaf, memory};
 use crate::backlog::ParkReason;
 use crate::change::AskSpec;
 use crate::commit::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
-use crate::config::{Capacity, ParallelLimits, Percent, QueueConfig, Semantics};
+use crate::config::{Capacity, ParallelLimits, Percent, QueueConfig, QueueUpdate, Semantics};
+use crate::facts::ApplicationEnd;
 use crate::ids::{ApplicationId, AskId};
 use crate::propose::ProposalBatch;
 
@@ -151,6 +152,28 @@ fn several_containers_at_once_are_judged_as_one_by_one() {
         let verdict = verdict_on_two_at_once(semantics);
         assert_eq!(verdict, CommitOutcome::Rejected(RejectReason::UserLimit), "{semantics:?}");
     }
+}
+
+/// Two are active when the queue above comes to allow one, in two leaves; then one of them moves, and the other one ends.
+#[test]
+fn applications_that_were_active_before_their_number_is_limited_count() {
+    let both = leaf("p").with_children([leaf("a"), leaf("b")]);
+    let bench = Bench::serial(config([both, leaf("c")]));
+    let handle = bench.engine.handle();
+    let [first, second] = ["root.p.a", "root.p.b"].map(|leaf| bench.application_of(leaf, "ann"));
+    let one = ParallelLimits { per_user: Some(1), ..ParallelLimits::default() };
+    let update = QueueUpdate { parallel: Some(one), ..QueueUpdate::default() };
+    handle.update_queue(handle.queue("root.p").unwrap(), update).unwrap();
+    let third = bench.application_of("root.p.a", "ann");
+    let is_active = || {
+        bench.commit();
+        bench.engine.read(|view| view.application(third).unwrap().is_active())
+    };
+    assert!(!is_active());
+    let _answer = handle.move_application(first, "root.c").unwrap();
+    assert!(!is_active(), "the second one is still there");
+    handle.end_application(second, ApplicationEnd::Finished).unwrap();
+    assert!(is_active());
 }
 
 /// A user with an application that waits to be activated competes, whatever its others were given.

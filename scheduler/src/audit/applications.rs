@@ -1,0 +1,153 @@
+//! What applications and users add up to.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::AuditReport;
+use crate::facts::{Facts, Master, PendingPriorities};
+use crate::ids::{QueueId, SlotId};
+use crate::resource::Resources;
+
+/// Checks all of it.
+pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
+    check_active_users(facts, report);
+    check_accounts(facts, report);
+    check_activation(facts, report);
+    check_masters(facts, report);
+    check_demand(facts, report);
+}
+
+/// I2: what is known of users with something pending is what their asks add up to.
+fn check_active_users(facts: &Facts, report: &mut AuditReport) {
+    let mut outstanding = vec![0; facts.users.len()];
+    for (_, ask) in facts.asks.iter() {
+        if let Some(application) = facts.applications.get(ask.application) {
+            outstanding[application.user.index()] += u64::from(ask.outstanding());
+        }
+    }
+    for (user, outstanding) in facts.users.iter().zip(&outstanding) {
+        report.check(user.outstanding == *outstanding, "I2", || {
+            format!("user {} has {outstanding}", user.name)
+        });
+    }
+    for queue in &facts.queues {
+        let active = queue.users.values().map(|id| facts.user(*id)).filter(|user| user.is_active());
+        let sums =
+            active.clone().fold((0, 0), |(users, weights), user| (users + 1, weights + user.weight.milli()));
+        let is_equal = sums == (queue.active.users, queue.active.weight_milli);
+        report.check(is_equal, "I2", || format!("{} has active users {sums:?}", queue.path));
+        for (partition, quota) in queue.quota.iter().enumerate() {
+            let counted = active.clone().filter(|_| queue.shares_among_users());
+            let used: Resources = counted.map(|user| user.used[partition]).sum();
+            let path = &queue.path;
+            report.check(used == quota.used_by_active, "I2", || format!("{path}: active users use {used:?}"));
+        }
+    }
+}
+
+/// I2: what users and groups with limits have is what leaf users have who count for them.
+fn check_accounts(facts: &Facts, report: &mut AuditReport) {
+    let nothing = (vec![Resources::ZERO; facts.partitions.len()], 0);
+    let mut held = vec![nothing; facts.accounts().len()];
+    for user in &facts.users {
+        let name = &user.name;
+        report.check(facts.has_its_accounts(user), "I2", || {
+            format!("user {name} counts for {:?}", user.accounts)
+        });
+        for account in &user.accounts {
+            let (used, active) = &mut held[account.index()];
+            used.iter_mut().zip(&user.used).for_each(|(sum, used)| *sum += *used);
+            *active += user.applications - user.inactive;
+        }
+    }
+    for (account, (used, active)) in facts.accounts().iter().zip(held) {
+        let (holder, is_equal) = (&account.holder, (&account.used, account.active) == (&used, active));
+        report.check(is_equal, "I2", || format!("{holder:?} has {:?}, its users {used:?}", account.used));
+    }
+}
+
+/// I2: who waits for activation is what the applications add up to. I13: nobody waits in vain.
+fn check_activation(facts: &Facts, report: &mut AuditReport) {
+    let mut inactive = BTreeSet::new();
+    let mut by_queue = vec![(0, FxHashMap::default()); facts.queues.len()];
+    let mut by_user = vec![0; facts.users.len()];
+    for (id, application) in facts.applications.iter() {
+        let user = facts.user(application.user);
+        if !application.is_active {
+            inactive.insert(id);
+            by_user[application.user.index()] += 1;
+        }
+        for level in &facts.queue(application.leaf).chain {
+            let (inactive, active) = &mut by_queue[level.index()];
+            if !application.is_active {
+                *inactive += 1;
+            } else if facts.queue(*level).config.parallel.are_by_user() {
+                *active.entry(Arc::clone(&user.name)).or_default() += 1;
+            }
+        }
+    }
+    for (user, count) in facts.users.iter().zip(by_user) {
+        report.check(user.inactive == count, "I2", || format!("user {}: {count} wait", user.name));
+    }
+    for (queue, (inactive, active)) in facts.queues.iter().zip(by_queue) {
+        let is_equal = queue.inactive == inactive && queue.active_by_user == active;
+        report.check(is_equal, "I2", || format!("{}: {inactive} wait, {active:?} do not", queue.path));
+    }
+    let listed: BTreeSet<_> = facts.inactive.iter().collect();
+    report.check(listed == inactive, "I12", || format!("{listed:?} stand in line, {inactive:?} wait"));
+    if listed == inactive {
+        let next = facts.next_to_activate();
+        report.check(next.is_none(), "I13", || format!("{next:?} may be activated, and waits"));
+    }
+}
+
+/// I2: what the masters of active applications need is what they add up to.
+fn check_masters(facts: &Facts, report: &mut AuditReport) {
+    let nothing = vec![Resources::ZERO; facts.partitions.len()];
+    let mut of_users = vec![nothing.clone(); facts.users.len()];
+    let mut of_leaves = vec![nothing; facts.queues.len()];
+    for (_, application) in facts.applications.iter().filter(|(_, application)| application.is_active) {
+        if let Some(Master { size, partition }) = application.master {
+            of_users[application.user.index()][partition.index()] += size;
+            of_leaves[application.leaf.index()][partition.index()] += size;
+        }
+    }
+    for (user, masters) in facts.users.iter().zip(of_users) {
+        let is_equal = user.masters == masters;
+        report.check(is_equal, "I2", || format!("user {}: masters need {masters:?}", user.name));
+    }
+    for (queue, masters) in facts.queues.iter().zip(of_leaves) {
+        report.check(queue.masters == masters, "I2", || format!("{}: masters need {masters:?}", queue.path));
+    }
+}
+
+/// I2: how urgent queues are is what their applications with something pending say.
+fn check_demand(facts: &Facts, report: &mut AuditReport) {
+    let slots = facts.applications.iter().map(|(id, _)| id.index() + 1).max().unwrap_or_default();
+    let mut wanted = vec![(0, Resources::ZERO); slots];
+    for (_, ask) in facts.asks.iter() {
+        let (units, demand): &mut (u64, Resources) = &mut wanted[ask.application.index()];
+        *units += u64::from(ask.outstanding());
+        *demand += facts.shapes.at(ask.shape).need.resources.times(i64::from(ask.outstanding()));
+    }
+    for (_, container) in facts.containers.iter() {
+        wanted[container.application.index()].1 += facts.shapes.at(container.shape).need.resources;
+    }
+    let mut demands = vec![PendingPriorities::default(); facts.queues.len()];
+    for (id, application) in facts.applications.iter() {
+        let (units, demand) = wanted[id.index()];
+        let is_equal = (units, demand) == (application.outstanding, application.demand);
+        report.check(is_equal, "I2", || format!("{id} wants {units} units, and {demand:?} with what runs"));
+        if units > 0 {
+            demands[application.leaf.index()].count(application.priority, 1);
+        }
+    }
+    for (index, (queue, demand)) in facts.queues.iter().zip(demands).enumerate() {
+        let priority = facts.worked_out_priority(QueueId(index as u32));
+        let known = facts.demand_priority(QueueId(index as u32));
+        let is_equal = (&queue.demand, known) == (&demand, priority);
+        report.check(is_equal, "I2", || format!("{} has priority {priority} by {demand:?}", queue.path));
+    }
+}
