@@ -67,8 +67,36 @@ fn a_scenario_runs_in_every_mode_it_names() {
     let case = Case::new();
     case.file("it.yaml", SCENARIO);
     let text = message(&case, "scenario it.yaml", 0);
-    contains_all(&text, &["ok    it.yaml (serial; parallel, 1 proposer; parallel, 2 proposers; parallel, 4"]);
-    contains_all(&text, &["1 scenario, 4 runs: 1 passed"]);
+    contains_all(&text, &["ok    it.yaml (serial; parallel, 1 proposer; parallel, 2 proposers; parallel, 3"]);
+    contains_all(&text, &["1 scenario, 5 runs: 1 passed"]);
+}
+
+/// A user may have one container over the limit as YARN counts, and none otherwise.
+#[test]
+fn a_scenario_runs_with_every_semantics_it_names() {
+    let limited = SCENARIO.replace("\"100 %\"", "50").replace("memory: 2 }", "memory: 100 }");
+    let limited = limited.replace("size: { memory: 1 }", "size: { memory: 30 }");
+    let run = |semantics: &str, running: u32, code| {
+        let case = Case::new();
+        let text = limited.replace("modes: [serial, parallel]", semantics);
+        case.file("it.yaml", text.replace("running: 2, pending: 1", &format!("running: {running}")));
+        message(&case, "scenario it.yaml", code)
+    };
+    contains_all(&run("semantics: strict", 1, 0), &["ok    it.yaml (strict, serial)"]);
+    contains_all(&run("semantics: yarn_compatible", 2, 0), &["ok    it.yaml (yarn_compatible, serial)"]);
+    let both = run("semantics: [strict, yarn_compatible]", 2, 1);
+    contains_all(&both, &["it.yaml:15: expect (strict, serial)", "running: got 1, wanted 2"]);
+    let twice = "semantics: strict\nconfig: |\n  [engine]\n  semantics = \"yarn_compatible\"";
+    let twice = with("config: |", twice, 2);
+    contains_all(&twice, &["it.yaml:3: the configuration says `semantics` as well; say it in one place"]);
+    contains_all(
+        &with("config: |", "semantics: yarn\nconfig: |", 2),
+        &["it.yaml:3: unknown word `yarn`; known here: strict, yarn_compatible"],
+    );
+    contains_all(
+        &with("config: |", "semantics: []\nconfig: |", 2),
+        &["it.yaml:3: no semantics to run it with"],
+    );
 }
 
 #[test]

@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use super::Failure;
 use crate::output::{OutputFile, check_distinct};
-use crate::scenario::{BadScenario, Scenario, ScenarioRun, find_files, read_file, run as run_scenario};
+use crate::scenario::{
+    BadScenario, RunSetting, Scenario, ScenarioRun, find_files, name_of, read_file, run as run_scenario,
+};
 
 /// Files that say what happens to a cluster and what is expected of it.
 #[derive(Clone, Debug, Args)]
@@ -46,6 +48,10 @@ struct FileResult {
 #[derive(Serialize)]
 struct RunResult {
     mode: String,
+    /// Where the scenario says with which.
+    semantics: Option<&'static str>,
+    #[serde(skip)]
+    setting: String,
     passed: bool,
     steps: usize,
     failure: Option<FailureResult>,
@@ -137,15 +143,15 @@ fn listed(file: &Path, scenario: Result<Scenario, BadScenario>) -> FileResult {
     FileResult { file: file.display().to_string(), about, bad, runs: Vec::new() }
 }
 
-/// Runs a scenario in each of its modes.
+/// Runs a scenario in each of its settings.
 fn play(file: &Path, scenario: Result<Scenario, BadScenario>) -> FileResult {
     let runs = scenario.as_ref().map_or_else(
         |bad| Err(bad.clone()),
         |scenario| {
             scenario
-                .modes()
+                .settings()
                 .into_iter()
-                .map(|mode| run_scenario(scenario, mode))
+                .map(|setting| run_scenario(scenario, setting))
                 .collect::<Result<Vec<_>, _>>()
         },
     );
@@ -165,7 +171,15 @@ impl RunResult {
             differences: failure.differences,
             state: failure.state,
         });
-        Self { mode: run.mode.to_string(), passed: failure.is_none(), steps: run.steps, failure }
+        let RunSetting { mode, semantics } = run.setting;
+        Self {
+            mode: mode.to_string(),
+            semantics: semantics.map(name_of),
+            setting: run.setting.to_string(),
+            passed: failure.is_none(),
+            steps: run.steps,
+            failure,
+        }
     }
 }
 
@@ -188,14 +202,15 @@ impl FileResult {
         let mut text = String::new();
         for run in &self.runs {
             if let Some(failure) = &run.failure {
-                text += &format!("FAIL  {}:{}: {} ({})\n", self.file, failure.line, failure.step, run.mode);
+                text +=
+                    &format!("FAIL  {}:{}: {} ({})\n", self.file, failure.line, failure.step, run.setting);
                 text += &failure.differences.iter().map(|it| format!("  {it}\n")).collect::<String>();
                 text += &format!("\n{}\n\n", indented(&failure.state));
             }
         }
         if text.is_empty() {
-            let modes: Vec<&str> = self.runs.iter().map(|run| run.mode.as_str()).collect();
-            return format!("ok    {} ({})", self.file, modes.join("; "));
+            let settings: Vec<&str> = self.runs.iter().map(|run| run.setting.as_str()).collect();
+            return format!("ok    {} ({})", self.file, settings.join("; "));
         }
         text.trim_end().to_owned()
     }

@@ -24,4 +24,5 @@ mod submit;
 pub use find::find_files;
 pub use problem::BadScenario;
 pub use read::{Scenario, read_file};
-pub use run::{Failure, RunMode, ScenarioRun, run};
+pub(crate) use run::name_of;
+pub use run::{Failure, RunMode, RunSetting, ScenarioRun, run};

@@ -4,19 +4,19 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use apportion::config::EngineConfig;
+use apportion::config::{EngineConfig, Semantics};
 use apportion::nearest;
 use serde_saphyr::Error;
 
 use super::configuration::config_of;
-use super::form::{ModeForm, ScenarioForm, Step};
+use super::form::{ModeForm, ScenarioForm, SemanticsForm, Step};
 use super::problem::BadScenario;
-use super::run::RunMode;
+use super::run::{RunMode, RunSetting};
 
 /// The largest scenario that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// How many proposers the runs in parallel mode have.
-const PROPOSERS: [usize; 3] = [1, 2, 4];
+const PROPOSERS: [usize; 4] = [1, 2, 3, 4];
 
 /// A scenario that is ready to run.
 #[derive(Debug)]
@@ -39,9 +39,18 @@ impl Scenario {
         self.form.about.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The modes it is to be run in.
+    /// How it is to be run, once each.
     #[must_use]
-    pub fn modes(&self) -> Vec<RunMode> {
+    pub fn settings(&self) -> Vec<RunSetting> {
+        let semantics = match &self.form.semantics {
+            None => vec![None],
+            Some(forms) => forms.value.0.iter().map(|form| Some(semantics_of(*form))).collect(),
+        };
+        let of = |semantics| self.modes().into_iter().map(move |mode| RunSetting { semantics, mode });
+        semantics.into_iter().flat_map(of).collect()
+    }
+
+    fn modes(&self) -> Vec<RunMode> {
         let is_wanted = |mode| self.form.modes.value.contains(&mode);
         let serial = is_wanted(ModeForm::Serial).then_some(RunMode::Serial);
         let parallel = PROPOSERS.into_iter().filter(|_| is_wanted(ModeForm::Parallel));
@@ -62,6 +71,10 @@ pub fn read_file(path: &Path) -> Result<Scenario, BadScenario> {
         .map_err(|error| bad(line_of(&error), problem_of(error.without_snippet())))?;
     check_modes(&form).map_err(|(line, problem)| bad(line, problem))?;
     let config = config_of(&form, path)?;
+    if let Some(semantics) = &form.semantics {
+        check_semantics(&semantics.value.0, &config)
+            .map_err(|problem| bad(semantics.referenced.line(), problem))?;
+    }
     Ok(Scenario { form, config, file })
 }
 
@@ -111,6 +124,24 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     let near = nearest(name, known.iter().copied()).map(|near| format!("did you mean `{near}`?"));
     let all = || format!("known here: {}", known.join(", "));
     format!("unknown {what} `{name}`; {}", near.unwrap_or_else(all))
+}
+
+/// The scenario's semantics are instead of the configuration's.
+fn check_semantics(forms: &[SemanticsForm], config: &EngineConfig) -> Result<(), String> {
+    if forms.is_empty() {
+        return Err("no semantics to run it with".into());
+    }
+    if config.semantics != Semantics::default() {
+        return Err("the configuration says `semantics` as well; say it in one place".into());
+    }
+    Ok(())
+}
+
+fn semantics_of(form: SemanticsForm) -> Semantics {
+    match form {
+        SemanticsForm::Strict => Semantics::Strict,
+        SemanticsForm::YarnCompatible => Semantics::YarnCompatible,
+    }
 }
 
 /// In parallel mode there are no single passes, and what is expected is certain only when all is quiet.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use apportion::Mode;
+use apportion::config::Semantics;
 use serde_saphyr::Spanned;
 
 use super::cluster::Cluster;
@@ -22,11 +23,20 @@ pub enum RunMode {
     },
 }
 
+/// All that may differ between runs of one scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunSetting {
+    /// Those of the scenario's configuration if not said.
+    pub semantics: Option<Semantics>,
+    /// On which threads.
+    pub mode: RunMode,
+}
+
 /// What came of one run.
 #[derive(Clone, Debug)]
 pub struct ScenarioRun {
     /// How it was run.
-    pub mode: RunMode,
+    pub setting: RunSetting,
     /// How many steps went as expected.
     pub steps: usize,
     /// What did not, if anything; the run ended there.
@@ -46,15 +56,17 @@ pub struct Failure {
     pub state: String,
 }
 
-/// Runs a scenario in one mode, up to the first step that does not go as expected.
+/// Runs a scenario once, up to the first step that does not go as expected.
 ///
 /// # Errors
 /// When a step names what is not there, or says something impossible.
-pub fn run(scenario: &Scenario, mode: RunMode) -> Result<ScenarioRun, BadScenario> {
+pub fn run(scenario: &Scenario, setting: RunSetting) -> Result<ScenarioRun, BadScenario> {
     let bad =
         |line: u64, problem: String| BadScenario { file: scenario.file.clone(), line: line.max(1), problem };
-    let config = scenario.config.clone();
-    let mut cluster = Cluster::start(config, mode.into()).map_err(|error| bad(1, error.to_string()))?;
+    let mut config = scenario.config.clone();
+    config.semantics = setting.semantics.unwrap_or(config.semantics);
+    let mut cluster =
+        Cluster::start(config, setting.mode.into()).map_err(|error| bad(1, error.to_string()))?;
     let mut steps = 0;
     let failure = match play(&mut cluster, scenario, &mut steps) {
         Ok(()) => None,
@@ -64,7 +76,7 @@ pub fn run(scenario: &Scenario, mode: RunMode) -> Result<ScenarioRun, BadScenari
         }
     };
     cluster.engine.shutdown();
-    Ok(ScenarioRun { mode, steps, failure })
+    Ok(ScenarioRun { setting, steps, failure })
 }
 
 /// Where a step went wrong: its line, its name, and how.
@@ -104,6 +116,14 @@ fn audit(cluster: &mut Cluster) -> Done {
     if report.is_clean() { Ok(()) } else { Err(StepError::failed(report.to_string())) }
 }
 
+/// What scenarios and configurations call it.
+pub(crate) fn name_of(semantics: Semantics) -> &'static str {
+    match semantics {
+        Semantics::Strict => "strict",
+        Semantics::YarnCompatible => "yarn_compatible",
+    }
+}
+
 impl From<RunMode> for Mode {
     fn from(mode: RunMode) -> Self {
         match mode {
@@ -119,6 +139,15 @@ impl fmt::Display for RunMode {
             Self::Serial => f.write_str("serial"),
             Self::Parallel { proposers: 1 } => f.write_str("parallel, 1 proposer"),
             Self::Parallel { proposers } => write!(f, "parallel, {proposers} proposers"),
+        }
+    }
+}
+
+impl fmt::Display for RunSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.semantics {
+            Some(semantics) => write!(f, "{}, {}", name_of(semantics), self.mode),
+            None => self.mode.fmt(f),
         }
     }
 }

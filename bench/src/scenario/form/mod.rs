@@ -38,6 +38,8 @@ pub(super) struct ScenarioForm {
     /// How it is run; in serial mode alone if not said.
     #[serde(default = "serial_only")]
     pub(super) modes: Spanned<Vec<ModeForm>>,
+    /// With which semantics; with those of the configuration alone if not said.
+    pub(super) semantics: Option<Spanned<OneOrMany<SemanticsForm>>>,
     #[serde(default)]
     pub(super) nodes: Vec<Spanned<NodeForm>>,
     #[serde(default)]
@@ -55,6 +57,13 @@ fn serial_only() -> Spanned<Vec<ModeForm>> {
 pub(super) enum ModeForm {
     Serial,
     Parallel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SemanticsForm {
+    Strict,
+    YarnCompatible,
 }
 
 /// A node, or several alike.
