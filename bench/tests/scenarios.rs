@@ -82,8 +82,8 @@ fn a_scenario_runs_with_every_semantics_it_names() {
         case.file("it.yaml", text.replace("running: 2, pending: 1", &format!("running: {running}")));
         message(&case, "scenario it.yaml", code)
     };
-    contains_all(&run("semantics: strict", 1, 0), &["ok    it.yaml (strict, serial)"]);
-    contains_all(&run("semantics: yarn_compatible", 2, 0), &["ok    it.yaml (yarn_compatible, serial)"]);
+    contains_all(&run("semantics: strict", 1, 0), &["ok    it.yaml (strict: serial)"]);
+    contains_all(&run("semantics: yarn_compatible", 2, 0), &["ok    it.yaml (yarn_compatible: serial)"]);
     let both = run("semantics: [strict, yarn_compatible]", 2, 1);
     contains_all(&both, &["it.yaml:15: expect (strict, serial)", "running: got 1, wanted 2"]);
     let twice = "semantics: strict\nconfig: |\n  [engine]\n  semantics = \"yarn_compatible\"";

@@ -195,6 +195,16 @@ impl FileResult {
         }
     }
 
+    /// How it was run: with which semantics, if it says, and on which threads with each.
+    fn settings(&self) -> String {
+        let mut semantics: Vec<&str> = self.runs.iter().filter_map(|run| run.semantics).collect();
+        semantics.dedup();
+        let of_first = self.runs.iter().filter(|run| run.semantics == self.runs[0].semantics);
+        let modes: Vec<&str> = of_first.map(|run| run.mode.as_str()).collect();
+        let semantics = if semantics.is_empty() { String::new() } else { semantics.join(" and ") + ": " };
+        semantics + &modes.join("; ")
+    }
+
     fn to_text(&self) -> String {
         if self.bad.is_some() {
             return self.line();
@@ -209,8 +219,7 @@ impl FileResult {
             }
         }
         if text.is_empty() {
-            let settings: Vec<&str> = self.runs.iter().map(|run| run.setting.as_str()).collect();
-            return format!("ok    {} ({})", self.file, settings.join("; "));
+            return format!("ok    {} ({})", self.file, self.settings());
         }
         text.trim_end().to_owned()
     }
