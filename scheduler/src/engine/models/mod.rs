@@ -17,6 +17,7 @@ mod lifecycle;
 mod panics;
 mod proposals;
 mod quiet;
+mod rules;
 mod sets;
 mod signals;
 mod streams;

@@ -16,7 +16,7 @@ use crate::propose::ProposalBatch;
 /// A proposer makes one pass and sends what it saw, on a thread of its own, while `helps` happens and the committer
 /// works; then everything that is left is done. Something is pending that the pass finds in vain unless it comes
 /// late.
-fn pass_against(workers: &mut Workers, handle: &Handle, helps: impl FnOnce(&Handle)) {
+pub(super) fn pass_against(workers: &mut Workers, handle: &Handle, helps: impl FnOnce(&Handle)) {
     work_off(&mut workers.committer);
     let mut proposer = workers.proposer();
     let other = thread::spawn(move || {
@@ -56,7 +56,7 @@ fn first_container(cluster: &Cluster) -> ContainerId {
     cluster.engine.read(|view| view.containers().next().expect("one runs").0)
 }
 
-fn expect_placed(cluster: &Cluster, containers: usize) {
+pub(super) fn expect_placed(cluster: &Cluster, containers: usize) {
     assert_eq!(cluster.containers(), containers, "a wake-up was lost");
     cluster.expect_nothing_in_flight();
     cluster.expect_sound();

@@ -1,0 +1,166 @@
+//! What queues, users and asks say about placement: proposals against changes of it, and passes that it makes vain
+//! against what gives way.
+
+use super::wakes::{expect_placed, pass_against};
+use super::{Bound, Cluster, Workers, accepted, allocate, answer, model, one, plain, with_queues};
+use crate::change::{AskSpec, NodeSpec};
+use crate::commit::{CommitOutcome, RejectReason};
+use crate::config::{Capacity, EngineConfig, Maximum, ParallelLimits, Percent, QueueConfig, Reconfiguration};
+use crate::facts::{ApplicationEnd, TagLimit};
+use crate::ids::{AskId, ContainerId, NodeId, PartitionId};
+use crate::resource::Resources;
+
+fn half(name: &str) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
+}
+
+/// I7. Two proposals for nodes of one rack, of containers of which a rack may have one. The bug: a rule on what runs
+/// elsewhere that only proposers look at.
+#[test]
+fn of_two_containers_that_shun_each_other_one_is_placed() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(2);
+        let apart = AskSpec::new(one(), 2).with_tag("db").with_tag_limit(TagLimit::per_rack("db", 1));
+        let ask = cluster.handle.submit_ask(cluster.application, apart).unwrap();
+        let outcomes = cluster.both(allocate(ask, cluster.nodes[0]), allocate(ask, cluster.nodes[1]));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::TagLimit)), "{outcomes:?}");
+        cluster.expect_sound();
+    });
+}
+
+/// I3. A proposal against another tree, in which its queue may have nothing. The bug: a tree whose limits the next
+/// request of the same group is not judged by.
+#[test]
+fn a_proposal_against_another_tree() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial_in("root.a", with_queues(QueueConfig::root([half("a"), half("b")])), 1);
+        let ask = cluster.ask(1);
+        let leaves = [half("a").with_maximum(Maximum::absolute(&[0])), half("b")];
+        let wanted = Reconfiguration::from(&with_queues(QueueConfig::root(leaves)));
+        let (outcome, changed) = cluster
+            .against(allocate(ask, cluster.nodes[0]), move |handle| handle.reconfigure(wanted).unwrap());
+        let changed = answer(&changed).expect("a valid tree");
+        match outcome {
+            CommitOutcome::Accepted(seq) => assert!(seq < changed, "{seq:?} is not before {changed:?}"),
+            CommitOutcome::Rejected(reason) => assert_eq!(reason, RejectReason::QueueLimit),
+        }
+        cluster.expect_sound();
+    });
+}
+
+/// I2, I3. A proposal against the move of its application to a leaf that may have nothing. The bug: a container that is
+/// charged to the leaf which its application has left.
+#[test]
+fn a_proposal_against_the_move_of_its_application() {
+    model(Bound::None, || {
+        let leaves = [half("a"), half("narrow").with_maximum(Maximum::absolute(&[0]))];
+        let cluster = Cluster::serial_in("root.a", with_queues(QueueConfig::root(leaves)), 1);
+        let (ask, application) = (cluster.ask(1), cluster.application);
+        let (outcome, moved) = cluster.against(allocate(ask, cluster.nodes[0]), move |handle| {
+            handle.move_application(application, "root.narrow").unwrap()
+        });
+        // With a container it does not fit there; without one it gets none.
+        assert_eq!(outcome.is_accepted(), answer(&moved).is_err(), "{outcome:?}");
+        let used = cluster.engine.read(|view| view.queue("root.a").unwrap().quota(PartitionId::DEFAULT).used);
+        assert_eq!(used, if outcome.is_accepted() { one() } else { Resources::ZERO });
+        cluster.expect_sound();
+    });
+}
+
+/// I13. An application that waits to be activated, against the end of the active one. The bug: an application that is
+/// activated without its asks, or not at all.
+#[test]
+fn a_pass_against_the_end_of_the_only_active_application() {
+    model(Bound::None, || {
+        let limits = ParallelLimits { total: Some(1), ..ParallelLimits::default() };
+        let leaf = QueueConfig::leaf("default", Capacity::Percent(Percent::ALL)).with_parallel(limits);
+        let config = with_queues(QueueConfig::root([leaf]));
+        let (cluster, mut workers) = Cluster::assembled(config, 1, 2);
+        let active = cluster.application;
+        cluster.ask(1);
+        workers.settle();
+        cluster.ask_of(cluster.submit("root.default", "other"), 1);
+        cluster.ask(1);
+        pass_against(&mut workers, &cluster.handle, |handle| {
+            handle.end_application(active, ApplicationEnd::Killed).unwrap();
+        });
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// Two nodes, of which the second is lent by another partition, are full, and one container more is asked for.
+fn home_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
+    let lending = EngineConfig {
+        partitions: vec!["lent".to_owned()],
+        non_exclusive_partitions: vec!["lent".to_owned()],
+        ..plain()
+    };
+    let (cluster, mut workers) = Cluster::assembled(lending, 1, 1);
+    let lent = |name: &str| NodeSpec::new(name, one()).in_partition(PartitionId(1));
+    let [lent, ..] = [lent("lent"), lent("idle lent"), NodeSpec::new("idle", one())].map(|spec| {
+        let is_idle = spec.name.starts_with("idle");
+        let node = cluster.handle.add_node(spec).unwrap();
+        // Nodes that drain count for what there is, and take nothing.
+        if is_idle {
+            cluster.handle.drain_node(node).unwrap();
+        }
+        node
+    });
+    cluster.ask(2);
+    workers.settle();
+    let running = [cluster.nodes[0], lent].map(|node: NodeId| cluster.container_on(node));
+    cluster.ask(1);
+    (cluster, workers, running)
+}
+
+/// I13. No room for a guest, against the end of the guest that is in the way. The bug: a guest whose shape stays closed
+/// where it has room.
+#[test]
+fn no_room_for_a_guest_against_a_release() {
+    model(Bound::None, || {
+        let (cluster, mut workers, [_, guest]) = home_and_lender_full();
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(guest).unwrap());
+        expect_placed(&cluster, 2);
+    });
+}
+
+/// I13. The same, against the end of the container at home. The bug: an ask that waits as a guest while there is room at
+/// home.
+#[test]
+fn no_room_for_a_guest_against_a_release_at_home() {
+    model(Bound::Four, || {
+        let (cluster, mut workers, [at_home, _]) = home_and_lender_full();
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(at_home).unwrap());
+        expect_placed(&cluster, 2);
+        assert_eq!(cluster.engine.read(|view| view.node(cluster.nodes[0]).unwrap().containers().len()), 1);
+    });
+}
+
+/// Below a queue that may have four, the second leaf has three. The first one asks for two more, for which there is too
+/// little; the second one for one, which is kept out.
+fn one_is_kept_out() -> (Cluster, Workers, AskId) {
+    let parent = QueueConfig::leaf("p", Capacity::Percent(Percent::ALL));
+    let parent = parent.with_maximum(Maximum::absolute(&[4])).with_children([half("a"), half("b")]);
+    let config = with_queues(QueueConfig::root([parent]));
+    let (cluster, mut workers) = Cluster::assembled_in("root.p.b", config, 1, 1);
+    cluster.handle.add_node(NodeSpec::new("large", Resources::new(&[9]))).unwrap();
+    cluster.ask(3);
+    workers.settle();
+    assert_eq!(cluster.containers(), 3);
+    let first = cluster.submit("root.p.a", "user");
+    let large = cluster.handle.submit_ask(first, AskSpec::new(Resources::new(&[2]), 1)).unwrap();
+    cluster.ask(1);
+    (cluster, workers, large)
+}
+
+/// I13. Who is kept out by what another one waits for, against the end of that wait. The bug: somebody who is kept out
+/// although nothing is kept any more.
+#[test]
+fn kept_room_against_the_end_of_the_wait_for_it() {
+    model(Bound::None, || {
+        let (cluster, mut workers, large) = one_is_kept_out();
+        pass_against(&mut workers, &cluster.handle, |handle| handle.cancel_ask(large, 1).unwrap());
+        expect_placed(&cluster, 4);
+    });
+}
