@@ -5,6 +5,8 @@
 //! the shape, or a limit there is in the way. Whatever makes the own lane worth a look again ends that in the same
 //! critical section.
 
+use smallvec::SmallVec;
+
 use super::{Backlog, LaneState};
 use crate::ids::{LaneId, LeafUserId, ShapeId};
 
@@ -45,11 +47,10 @@ impl Backlog {
         self.demand(shape).guest.map(|guest| guest.own)
     }
 
+    /// Most often none: then nothing is allocated.
     #[inline]
-    pub(super) fn twins_of(&self, own: ShapeId) -> impl Iterator<Item = ShapeId> + use<> {
-        // Few, and most often none.
-        let twins = &self.demand[own.index()].twins;
-        (!twins.is_empty()).then(|| twins.clone()).into_iter().flatten()
+    pub(super) fn twins_of(&self, own: ShapeId) -> SmallVec<[ShapeId; 1]> {
+        SmallVec::from_slice(&self.demand[own.index()].twins)
     }
 
     /// The shape is open somewhere in its partition, or no longer.
