@@ -71,7 +71,7 @@ fn churn(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Users whose applications are limited in number come with more than that, each to another leaf.
+/// Ten users, of whom each may have a hundred applications active, come with two hundred, spread over the leaves.
 fn activation(criterion: &mut Criterion) {
     const APPLICATIONS: usize = 2_000;
     let mut group = criterion.benchmark_group("submit 2,000 applications of which half wait");
@@ -85,7 +85,7 @@ fn activation(criterion: &mut Criterion) {
                     let events = handle.event_stream(1 << 14);
                     for number in 0..APPLICATIONS {
                         let queue = format!("root.leaf-{}", number % leaves);
-                        let user = format!("user-{}", number / leaves % 10);
+                        let user = format!("user-{}", number / 200);
                         let spec = ApplicationSpec::new(format!("application-{number}"), queue, user);
                         handle.submit_application(spec, &events).expect("a known queue");
                     }
@@ -98,7 +98,7 @@ fn activation(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// So many leaves, and ten users may each have a hundred applications active in all of them.
+/// So many leaves, in all of which together a user may have a hundred applications active.
 fn engine_of_leaves(leaves: usize) -> Engine {
     let leaf = |number| QueueConfig::leaf(format!("leaf-{number}"), Capacity::Weight(Factor::ONE));
     let limits = ParallelLimits { per_user: Some(100), ..ParallelLimits::default() };
