@@ -1,4 +1,4 @@
-//! What applications and users add up to.
+//! What applications add up to, in their users and queues.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::facts::{Facts, Master, PendingPriorities};
 use crate::ids::{QueueId, SlotId};
 use crate::resource::Resources;
 
-/// Checks all of it.
+/// The part of I2, I12 and I13 that follows from applications and their asks.
 pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     check_active_users(facts, report);
     check_accounts(facts, report);
@@ -68,7 +68,8 @@ fn check_accounts(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I2: who waits for activation is what the applications add up to. I13: nobody waits in vain.
+/// I2: who waits for activation, and how many applications of whom are active, is what they add up to. I12: those who wait
+/// stand in line. I13: nobody waits in vain.
 fn check_activation(facts: &Facts, report: &mut AuditReport) {
     let mut inactive = BTreeSet::new();
     let mut by_queue = vec![(0, FxHashMap::default()); facts.queues.len()];
@@ -83,7 +84,7 @@ fn check_activation(facts: &Facts, report: &mut AuditReport) {
             let (inactive, active) = &mut by_queue[level.index()];
             if !application.is_active {
                 *inactive += 1;
-            } else if facts.queue(*level).config.parallel.are_by_user() {
+            } else if facts.queue(*level).config.parallel.limits_users() {
                 *active.entry(Arc::clone(&user.name)).or_default() += 1;
             }
         }
@@ -93,7 +94,8 @@ fn check_activation(facts: &Facts, report: &mut AuditReport) {
     }
     for (queue, (inactive, active)) in facts.queues.iter().zip(by_queue) {
         let is_equal = queue.inactive == inactive && queue.active_by_user == active;
-        report.check(is_equal, "I2", || format!("{}: {inactive} wait, {active:?} do not", queue.path));
+        report
+            .check(is_equal, "I2", || format!("{}: {inactive} wait, active by user: {active:?}", queue.path));
     }
     let listed: BTreeSet<_> = facts.inactive.iter().collect();
     report.check(listed == inactive, "I12", || format!("{listed:?} stand in line, {inactive:?} wait"));

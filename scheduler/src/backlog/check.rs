@@ -32,7 +32,18 @@ impl Backlog {
         self.check_notes(facts, roster, &mut findings);
         self.check_kept(facts, &mut findings);
         self.check_wanted(facts, roster, &mut findings);
+        self.check_twins(&mut findings);
         findings.0
+    }
+
+    /// Also of shapes that nobody has any more.
+    fn check_twins(&self, findings: &mut Findings) {
+        for (index, demand) in self.demand.iter().enumerate() {
+            let own = ShapeId(index as u32);
+            let is_its = |twin: &ShapeId| self.own_if_guest(*twin) == Some(own);
+            findings
+                .check(demand.twins.iter().all(is_its), "I12", || format!("{own} has twins of other shapes"));
+        }
     }
 
     fn check_asks(&self, facts: &Facts, findings: &mut Findings) {

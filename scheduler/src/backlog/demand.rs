@@ -28,7 +28,7 @@ pub(crate) struct Demand {
     claims: Vec<ReservationId>,
     /// All lanes with this shape.
     pub(super) lanes: Vec<LaneId>,
-    /// The shapes as which its asks are guests.
+    /// The shapes as which its asks are guests. Each has this one as the own shape of its guests.
     pub(super) twins: SmallVec<[ShapeId; 1]>,
     /// What is known besides if the shape is a twin.
     pub(super) guest: Option<GuestDemand>,
@@ -92,14 +92,12 @@ impl Backlog {
         if self.demand.len() <= shape.index() {
             self.demand.resize_with(shape.index() + 1, Demand::default);
         }
+        self.unlink_twin(shape);
         let new = Demand { open: all_sets(sets), partition, since: version, ..Demand::default() };
         let old = std::mem::replace(&mut self.demand[shape.index()], new);
         debug_assert!(!old.is_wanting(), "a vacated shape has no asks");
         for set in SetId::from_bits(old.partition, old.listed) {
             self.closed[set.index()].retain(|listed| *listed != shape);
-        }
-        if let Some(guest) = old.guest {
-            self.demand[guest.own.index()].twins.retain(|twin| *twin != shape);
         }
         for lane in old.lanes {
             let old = &self.lanes[lane.index()];

@@ -24,10 +24,19 @@ pub(super) struct GuestDemand {
 impl Backlog {
     /// Asks of the shape may be guests as its twin from now on. Nobody has such asks yet.
     pub(crate) fn link_twin(&mut self, own: ShapeId, twin: ShapeId) {
+        self.unlink_twin(twin);
         let is_due = self.is_closed_everywhere(own);
         let guest = GuestDemand { own, is_due, ahead: 0 };
         self.change_demand(twin, |demand| demand.guest = Some(guest));
         self.demand_mut(own).twins.push(twin);
+    }
+
+    /// Whoever has been served as this shape until now, if anybody, is so no more: containers may keep a twin when its own
+    /// shape is gone.
+    pub(super) fn unlink_twin(&mut self, twin: ShapeId) {
+        if let Some(own) = self.own_if_guest(twin) {
+            self.demand[own.index()].twins.retain(|other| *other != twin);
+        }
     }
 
     /// Whether the lane is one of guests who may be looked at now.

@@ -70,12 +70,21 @@ impl Backlog {
         kept.blocked.relieved_at = version;
         let kept_out = std::mem::take(&mut kept.blocked.lanes);
         self.unpark(kept_out, ParkReason::RoomKept);
-        // All that are at the same limits, since a limit's list goes at once, but one of its lanes only by search.
-        let limited: BTreeSet<QueueId> =
-            self.kept.keepers.iter().filter_map(|lane| self.limited_at(*lane)).collect();
-        limited.into_iter().for_each(|queue| self.relieve_queue(queue, version));
+        self.look_again_at_keepers();
         // What was kept is not given up: it is only to be found anew.
         self.kept.has_moved = false;
+    }
+
+    /// Lets those go on for whom something is kept. One walk over each list of lanes: each by itself would be searched for.
+    fn look_again_at_keepers(&mut self) {
+        let limited: BTreeSet<QueueId> =
+            self.kept.keepers.iter().filter_map(|lane| self.limited_at(*lane)).collect();
+        for queue in limited {
+            let lanes = std::mem::take(&mut self.queues[queue.index()].blocked.lanes);
+            let (keepers, others) = lanes.into_iter().partition(|lane| self.kept.keepers.contains(lane));
+            self.unpark(keepers, ParkReason::QueueLimit(queue));
+            self.queues[queue.index()].blocked.lanes = others;
+        }
     }
 
     /// The queue at whose limit the lane is parked.

@@ -129,7 +129,7 @@ impl Backlog {
         }
     }
 
-    pub(super) fn relieve_queue(&mut self, queue: QueueId, version: u64) {
+    fn relieve_queue(&mut self, queue: QueueId, version: u64) {
         let blocked = &mut self.queues[queue.index()].blocked;
         blocked.relieved_at = version;
         if !blocked.lanes.is_empty() {

@@ -82,8 +82,8 @@ impl ParallelLimits {
         self.by_user.get(user).copied().or(self.per_user)
     }
 
-    /// Whether they are on anybody's.
-    pub(crate) fn are_by_user(&self) -> bool {
+    /// Whether the number of any single user's is limited.
+    pub(crate) fn limits_users(&self) -> bool {
         self.per_user.is_some() || !self.by_user.is_empty()
     }
 }

@@ -131,14 +131,15 @@ impl Facts {
         self.held_back_by_masters(application.leaf, application.user, application.master?)
     }
 
-    /// So many applications of the user are active more, or with a negative number less.
+    /// Adds to the user's active applications in each queue from the root to its leaf that limits them.
     pub(super) fn count_active_by_user(&mut self, user: LeafUserId, count: i32) {
         let LeafUser { leaf, name, .. } = &self.users[user.index()];
         for level in &self.queues[leaf.index()].chain.clone() {
             let queue = &mut self.queues[level.index()];
-            if queue.config.parallel.are_by_user() {
+            if queue.config.parallel.limits_users() {
                 let active = queue.active_by_user.entry(Arc::clone(name)).or_default();
                 *active = active.wrapping_add_signed(count);
+                debug_assert!(*active < u32::MAX / 2, "{name} has no such application");
                 if *active == 0 {
                     queue.active_by_user.remove(name);
                 }
@@ -146,7 +147,7 @@ impl Facts {
         }
     }
 
-    /// Counts whose applications are active anew, after the configuration of queues has changed.
+    /// Counts the active applications of users again, since other queues may limit them now.
     pub(crate) fn recount_active_by_user(&mut self) {
         self.queues.iter_mut().for_each(|queue| queue.active_by_user.clear());
         for index in 0..self.users.len() {

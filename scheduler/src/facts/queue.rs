@@ -54,7 +54,8 @@ pub(crate) struct Queue {
     pub(crate) applications: u32,
     /// Of these, those that wait for activation.
     pub(crate) inactive: u32,
-    /// Those that do not, by user; only where a user's are limited.
+    /// Active applications in it and below, by user; counted only where a user's are limited. They follow from the
+    /// applications.
     #[serde(skip)]
     pub(crate) active_by_user: FxHashMap<Arc<str>, u32>,
     /// What the masters of active applications need, by partition; leaves only.

@@ -16,7 +16,9 @@ impl Applier<'_> {
         let queue = &mut facts.queues[id.index()];
         queue.config = update.applied_to(&queue.config);
         facts.recount_users(id);
-        facts.recount_active_by_user();
+        if update.parallel.is_some() {
+            facts.recount_active_by_user();
+        }
         self.state.mark_limits_stale();
     }
 

@@ -8,6 +8,7 @@ mod compatible;
 mod endings;
 mod faults;
 mod forged;
+mod guests;
 mod hand;
 mod ladder;
 mod late;

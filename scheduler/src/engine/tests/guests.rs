@@ -1,0 +1,36 @@
+//! Guests on nodes that another partition lends.
+
+use super::{Bench, config, leaf, memory};
+use crate::change::NodeSpec;
+use crate::config::EngineConfig;
+use crate::ids::PartitionId;
+
+/// A container that runs as a guest keeps the shape it has there, when nobody asks for its own shape any more. The same ask
+/// comes again, and its own shape gets another number: the guests' one is its now, and not the former one's as well.
+#[test]
+fn the_shape_of_a_guest_that_outlives_its_ask_belongs_to_the_next() {
+    let lending = EngineConfig {
+        partitions: vec!["x".to_owned()],
+        non_exclusive_partitions: vec!["x".to_owned()],
+        ..config([leaf("a")])
+    };
+    let bench = Bench::serial(lending);
+    let handle = bench.engine.handle();
+    bench.node("n1", 1);
+    let lent = |name: &str, amount| NodeSpec::new(name, memory(amount)).in_partition(PartitionId(1));
+    handle.add_node(lent("n2", 9)).unwrap();
+    for idle in [NodeSpec::new("idle", memory(99)), lent("idle lent", 99)] {
+        handle.drain_node(handle.add_node(idle).unwrap()).unwrap();
+    }
+    let application = bench.application("root.a");
+    bench.ask(application, 1, 1);
+    bench.expect_running(1);
+    let others = [50, 51].map(|amount| bench.ask(application, amount, 1));
+    bench.ask(application, 2, 1);
+    bench.expect_running(2);
+    others.iter().for_each(|ask| handle.cancel_ask(*ask, 1).unwrap());
+    bench.ask(application, 2, 1);
+    bench.expect_running(3);
+    let report = bench.engine.audit();
+    assert!(report.is_clean(), "{report}");
+}
