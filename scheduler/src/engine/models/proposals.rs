@@ -1,9 +1,10 @@
 //! Two proposals from one view, and proposals against what happens to their nodes, queues and applications.
 
 use super::{Bound, Cluster, accepted, allocate, answer, model, one, plain, with_queues};
+use crate::change::AskSpec;
 use crate::commit::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
-use crate::config::{Capacity, Factor, Maximum, Percent, QueueConfig, QueueUpdate};
-use crate::facts::{ApplicationEnd, NodeAttributes};
+use crate::config::{Capacity, Factor, Maximum, Percent, QueueConfig, QueueUpdate, Reconfiguration};
+use crate::facts::{ApplicationEnd, NodeAttributes, TagLimit};
 use crate::ids::{AskId, NodeId, PartitionId};
 use crate::resource::Resources;
 
@@ -228,6 +229,65 @@ fn a_proposal_against_a_higher_user_limit() {
             CommitOutcome::Accepted(seq) => assert!(seq > raised, "{seq:?} is not after {raised:?}"),
             CommitOutcome::Rejected(reason) => assert_eq!(reason, RejectReason::UserLimit),
         }
+        cluster.expect_sound();
+    });
+}
+
+/// Half of the cluster, up to all of it.
+fn half(name: &str) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
+}
+
+/// I7. Two proposals for nodes of one rack, of containers of which a rack may have one. The bug: a rule on what runs
+/// elsewhere that only proposers look at.
+#[test]
+fn of_two_containers_that_shun_each_other_one_is_placed() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(2);
+        let apart = AskSpec::new(one(), 2).with_tag("db").with_tag_limit(TagLimit::per_rack("db", 1));
+        let ask = cluster.handle.submit_ask(cluster.application, apart).unwrap();
+        let outcomes = cluster.both(allocate(ask, cluster.nodes[0]), allocate(ask, cluster.nodes[1]));
+        assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
+        assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::TagLimit)), "{outcomes:?}");
+        cluster.expect_sound();
+    });
+}
+
+/// I3. A proposal against another tree, in which its queue may have nothing. The bug: a tree whose limits the next
+/// request of the same group is not judged by.
+#[test]
+fn a_proposal_against_another_tree() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial_in("root.a", with_queues(QueueConfig::root([half("a"), half("b")])), 1);
+        let ask = cluster.ask(1);
+        let leaves = [half("a").with_maximum(Maximum::absolute(&[0])), half("b")];
+        let wanted = Reconfiguration::from(&with_queues(QueueConfig::root(leaves)));
+        let (outcome, changed) = cluster
+            .against(allocate(ask, cluster.nodes[0]), move |handle| handle.reconfigure(wanted).unwrap());
+        let changed = answer(&changed).expect("a valid tree");
+        match outcome {
+            CommitOutcome::Accepted(seq) => assert!(seq < changed, "{seq:?} is not before {changed:?}"),
+            CommitOutcome::Rejected(reason) => assert_eq!(reason, RejectReason::QueueLimit),
+        }
+        cluster.expect_sound();
+    });
+}
+
+/// I2, I3. A proposal against the move of its application to a leaf that may have nothing. The bug: a container that is
+/// charged to the leaf which its application has left.
+#[test]
+fn a_proposal_against_the_move_of_its_application() {
+    model(Bound::None, || {
+        let leaves = [half("a"), half("narrow").with_maximum(Maximum::absolute(&[0]))];
+        let cluster = Cluster::serial_in("root.a", with_queues(QueueConfig::root(leaves)), 1);
+        let (ask, application) = (cluster.ask(1), cluster.application);
+        let (outcome, moved) = cluster.against(allocate(ask, cluster.nodes[0]), move |handle| {
+            handle.move_application(application, "root.narrow").unwrap()
+        });
+        // With a container it does not fit there; without one it gets none.
+        assert_eq!(outcome.is_accepted(), answer(&moved).is_err(), "{outcome:?}");
+        let used = cluster.engine.read(|view| view.queue("root.a").unwrap().quota(PartitionId::DEFAULT).used);
+        assert_eq!(used, if outcome.is_accepted() { one() } else { Resources::ZERO });
         cluster.expect_sound();
     });
 }

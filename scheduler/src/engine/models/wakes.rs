@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use loom::thread;
 
+use super::passes::{expect_placed, pass_against};
 use super::sets::half_full;
 use super::{Bound, Cluster, Workers, model, one, plain, several_sets, with_queues, work_off};
 use crate::change::NodeSpec;
@@ -12,24 +13,6 @@ use crate::engine::Handle;
 use crate::engine::shared::Message;
 use crate::ids::{ContainerId, NodeId};
 use crate::propose::ProposalBatch;
-
-/// A proposer makes one pass and sends what it saw, on a thread of its own, while `helps` happens and the committer
-/// works; then everything that is left is done. Something is pending that the pass finds in vain unless it comes
-/// late.
-pub(super) fn pass_against(workers: &mut Workers, handle: &Handle, helps: impl FnOnce(&Handle)) {
-    work_off(&mut workers.committer);
-    let mut proposer = workers.proposer();
-    let other = thread::spawn(move || {
-        if let Some(batch) = proposer.propose() {
-            proposer.send(batch).unwrap();
-        }
-        proposer
-    });
-    helps(handle);
-    work_off(&mut workers.committer);
-    workers.proposers.insert(0, other.join().unwrap());
-    workers.settle();
-}
 
 /// One container runs and the next one is pending, with a pass to come that has no use for it.
 fn one_runs_one_waits(config: EngineConfig, nodes: usize) -> (Cluster, Workers) {
@@ -54,12 +37,6 @@ fn one_runs_one_has_no_room() -> (Cluster, Workers) {
 
 fn first_container(cluster: &Cluster) -> ContainerId {
     cluster.engine.read(|view| view.containers().next().expect("one runs").0)
-}
-
-pub(super) fn expect_placed(cluster: &Cluster, containers: usize) {
-    assert_eq!(cluster.containers(), containers, "a wake-up was lost");
-    cluster.expect_nothing_in_flight();
-    cluster.expect_sound();
 }
 
 /// I13. No room, against the end of the container that is in the way. The bug: a shape that is closed by a pass which

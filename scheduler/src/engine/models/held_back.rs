@@ -1,0 +1,106 @@
+//! Passes in vain, against the end of what holds applications, guests and those back for whom no room is left.
+
+use super::passes::{expect_placed, pass_against};
+use super::{Bound, Cluster, Workers, model, one, plain, with_queues};
+use crate::change::{AskSpec, NodeSpec};
+use crate::config::{Capacity, EngineConfig, Maximum, ParallelLimits, Percent, QueueConfig};
+use crate::facts::ApplicationEnd;
+use crate::ids::{AskId, ContainerId, NodeId, PartitionId};
+use crate::resource::Resources;
+
+/// I13. An application that waits to be activated, against the end of the active one. The bug: an application that is
+/// activated without its asks, or not at all.
+#[test]
+fn a_pass_against_the_end_of_the_only_active_application() {
+    model(Bound::None, || {
+        let limits = ParallelLimits { total: Some(1), ..ParallelLimits::default() };
+        let leaf = QueueConfig::leaf("default", Capacity::Percent(Percent::ALL)).with_parallel(limits);
+        let config = with_queues(QueueConfig::root([leaf]));
+        let (cluster, mut workers) = Cluster::assembled(config, 1, 2);
+        let active = cluster.application;
+        cluster.ask(1);
+        workers.settle();
+        cluster.ask_of(cluster.submit("root.default", "other"), 1);
+        cluster.ask(1);
+        pass_against(&mut workers, &cluster.handle, |handle| {
+            handle.end_application(active, ApplicationEnd::Killed).unwrap();
+        });
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// Two nodes, of which the second is lent by another partition, are full, and one container more is asked for. Two more
+/// drain: they count for what their partitions have, so that it is room that is missing, and no limit in the way.
+fn home_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
+    let lending = EngineConfig {
+        partitions: vec!["lent".to_owned()],
+        non_exclusive_partitions: vec!["lent".to_owned()],
+        ..plain()
+    };
+    let (cluster, mut workers) = Cluster::assembled(lending, 1, 1);
+    let lent = |name: &str| NodeSpec::new(name, one()).in_partition(PartitionId(1));
+    for idle in [lent("idle lent"), NodeSpec::new("idle", one())] {
+        cluster.handle.drain_node(cluster.handle.add_node(idle).unwrap()).unwrap();
+    }
+    let lent = cluster.handle.add_node(lent("lent")).unwrap();
+    cluster.ask(2);
+    workers.settle();
+    let running = [cluster.nodes[0], lent].map(|node: NodeId| cluster.container_on(node));
+    cluster.ask(1);
+    (cluster, workers, running)
+}
+
+/// I13. No room for a guest, against the end of the guest that is in the way. The bug: a guest whose shape stays closed
+/// where it has room.
+#[test]
+fn no_room_for_a_guest_against_a_release() {
+    model(Bound::None, || {
+        let (cluster, mut workers, [_, guest]) = home_and_lender_full();
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(guest).unwrap());
+        expect_placed(&cluster, 2);
+    });
+}
+
+/// I13. The same, against the end of the container at home. The bug: an ask that waits as a guest while there is room at
+/// home.
+#[test]
+fn no_room_for_a_guest_against_a_release_at_home() {
+    model(Bound::Four, || {
+        let (cluster, mut workers, [at_home, _]) = home_and_lender_full();
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(at_home).unwrap());
+        expect_placed(&cluster, 2);
+        assert_eq!(cluster.engine.read(|view| view.node(cluster.nodes[0]).unwrap().containers().len()), 1);
+    });
+}
+
+fn half(name: &str) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
+}
+
+/// Below a queue that may have four, the second leaf has three. The first one asks for two more, for which there is too
+/// little; the second one for one, which is kept out.
+fn one_is_kept_out() -> (Cluster, Workers, AskId) {
+    let parent = QueueConfig::leaf("p", Capacity::Percent(Percent::ALL));
+    let parent = parent.with_maximum(Maximum::absolute(&[4])).with_children(["a", "b"].map(half));
+    let config = with_queues(QueueConfig::root([parent]));
+    let (cluster, mut workers) = Cluster::assembled_in("root.p.b", config, 1, 1);
+    cluster.handle.add_node(NodeSpec::new("large", Resources::new(&[9]))).unwrap();
+    cluster.ask(3);
+    workers.settle();
+    assert_eq!(cluster.containers(), 3);
+    let first = cluster.submit("root.p.a", "user");
+    let large = cluster.handle.submit_ask(first, AskSpec::new(Resources::new(&[2]), 1)).unwrap();
+    cluster.ask(1);
+    (cluster, workers, large)
+}
+
+/// I13. Who is kept out by what another one waits for, against the end of that wait. The bug: somebody who is kept out
+/// although nothing is kept any more.
+#[test]
+fn kept_room_against_the_end_of_the_wait_for_it() {
+    model(Bound::None, || {
+        let (cluster, mut workers, large) = one_is_kept_out();
+        pass_against(&mut workers, &cluster.handle, |handle| handle.cancel_ask(large, 1).unwrap());
+        expect_placed(&cluster, 4);
+    });
+}
