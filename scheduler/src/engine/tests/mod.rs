@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests bring threads of their own")]
 
+mod activation;
 mod bulk;
 mod changes;
 mod compatible;

@@ -1,4 +1,4 @@
-//! Which queue comes first, and for whom it is kept what the others do not get.
+//! Which queue comes first, and for which one room is kept from those behind it.
 
 use super::{Bench, config, leaf, memory};
 use crate::change::AskSpec;

@@ -1,12 +1,11 @@
 //! Users who are held to shares of their leaf, within one pass.
 
 use super::late::is_blocked;
-use super::{Bench, config, leaf, memory};
+use super::{Bench, config, memory};
 use crate::backlog::ParkReason;
 use crate::change::AskSpec;
 use crate::commit::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
-use crate::config::{Capacity, ParallelLimits, Percent, QueueConfig, QueueUpdate, Semantics};
-use crate::facts::ApplicationEnd;
+use crate::config::{Capacity, Percent, QueueConfig, Semantics};
 use crate::ids::{ApplicationId, AskId};
 use crate::propose::ProposalBatch;
 
@@ -152,46 +151,4 @@ fn several_containers_at_once_are_judged_as_one_by_one() {
         let verdict = verdict_on_two_at_once(semantics);
         assert_eq!(verdict, CommitOutcome::Rejected(RejectReason::UserLimit), "{semantics:?}");
     }
-}
-
-/// Two are active when the queue above comes to allow one, in two leaves; then one of them moves, and the other one ends.
-#[test]
-fn applications_that_were_active_before_their_number_is_limited_count() {
-    let both = leaf("p").with_children([leaf("a"), leaf("b")]);
-    let bench = Bench::serial(config([both, leaf("c")]));
-    let handle = bench.engine.handle();
-    let [first, second] = ["root.p.a", "root.p.b"].map(|leaf| bench.application_of(leaf, "ann"));
-    let one = ParallelLimits { per_user: Some(1), ..ParallelLimits::default() };
-    let update = QueueUpdate { parallel: Some(one), ..QueueUpdate::default() };
-    handle.update_queue(handle.queue("root.p").unwrap(), update).unwrap();
-    let third = bench.application_of("root.p.a", "ann");
-    let is_active = || {
-        bench.commit();
-        bench.engine.read(|view| view.application(third).unwrap().is_active())
-    };
-    assert!(!is_active());
-    let _answer = handle.move_application(first, "root.c").unwrap();
-    assert!(!is_active(), "the second one is still there");
-    handle.end_application(second, ApplicationEnd::Finished).unwrap();
-    assert!(is_active());
-}
-
-/// A user with an application that waits to be activated competes, whatever its others were given.
-#[test]
-fn who_waits_for_activation_is_active_with_all_it_asked_for() {
-    let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)))
-        .with_user_limit_factor(None)
-        .with_user_limit_minimum(Percent::whole(50))
-        .with_parallel(ParallelLimits { per_user: Some(1), ..ParallelLimits::default() });
-    let bench = Bench::serial(config([leaf]));
-    bench.node("n1", 100);
-    let [waits, greedy] = ["waits", "greedy"].map(|user| bench.application_of("root.a", user));
-    bench.application_of("root.a", "waits");
-    bench.ask(waits, 1, 1);
-    bench.ask(greedy, 1, 50);
-    bench.commit();
-    let batch = bench.pass(0);
-    let proposed = batch.requests().len();
-    bench.decide(batch);
-    assert_eq!(bench.engine.read(|view| view.container_count()), proposed, "and nothing was rejected");
 }
