@@ -97,6 +97,8 @@ fn a_scenario_runs_with_every_semantics_it_names() {
         &with("config: |", "semantics: []\nconfig: |", 2),
         &["it.yaml:3: no semantics to run it with"],
     );
+    let twice = "semantics: [strict, strict]\nconfig: |";
+    contains_all(&with("config: |", twice, 2), &["it.yaml:3: the same semantics twice"]);
 }
 
 #[test]

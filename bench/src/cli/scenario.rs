@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use apportion::config::Semantics;
 use clap::Args;
 use serde::Serialize;
 
 use super::Failure;
 use crate::output::{OutputFile, check_distinct};
 use crate::scenario::{
-    BadScenario, RunSetting, Scenario, ScenarioRun, find_files, name_of, read_file, run as run_scenario,
+    BadScenario, RunSetting, Scenario, ScenarioRun, find_files, read_file, run as run_scenario,
 };
 
 /// Files that say what happens to a cluster and what is expected of it.
@@ -48,8 +49,9 @@ struct FileResult {
 #[derive(Serialize)]
 struct RunResult {
     mode: String,
-    /// Where the scenario says with which.
+    /// `strict` or `yarn_compatible`; none if the scenario does not say.
     semantics: Option<&'static str>,
+    /// Both, as people read them.
     #[serde(skip)]
     setting: String,
     passed: bool,
@@ -174,7 +176,7 @@ impl RunResult {
         let RunSetting { mode, semantics } = run.setting;
         Self {
             mode: mode.to_string(),
-            semantics: semantics.map(name_of),
+            semantics: semantics.map(Semantics::word),
             setting: run.setting.to_string(),
             passed: failure.is_none(),
             steps: run.steps,
@@ -195,7 +197,7 @@ impl FileResult {
         }
     }
 
-    /// How it was run: with which semantics, if it says, and on which threads with each.
+    /// The semantics, if the scenario names any, then the modes, which are the same with each.
     fn settings(&self) -> String {
         let mut semantics: Vec<&str> = self.runs.iter().filter_map(|run| run.semantics).collect();
         semantics.dedup();

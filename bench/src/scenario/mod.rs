@@ -24,5 +24,4 @@ mod submit;
 pub use find::find_files;
 pub use problem::BadScenario;
 pub use read::{Scenario, read_file};
-pub(crate) use run::name_of;
 pub use run::{Failure, RunMode, RunSetting, ScenarioRun, run};

@@ -126,10 +126,14 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
     format!("unknown {what} `{name}`; {}", near.unwrap_or_else(all))
 }
 
-/// The scenario's semantics are instead of the configuration's.
+/// Either the scenario says the semantics, or its configuration does. Of a configuration that says the default nothing is
+/// noticed.
 fn check_semantics(forms: &[SemanticsForm], config: &EngineConfig) -> Result<(), String> {
     if forms.is_empty() {
         return Err("no semantics to run it with".into());
+    }
+    if forms.iter().enumerate().any(|(place, form)| forms[..place].contains(form)) {
+        return Err("the same semantics twice".into());
     }
     if config.semantics != Semantics::default() {
         return Err("the configuration says `semantics` as well; say it in one place".into());

@@ -116,14 +116,6 @@ fn audit(cluster: &mut Cluster) -> Done {
     if report.is_clean() { Ok(()) } else { Err(StepError::failed(report.to_string())) }
 }
 
-/// What scenarios and configurations call it.
-pub(crate) fn name_of(semantics: Semantics) -> &'static str {
-    match semantics {
-        Semantics::Strict => "strict",
-        Semantics::YarnCompatible => "yarn_compatible",
-    }
-}
-
 impl From<RunMode> for Mode {
     fn from(mode: RunMode) -> Self {
         match mode {
@@ -146,7 +138,7 @@ impl fmt::Display for RunMode {
 impl fmt::Display for RunSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.semantics {
-            Some(semantics) => write!(f, "{}, {}", name_of(semantics), self.mode),
+            Some(semantics) => write!(f, "{}, {}", semantics.word(), self.mode),
             None => self.mode.fmt(f),
         }
     }

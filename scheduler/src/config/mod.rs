@@ -161,6 +161,17 @@ pub enum Semantics {
     YarnCompatible,
 }
 
+impl Semantics {
+    /// What configurations call it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::YarnCompatible => "yarn_compatible",
+        }
+    }
+}
+
 /// Reservations: a claim on a node for an ask that no node of its partition can hold now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationPolicy {

@@ -18,14 +18,6 @@ pub(super) fn node_order_word(order: NodeOrderKind) -> &'static str {
     }
 }
 
-/// How a file names whose rules hold.
-pub(super) fn semantics_word(semantics: Semantics) -> &'static str {
-    match semantics {
-        Semantics::Strict => "strict",
-        Semantics::YarnCompatible => "yarn_compatible",
-    }
-}
-
 pub(super) fn resources(document: &Section<'_>) -> Result<ResourceTypes, ConfigFileError> {
     let section = document.section("resources", &["types", "devices"])?;
     let types = section.read("types", |entry| {
@@ -54,7 +46,7 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
         config.node_order = order;
     }
     let semantics = [Semantics::Strict, Semantics::YarnCompatible];
-    if let Some(semantics) = engine.read("semantics", |entry| entry.word(&semantics, semantics_word))? {
+    if let Some(semantics) = engine.read("semantics", |entry| entry.word(&semantics, Semantics::word))? {
         config.semantics = semantics;
     }
     config.maximum_application_priority =

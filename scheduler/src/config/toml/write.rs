@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::engine::{node_order_word, semantics_word};
+use super::engine::node_order_word;
 use super::placement;
 use super::queues::{LIMIT_KEYS, child_ordering_word, ordering_word, state_word};
 use super::table::{quoted, quoted_key};
@@ -77,7 +77,7 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
     }
     file.line("node_order", quoted(node_order_word(config.node_order)));
     if config.semantics != Semantics::default() {
-        file.line("semantics", quoted(semantics_word(config.semantics)));
+        file.line("semantics", quoted(config.semantics.word()));
     }
     file.line_if("maximum_application_priority", config.maximum_application_priority);
 
