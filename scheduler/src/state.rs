@@ -68,8 +68,8 @@ impl State {
         self.facts.inactive.note_change();
     }
 
-    /// Whether a node of the shape's partition could hold a container of it, were the node empty.
-    pub(crate) fn any_could_hold(&self, shape: &Shape) -> bool {
+    /// Whether any node of the shape's partition [could hold](Facts::could_hold) a container of it.
+    pub(crate) fn some_node_could_hold(&self, shape: &Shape) -> bool {
         let mut nodes = self.roster.nodes_of(shape.partition);
         nodes.any(|node| self.facts.could_hold(shape, self.facts.nodes.at(node)))
     }

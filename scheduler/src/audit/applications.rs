@@ -147,7 +147,7 @@ fn check_demand(facts: &Facts, report: &mut AuditReport) {
         }
     }
     for (index, (queue, demand)) in facts.queues.iter().zip(demands).enumerate() {
-        let priority = facts.worked_out_priority(QueueId(index as u32));
+        let priority = facts.computed_demand_priority(QueueId(index as u32));
         let known = facts.demand_priority(QueueId(index as u32));
         let is_equal = (&queue.demand, known) == (&demand, priority);
         report.check(is_equal, "I2", || format!("{} has priority {priority} by {demand:?}", queue.path));

@@ -87,7 +87,7 @@ impl Backlog {
         }
     }
 
-    /// The queue at whose limit the lane is parked.
+    /// The queue at whose limit the lane is parked: every keeper is.
     fn limited_at(&self, lane: LaneId) -> Option<QueueId> {
         match self.lanes[lane.index()].state {
             LaneState::Parked(ParkReason::QueueLimit(queue)) => Some(queue),

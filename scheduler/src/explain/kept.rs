@@ -96,7 +96,7 @@ fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
         let limited = facts.queue(leaf).chain.iter().rev().find(is_full);
         if let Some(&limited) = limited.filter(|limited| **limited != leaf)
             && limit_of_user(state, user, shape).is_none()
-            && state.any_could_hold(shape)
+            && state.some_node_could_hold(shape)
         {
             awaiting.push(Awaiting { leaf, limited, size });
         }

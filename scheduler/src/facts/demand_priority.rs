@@ -76,7 +76,7 @@ impl Facts {
     fn settle_priorities_above(&mut self, leaf: QueueId) {
         let mut level = Some(leaf).filter(|_| self.looks_at_demand);
         while let Some(id) = level {
-            let priority = self.worked_out_priority(id);
+            let priority = self.computed_demand_priority(id);
             let queue = &mut self.queues[id.index()];
             if std::mem::replace(&mut queue.demand_priority, priority) == priority {
                 return;
@@ -87,11 +87,11 @@ impl Facts {
 
     /// What the queue's priority is.
     pub(crate) fn demand_priority(&self, id: QueueId) -> i32 {
-        if self.looks_at_demand { self.queue(id).demand_priority } else { self.worked_out_priority(id) }
+        if self.looks_at_demand { self.queue(id).demand_priority } else { self.computed_demand_priority(id) }
     }
 
     /// The same, worked out by those right below.
-    pub(crate) fn worked_out_priority(&self, id: QueueId) -> i32 {
+    pub(crate) fn computed_demand_priority(&self, id: QueueId) -> i32 {
         let queue = self.queue(id);
         if queue.children.is_empty() {
             return self.priority_with(id, &queue.demand);
@@ -105,7 +105,7 @@ impl Facts {
         self.looks_at_demand = self.queues.iter().any(|queue| queue.is_present && queue.orders_by_demand());
         let looked_at = if self.looks_at_demand { self.queues.len() } else { 0 };
         for index in (0..looked_at).rev() {
-            self.queues[index].demand_priority = self.worked_out_priority(QueueId(index as u32));
+            self.queues[index].demand_priority = self.computed_demand_priority(QueueId(index as u32));
         }
     }
 }

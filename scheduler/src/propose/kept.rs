@@ -12,7 +12,7 @@ impl QueueWalk<'_> {
         // No room is kept for guests, nor from them, nor for what could not run with it.
         if self.footing.is_guest
             || self.user_blocked_at(leaf, lane.user, &size).is_some()
-            || !self.state.any_could_hold(facts.shapes.at(lane.shape))
+            || !self.state.some_node_could_hold(facts.shapes.at(lane.shape))
         {
             return Resources::ZERO;
         }

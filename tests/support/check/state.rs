@@ -49,7 +49,7 @@ fn compare_queues(view: &View<'_>, oracle: &Oracle, books: &Books) {
             same(quota.reserved, &book.reserved, &what("reserved"));
             same(quota.pending, &book.pending, &what("pending"));
             assert_eq!(quota.containers, book.containers, "{}", what("containers"));
-            let priority = oracle.demanded_priority(oracle.tree.named(&queue.path).unwrap());
+            let priority = oracle.computed_demand_priority(oracle.tree.named(&queue.path).unwrap());
             assert_eq!(seen.demand_priority(), priority, "{}", what("priority"));
             let wanting = oracle.wanting_of(&queue.path);
             assert_eq!(seen.active_user_count(), wanting, "{}", what("active users"));

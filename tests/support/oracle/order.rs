@@ -83,7 +83,7 @@ impl Oracle {
                 QueueOrdering::PriorityUtilization => {
                     (has_its_guarantee(book), Reverse(self.tree.queues[*child].config.priority))
                 }
-                QueueOrdering::DemandPriority => (false, Reverse(self.demanded_priority(*child))),
+                QueueOrdering::DemandPriority => (false, Reverse(self.computed_demand_priority(*child))),
             };
             (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base))
         });
@@ -92,11 +92,12 @@ impl Oracle {
 
     /// How urgent what is pending in the queue and below makes it.
     #[must_use]
-    pub fn demanded_priority(&self, queue: usize) -> i32 {
+    pub fn computed_demand_priority(&self, queue: usize) -> i32 {
         let is_asking = |id: &ApplicationId| self.asks.values().any(|ask| ask.application == *id);
         let own = self.applications.iter().filter(|(id, own)| own.leaf == queue && is_asking(id));
         let own = own.map(|(_, own)| i32::try_from(own.priority).unwrap_or(i32::MAX));
-        let below = self.tree.queues[queue].children.iter().map(|child| self.demanded_priority(*child));
+        let below =
+            self.tree.queues[queue].children.iter().map(|child| self.computed_demand_priority(*child));
         let inside = own.chain(below).max().unwrap_or(i32::MIN);
         let config = &self.tree.queues[queue].config;
         match inside {

@@ -7,7 +7,7 @@ use super::mapping_json;
 use super::property::{Setting, Settings};
 use super::tree::{Listed, queue_key};
 use crate::config::file::excerpt;
-use crate::config::placement::{of_name, several};
+use crate::config::placement::{paths_with_last_name, several};
 use crate::config::{
     ConfigFileError, Creation, NotCarriedOver, Otherwise, PlaceIn, Placement, PlacementAction, PlacementRule,
     QueuePath, Whose,
@@ -157,7 +157,7 @@ impl Target<'_, '_> {
             None if self.is_created(&fixed)? => Ok(path),
             None => {
                 let known = self.root.walk();
-                let ambiguous = of_name(&fixed, known.iter().map(|known| known.path.as_str()));
+                let ambiguous = paths_with_last_name(&fixed, known.iter().map(|known| known.path.as_str()));
                 if ambiguous.len() > 1 {
                     return Err(refused(several(&excerpt(written), &ambiguous)));
                 }

@@ -47,7 +47,7 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
     let Some(queue) = find(root, must_be_there) else {
         let mut paths = Vec::new();
         list(root, "root", &mut paths);
-        let ambiguous = of_name(must_be_there, paths.iter().map(String::as_str));
+        let ambiguous = paths_with_last_name(must_be_there, paths.iter().map(String::as_str));
         if ambiguous.len() > 1 {
             return Err(several(must_be_there, &ambiguous));
         }
@@ -64,8 +64,11 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
     }
 }
 
-/// The paths that end so, if it is one name.
-pub(in crate::config) fn of_name<'p>(name: &str, paths: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
+/// The paths whose last name this is; none if it is a path itself.
+pub(in crate::config) fn paths_with_last_name<'p>(
+    name: &str,
+    paths: impl Iterator<Item = &'p str>,
+) -> Vec<&'p str> {
     paths.filter(|path| path.rsplit_once('.').is_some_and(|(_, last)| last == name)).collect()
 }
 
