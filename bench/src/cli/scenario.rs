@@ -51,9 +51,6 @@ struct RunResult {
     mode: String,
     /// `strict` or `yarn_compatible`; none if the scenario does not say.
     semantics: Option<&'static str>,
-    /// Both, as people read them.
-    #[serde(skip)]
-    setting: String,
     passed: bool,
     steps: usize,
     failure: Option<FailureResult>,
@@ -177,7 +174,6 @@ impl RunResult {
         Self {
             mode: mode.to_string(),
             semantics: semantics.map(Semantics::word),
-            setting: run.setting.to_string(),
             passed: failure.is_none(),
             steps: run.steps,
             failure,
@@ -214,8 +210,9 @@ impl FileResult {
         let mut text = String::new();
         for run in &self.runs {
             if let Some(failure) = &run.failure {
-                text +=
-                    &format!("FAIL  {}:{}: {} ({})\n", self.file, failure.line, failure.step, run.setting);
+                let setting =
+                    run.semantics.into_iter().chain([run.mode.as_str()]).collect::<Vec<_>>().join(", ");
+                text += &format!("FAIL  {}:{}: {} ({setting})\n", self.file, failure.line, failure.step);
                 text += &failure.differences.iter().map(|it| format!("  {it}\n")).collect::<String>();
                 text += &format!("\n{}\n\n", indented(&failure.state));
             }

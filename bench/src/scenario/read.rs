@@ -44,7 +44,7 @@ impl Scenario {
     pub fn settings(&self) -> Vec<RunSetting> {
         let semantics = match &self.form.semantics {
             None => vec![None],
-            Some(forms) => forms.value.0.iter().map(|form| Some(semantics_of(*form))).collect(),
+            Some(forms) => forms.value.0.iter().map(|form| Some((*form).into())).collect(),
         };
         let of = |semantics| self.modes().into_iter().map(move |mode| RunSetting { semantics, mode });
         semantics.into_iter().flat_map(of).collect()
@@ -139,13 +139,6 @@ fn check_semantics(forms: &[SemanticsForm], config: &EngineConfig) -> Result<(),
         return Err("the configuration says `semantics` as well; say it in one place".into());
     }
     Ok(())
-}
-
-fn semantics_of(form: SemanticsForm) -> Semantics {
-    match form {
-        SemanticsForm::Strict => Semantics::Strict,
-        SemanticsForm::YarnCompatible => Semantics::YarnCompatible,
-    }
 }
 
 /// In parallel mode there are no single passes, and what is expected is certain only when all is quiet.

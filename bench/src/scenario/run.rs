@@ -134,12 +134,3 @@ impl fmt::Display for RunMode {
         }
     }
 }
-
-impl fmt::Display for RunSetting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.semantics {
-            Some(semantics) => write!(f, "{}, {}", semantics.word(), self.mode),
-            None => self.mode.fmt(f),
-        }
-    }
-}

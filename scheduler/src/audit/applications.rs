@@ -71,13 +71,13 @@ fn check_accounts(facts: &Facts, report: &mut AuditReport) {
 /// I2: who waits for activation, and how many applications of whom are active, is what they add up to. I12: those who wait
 /// stand in line. I13: nobody waits in vain.
 fn check_activation(facts: &Facts, report: &mut AuditReport) {
-    let mut inactive = BTreeSet::new();
+    let mut waiting = BTreeSet::new();
     let mut by_queue = vec![(0, FxHashMap::default()); facts.queues.len()];
     let mut by_user = vec![0; facts.users.len()];
     for (id, application) in facts.applications.iter() {
         let user = facts.user(application.user);
         if !application.is_active {
-            inactive.insert(id);
+            waiting.insert(id);
             by_user[application.user.index()] += 1;
         }
         for level in &facts.queue(application.leaf).chain {
@@ -98,8 +98,8 @@ fn check_activation(facts: &Facts, report: &mut AuditReport) {
             .check(is_equal, "I2", || format!("{}: {inactive} wait, active by user: {active:?}", queue.path));
     }
     let listed: BTreeSet<_> = facts.inactive.iter().collect();
-    report.check(listed == inactive, "I12", || format!("{listed:?} stand in line, {inactive:?} wait"));
-    if listed == inactive {
+    report.check(listed == waiting, "I12", || format!("{listed:?} stand in line, {waiting:?} wait"));
+    if listed == waiting {
         let next = facts.next_to_activate();
         report.check(next.is_none(), "I13", || format!("{next:?} may be activated, and waits"));
     }

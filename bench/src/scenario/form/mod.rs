@@ -7,6 +7,7 @@ mod step;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use apportion::config::Semantics;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
@@ -64,6 +65,15 @@ pub(super) enum ModeForm {
 pub(super) enum SemanticsForm {
     Strict,
     YarnCompatible,
+}
+
+impl From<SemanticsForm> for Semantics {
+    fn from(form: SemanticsForm) -> Self {
+        match form {
+            SemanticsForm::Strict => Self::Strict,
+            SemanticsForm::YarnCompatible => Self::YarnCompatible,
+        }
+    }
 }
 
 /// A node, or several alike.

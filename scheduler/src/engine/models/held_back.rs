@@ -1,7 +1,7 @@
 //! Passes in vain, against the end of what holds applications, guests and those back for whom no room is left.
 
 use super::passes::{expect_placed, pass_against};
-use super::{Bound, Cluster, Workers, model, one, plain, with_queues};
+use super::{Bound, Cluster, Workers, half, model, one, plain, with_queues};
 use crate::change::{AskSpec, NodeSpec};
 use crate::config::{Capacity, EngineConfig, Maximum, ParallelLimits, Percent, QueueConfig};
 use crate::facts::ApplicationEnd;
@@ -71,10 +71,6 @@ fn no_room_for_a_guest_against_a_release_at_home() {
         expect_placed(&cluster, 2);
         assert_eq!(cluster.engine.read(|view| view.node(cluster.nodes[0]).unwrap().containers().len()), 1);
     });
-}
-
-fn half(name: &str) -> QueueConfig {
-    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
 }
 
 /// Below a queue that may have four, the second leaf has three. The first one asks for two more, for which there is too

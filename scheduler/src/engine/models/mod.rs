@@ -35,7 +35,7 @@ use crate::audit::AuditReport;
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::commit::{CommitOutcome, ResourceAllocationCommitRequest};
-use crate::config::{EngineConfig, QueueConfig};
+use crate::config::{Capacity, EngineConfig, Percent, QueueConfig};
 use crate::engine::EventStream;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::propose::ProposalBatch;
@@ -93,6 +93,11 @@ fn with_queues(root: QueueConfig) -> EngineConfig {
     let mut config = EngineConfig::new(ResourceTypes::new(["memory"]).unwrap(), root);
     config.reservations.delay_ms = None;
     config
+}
+
+/// A leaf that is guaranteed half of what there is, and may use all of it for one user.
+fn half(name: &str) -> QueueConfig {
+    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
 }
 
 /// Sets of one node each, as soon as there are two nodes.

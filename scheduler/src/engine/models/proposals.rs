@@ -1,6 +1,6 @@
 //! Two proposals from one view, and proposals against what happens to their nodes, queues and applications.
 
-use super::{Bound, Cluster, accepted, allocate, answer, model, one, plain, with_queues};
+use super::{Bound, Cluster, accepted, allocate, answer, half, model, one, plain, with_queues};
 use crate::change::AskSpec;
 use crate::commit::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::config::{Capacity, Factor, Maximum, Percent, QueueConfig, QueueUpdate, Reconfiguration};
@@ -10,12 +10,8 @@ use crate::resource::Resources;
 
 /// A parent that may use one memory at most, with two leaves that may use all of that.
 fn narrow_parent() -> QueueConfig {
-    let leaf = |name: &str| {
-        let half = Capacity::Percent(Percent::whole(50));
-        QueueConfig::leaf(name, half).with_user_limit_factor(None)
-    };
     let parent = QueueConfig::leaf("parent", Capacity::Percent(Percent::ALL));
-    let limited = parent.with_maximum(Maximum::absolute(&[1])).with_children([leaf("a"), leaf("b")]);
+    let limited = parent.with_maximum(Maximum::absolute(&[1])).with_children(["a", "b"].map(half));
     QueueConfig::root([limited])
 }
 
@@ -231,11 +227,6 @@ fn a_proposal_against_a_higher_user_limit() {
         }
         cluster.expect_sound();
     });
-}
-
-/// Half of the cluster, up to all of it.
-fn half(name: &str) -> QueueConfig {
-    QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
 }
 
 /// I7. Two proposals for nodes of one rack, of containers of which a rack may have one. The bug: a rule on what runs
