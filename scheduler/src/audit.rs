@@ -192,8 +192,9 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
         let settled = u64::from(ask.allocated) + u64::from(ask.cancelled);
         report
             .check(settled < u64::from(ask.asked), "I4", || format!("{id} has nothing outstanding: {ask:?}"));
-        let claims = ask.reservations.len() as u64;
-        report.check(settled + claims <= u64::from(ask.asked), "I4", || format!("{id} claims too much"));
+        let claims = ask.reservations.len();
+        let surplus = facts.surplus_claims(ask.asked.saturating_sub(settled as u32), claims);
+        report.check(surplus == 0, "I4", || format!("{id} claims {surplus} too many"));
         let Some(application) = facts.applications.get(ask.application) else {
             report.check(false, "I10", || format!("{id} has lost its application"));
             continue;

@@ -157,6 +157,13 @@ pub enum Change {
         /// How many nodes more.
         count: u32,
     },
+    /// A pass over a node that an ask has claimed found it still too full; where re-reservations count.
+    ReservedAgain {
+        /// Which ask.
+        ask: AskId,
+        /// Which node.
+        node: NodeId,
+    },
     /// A container ended.
     ContainerEnded {
         /// Which.

@@ -294,8 +294,10 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
     let allocate = prop_oneof![2 => pairs(), 1 => several];
     let commit = (allocate, pairs(), vec(pick(), 0..=2))
         .prop_map(|(allocate, reserve, release)| Operation::Commit { allocate, reserve, release });
-    let heartbeat =
-        prop_oneof![vec(pick(), 1..=8).prop_map(Operation::Heartbeat), pick().prop_map(Operation::Pass),];
+    // Again and again over a node that an ask has claimed lets it claim another.
+    let times = prop_oneof![2 => Just(1u8), 1 => 2..=4u8];
+    let pass = (pick(), times).prop_map(|(node, times)| Operation::Pass { node, times });
+    let heartbeat = prop_oneof![vec(pick(), 1..=8).prop_map(Operation::Heartbeat), pass];
     let weights = (u32::from(variety.everything) * 6, u32::from(variety.requests) * 6);
     match weights {
         (0, 0) => common.boxed(),

@@ -253,8 +253,11 @@ pub(crate) enum Operation {
     Activate(Pick),
     RemoveNode(Pick),
     Heartbeat(Vec<Pick>),
-    /// Over one node, in serial mode.
-    Pass(Pick),
+    /// Over one node, in serial mode, as often as said.
+    Pass {
+        node: Pick,
+        times: u8,
+    },
     Submit {
         leaf: Pick,
         user: Pick,

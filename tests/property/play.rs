@@ -98,7 +98,7 @@ impl Player {
             | Operation::Activate(_)
             | Operation::RemoveNode(_)
             | Operation::Heartbeat(_)
-            | Operation::Pass(_) => self.perform_on_nodes(operation),
+            | Operation::Pass { .. } => self.perform_on_nodes(operation),
             Operation::UpdateQueue {
                 queue,
                 capacity,
@@ -153,7 +153,10 @@ impl Player {
             Operation::RemoveNode(number) => {
                 node(number).into_iter().for_each(|node| self.cluster.remove_node(node));
             }
-            Operation::Pass(number) => node(number).into_iter().for_each(|node| self.cluster.pass(node)),
+            Operation::Pass { node: number, times } => {
+                let node = node(number);
+                node.into_iter().for_each(|node| (0..*times).for_each(|_| self.cluster.pass(node)));
+            }
             Operation::Heartbeat(numbers) => {
                 let nodes: Vec<NodeId> = numbers.iter().filter_map(node).collect();
                 self.cluster.heartbeat(&nodes);

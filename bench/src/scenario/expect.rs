@@ -187,6 +187,8 @@ impl Expected<'_, '_> {
             to.equal("reserved", view.map_or(0, |ask| ask.reserved()), wanted.reserved);
             let missed = view.map_or(0, |ask| ask.missed_opportunities());
             to.equal("missed opportunities", missed, wanted.missed_opportunities);
+            let again = view.map_or(0, |ask| ask.re_reservations());
+            to.equal("re-reservations", again, wanted.re_reservations);
             for (node, name, count) in on {
                 let got = nodes.iter().filter(|id| **id == node).count();
                 to.equal(&format!("running on {name}"), got, Some(count));

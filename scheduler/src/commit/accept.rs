@@ -160,7 +160,7 @@ struct Sums {
     /// Units taken and claims gained, by ask.
     asks: SmallVec<[(AskId, u32, i64); 1]>,
     ended: SmallVec<[ReservationId; 1]>,
-    reserved: SmallVec<[NodeId; 1]>,
+    reserved: SmallVec<[(AskId, NodeId); 1]>,
 }
 
 impl Sums {
@@ -240,14 +240,14 @@ impl Sums {
         Ok(())
     }
 
-    /// An ask keeps no more claims than it has units outstanding: those beyond end with the request.
+    /// Claims that an ask has too many end with the request.
     fn drop_surplus_claims(&mut self, facts: &Facts) {
         let asks: SmallVec<[(AskId, u32, i64); 1]> =
             self.asks.iter().copied().filter(|ask| ask.1 > 0).collect();
         for (id, allocated, claims) in asks {
             let ask = facts.asks.at(id);
             let kept = ask.reservations.len() as i64 + claims;
-            let surplus = (kept - i64::from(ask.outstanding() - allocated)).max(0);
+            let surplus = facts.surplus_claims(ask.outstanding() - allocated, kept.max(0) as usize) as i64;
             let shape = facts.shapes.at(ask.shape);
             let freed = shape.need.resources.times(-surplus);
             let application = facts.applications.at(ask.application);
@@ -262,20 +262,24 @@ impl Sums {
             return Err(RejectReason::WrongPartition);
         }
         check_unclaimed(node, &self.ended)?;
-        if self.reserved.contains(&proposal.node) {
+        if self.reserved.iter().any(|(_, node)| *node == proposal.node) {
             return Err(RejectReason::NodeReserved);
         }
         if !fits(&shape.need, &node.empty_room()) {
             return Err(RejectReason::NodeTooSmall);
         }
-        self.reserved.push(proposal.node);
+        let is_first = self.reserved.iter().all(|(ask, _)| *ask != proposal.ask);
+        self.reserved.push((proposal.ask, proposal.node));
         if self.reserved_nodes(facts, shape.partition) > facts.reserved_nodes_max(shape.partition) {
             return Err(RejectReason::ReservationLimit);
         }
         let units = self.units(proposal.ask);
+        let claims = (ask.reservations.len() as i64 + units.2).max(0) as usize;
+        let outstanding = ask.outstanding() - units.1;
         units.2 += 1;
-        let claims = ask.reservations.len() as i64 + units.2;
-        if claims > i64::from(ask.outstanding()) - i64::from(units.1) {
+        // With the first one, counting begins anew.
+        let re_reservations = if is_first { ask.re_reservations } else { 0 };
+        if claims as u64 >= facts.claims_max(ask, outstanding, claims, re_reservations) {
             return Err(RejectReason::NothingOutstanding);
         }
         let application = facts.applications.at(ask.application);
@@ -301,7 +305,7 @@ impl Sums {
     fn reserved_nodes(&self, facts: &Facts, partition: PartitionId) -> usize {
         let here = |node: NodeId| facts.nodes.at(node).partition == partition;
         let ended = self.ended.iter().filter(|id| here(facts.reservations.at(**id).node)).count();
-        let gained = self.reserved.iter().filter(|node| here(**node)).count();
+        let gained = self.reserved.iter().filter(|(_, node)| here(*node)).count();
         facts.partitions[partition.index()].reserved_nodes + gained - ended
     }
 

@@ -70,6 +70,9 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::AskCancelled { ask, .. } | Change::OpportunitiesMissed { ask, .. } => {
             ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk)
         }
+        Change::ReservedAgain { ask, node } => {
+            ok(facts.has_claimed(*ask, *node), Refusal::UnknownReservation)
+        }
         Change::ContainerRecovered { .. }
         | Change::ContainerResized { .. }
         | Change::ContainerEnded { .. } => admit_container(facts, change),

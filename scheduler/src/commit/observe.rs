@@ -14,12 +14,22 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Committer<'_> {
-    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered.
+    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered,
+    /// and reserved over again.
     pub(super) fn record_offers(&mut self, observations: &[Observation]) {
         for observation in observations {
-            if let Observation::Waits { ask, offered, .. } = observation {
-                self.count_offers(*ask, offered);
+            match observation {
+                Observation::Waits { ask, offered, .. } => self.count_offers(*ask, offered),
+                Observation::ReservedAgain { ask, node } => self.count_re_reservation(*ask, *node),
+                _ => {}
             }
+        }
+    }
+
+    /// The claim may be gone by now.
+    fn count_re_reservation(&mut self, ask: AskId, node: NodeId) {
+        if self.state.facts.has_claimed(ask, node) {
+            self.apply(Change::ReservedAgain { ask, node });
         }
     }
 
@@ -67,6 +77,7 @@ impl Committer<'_> {
                     self.count_offers(*ask, offered);
                     self.state.let_wait(*ask, *allowed, offered, seen);
                 }
+                Observation::ReservedAgain { ask, node } => self.count_re_reservation(*ask, *node),
                 Observation::InUse => self.state.backlog.pause(set.id(), seen),
                 Observation::ReserveTried { shape } => {
                     let demand = self.state.backlog.demand_mut(*shape);

@@ -156,7 +156,8 @@ pub enum Semantics {
     Strict,
     /// As YARN does: a user who is not above the user limit may have one container more, however large, and user limits
     /// are rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8). A pass over one node reserves it
-    /// although another has room, and one over several nodes the last of them (2.6). Missed opportunities count instead of
+    /// although another has room, and one over several nodes the last of them; passes over one reserved node in vain let an
+    /// ask reserve more nodes than it wants containers (2.6). Missed opportunities count instead of
     /// distinct nodes (2.7).
     YarnCompatible,
 }

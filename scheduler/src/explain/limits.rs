@@ -130,7 +130,7 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
         return Some(held_back);
     }
     let in_flight = state.in_flight.of_ask(id).load();
-    let unclaimed = ask.outstanding() - ask.reservations.len() as u32;
+    let unclaimed = ask.outstanding().saturating_sub(ask.reservations.len() as u32);
     if unclaimed == 0 {
         // Charged already, so no limit stands in the way.
         let is_bound = ask.wishes.loosest() < Locality::OffSwitch;

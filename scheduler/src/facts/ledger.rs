@@ -78,6 +78,7 @@ impl Facts {
         self.reservations.insert(id, Reservation { ask: ask_id, node: node_id, created_ms });
         let ask = self.asks.at_mut(ask_id);
         ask.reservations.push(id);
+        ask.re_reservations = 0;
         let (application, shape) = (ask.application, ask.shape);
         let node = self.nodes.at_mut(node_id);
         debug_assert!(node.reservation.is_none(), "{node_id} is reserved already");

@@ -9,6 +9,7 @@ mod attribute_rule;
 mod auto_creation;
 mod blacklist;
 mod charged;
+mod claims;
 mod container_list;
 mod demand_priority;
 mod digest;

@@ -25,6 +25,8 @@ pub(crate) enum Observation {
     InUse,
     /// Claiming nodes of the pass's set for the shape was tried; claims made are among the requests.
     ReserveTried { shape: ShapeId },
+    /// A node that the ask has claimed was passed over alone, and is still too full.
+    ReservedAgain { ask: AskId, node: NodeId },
     /// The shape's first ask may claim a node only at this time.
     ReserveLater { shape: ShapeId, at_ms: u64 },
 }

@@ -7,6 +7,7 @@ use super::batch::Proposals;
 use super::queue_walk::{Candidate, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
 use crate::backlog::{OrderKey, ParkReason, PendingAsk};
+use crate::facts::Ask;
 use crate::ids::{LaneId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -169,14 +170,23 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Whether the ask has a unit that is neither in flight nor has a node claimed for it.
+    /// Whether the ask has a unit that is neither in flight nor has a node claimed for it, or may claim more nodes than that.
     fn is_available(&self, pending: &PendingAsk) -> bool {
         let in_flight = self.state.in_flight.of_ask(pending.ask).load();
         if pending.is_single && self.is_unclaimed {
             return in_flight == 0;
         }
         let ask = self.state.facts.asks.at(pending.ask);
-        in_flight as usize + ask.reservations.len() < ask.outstanding() as usize
+        let is_available = in_flight as usize + ask.reservations.len() < ask.outstanding() as usize;
+        is_available || ask.re_reservations > 0 && self.is_starved(ask, in_flight)
+    }
+
+    /// Whether the ask may claim more nodes than it has units.
+    #[cold]
+    fn is_starved(&self, ask: &Ask, in_flight: u32) -> bool {
+        let (outstanding, claims) = (ask.outstanding(), ask.reservations.len());
+        let claims_max = self.state.facts.claims_max(ask, outstanding, claims, ask.re_reservations);
+        in_flight < outstanding && u64::from(in_flight) + (claims as u64) < claims_max
     }
 
     /// The application's first ask in the lane, from the `from`-th on, with something available.

@@ -48,7 +48,7 @@ pub(super) struct Picker<'a> {
     pub(super) in_use: bool,
     /// Containers that are not where their ask named are limited in number.
     counts_off_switch: bool,
-    scope: PassScope,
+    pub(super) scope: PassScope,
 }
 
 impl<'a> Picker<'a> {

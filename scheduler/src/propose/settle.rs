@@ -8,19 +8,33 @@ use smallvec::SmallVec;
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use crate::commit::{AllocationProposal, ResourceAllocationCommitRequest};
-use crate::facts::Locality;
+use crate::facts::{Locality, Reservation};
 use crate::ids::{ReservationId, ShapeId};
 use crate::place::Found;
 
 impl Picker<'_> {
     /// Proposes a container for every claim that the pass's set can serve, up to `requests_max` in all.
     pub(super) fn settle_claims(&mut self, requests_max: usize, proposals: &mut Proposals) {
+        self.note_reserved_again(proposals);
         self.fulfil_claims(requests_max, proposals);
         let state = self.state;
         for &shape in state.backlog.claimed_shapes(self.set.id().partition()) {
             if state.backlog.is_open(shape, self.set.id()) {
                 self.swap_claims(shape, requests_max, proposals);
             }
+        }
+    }
+
+    /// As YARN does, a pass over one node alone that is claimed and still too full reserves it over again, which counts.
+    fn note_reserved_again(&self, proposals: &mut Proposals) {
+        let facts = &self.state.facts;
+        let node = self.scope.node.filter(|_| facts.counts_re_reservations());
+        let claim = node.and_then(|node| facts.nodes.get(node)?.reservation);
+        let Some(claim) = claim.filter(|claim| !self.state.is_ready(*claim)) else { return };
+        let reservation = facts.reservations.at(claim);
+        if self.may_settle(reservation, true) {
+            let Reservation { ask, node, .. } = *reservation;
+            proposals.observations.push(Observation::ReservedAgain { ask, node });
         }
     }
 

@@ -280,7 +280,14 @@ impl AskView<'_> {
         self.ask.missed
     }
 
-    /// Units for which a node is claimed.
+    /// How many passes over nodes that it has claimed were in vain since it claimed the last one, in the mode in which
+    /// re-reservations count (`capacity-scheduler.md` 2.6).
+    #[must_use]
+    pub fn re_reservations(&self) -> u32 {
+        self.ask.re_reservations
+    }
+
+    /// How many nodes are claimed for it.
     #[must_use]
     pub fn reserved(&self) -> u32 {
         self.ask.reservations.len() as u32

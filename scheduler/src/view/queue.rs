@@ -148,7 +148,7 @@ impl<'a> QueueView<'a> {
                 let (outstanding, reserved) = (i64::from(ask.outstanding()), ask.reservations.len() as i64);
                 let of_user = pending.entry(application.user).or_default();
                 of_user.all += shape.need.resources.times(outstanding);
-                of_user.unreserved += shape.need.resources.times(outstanding - reserved);
+                of_user.unreserved += shape.need.resources.times((outstanding - reserved).max(0));
             }
         }
         let mut within = PendingWithinLimits::default();

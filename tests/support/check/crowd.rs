@@ -34,6 +34,7 @@ fn as_sent(change: Change, seq: CommitSeq, by_hand: &[CommitSeq]) -> Option<Sent
         | Change::TimeAdvanced { .. }
         | Change::NodeSilenceSet { .. }
         | Change::OpportunitiesMissed { .. }
+        | Change::ReservedAgain { .. }
         | Change::QueueExpired { .. }
         | Change::ReservationExpired { .. } => None,
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => Some(Sent::Queue(change, Ok(seq))),

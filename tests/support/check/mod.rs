@@ -119,6 +119,7 @@ impl Checker {
             Change::TimeAdvanced { .. }
                 | Change::NodeSilenceSet { .. }
                 | Change::OpportunitiesMissed { .. }
+                | Change::ReservedAgain { .. }
                 | Change::QueueExpired { .. }
                 | Change::ReservationExpired { .. }
                 | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
@@ -153,6 +154,9 @@ impl Checker {
                 if let (Change::OpportunitiesMissed { ask, count }, Some(node)) = (change, self.pass) {
                     let is_missed = *count == 1 && self.oracle.misses_opportunity(*ask, node);
                     assert!(is_missed, "change {}: {count} by {ask} on {node}", self.seen);
+                }
+                if let Change::ReservedAgain { node, .. } = change {
+                    assert_eq!(self.pass, Some(*node), "change {}: reserved again", self.seen);
                 }
                 assert!(place.is_some() != is_timed, "change {} was not sent: {change:?}", self.seen);
                 self.oracle.apply(change, &hints).unwrap_or_else(|problem| panic!("{problem}: {change:?}"))

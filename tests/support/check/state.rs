@@ -104,17 +104,23 @@ fn compare_applications(view: &View<'_>, oracle: &Oracle, books: &Books) {
 
 fn compare_asks(view: &View<'_>, oracle: &Oracle) {
     let seen = view.asks().map(|ask| {
-        let numbers = (ask.outstanding(), ask.reserved(), ask.missed_opportunities(), ask.pending_since_ms());
+        let numbers = (
+            ask.outstanding(),
+            ask.reserved(),
+            ask.missed_opportunities(),
+            ask.re_reservations(),
+            ask.pending_since_ms(),
+        );
         (ask.id(), (ask.application(), amounts(&ask.size()), numbers))
     });
     let known = oracle.asks.iter().map(|(id, ask)| {
-        let numbers = (ask.outstanding, oracle.claimed(*id), ask.missed, ask.since_ms);
+        let numbers = (ask.outstanding, oracle.claimed(*id), ask.missed, ask.re_reserved, ask.since_ms);
         (*id, (ask.application, amounts(&ask.spec.size), numbers))
     });
     let (seen, known): (BTreeMap<_, _>, BTreeMap<_, _>) = (seen.collect(), known.collect());
     assert_eq!(
         seen, known,
-        "asks (owner, size, outstanding, claimed, missed, since): left got, right expected"
+        "asks (owner, size, outstanding, claimed, missed, claimed in vain, since): left got, right expected"
     );
 }
 

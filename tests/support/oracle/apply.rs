@@ -112,6 +112,7 @@ impl Oracle {
             }
             Change::ContainerResized { container, size } => effects.push(self.resize(*container, size)),
             Change::OpportunitiesMissed { ask, count } => self.miss(*ask, *count)?,
+            Change::ReservedAgain { ask, node } => self.reserve_again(*ask, *node)?,
             Change::ContainerEnded { container, cause } => {
                 self.end_container(*container, *cause, &mut effects);
             }
@@ -327,6 +328,7 @@ impl Oracle {
             racks,
             outstanding: spec.count,
             missed: 0,
+            re_reserved: 0,
             since_ms: self.now_ms,
             order: self.next_submission(),
         };
@@ -381,7 +383,7 @@ impl Oracle {
         let units = units.min(ask.outstanding);
         ask.outstanding -= units;
         let (application, outstanding) = (ask.application, ask.outstanding);
-        let surplus = self.claimed(id).saturating_sub(outstanding) as usize;
+        let surplus = self.surplus(id) as usize;
         let dropped = hints.dropped.iter().filter(|(ask, node)| *ask == id && self.claim_is_of(*node, id));
         let dropped: Vec<NodeId> = dropped.map(|(_, node)| *node).collect();
         if dropped.len() != surplus {

@@ -1,8 +1,9 @@
 //! Claims and silence: what the engine does by itself when time passes.
 
+use apportion::config::{AllocationSizes, Semantics};
 use apportion::{AskId, EventKind, NodeId, ReservationId};
 
-use super::{Effect, Hints, Oracle};
+use super::{Ask, Effect, Hints, Oracle};
 
 impl Oracle {
     /// Drops the claim on a node, if there is one, with the event for its owner.
@@ -56,6 +57,49 @@ impl Oracle {
             return Err(format!("{ask}'s claim on {node} expired at the age of {age:?} ms"));
         }
         self.drop_claim(node, effects);
+        Ok(())
+    }
+
+    /// How many nodes more than units the ask may claim: YARN's starvation, in whole nodes. Counts 2^-20 of the largest
+    /// container, as the engine does.
+    fn starvation(&self, ask: &Ask, claimed: u32) -> u64 {
+        if self.config.semantics == Semantics::Strict || claimed == 0 {
+            return 0;
+        }
+        let AllocationSizes { minimum, maximum } = &self.config.allocation;
+        let part = |amount: i64, of: i64| ((amount as u64) << 20) / of as u64;
+        let limited =
+            || maximum.iter().enumerate().filter_map(|(i, most)| Some((i, most.filter(|most| *most > 0)?)));
+        let size = limited().map(|(i, most)| part(ask.spec.size[i], most)).max().unwrap_or(0);
+        let spare = limited().map(|(i, most)| part(most - minimum[i], most)).max().unwrap_or(0);
+        u64::from(ask.re_reserved) * ((1 << 20) - size.min(spare)) / (u64::from(claimed) << 20)
+    }
+
+    /// Whether the ask may claim one node more.
+    pub(super) fn may_claim(&self, id: AskId) -> bool {
+        let (ask, claimed) = (&self.asks[&id], self.claimed(id));
+        ask.outstanding > 0 && u64::from(claimed) < u64::from(ask.outstanding) + self.starvation(ask, claimed)
+    }
+
+    /// How many more nodes the ask has claimed than it may keep: in YARN's way it keeps all while it wants anything.
+    pub(super) fn surplus(&self, id: AskId) -> u32 {
+        match self.asks[&id].outstanding {
+            1.. if self.config.semantics == Semantics::YarnCompatible => 0,
+            outstanding => self.claimed(id).saturating_sub(outstanding),
+        }
+    }
+
+    /// A node that the ask has claimed is passed over in vain.
+    pub(super) fn reserve_again(&mut self, id: AskId, node: NodeId) -> Result<(), String> {
+        let is_claimed = self.claims.get(&node).is_some_and(|claim| claim.ask == id);
+        if !is_claimed || self.config.semantics == Semantics::Strict {
+            return Err(format!("{id} has not claimed {node}"));
+        }
+        let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
+        if ask.accepts(node, known) && self.has_room(&self.books(), &ask.spec, node) {
+            return Err(format!("{node} has room for {id}"));
+        }
+        self.asks.get_mut(&id).expect("it has a claim").re_reserved += 1;
         Ok(())
     }
 

@@ -43,7 +43,7 @@ impl Oracle {
         verdict
     }
 
-    /// An ask never claims more nodes than it has units outstanding: one that got a container elsewhere loses
+    /// Where an ask never claims more nodes than it has units outstanding, one that got a container elsewhere loses
     /// a claim. Which one is the engine's choice.
     fn drop_surplus(
         &mut self,
@@ -54,8 +54,7 @@ impl Oracle {
         let chosen: Vec<NodeId> =
             hints.dropped.iter().skip(request.unreserve.len()).map(|(_, node)| *node).collect();
         for proposal in &request.allocate {
-            let Some(outstanding) = self.asks.get(&proposal.ask).map(|ask| ask.outstanding) else { continue };
-            while self.claimed(proposal.ask) > outstanding {
+            while self.asks.contains_key(&proposal.ask) && self.surplus(proposal.ask) > 0 {
                 let own =
                     self.claims.iter().filter(|(_, claim)| claim.ask == proposal.ask).map(|(node, _)| *node);
                 let own: Vec<NodeId> = own.collect();
@@ -200,12 +199,13 @@ impl Oracle {
                 (self.claims.contains_key(&node), RejectReason::NodeReserved),
                 (!self.nodes[&node].could_hold(&ask.spec), RejectReason::NodeTooSmall),
                 (claimed >= part.max(1), RejectReason::ReservationLimit),
-                (ask.outstanding <= self.claimed(id), RejectReason::NothingOutstanding),
+                (!self.may_claim(id), RejectReason::NothingOutstanding),
             ];
             reasons.extend(checks.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| reason));
         }
         if reasons.is_empty() {
             self.claims.insert(node, Claim { ask: id, since_ms: self.now_ms, id: None });
+            self.asks.get_mut(&id).expect("checked before").re_reserved = 0;
             let application = self.asks[&id].application;
             verdict.effects.push((application, EventKind::Reserved { ask: id, node }));
         } else if self.asks.contains_key(&id) && self.nodes.contains_key(&node) {

@@ -76,6 +76,8 @@ pub struct Ask {
     pub outstanding: u32,
     /// Opportunities it had since it last got what it named.
     pub missed: u32,
+    /// Passes over its claimed nodes in vain since it claimed the last one.
+    pub re_reserved: u32,
     /// When it was submitted.
     pub since_ms: u64,
     /// How many submissions came before it.

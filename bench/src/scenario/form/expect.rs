@@ -115,6 +115,7 @@ pub(in crate::scenario) struct AskWanted {
     pub(in crate::scenario) on: BTreeMap<String, usize>,
     /// Nodes offered in vain, in the mode in which they count.
     pub(in crate::scenario) missed_opportunities: Option<u32>,
+    pub(in crate::scenario) re_reservations: Option<u32>,
     /// Why it is pending.
     pub(in crate::scenario) why: Option<apportion::PendingReason>,
 }

@@ -128,6 +128,7 @@ impl Applier<'_> {
             reservations: ThinVec::new(),
             pending_since_ms: state.facts.now_ms,
             missed: 0,
+            re_reservations: 0,
         };
         state.facts.transition_submit_ask(id, ask);
         state.backlog.leaf_changed(state.facts.applications.at(application).leaf, state.version);
@@ -194,12 +195,12 @@ impl Applier<'_> {
         self.settle_ask(id);
     }
 
-    /// Drops claims beyond what an ask still wants, and the ask itself when it wants nothing more.
+    /// Drops claims that an ask has too many, and the ask itself when it wants nothing more.
     pub(super) fn settle_ask(&mut self, id: AskId) {
         let Some(ask) = self.state.facts.asks.get(id) else { return };
         let (cancelled, placed) = (ask.cancelled, ask.allocated);
         let outstanding = ask.outstanding();
-        let surplus = ask.reservations.len().saturating_sub(outstanding as usize);
+        let surplus = self.state.facts.surplus_claims(outstanding, ask.reservations.len());
         let claims: SmallVec<[_; 2]> = ask.reservations[..surplus].into();
         for claim in claims {
             self.drop_claim(claim);

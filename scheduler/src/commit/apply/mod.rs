@@ -102,6 +102,7 @@ impl Applier<'_> {
             }
             Change::ContainerResized { container, size } => self.resize_container(*container, *size),
             Change::OpportunitiesMissed { ask, count } => self.state.facts.miss_opportunities(*ask, *count),
+            Change::ReservedAgain { ask, .. } => self.state.facts.reserve_again(*ask),
             Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),
             Change::Reconfigured { configuration } => self.reconfigure(configuration),

@@ -9,7 +9,6 @@ use super::sets::half_full;
 use super::{Bound, Cluster, Workers, model, one, plain, several_sets, with_queues, work_off};
 use crate::change::NodeSpec;
 use crate::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, QueueUpdate};
-use crate::engine::Handle;
 use crate::engine::shared::Message;
 use crate::ids::{ContainerId, NodeId};
 use crate::propose::ProposalBatch;

@@ -2,6 +2,7 @@
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec};
+use crate::commit::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::config::{EngineConfig, LocalityDelay, Percent, Semantics};
 use crate::ids::{AskId, NodeId};
 
@@ -59,6 +60,36 @@ fn without_continued_looking_a_claim_waits_for_its_node() {
     bench.engine.handle().complete_container(running).unwrap();
     bench.expect_sound();
     assert_eq!((bench.containers_on(nodes[0]), bench.containers_on(nodes[1])), (1, 0));
+}
+
+/// Without a largest container each pass in vain counts whole.
+#[test]
+fn whoever_waits_at_a_claimed_node_may_claim_another() {
+    let bench = Bench::serial(compatible());
+    let nodes = ["n1", "n2", "n3", "n4", "n5"].map(|name| bench.node(name, 8));
+    let application = bench.application("root.a");
+    bench.ask(application, 5, 3);
+    nodes[..3].iter().for_each(|node| assert_eq!(bench.pass_on(*node), 1));
+    let large = bench.ask(application, 6, 1);
+    assert_eq!(bench.pass_on(nodes[0]), 1);
+    assert_eq!(bench.pass_on(nodes[1]), 0, "it has as many as it wants");
+    let by_hand = || {
+        let request = ResourceAllocationCommitRequest::reserve(large, nodes[2]);
+        let ticket = bench.engine.handle().commit(request).unwrap();
+        bench.commit();
+        ticket.wait().unwrap()
+    };
+    assert_eq!(by_hand(), CommitOutcome::Rejected(RejectReason::NothingOutstanding));
+    let over_again = || bench.pass_on(nodes[0]);
+    assert_eq!([over_again(), over_again(), over_again(), bench.pass_on(nodes[1])], [0, 0, 0, 1]);
+    assert_eq!((bench.pass_on(nodes[0]), bench.pass_on(nodes[2])), (0, 0), "counting began anew");
+    assert_eq!(bench.reserved_nodes(), nodes[..2]);
+    assert!(bench.engine.audit().is_clean(), "{}", bench.engine.audit());
+    let running = bench.engine.read(|view| view.node(nodes[1]).unwrap().containers()[0]);
+    bench.engine.handle().complete_container(running).unwrap();
+    assert_eq!((bench.commit(), bench.pass_on(nodes[1])).1, 1);
+    assert_eq!((bench.claims(large), bench.reserved_nodes()), (0, Vec::new()), "it wants nothing more");
+    bench.expect_sound();
 }
 
 #[test]

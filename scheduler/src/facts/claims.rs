@@ -1,0 +1,78 @@
+//! How many nodes an ask may have claimed: the reservation quota (`capacity-scheduler.md` 2.6).
+//!
+//! No more than it wants containers. In the compatible mode as YARN has it: one whose claimed nodes were passed over again
+//! and again in vain is starved, and may claim more.
+
+use super::{Ask, Facts};
+use crate::config::{AllocationSizes, Semantics};
+use crate::ids::{AskId, NodeId};
+use crate::resource::{RESOURCE_TYPES_MAX, Resources, SHARE_ONE, dominant_share};
+
+impl Facts {
+    /// How many nodes the ask may have claimed when it has claimed so many, of which it was given some over again.
+    pub(crate) fn claims_max(&self, ask: &Ask, outstanding: u32, claims: usize, re_reservations: u32) -> u64 {
+        let is_starved = re_reservations > 0 && claims > 0 && outstanding > 0;
+        u64::from(outstanding) + if is_starved { self.starvation(ask, claims, re_reservations) } else { 0 }
+    }
+
+    /// How many nodes more than units it may claim. Nothing counts but in the compatible mode.
+    #[cold]
+    fn starvation(&self, ask: &Ask, claims: usize, re_reservations: u32) -> u64 {
+        let size = &self.shapes.at(ask.shape).need.resources;
+        let counts = u64::from(re_reservations) * (SHARE_ONE - bias(&self.config.allocation, size));
+        counts / (SHARE_ONE * claims as u64)
+    }
+
+    /// How many of an ask's claims end because it wants too little for them. In YARN's way all stay until it wants nothing.
+    pub(crate) fn surplus_claims(&self, outstanding: u32, claims: usize) -> usize {
+        match self.config.semantics {
+            Semantics::YarnCompatible if outstanding > 0 => 0,
+            _ => claims.saturating_sub(outstanding as usize),
+        }
+    }
+
+    /// Whether passes over a claimed node in vain count.
+    pub(crate) fn counts_re_reservations(&self) -> bool {
+        self.config.semantics == Semantics::YarnCompatible
+    }
+
+    /// Whether the ask has claimed the node.
+    pub(crate) fn has_claimed(&self, ask: AskId, node: NodeId) -> bool {
+        let claim = self.nodes.get(node).and_then(|node| node.reservation);
+        claim.is_some_and(|claim| self.reservations.at(claim).ask == ask)
+    }
+
+    /// A node that the ask has claimed was passed over, and is still too full. Counts until the ask claims another one.
+    pub(crate) fn reserve_again(&mut self, ask: AskId) {
+        let ask = self.asks.at_mut(ask);
+        ask.re_reservations = ask.re_reservations.saturating_add(1);
+    }
+}
+
+/// What large containers get less of: their part of the largest one, but no more than what the smallest leaves of that.
+/// Of types without a largest container nothing.
+fn bias(allocation: &AllocationSizes, size: &Resources) -> u64 {
+    let (mut part, mut spare, mut largest) = (Resources::ZERO, Resources::ZERO, Resources::ZERO);
+    for i in 0..RESOURCE_TYPES_MAX {
+        if let Some(maximum) = allocation.maximum[i] {
+            part.set(i, size[i]);
+            spare.set(i, maximum - allocation.minimum[i]);
+            largest.set(i, maximum);
+        }
+    }
+    dominant_share(&part, &largest).min(dominant_share(&spare, &largest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_containers_are_biased_against_but_never_wholly() {
+        let mut allocation = AllocationSizes { minimum: Resources::new(&[2]), ..AllocationSizes::default() };
+        assert_eq!(bias(&allocation, &Resources::new(&[8])), 0, "no largest one");
+        allocation.maximum[0] = Some(16);
+        let biases = [2, 4, 14, 16].map(|size| bias(&allocation, &Resources::new(&[size, 99])));
+        assert_eq!(biases, [1, 2, 7, 7].map(|eighths| SHARE_ONE / 8 * eighths));
+    }
+}
