@@ -11,7 +11,7 @@ use std::fmt;
 use crate::facts::{Facts, TagCounts};
 use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
 use crate::place::Leases;
-use crate::resource::{Devices, Resources};
+use crate::resource::{Devices, RESOURCE_TYPES_MAX, Resources};
 use crate::state::State;
 
 /// What an audit found.
@@ -228,6 +228,7 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
         let is_there = facts.nodes.get(container.node).is_none_or(|node| node.partition == charged_to);
         report.check(is_there, "I5", || format!("{id} is charged to {charged_to}, its node is in another"));
     }
+    check_opportunistic(facts, report);
     let mut by_applications = 0;
     for (id, application) in facts.applications.iter() {
         let mut listed: Vec<ContainerId> = application.containers.iter(&facts.containers).collect();
@@ -247,6 +248,21 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
     let leaves = facts.queues.iter().filter(|queue| queue.is_leaf).map(|queue| queue.applications as usize);
     let leaves: usize = leaves.sum();
     report.check(leaves == facts.applications.len(), "I5", || format!("leaves count {leaves} applications"));
+}
+
+/// I5: whoever is opportunistic runs, and is charged nothing but its devices.
+fn check_opportunistic(facts: &Facts, report: &mut AuditReport) {
+    for (id, size) in &facts.opportunistic {
+        let charged =
+            facts.containers.get(*id).map(|container| facts.shapes.at(container.shape).need.resources);
+        let device_type = facts.config.resources.device_type();
+        let is_free = |charged: Resources| {
+            (0..RESOURCE_TYPES_MAX).all(|i| charged[i] == if Some(i) == device_type { size[i] } else { 0 })
+        };
+        report.check(charged.is_some_and(is_free), "I5", || {
+            format!("{id} is opportunistic with {size:?} put aside, and charged {charged:?}")
+        });
+    }
 }
 
 /// I12: containers are counted by tag where they are.

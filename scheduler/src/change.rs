@@ -16,7 +16,9 @@ pub use running::RunningContainer;
 
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
-use crate::facts::{ApplicationEnd, BlacklistUpdate, EndCause, Master, NodeAttributes, NodeState};
+use crate::facts::{
+    ApplicationEnd, BlacklistUpdate, EndCause, ExecutionType, Master, NodeAttributes, NodeState,
+};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId};
 use crate::resource::{DEVICE_MILLI, Resources};
 
@@ -149,6 +151,13 @@ pub enum Change {
         container: ContainerId,
         /// Its size from now on; the amount of the type that counts devices stays.
         size: Resources,
+    },
+    /// A container is guaranteed what it has, or is so no more.
+    ExecutionTypeSet {
+        /// Which.
+        container: ContainerId,
+        /// What it is from now on.
+        execution_type: ExecutionType,
     },
     /// Nodes were offered to an ask that waits for others; where opportunities count.
     OpportunitiesMissed {

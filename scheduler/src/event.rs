@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::commit::{CommitSeq, RejectReason};
-use crate::facts::{ApplicationEnd, EndCause, Locality};
+use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 
 /// Something that happened to an application, with the change that caused it.
@@ -56,6 +56,13 @@ pub enum EventKind {
     ContainerResized {
         /// Which.
         container: ContainerId,
+    },
+    /// A container is guaranteed its size, or is so no more.
+    ExecutionTypeChanged {
+        /// Which.
+        container: ContainerId,
+        /// What it is from now on.
+        execution_type: ExecutionType,
     },
     /// A container ended, whoever ended it.
     ContainerEnded {
@@ -127,6 +134,12 @@ pub enum Refusal {
     /// What a container is to have more does not fit; the reason is that of a proposal.
     #[error("the container cannot grow: {0}")]
     CannotGrow(RejectReason),
+    /// The container has that execution type already.
+    #[error("the container has that execution type already")]
+    SameExecutionType,
+    /// The container is opportunistic, so its size is not charged and cannot be changed.
+    #[error("the container is opportunistic; promote it before it is given another size")]
+    Opportunistic,
     /// Too few of the node's devices have enough left.
     #[error("the node has not got the devices")]
     NoDevices,

@@ -68,8 +68,8 @@ pub use explain::{
 };
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,
-    ContainerOnNode, EndCause, Locality, Master, NodeAttributes, NodeState, Quota, StateDigest, TagLimit,
-    TagNamespace, TagScope, Wishes,
+    ContainerOnNode, EndCause, ExecutionType, Locality, Master, NodeAttributes, NodeState, Quota,
+    StateDigest, TagLimit, TagNamespace, TagScope, Wishes,
 };
 pub use ids::{
     ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,

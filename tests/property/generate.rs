@@ -281,6 +281,8 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
         2 => blacklist(),
         2 => (pick(), 0..=10u32).prop_map(|(ask, units)| Operation::Cancel { ask, units }),
         3 => (pick(), small(10)).prop_map(|(container, size)| Operation::ResizeContainer { container, size }),
+        3 => (pick(), any::<bool>())
+            .prop_map(|(container, is_promoted)| Operation::SetExecutionType { container, is_promoted }),
         6 => (pick(), any::<bool>())
             .prop_map(|(container, is_released)| Operation::EndContainer { container, is_released }),
         2 => update_queue(),

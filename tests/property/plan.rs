@@ -298,6 +298,10 @@ pub(crate) enum Operation {
         container: Pick,
         size: Small,
     },
+    SetExecutionType {
+        container: Pick,
+        is_promoted: bool,
+    },
     EndContainer {
         container: Pick,
         is_released: bool,

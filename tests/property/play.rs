@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use apportion::config::{Placement, Reconfiguration};
 use apportion::{
     AllocationProposal, ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, AttributeRule,
-    AttributeTest, Blacklist, ContainerId, DeviceNeed, Mode, NodeAttributes, NodeId, NodeSpec, PartitionId,
-    ReservationProposal, ResourceAllocationCommitRequest, RunningContainer, SubmitError, TagLimit,
+    AttributeTest, Blacklist, ContainerId, DeviceNeed, ExecutionType, Mode, NodeAttributes, NodeId, NodeSpec,
+    PartitionId, ReservationProposal, ResourceAllocationCommitRequest, RunningContainer, SubmitError,
+    TagLimit,
 };
 use apportion_tests::support::check::Certainty;
 use apportion_tests::support::cluster::Cluster;
@@ -222,6 +223,12 @@ impl Player {
                 let size = self.plan.amounts(size);
                 let container = pick(&self.containers, *container);
                 container.into_iter().for_each(|container| self.cluster.resize(container, size.amounts()));
+            }
+            Operation::SetExecutionType { container, is_promoted } => {
+                let kind =
+                    if *is_promoted { ExecutionType::Guaranteed } else { ExecutionType::Opportunistic };
+                let container = pick(&self.containers, *container);
+                container.into_iter().for_each(|container| self.cluster.set_execution_type(container, kind));
             }
             Operation::EndContainer { container, is_released } => match pick(&self.containers, *container) {
                 Some(container) if *is_released => self.cluster.release(container),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use apportion::config::{ConfigError, EngineConfig, QueueUpdate, Reconfiguration};
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
-    CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, Event, EventStream, Handle, Mode,
+    CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, Event, EventStream, ExecutionType, Handle, Mode,
     NodeAttributes, NodeId, NodeSpec, NodeState, PartitionId, PassScope, Recovery, Refusal,
     ResourceAllocationCommitRequest, Resources, RunningContainer, SharedLog, StateDigest, SubmitError,
     Ticket,
@@ -308,6 +308,16 @@ impl Cluster {
         let ticket = self.handle.resize_container(container, Resources::new(size)).unwrap();
         let size = self.in_steps(&self.with_devices(Resources::new(size), 0));
         self.sent.push(Waiting::Answered(Change::ContainerResized { container, size }, ticket));
+    }
+
+    /// Demotes a container, or promotes it again.
+    pub fn set_execution_type(&mut self, container: ContainerId, execution_type: ExecutionType) {
+        let ticket = match execution_type {
+            ExecutionType::Guaranteed => self.handle.promote_container(container),
+            ExecutionType::Opportunistic => self.handle.demote_container(container),
+        };
+        let change = Change::ExecutionTypeSet { container, execution_type };
+        self.sent.push(Waiting::Answered(change, ticket.unwrap()));
     }
 
     /// Gives an application another priority.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use apportion::{
-    ApplicationEnd, ApplicationId, AskId, ContainerId, EndCause, Event, EventKind, Locality, NodeId, Refusal,
+    ApplicationEnd, ApplicationId, AskId, ContainerId, EndCause, Event, EventKind, ExecutionType, Locality,
+    NodeId, Refusal,
 };
 
 use super::names::Names;
@@ -54,6 +55,16 @@ impl Told {
                     return;
                 };
                 format!("resized {}", place(names, known.ask, known.node))
+            }
+            EventKind::ExecutionTypeChanged { container, execution_type } => {
+                let Some(known) = self.running.iter().find(|known| known.container == container) else {
+                    return;
+                };
+                let word = match execution_type {
+                    ExecutionType::Guaranteed => "promoted",
+                    ExecutionType::Opportunistic => "demoted",
+                };
+                format!("{word} {}", place(names, known.ask, known.node))
             }
             EventKind::ContainerEnded { container, cause } => {
                 let Some(at) = self.running.iter().position(|known| known.container == container) else {

@@ -216,13 +216,14 @@ impl Expected<'_, '_> {
             let Some(node) = node else {
                 let is_more_said =
                     wanted.used.is_some() || wanted.free.is_some() || wanted.containers.is_some();
-                if is_more_said || wanted.reserved_by.is_some() {
+                if is_more_said || wanted.reserved_by.is_some() || wanted.opportunistic.is_some() {
                     to.differ("is gone");
                 }
                 return Ok(());
             };
             to.amounts("used", &node.allocated(), wanted.used.as_ref())?;
             to.amounts("free", &node.free(), wanted.free.as_ref())?;
+            to.amounts("opportunistic", &node.opportunistic(), wanted.opportunistic.as_ref())?;
             to.equal("containers", node.containers().len(), wanted.containers);
             let claim = self.view.reservations().find(|(_, claim)| claim.node == id);
             let holder = claim.map_or(NOBODY, |(_, claim)| self.cluster.names.ask_called(claim.ask));

@@ -3,15 +3,19 @@
 use std::fmt::Display;
 
 use apportion::config::{QueueConfig, QueueUpdate};
-use apportion::{ApplicationEnd, Blacklist, NodeId, PassError, PassScope, SubmitError};
+use apportion::sync::Ticket;
+use apportion::{
+    ApplicationEnd, Blacklist, CommitSeq, ContainerId, Handle, NodeId, PassError, PassScope, Refusal,
+    SubmitError,
+};
 
 use super::amounts::to_resources;
 use super::cluster::Cluster;
 use super::configuration::{queue_of, reconfiguration};
 use super::containers::Running;
 use super::form::{
-    BlacklistForm, ContainersForm, MoveForm, NamesForm, PassForm, ReconfigureForm, ResizeContainersForm,
-    ResizeForm, Step, UpdateQueueForm,
+    BlacklistForm, ContainersForm, ExecutionTypeForm, MoveForm, NamesForm, PassForm, ReconfigureForm,
+    ResizeContainersForm, ResizeForm, Step, UpdateQueueForm,
 };
 use super::problem::{Done, StepError};
 use super::submit::{expect_reason, not_refused};
@@ -56,6 +60,8 @@ impl Cluster {
                 Ok(self.handle.cancel_ask(ask, form.units.unwrap_or(u32::MAX))?)
             }
             Step::ResizeContainers(form) => self.resize_containers(form),
+            Step::DemoteContainers(form) => self.set_execution_type(form, Handle::demote_container),
+            Step::PromoteContainers(form) => self.set_execution_type(form, Handle::promote_container),
             Step::Complete(form) => {
                 self.for_containers(form, |cluster, it| cluster.handle.complete_container(it.container))
             }
@@ -141,6 +147,19 @@ impl Cluster {
                 (Err(error), Some(reason)) => return expect_reason(reason, &error.to_string()),
                 (Err(error), None) => return Err(error.into()),
             };
+            self.settle_fully()?;
+            expect_answer(ticket.try_take(), form.refused.as_deref())?;
+        }
+        Ok(())
+    }
+
+    fn set_execution_type(
+        &mut self,
+        form: &ExecutionTypeForm,
+        set: impl Fn(&Handle, ContainerId) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError>,
+    ) -> Done {
+        for running in self.containers(&form.of)? {
+            let ticket = set(&self.handle, running.container)?;
             self.settle_fully()?;
             expect_answer(ticket.try_take(), form.refused.as_deref())?;
         }

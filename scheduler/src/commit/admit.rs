@@ -7,7 +7,7 @@ use super::resizing::may_resize;
 use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
-use crate::facts::{Destination, Facts, Master, Queue, Quota};
+use crate::facts::{Destination, ExecutionType, Facts, Master, Queue, Quota};
 use crate::ids::{ApplicationId, NodeId, PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
@@ -75,6 +75,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         }
         Change::ContainerRecovered { .. }
         | Change::ContainerResized { .. }
+        | Change::ExecutionTypeSet { .. }
         | Change::ContainerEnded { .. } => admit_container(facts, change),
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
             ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
@@ -151,16 +152,30 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
             Err(Refusal::IdentifierTaken)
         }
         Change::ContainerRecovered { node, container, .. } => may_recover(facts, *node, container),
-        Change::ContainerResized { container, .. } | Change::ContainerEnded { container, .. }
+        Change::ContainerResized { container, .. }
+        | Change::ExecutionTypeSet { container, .. }
+        | Change::ContainerEnded { container, .. }
             if facts.containers.get(*container).is_none() =>
         {
             Err(Refusal::UnknownContainer)
+        }
+        Change::ContainerResized { container, .. } if facts.opportunistic.contains_key(container) => {
+            Err(Refusal::Opportunistic)
         }
         Change::ContainerResized { size, .. } if facts.config.resources.check(size).is_err() => {
             Err(Refusal::OutOfRange)
         }
         Change::ContainerResized { container, size } => {
             may_resize(facts, *container, *size).map_err(Refusal::CannotGrow)
+        }
+        Change::ExecutionTypeSet { container, execution_type } => {
+            match (facts.opportunistic.get(container), execution_type) {
+                (None, ExecutionType::Opportunistic) => Ok(()),
+                (Some(size), ExecutionType::Guaranteed) => {
+                    may_resize(facts, *container, *size).map_err(Refusal::CannotGrow)
+                }
+                _ => Err(Refusal::SameExecutionType),
+            }
         }
         _ => Ok(()),
     }

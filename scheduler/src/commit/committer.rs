@@ -51,8 +51,13 @@ impl ResourceAllocationCommitter for Committer<'_> {
 impl Committer<'_> {
     /// Whether a change that somebody sent, or that stands in a log, makes sense now.
     pub(crate) fn admit(&mut self, change: &Change) -> Result<(), Refusal> {
-        if matches!(change, Change::ApplicationMoved { .. } | Change::ContainerResized { .. }) {
-            // They are judged by limits.
+        let is_judged_by_limits = matches!(
+            change,
+            Change::ApplicationMoved { .. }
+                | Change::ContainerResized { .. }
+                | Change::ExecutionTypeSet { .. }
+        );
+        if is_judged_by_limits {
             self.state.settle_limits();
         }
         admit(self.state, change)

@@ -5,7 +5,7 @@ use super::shared::Message;
 use crate::change::Change;
 use crate::commit::CommitSeq;
 use crate::event::Refusal;
-use crate::facts::EndCause;
+use crate::facts::{EndCause, ExecutionType};
 use crate::ids::ContainerId;
 use crate::resource::Resources;
 use crate::sync::Ticket;
@@ -25,6 +25,43 @@ impl Handle {
     /// When the engine is shut down.
     pub fn release_container(&self, container: ContainerId) -> Result<(), SubmitError> {
         self.send(Change::ContainerEnded { container, cause: EndCause::Released })
+    }
+
+    /// Lets a container go on with what is left over on its node: what it holds is free for others at once, and it is charged
+    /// nothing from now on but its devices. It still counts where containers with its tags are limited, and ends as others
+    /// do; to see that what runs fits the node is up to the node. The ticket says if it is so already.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn demote_container(
+        &self,
+        container: ContainerId,
+    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
+        self.set_execution_type(container, ExecutionType::Opportunistic)
+    }
+
+    /// Guarantees an opportunistic container its size again. The ticket says whether its node, the queues and the user have
+    /// room for all of it, as for a container of that size, or what is in the way: then it stays as it is. Nothing waits;
+    /// whoever is refused may ask again.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn promote_container(
+        &self,
+        container: ContainerId,
+    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
+        self.set_execution_type(container, ExecutionType::Guaranteed)
+    }
+
+    fn set_execution_type(
+        &self,
+        container: ContainerId,
+        execution_type: ExecutionType,
+    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
+        let (answer, ticket) = Ticket::new();
+        let change = Change::ExecutionTypeSet { container, execution_type };
+        self.shared.send(Message::Answered { change, answer })?;
+        Ok(ticket)
     }
 
     /// Gives a container another size, rounded up as those of asks are; its devices stay. Where it shrinks, that is so at

@@ -108,6 +108,15 @@ pub(crate) struct Reservation {
     pub(crate) created_ms: u64,
 }
 
+/// Whether a container is guaranteed what it was given (`capacity-scheduler.md` 1.4, container update).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ExecutionType {
+    /// It is charged to its node, queues and user, and nobody else gets what it holds.
+    Guaranteed,
+    /// It runs on what is left over on its node, and is charged nothing but its devices.
+    Opportunistic,
+}
+
 /// Why a container ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum EndCause {

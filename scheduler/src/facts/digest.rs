@@ -1,5 +1,6 @@
 //! The facts as canonical bytes, and their digest.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 
@@ -14,6 +15,7 @@ use super::shape::Shape;
 use super::{Facts, PartitionTotals, Table};
 use crate::config::{EngineConfig, Placement};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
+use crate::resource::Resources;
 
 /// Identifies a state: equal states have equal digests, on every machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +50,7 @@ struct Canonical<'a> {
     asks: Vec<(AskId, &'a Ask, &'a Shape)>,
     asks_submitted: u64,
     containers: Vec<(ContainerId, &'a Container, &'a Shape)>,
+    opportunistic: &'a BTreeMap<ContainerId, Resources>,
     reservations: &'a Table<ReservationId, Reservation>,
 }
 
@@ -69,6 +72,7 @@ impl Facts {
             asks: self.asks.iter().map(|(id, ask)| (id, ask, self.shapes.at(ask.shape))).collect(),
             asks_submitted: self.asks_submitted,
             containers: self.containers.iter().map(|(id, c)| (id, c, self.shapes.at(c.shape))).collect(),
+            opportunistic: &self.opportunistic,
             reservations: &self.reservations,
         };
         postcard::to_io(&canonical, sink).map(drop).map_err(io::Error::other)

@@ -4,6 +4,7 @@
 //! before (`commit/accept.rs`). None of them can fail.
 
 mod containers;
+mod nodes;
 
 use std::sync::Arc;
 
@@ -12,7 +13,6 @@ use super::application::{Application, LeafUser, Master};
 use super::ask::{Ask, Container, Reservation};
 use super::blacklist::Blacklist;
 use super::charged::{Charged, Load};
-use super::node::Node;
 use crate::ids::{
     ApplicationId, AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId, ShapeId,
 };
@@ -57,6 +57,9 @@ impl Facts {
     pub(crate) fn transition_end_container(&mut self, id: ContainerId) -> Charged {
         let container = self.containers.remove(id).expect("the caller checked that it is alive");
         self.container_ids.give_back(id);
+        if !self.opportunistic.is_empty() {
+            self.opportunistic.remove(&id);
+        }
         self.unlist(id, &container);
         let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);
         self.applications.at_mut(container.application).demand -= charged.resources;
@@ -354,34 +357,6 @@ impl Facts {
         debug_assert!(ask.outstanding() == 0 && ask.reservations.is_empty(), "{id} is still wanted");
         self.applications.at_mut(ask.application).asks -= 1;
         self.shapes.remove_user(ask.shape)
-    }
-
-    /// A node joins its partition.
-    pub(crate) fn transition_add_node(&mut self, id: NodeId, node: Node) {
-        let totals = &mut self.partitions[node.partition.index()];
-        totals.capacity += node.capacity;
-        totals.nodes += 1;
-        self.nodes.insert(id, node);
-    }
-
-    /// A node has another capacity; below its use it is overcommitted until enough has ended.
-    pub(crate) fn transition_resize_node(&mut self, id: NodeId, capacity: Resources) {
-        let node = self.nodes.at_mut(id);
-        let change = capacity - node.capacity;
-        node.capacity = capacity;
-        node.room.free += change;
-        node.overcommitted = !Resources::ZERO.within(&node.room.free);
-        self.partitions[node.partition.index()].capacity += change;
-    }
-
-    /// A node without containers or claim leaves its partition.
-    pub(crate) fn transition_remove_node(&mut self, id: NodeId) -> Node {
-        let node = self.nodes.remove(id).expect("the caller checked that it is alive");
-        debug_assert!(node.containers.is_empty() && node.reservation.is_none(), "{id} is in use");
-        let totals = &mut self.partitions[node.partition.index()];
-        totals.capacity -= node.capacity;
-        totals.nodes -= 1;
-        node
     }
 
     /// Adds (or with `sign` -1 takes back) one container's size along the queue chain and at the user.

@@ -28,6 +28,7 @@ mod tags;
 mod tree;
 mod user_limit;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -38,7 +39,7 @@ pub(crate) use activation::{HeldBack, Inactive};
 pub(crate) use application::{Application, LeafUser};
 pub use application::{ApplicationEnd, Master};
 pub(crate) use ask::{Ask, Container, Reservation};
-pub use ask::{ContainerOnNode, EndCause, Locality, Wishes};
+pub use ask::{ContainerOnNode, EndCause, ExecutionType, Locality, Wishes};
 pub use attribute_rule::{AttributeCondition, AttributeRule, AttributeTest};
 pub(crate) use auto_creation::{Destination, NoDestination};
 pub use blacklist::{Blacklist, BlacklistUpdate};
@@ -104,6 +105,8 @@ pub(crate) struct Facts {
     pub(crate) asks: Table<AskId, Ask>,
     pub(crate) asks_submitted: u64,
     pub(crate) containers: Table<ContainerId, Container>,
+    /// The sizes of opportunistic containers, which they would be charged if they were guaranteed them.
+    pub(crate) opportunistic: BTreeMap<ContainerId, Resources>,
     pub(crate) container_ids: IdPool<ContainerId>,
     pub(crate) reservations: Table<ReservationId, Reservation>,
     pub(crate) reservation_ids: IdPool<ReservationId>,
@@ -133,6 +136,7 @@ impl Facts {
             asks: Table::new(),
             asks_submitted: 0,
             containers: Table::new(),
+            opportunistic: BTreeMap::new(),
             container_ids: IdPool::new(),
             reservations: Table::new(),
             reservation_ids: IdPool::new(),

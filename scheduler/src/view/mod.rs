@@ -241,6 +241,13 @@ impl<'a> NodeView<'a> {
         &self.node.attributes
     }
 
+    /// What its opportunistic containers were given in all, which is not charged to it but for their devices.
+    #[must_use]
+    pub fn opportunistic(&self) -> Resources {
+        let sizes = &self.state.facts.opportunistic;
+        self.node.containers.iter().filter_map(|id| sizes.get(id).copied()).sum()
+    }
+
     /// Its containers, in no particular order.
     #[must_use]
     pub fn containers(&self) -> &'a [ContainerId] {

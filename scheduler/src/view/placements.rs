@@ -1,6 +1,7 @@
 //! Looking at what nodes are given to: containers and claims.
 
 use super::View;
+use crate::facts::ExecutionType;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
@@ -11,8 +12,10 @@ pub struct ContainerView {
     pub application: ApplicationId,
     /// Where it runs.
     pub node: NodeId,
-    /// What it holds.
+    /// What it was given. While it is opportunistic it is charged nothing of that but its devices.
     pub size: Resources,
+    /// Whether it is guaranteed that.
+    pub execution_type: ExecutionType,
     /// Its ask is for the default partition, and its node is lent by another one.
     pub is_guest: bool,
 }
@@ -34,10 +37,17 @@ impl<'a> View<'a> {
     pub fn container(&self, id: ContainerId) -> Option<ContainerView> {
         let container = self.state.facts.containers.get(id)?;
         let shape = self.state.facts.shapes.at(container.shape);
+        let put_aside = self.state.facts.opportunistic.get(&id);
+        let is_guaranteed = put_aside.is_none();
         Some(ContainerView {
             application: container.application,
             node: container.node,
-            size: shape.need.resources,
+            size: *put_aside.unwrap_or(&shape.need.resources),
+            execution_type: if is_guaranteed {
+                ExecutionType::Guaranteed
+            } else {
+                ExecutionType::Opportunistic
+            },
             is_guest: shape.footing().is_guest,
         })
     }

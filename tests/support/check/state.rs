@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apportion::{ContainerId, Engine, NodeId, Resources, View};
+use apportion::{ContainerId, Engine, ExecutionType, NodeId, Resources, View};
 
 use crate::support::oracle::{Amounts, Books, NOTHING, Oracle, amounts};
 
@@ -126,9 +126,14 @@ fn compare_asks(view: &View<'_>, oracle: &Oracle) {
 
 fn compare_containers(view: &View<'_>, oracle: &Oracle) {
     assert_eq!(view.container_count(), oracle.containers.len());
-    let seen = view.containers().map(|(id, seen)| (id, (seen.application, seen.node, amounts(&seen.size))));
-    let known = oracle.containers.values();
-    let known = known.map(|own| (own.id.unwrap(), (own.application, own.node, own.size)));
+    let seen = view.containers().map(|(id, seen)| {
+        let is_guaranteed = seen.execution_type == ExecutionType::Guaranteed;
+        (id, (seen.application, seen.node, amounts(&seen.size), is_guaranteed))
+    });
+    let known = oracle.containers.values().map(|own| {
+        let size = own.put_aside.unwrap_or(own.size);
+        (own.id.unwrap(), (own.application, own.node, size, own.put_aside.is_none()))
+    });
     let (seen, known): (BTreeMap<_, _>, BTreeMap<_, _>) = (seen.collect(), known.collect());
-    assert_eq!(seen, known, "containers (owner, node, size): left got, right expected");
+    assert_eq!(seen, known, "containers (owner, node, size, guaranteed): left got, right expected");
 }

@@ -45,7 +45,12 @@ impl Oracle {
             }
             Change::AskCancelled { ask, .. } => self.asks.contains_key(ask),
             Change::ContainerRecovered { node, container, .. } => self.may_recover(*node, container),
-            Change::ContainerResized { container, size } => self.may_resize(*container, size),
+            Change::ContainerResized { container, size } => {
+                self.put_aside(*container).is_none() && self.may_resize(*container, size)
+            }
+            Change::ExecutionTypeSet { container, execution_type } => {
+                self.may_set_execution_type(*container, *execution_type)
+            }
             Change::ContainerEnded { container, .. } => self.container(*container).is_some(),
             Change::QueueUpdated { queue, update } => {
                 self.tree.number(*queue).is_some_and(|queue| self.tree.accepts(queue, update))
@@ -111,6 +116,9 @@ impl Oracle {
                 effects.push(self.recover(*ask, *node, container, hints)?);
             }
             Change::ContainerResized { container, size } => effects.push(self.resize(*container, size)),
+            Change::ExecutionTypeSet { container, execution_type } => {
+                effects.push(self.set_execution_type(*container, *execution_type));
+            }
             Change::OpportunitiesMissed { ask, count } => self.miss(*ask, *count)?,
             Change::ReservedAgain { ask, node } => self.reserve_again(*ask, *node)?,
             Change::ContainerEnded { container, cause } => {

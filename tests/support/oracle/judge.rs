@@ -179,6 +179,7 @@ impl Oracle {
             application,
             node,
             size,
+            put_aside: None,
             need: None,
             devices: Vec::new(),
             tags: Vec::new(),
@@ -272,7 +273,8 @@ impl Oracle {
         let locality = ask.locality(node, &self.nodes[&node]);
         ask.outstanding -= 1;
         self.started += 1;
-        let started = Container { id: container, application, node, size, need, devices, tags };
+        let started =
+            Container { id: container, application, node, size, put_aside: None, need, devices, tags };
         self.containers.insert(self.started, started);
         if let Some(container) = container {
             let kind = EventKind::Allocated { ask: id, container, node, locality };

@@ -95,6 +95,8 @@ pub struct Container {
     pub node: NodeId,
     /// What it holds.
     pub size: Amounts,
+    /// What it would hold if it were not opportunistic.
+    pub put_aside: Option<Amounts>,
     /// What it holds of each of its devices.
     pub need: Option<DeviceNeed>,
     /// The numbers of its devices.

@@ -33,6 +33,7 @@ impl Oracle {
             application: running.application,
             node,
             size: amounts(&running.size),
+            put_aside: None,
             need: running.devices,
             devices: self.devices_for(node, running).expect("checked before"),
             tags: running.tags.clone(),

@@ -1,9 +1,9 @@
-//! Containers that get another size.
+//! Containers that get another size, and those that are guaranteed theirs or not.
 
-use apportion::{ContainerId, EventKind, Resources};
+use apportion::{ContainerId, EventKind, ExecutionType, Resources};
 
 use super::amounts::{Amounts, amounts, may_add, minus};
-use super::{Effect, NOTHING, Oracle};
+use super::{Container, Effect, NOTHING, Oracle};
 
 impl Oracle {
     /// What the container would hold: its devices stay.
@@ -42,9 +42,39 @@ impl Oracle {
 
     pub(super) fn resize(&mut self, id: ContainerId, size: &Resources) -> Effect {
         let size = self.resized(id, size);
-        let container = self.containers.values_mut().find(|container| container.id == Some(id));
-        let container = container.expect("checked before");
+        let container = self.container_mut(id);
         container.size = size;
         (container.application, EventKind::ContainerResized { container: id })
+    }
+
+    /// What an opportunistic container would hold.
+    pub(super) fn put_aside(&self, id: ContainerId) -> Option<Resources> {
+        self.container(id)?.put_aside.as_ref().map(|size| Resources::new(size))
+    }
+
+    /// Whoever is guaranteed its size again needs room for it as if it grew from nothing.
+    pub(super) fn may_set_execution_type(&self, id: ContainerId, execution_type: ExecutionType) -> bool {
+        match (self.put_aside(id), execution_type) {
+            (None, ExecutionType::Opportunistic) => self.container(id).is_some(),
+            (Some(size), ExecutionType::Guaranteed) => self.may_resize(id, &size),
+            _ => false,
+        }
+    }
+
+    pub(super) fn set_execution_type(&mut self, id: ContainerId, execution_type: ExecutionType) -> Effect {
+        let charged = self.resized(id, &Resources::ZERO);
+        let container = self.container_mut(id);
+        match execution_type {
+            ExecutionType::Opportunistic => {
+                container.put_aside = Some(std::mem::replace(&mut container.size, charged));
+            }
+            ExecutionType::Guaranteed => container.size = container.put_aside.take().expect("checked before"),
+        }
+        (container.application, EventKind::ExecutionTypeChanged { container: id, execution_type })
+    }
+
+    fn container_mut(&mut self, id: ContainerId) -> &mut Container {
+        let container = self.containers.values_mut().find(|container| container.id == Some(id));
+        container.expect("checked before")
     }
 }

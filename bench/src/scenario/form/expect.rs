@@ -125,6 +125,8 @@ pub(in crate::scenario) struct AskWanted {
 pub(in crate::scenario) struct NodeWanted {
     pub(in crate::scenario) used: Option<Amounts>,
     pub(in crate::scenario) free: Option<Amounts>,
+    /// What opportunistic containers have there.
+    pub(in crate::scenario) opportunistic: Option<Amounts>,
     pub(in crate::scenario) containers: Option<usize>,
     /// The ask for which it is reserved, or `nobody`.
     pub(in crate::scenario) reserved_by: Option<String>,

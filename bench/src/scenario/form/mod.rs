@@ -17,8 +17,9 @@ pub(super) use expect::{
 };
 pub(super) use one_or_many::OneOrMany;
 pub(super) use step::{
-    BlacklistForm, CommitForm, ContainersForm, MoveForm, PassForm, PrepareForm, ReconfigureForm, RecoverForm,
-    RequestForm, ResizeContainersForm, ResizeForm, RunningForm, ShareForm, Step, UpdateQueueForm, Verdict,
+    BlacklistForm, CommitForm, ContainersForm, ExecutionTypeForm, MoveForm, PassForm, PrepareForm,
+    ReconfigureForm, RecoverForm, RequestForm, ResizeContainersForm, ResizeForm, RunningForm, ShareForm,
+    Step, UpdateQueueForm, Verdict,
 };
 
 /// Amounts by the name of the resource type, with or without its unit.

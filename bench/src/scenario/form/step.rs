@@ -38,6 +38,8 @@ pub(in crate::scenario) enum Step {
     Ask(Box<AskForm>),
     Cancel(CancelForm),
     ResizeContainers(ResizeContainersForm),
+    DemoteContainers(ExecutionTypeForm),
+    PromoteContainers(ExecutionTypeForm),
     /// Containers end by themselves, well or not: the engine makes no difference.
     #[serde(alias = "fail")]
     Complete(ContainersForm),
@@ -175,6 +177,14 @@ pub(in crate::scenario) struct ContainersForm {
 pub(in crate::scenario) struct ResizeContainersForm {
     pub(in crate::scenario) of: ContainersForm,
     pub(in crate::scenario) size: Amounts,
+    pub(in crate::scenario) refused: Option<String>,
+}
+
+/// Containers that run, as above, each of which is to be opportunistic, or guaranteed again.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::scenario) struct ExecutionTypeForm {
+    pub(in crate::scenario) of: ContainersForm,
     pub(in crate::scenario) refused: Option<String>,
 }
 
@@ -319,6 +329,8 @@ impl Step {
             Self::Ask(_) => "ask",
             Self::Cancel(_) => "cancel",
             Self::ResizeContainers(_) => "resize_containers",
+            Self::DemoteContainers(_) => "demote_containers",
+            Self::PromoteContainers(_) => "promote_containers",
             Self::Complete(_) => "complete",
             Self::Release(_) => "release",
             Self::UpdateQueue(_) => "update_queue",

@@ -4,7 +4,7 @@ use super::Applier;
 use crate::change::RunningContainer;
 use crate::commit::resizing::resized;
 use crate::event::EventKind;
-use crate::facts::{Charged, Lodging, Rule, Shape};
+use crate::facts::{Charged, ExecutionType, Lodging, Rule, Shape};
 use crate::ids::{AskId, ContainerId, NodeId};
 use crate::resource::{Need, Resources};
 use crate::state::State;
@@ -17,20 +17,44 @@ impl Applier<'_> {
     }
 
     pub(super) fn resize_container(&mut self, container: ContainerId, size: Resources) {
-        let facts = &self.state.facts;
-        let old = facts.shapes.at(facts.containers.at(container).shape).need.resources;
-        let shape = resized(facts, container, size);
+        let old = self.charged_for(container);
+        let shape = resized(&self.state.facts, container, size);
         let charged = self.reshape_container(container, &shape);
+        self.note_recharged(&old, &charged);
+        self.tell(charged.application, EventKind::ContainerResized { container });
+    }
+
+    pub(super) fn set_execution_type(&mut self, container: ContainerId, execution_type: ExecutionType) {
+        let old = self.charged_for(container);
+        let size = self.state.facts.opportunistic.get(&container).copied();
+        let shape = resized(&self.state.facts, container, size.unwrap_or(Resources::ZERO));
+        let shape = self.intern(&shape);
+        let facts = &mut self.state.facts;
+        let charged = match execution_type {
+            ExecutionType::Guaranteed => facts.transition_promote(container, shape),
+            ExecutionType::Opportunistic => facts.transition_demote(container, shape),
+        };
+        self.note_recharged(&old, &charged);
+        self.tell(charged.application, EventKind::ExecutionTypeChanged { container, execution_type });
+    }
+
+    /// What a container is charged.
+    fn charged_for(&self, container: ContainerId) -> Resources {
+        let facts = &self.state.facts;
+        facts.shapes.at(facts.containers.at(container).shape).need.resources
+    }
+
+    /// A container is charged other than before: with less others may go on.
+    fn note_recharged(&mut self, old: &Resources, charged: &Charged) {
         if old.within(&charged.resources) {
             let State { facts, roster, backlog, version, .. } = &mut *self.state;
             roster.note_change(charged.node, charged.partition);
             backlog.rekey(facts, charged.application);
             backlog.leaf_changed(charged.leaf, *version);
         } else {
-            self.relieve(&charged);
+            self.relieve(charged);
             self.state.node_gained(charged.node);
         }
-        self.tell(charged.application, EventKind::ContainerResized { container });
     }
 
     /// It runs, so it is charged to whoever it belongs to, above limits and room if need be.

@@ -101,6 +101,9 @@ impl Applier<'_> {
                 self.recover_container(*ask, *node, container);
             }
             Change::ContainerResized { container, size } => self.resize_container(*container, *size),
+            Change::ExecutionTypeSet { container, execution_type } => {
+                self.set_execution_type(*container, *execution_type);
+            }
             Change::OpportunitiesMissed { ask, count } => self.state.facts.miss_opportunities(*ask, *count),
             Change::ReservedAgain { ask, .. } => self.state.facts.reserve_again(*ask),
             Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),

@@ -4,6 +4,8 @@ use super::{Bound, Cluster, accepted, allocate, answer, half, model, one, plain,
 use crate::change::AskSpec;
 use crate::commit::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::config::{Capacity, Factor, Maximum, Percent, QueueConfig, QueueUpdate, Reconfiguration};
+use crate::engine::Handle;
+use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, NodeAttributes, TagLimit};
 use crate::ids::{AskId, NodeId, PartitionId};
 use crate::resource::Resources;
@@ -224,6 +226,30 @@ fn a_proposal_against_a_higher_user_limit() {
         match outcome {
             CommitOutcome::Accepted(seq) => assert!(seq > raised, "{seq:?} is not after {raised:?}"),
             CommitOutcome::Rejected(reason) => assert_eq!(reason, RejectReason::UserLimit),
+        }
+        cluster.expect_sound();
+    });
+}
+
+/// I1. A proposal for the room that a demoted container left, against its promotion. The bug: a promotion that believes
+/// the room to be there still.
+#[test]
+fn a_proposal_against_the_promotion_of_a_container() {
+    model(Bound::None, || {
+        // The second node lets the queue have room for both.
+        let cluster = Cluster::serial(2);
+        let node = cluster.nodes[0];
+        assert!(cluster.decide(allocate(cluster.ask(1), node)).is_accepted());
+        let container = cluster.container_on(node);
+        drop(cluster.handle.demote_container(container).unwrap());
+        let ask = cluster.ask(1);
+        cluster.commit();
+        let promote = move |handle: &Handle| handle.promote_container(container).unwrap();
+        let (proposed, promoted) = cluster.against(allocate(ask, node), promote);
+        let refused = Err(Refusal::CannotGrow(RejectReason::NodeFull));
+        match answer(&promoted) {
+            Ok(_) => assert_eq!(proposed, CommitOutcome::Rejected(RejectReason::NodeFull)),
+            answer => assert_eq!((answer, proposed.is_accepted()), (refused, true)),
         }
         cluster.expect_sound();
     });

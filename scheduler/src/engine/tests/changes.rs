@@ -1,12 +1,13 @@
 //! Containers that change after they were placed, and nodes that go to another partition.
 
 use super::{Bench, config, leaf, memory};
-use crate::change::{NodeSpec, RunningContainer};
+use crate::change::{AskSpec, NodeSpec, RunningContainer};
 use crate::commit::RejectReason;
 use crate::config::{ApplicationOrdering, Maximum};
 use crate::event::Refusal;
-use crate::facts::{ApplicationEnd, NodeAttributes};
+use crate::facts::{ApplicationEnd, ExecutionType, NodeAttributes};
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, SlotId};
+use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 
 const OTHER: PartitionId = PartitionId(1);
 
@@ -23,6 +24,14 @@ impl Bench {
         let ticket = self.engine.handle().resize_container(container, memory(amount)).unwrap();
         self.engine.run_until_quiet();
         ticket.try_take().unwrap().map(drop)
+    }
+
+    fn promote(&self, container: ContainerId, is_up: bool) -> Result<(), Refusal> {
+        let handle = self.engine.handle();
+        let ticket =
+            if is_up { handle.promote_container(container) } else { handle.demote_container(container) };
+        self.engine.run_until_quiet();
+        ticket.unwrap().try_take().unwrap().map(drop)
     }
 
     fn used(&self, partition: PartitionId) -> i64 {
@@ -101,6 +110,60 @@ fn what_a_container_gives_back_others_get() {
     assert_eq!(bench.running().len(), 1);
     assert_eq!(bench.resize(container, 1), Ok(()));
     assert_eq!((bench.running().len(), bench.used(PartitionId::DEFAULT)), (2, 6));
+}
+
+#[test]
+fn a_container_is_promoted_if_there_is_room() {
+    let (bench, node, container) = grown_later();
+    let other = bench.ask(bench.application_of("root.a", "other"), 6, 1);
+    assert_eq!(bench.running().len(), 1);
+    assert_eq!(bench.promote(container, false), Ok(()));
+    assert_eq!((bench.running().len(), bench.used(PartitionId::DEFAULT)), (2, 6), "{other} is in its place");
+    assert_eq!(bench.promote(container, false), Err(Refusal::SameExecutionType));
+    assert_eq!(bench.resize(container, 1), Err(Refusal::Opportunistic));
+    assert_eq!(bench.promote(container, true), Err(Refusal::CannotGrow(RejectReason::NodeFull)));
+    let seen = bench
+        .engine
+        .read(|view| (view.container(container).unwrap(), view.node(node).unwrap().opportunistic()));
+    assert_eq!(
+        (seen.0.size, seen.0.execution_type, seen.1),
+        (memory(4), ExecutionType::Opportunistic, memory(4))
+    );
+    bench.engine.handle().update_node(node, memory(10), NodeAttributes::new()).unwrap();
+    assert_eq!(bench.promote(container, true), Err(Refusal::CannotGrow(RejectReason::QueueLimit)));
+    let other = bench.running().into_iter().find(|id| *id != container).unwrap();
+    bench.engine.handle().complete_container(other).unwrap();
+    assert_eq!(
+        [true, true].map(|is_up| bench.promote(container, is_up)),
+        [Ok(()), Err(Refusal::SameExecutionType)]
+    );
+    assert_eq!((bench.running().len(), bench.used(PartitionId::DEFAULT)), (1, 4));
+}
+
+#[test]
+fn an_opportunistic_container_ends_as_others_do() {
+    let (bench, node, container) = grown_later();
+    assert_eq!(bench.promote(container, false), Ok(()));
+    bench.engine.handle().remove_node(node).unwrap();
+    assert!(bench.running().is_empty());
+    assert_eq!(bench.promote(container, true), Err(Refusal::UnknownContainer));
+}
+
+/// Its devices stay its own, and charged.
+#[test]
+fn a_demoted_container_keeps_its_devices() {
+    let mut config = config([leaf("a")]);
+    config.resources = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
+    let bench = Bench::serial(config);
+    bench.engine.handle().add_node(NodeSpec::new("n1", memory(8)).with_devices(1)).unwrap();
+    let spec = AskSpec::new(memory(4), 1).with_devices(DeviceNeed { count: 1, milli: 600 });
+    bench.engine.handle().submit_ask(bench.application("root.a"), spec).unwrap();
+    let container = bench.running()[0];
+    let used = || bench.engine.read(|view| view.queue("root.a").unwrap().quota(PartitionId::DEFAULT).used);
+    assert_eq!(bench.promote(container, false), Ok(()));
+    assert_eq!((bench.running().len(), used()), (1, Resources::new(&[0, 600])));
+    assert_eq!(bench.promote(container, true), Ok(()));
+    assert_eq!((bench.running().len(), used()), (1, Resources::new(&[4, 600])));
 }
 
 #[test]

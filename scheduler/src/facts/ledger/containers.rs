@@ -2,7 +2,7 @@
 
 use super::{Charged, Use};
 use crate::facts::Facts;
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, ShapeId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ShapeId};
 use crate::resource::Resources;
 
 impl Facts {
@@ -40,16 +40,16 @@ impl Facts {
         taken
     }
 
-    /// A node without claim goes to another partition, with its capacity. Its containers are charged there one by one.
-    pub(crate) fn transition_set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
-        let node = self.nodes.at_mut(id);
-        debug_assert!(node.reservation.is_none(), "the claim on {id} is for its old partition");
-        let left = std::mem::replace(&mut node.partition, partition);
-        let totals = &mut self.partitions[left.index()];
-        totals.capacity -= node.capacity;
-        totals.nodes -= 1;
-        let totals = &mut self.partitions[partition.index()];
-        totals.capacity += node.capacity;
-        totals.nodes += 1;
+    /// A container is opportunistic from now on: its size is put aside, and it is charged as this shape says.
+    pub(crate) fn transition_demote(&mut self, id: ContainerId, shape: ShapeId) -> Charged {
+        let size = self.shapes.at(self.containers.at(id).shape).need.resources;
+        self.opportunistic.insert(id, size);
+        self.transition_reshape_container(id, shape)
+    }
+
+    /// A container is guaranteed again what was put aside, which this shape says.
+    pub(crate) fn transition_promote(&mut self, id: ContainerId, shape: ShapeId) -> Charged {
+        self.opportunistic.remove(&id);
+        self.transition_reshape_container(id, shape)
     }
 }
