@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use self::read::SemanticsWord;
 pub(super) use self::read::{Format, read_file, report_line};
 use super::Failure;
 
@@ -54,6 +55,10 @@ struct Files {
     /// itself.
     #[arg(long, value_name = "TYPE,...", value_delimiter = ',')]
     types: Option<Vec<String>>,
+    /// Whose rules hold where YARN's differ from the engine's: user limits exceeded by one container, reservations and
+    /// missed opportunities. No key of YARN says it; a native file does.
+    #[arg(long, value_enum)]
+    semantics: Option<SemanticsWord>,
 }
 
 pub(super) fn run(args: &ConfigArgs) -> Result<(), Failure> {

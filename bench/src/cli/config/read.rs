@@ -6,7 +6,7 @@ use apportion::ResourceTypes;
 use apportion::config::capacity_scheduler::{NamedText, YarnFiles, from_yarn_files};
 use apportion::config::toml::from_toml;
 use apportion::config::yunikorn::from_queues_yaml;
-use apportion::config::{Imported, NotCarriedOver};
+use apportion::config::{Imported, NotCarriedOver, Semantics};
 use clap::ValueEnum;
 
 use super::Files;
@@ -21,6 +21,25 @@ pub(in crate::cli) enum Format {
     Yarn,
     /// YuniKorn: YAML.
     Yunikorn,
+}
+
+/// `engine.semantics` of a native file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SemanticsWord {
+    /// Nobody exceeds a limit.
+    Strict,
+    /// As YARN does.
+    #[value(name = "yarn_compatible", alias = "yarn-compatible")]
+    YarnCompatible,
+}
+
+impl From<SemanticsWord> for Semantics {
+    fn from(word: SemanticsWord) -> Self {
+        match word {
+            SemanticsWord::Strict => Self::Strict,
+            SemanticsWord::YarnCompatible => Self::YarnCompatible,
+        }
+    }
 }
 
 impl Format {
@@ -66,8 +85,15 @@ pub(super) fn read(files: &Files) -> Result<(Format, Imported), Failure> {
     if format == Format::Native && types.is_some() {
         return Err(Failure::input("--types goes with imported files only; a native file has [resources]"));
     }
+    if format == Format::Native && files.semantics.is_some() {
+        let problem = "--semantics goes with imported files only; a native file has engine.semantics";
+        return Err(Failure::input(problem));
+    }
     let others = of_yarn.map(|(_, path)| path.as_deref());
-    let imported = read_text(format, &files.file, &text, others, types.as_ref())?;
+    let mut imported = read_text(format, &files.file, &text, others, types.as_ref())?;
+    if let Some(word) = files.semantics {
+        imported.config.semantics = word.into();
+    }
     Ok((format, imported))
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::cluster::ClusterArgs;
 use super::convert::native;
-use super::read::{read, report_line};
+use super::read::{SemanticsWord, read, report_line};
 use super::tree::tree;
 use super::{Files, schema, show};
 use crate::cli::Failure;
@@ -26,7 +26,14 @@ mod validator;
 use everything::everything;
 
 fn files(path: &Path) -> Files {
-    Files { file: path.to_owned(), format: None, yarn_site: None, resource_types: None, types: None }
+    Files {
+        file: path.to_owned(),
+        format: None,
+        yarn_site: None,
+        resource_types: None,
+        types: None,
+        semantics: None,
+    }
 }
 
 /// Reads a text under a name in a folder of its own.
@@ -56,6 +63,21 @@ const YARN: &str = "<configuration>
 <property><name>yarn.scheduler.capacity.root.b.acl_submit_applications</name><value>x
 [queues.\"root.evil\"]</value></property>
 </configuration>";
+
+#[test]
+fn semantics_are_said_where_no_file_says_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("capacity-scheduler.xml");
+    std::fs::write(&path, YARN).unwrap();
+    let read_as = |semantics| read(&Files { semantics, ..files(&path) }).unwrap().1;
+    assert_eq!(read_as(None).config.semantics, Semantics::Strict);
+    let imported = read_as(Some(SemanticsWord::YarnCompatible));
+    assert!(native(&imported).contains("semantics = \"yarn_compatible\""), "{}", native(&imported));
+    std::fs::write(folder.path().join("own.toml"), native(&imported)).unwrap();
+    let own = Files { semantics: Some(SemanticsWord::Strict), ..files(&folder.path().join("own.toml")) };
+    let problem = read(&own).unwrap_err().to_string();
+    assert!(problem.contains("a native file has engine.semantics"), "{problem}");
+}
 
 #[test]
 fn what_is_converted_reads_the_same() {
