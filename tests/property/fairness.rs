@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apportion::config::{Capacity, EngineConfig, Factor, QueueConfig};
+use apportion::config::{ApplicationOrdering, Capacity, EngineConfig, Factor, QueueConfig};
 use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, EventStream, Handle, ManualClock, Mode,
     NodeSpec, ResourceTypes, Resources,
@@ -25,9 +25,15 @@ struct Pool {
 impl Pool {
     /// With so many places and leaves of these weights, called `root.0` and so on.
     fn new(places: u32, weights: &[u64], mode: Mode) -> Self {
+        Self::ordered(places, weights, ApplicationOrdering::Fifo, mode)
+    }
+
+    /// The same with leaves that serve their applications in this order.
+    fn ordered(places: u32, weights: &[u64], ordering: ApplicationOrdering, mode: Mode) -> Self {
         let leaf = |(number, weight): (usize, &u64)| {
             QueueConfig::leaf(number.to_string(), Capacity::Weight(Factor::whole(*weight)))
                 .with_user_limit_factor(None)
+                .with_ordering(ordering)
         };
         let root = QueueConfig::root(weights.iter().enumerate().map(leaf));
         let config = EngineConfig::new(ResourceTypes::new(["memory"]).unwrap(), root);
@@ -106,6 +112,44 @@ proptest! {
         let mut wanted = wanted;
         wanted[0] = wanted[0].max(places) - places;
         expect_fair(&pool.used(&all), &wanted, &weights, 1)?;
+    }
+
+    /// Of leaves of one weight, or applications of one fair leaf, that all want more than they get, nobody has nothing while
+    /// the others are served more often than there are others, however few places there are and whichever containers end.
+    #[test]
+    fn of_equals_nobody_starves(
+        others in 1..6usize,
+        places in 1..=4u32,
+        in_one_leaf in any::<bool>(),
+        ends in vec(any::<u16>(), 1..60),
+        mode in mode(),
+    ) {
+        let equals = others + 1;
+        let weights = vec![1; if in_one_leaf { 1 } else { equals }];
+        let pool = Pool::ordered(places, &weights, ApplicationOrdering::Fair, mode);
+        // More than there are ends, so nobody is ever satisfied.
+        let all: Vec<_> =
+            (0..equals).map(|number| pool.application(if in_one_leaf { 0 } else { number }, 100)).collect();
+        pool.engine.run_until_quiet();
+        let mut passed_over = vec![0; equals];
+        for end in ends {
+            let before = pool.used(&all);
+            let running: Vec<(usize, ContainerId)> = all
+                .iter()
+                .enumerate()
+                .flat_map(|(place, application)| pool.running(*application).into_iter().map(move |id| (place, id)))
+                .collect();
+            let (ended, container) = running[usize::from(end) % running.len()];
+            pool.handle.complete_container(container).unwrap();
+            pool.engine.run_until_quiet();
+            let after = pool.used(&all);
+            for number in 0..equals {
+                let was_served = after[number] + u64::from(number == ended) > before[number];
+                passed_over[number] = if was_served || after[number] > 0 { 0 } else { passed_over[number] + 1 };
+            }
+            let most = passed_over.iter().max().copied().unwrap_or(0);
+            prop_assert!(most < equals, "{passed_over:?} times with nothing, now {after:?}");
+        }
     }
 
     /// In a leaf whose applications are of one rank nobody is passed over: while an ask waits, no later one of the same size

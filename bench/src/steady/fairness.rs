@@ -133,7 +133,9 @@ mod tests {
         assert!(fairness.used_part > 0.99, "{}", fairness.used_part);
         for shares in [fairness.any_size, fairness.smallest] {
             assert_eq!(shares.0.len(), 2 * 20, "in each partition");
-            assert_eq!(shares.unfair().count(), 0, "{:?}", shares.furthest());
+            // Containers are whole, and a leaf that has just had some end may be one behind.
+            let furthest = shares.furthest().map_or(0.0, LeafShare::distance);
+            assert!(shares.unfair().count() <= 1 && furthest < 1.5, "{:?}", shares.furthest());
         }
     }
 

@@ -28,7 +28,7 @@ pub(crate) use applications::Place;
 pub(crate) use demand::Demand;
 pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason};
 pub(crate) use notes::{AskNotes, Ending};
-pub(crate) use order::OrderKey;
+pub(crate) use order::{Given, OrderKey};
 pub(crate) use pending::{PendingAsk, PendingAsks};
 pub(crate) use unlucky::Unlucky;
 pub(crate) use waiting::Waiting;
@@ -252,7 +252,7 @@ impl Backlog {
         let slot = ask.application.index();
         let lane_id = self.lane_for(facts, application.leaf, application.user, shape);
         let backlog = &mut self.applications[slot];
-        let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Resources::ZERO));
+        let key = *backlog.key.get_or_insert_with(|| OrderKey::of(facts, application, &Given::default()));
         let pending = PendingAsk::of(id, ask);
         match backlog.lanes.iter_mut().find(|entry| entry.lane == lane_id) {
             Some(entry) => entry.asks.add(pending),
@@ -339,7 +339,7 @@ impl Backlog {
         let slot = application.index();
         let Some(backlog) = self.applications.get_mut(slot) else { return };
         let application = facts.applications.at(application);
-        let new = OrderKey::of(facts, application, &Resources::ZERO);
+        let new = OrderKey::of(facts, application, &Given::default());
         let Some(old) = backlog.key.replace(new) else { return };
         if old == new {
             return;
@@ -363,9 +363,9 @@ impl Backlog {
         }
     }
 
-    /// The key that the application in `slot` would have if it used that much more.
-    pub(crate) fn key_with(&self, facts: &Facts, slot: u32, more: &Resources) -> OrderKey {
-        OrderKey::of(facts, facts.applications.in_slot(slot), more)
+    /// The key that the application in `slot` would have if it had that too.
+    pub(crate) fn key_with(&self, facts: &Facts, slot: u32, given: &Given) -> OrderKey {
+        OrderKey::of(facts, facts.applications.in_slot(slot), given)
     }
 
     /// Forgets an application without pending asks.

@@ -7,7 +7,16 @@ use crate::config::ApplicationOrdering;
 use crate::facts::{Application, Facts};
 use crate::resource::{Resources, dominant_share};
 
-/// Smaller is served first. Ends in the order of submission, so no two applications are equal.
+/// What a pass gave to an application.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Given {
+    pub(crate) resources: Resources,
+    /// When, after all that was before it; 0 if it was given nothing.
+    pub(crate) last_served: u64,
+}
+
+/// Smaller is served first. Of equal shares that which has waited longest: those that were never served, in the order of
+/// submission, then whoever was served longest ago.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OrderKey([u64; 3]);
 
@@ -17,26 +26,33 @@ impl OrderKey {
         Self([number, 0, 0])
     }
 
-    /// The key of `application` in its leaf, with `more` on top of what it uses already.
-    pub(crate) fn of(facts: &Facts, application: &Application, more: &Resources) -> Self {
+    /// The key of `application` in its leaf, with that on top of what it was given already.
+    pub(crate) fn of(facts: &Facts, application: &Application, given: &Given) -> Self {
         let rank = u64::from(u32::MAX - application.priority);
         let submitted = application.submitted;
         match facts.queue(application.leaf).config.ordering {
             ApplicationOrdering::Fifo => Self([rank, submitted, 0]),
             ordering => {
                 let root = facts.queues[0].quota.iter().map(|quota| quota.guaranteed).sum();
-                let share = dominant_share(&(application.used + *more), &root);
+                let share = dominant_share(&(application.used + given.resources), &root);
                 let share = match ordering {
                     ApplicationOrdering::FairBySize => {
                         by_size(share, dominant_share(&application.demand, &root))
                     }
                     _ => share,
                 };
-                Self([share, rank, submitted])
+                let turn = match application.last_served.max(given.last_served) {
+                    0 => submitted,
+                    last_served => WAS_SERVED | last_served,
+                };
+                Self([share, rank, turn])
             }
         }
     }
 }
+
+/// Above every number of a submission.
+const WAS_SERVED: u64 = 1 << 63;
 
 /// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. Whoever wants next to nothing
 /// has no weight, and no share either.

@@ -28,7 +28,8 @@ pub(super) fn room_kept(state: &State, ask: &Ask) -> Option<Blocker> {
         let (above, below) = (pair[0], pair[1]);
         let key = |queue| {
             let level = level(state, queue, partition);
-            facts.queue_key(queue, partition, &level, || facts.demand_priority(queue))
+            let last_served = facts.queue(queue).quota(partition).last_served;
+            facts.queue_key(queue, partition, &level, last_served, || facts.demand_priority(queue))
         };
         for awaiting in &awaiting {
             let sibling = awaiting.child_of(facts, above);

@@ -41,6 +41,8 @@ pub(crate) struct Application {
     /// Order of submission over the engine's life.
     pub(crate) submitted: u64,
     pub(crate) submitted_ms: u64,
+    /// The last change in which it was given a container or claimed a node, 0 if there was none.
+    pub(crate) last_served: u64,
     pub(crate) master: Option<Master>,
     /// When it is ended if it is still there.
     pub(crate) expires_ms: Option<u64>,

@@ -18,10 +18,14 @@ use crate::ids::{
 };
 use crate::resource::{DeviceMask, Resources};
 
-/// Whether a use counts as running or as reserved.
+/// What a use is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
+    /// A container that is placed: whose it is has been served.
+    Placed,
+    /// One that was there before.
     Running,
+    /// A claim, which serves as well.
     Reserved,
 }
 
@@ -33,7 +37,7 @@ impl Facts {
         ask.allocated += 1;
         let (application, own) = (ask.application, ask.shape);
         let shape = self.shape_on(own, self.nodes.at(node_id)).expect("accepted only if the node is for it");
-        let charged = self.charge(application, shape, node_id, Use::Running, 1);
+        let charged = self.charge(application, shape, node_id, Use::Placed, 1);
         let wanted_in = if shape == own { charged.partition } else { self.shapes.at(own).partition };
         self.queues[charged.leaf.index()].quota[wanted_in.index()].pending -= charged.resources;
         self.note_taken_units(application, charged.user, 1);
@@ -372,8 +376,12 @@ impl Facts {
         let (resources, partition) = (shape_content.need.resources, shape_content.partition);
         let is_tagged = !shape_content.tags().is_empty();
         let delta = if sign < 0 { Resources::ZERO - resources } else { resources };
+        let is_served = sign > 0 && what != Use::Running;
         let owner = self.applications.at_mut(application);
         owner.used += delta;
+        if is_served {
+            owner.last_served = self.changes;
+        }
         let (leaf, user) = (owner.leaf, owner.user);
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += delta;
@@ -391,8 +399,11 @@ impl Facts {
             let quota = &mut queue.quota[partition.index()];
             quota.used += delta;
             match what {
-                Use::Running => quota.containers = quota.containers.wrapping_add_signed(sign),
+                Use::Placed | Use::Running => quota.containers = quota.containers.wrapping_add_signed(sign),
                 Use::Reserved => quota.reserved += delta,
+            }
+            if is_served {
+                quota.last_served = self.changes;
             }
         }
         Charged { application, leaf, user, partition, node, shape, resources, is_tagged }

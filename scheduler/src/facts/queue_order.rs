@@ -11,17 +11,20 @@ pub(crate) struct QueueKey {
     /// What comes before the share, in one number: passes compare keys for each container at each level.
     rank: u64,
     share: u64,
+    last_served: u64,
     position: u32,
     pub(crate) queue: QueueId,
 }
 
 impl Facts {
-    /// Where the queue comes among its siblings when it uses as much as `level`, and what is pending has this priority.
+    /// Where the queue comes among its siblings when it uses as much as `level`, was served last at that number, and what
+    /// is pending has this priority.
     pub(crate) fn queue_key(
         &self,
         id: QueueId,
         partition: PartitionId,
         level: &Resources,
+        last_served: u64,
         demand_priority: impl FnOnce() -> i32,
     ) -> QueueKey {
         let queue = self.queue(id);
@@ -36,7 +39,7 @@ impl Facts {
             QueueOrdering::DemandPriority => (false, demand_priority()),
         };
         let rank = rank(is_satisfied, priority, without_guarantee);
-        QueueKey { rank, share, position: queue.position, queue: id }
+        QueueKey { rank, share, last_served, position: queue.position, queue: id }
     }
 }
 

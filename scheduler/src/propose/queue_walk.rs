@@ -41,6 +41,9 @@ pub(super) struct QueueWalk<'a> {
 
 const ROOT: QueueId = QueueId(0);
 
+/// Whatever is served in this pass is so after all that was served before. No log is as long.
+const IN_THIS_PASS: u64 = 1 << 62;
+
 impl<'a> QueueWalk<'a> {
     pub(super) fn start(
         state: &'a State,
@@ -118,7 +121,8 @@ impl<'a> QueueWalk<'a> {
             let is_awaiting = || !self.footing.is_guest && backlog.is_awaiting(child, self.partition);
             if (backlog.has_runnable(child, self.footing) || is_awaiting()) && self.leads_on(child) {
                 let level = self.level_of(child);
-                children.push(Reverse(self.key(child, &level)));
+                let last_served = self.state.facts.queue(child).quota(self.partition).last_served;
+                children.push(Reverse(self.key(child, &level, last_served)));
             }
         }
         self.scratch.queues[id.index()].children = children;
@@ -145,8 +149,8 @@ impl<'a> QueueWalk<'a> {
         self.state.facts.queue(id).quota(self.partition).used + in_flight
     }
 
-    fn key(&self, id: QueueId, level: &Resources) -> QueueKey {
-        self.state.facts.queue_key(id, self.partition, level, || self.demand_priority(id))
+    fn key(&self, id: QueueId, level: &Resources, last_served: u64) -> QueueKey {
+        self.state.facts.queue_key(id, self.partition, level, last_served, || self.demand_priority(id))
     }
 
     /// What is in the way of one more container of this size: the limit of a queue, from the leaf up, or of the user, or
@@ -236,6 +240,8 @@ impl<'a> QueueWalk<'a> {
         for account in &self.state.facts.user(candidate.user).accounts {
             self.charge_account(*account, size);
         }
+        self.scratch.picks += 1;
+        let now = IN_THIS_PASS + self.scratch.picks;
         let chain = &self.state.facts.queue(candidate.leaf).chain;
         for (depth, &queue) in chain.iter().enumerate() {
             let scratch = &mut self.scratch.queues[queue.index()];
@@ -246,7 +252,7 @@ impl<'a> QueueWalk<'a> {
             scratch.given += *size;
             let level = scratch.level;
             if let Some(parent) = depth.checked_sub(1).map(|above| chain[above]) {
-                let key = self.key(queue, &level);
+                let key = self.key(queue, &level, now);
                 if let Some(mut top) = self.scratch.queues[parent.index()].children.peek_mut() {
                     debug_assert_eq!(top.0.queue, queue, "the walk came here over the tops");
                     top.0 = key;
@@ -256,7 +262,8 @@ impl<'a> QueueWalk<'a> {
         let leaf = &mut self.scratch.queues[candidate.leaf.index()];
         leaf.leaf.release_held(&leaf.level);
         if self.state.facts.queue(candidate.leaf).config.ordering.is_fair() {
-            *self.scratch.given.entry(candidate.slot).or_default() += *size;
+            let given = self.scratch.given.entry(candidate.slot).or_default();
+            (given.resources, given.last_served) = (given.resources + *size, now);
         }
     }
 

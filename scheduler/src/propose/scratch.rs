@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use crate::backlog::{OrderKey, PendingAsk, Place};
+use crate::backlog::{Given, OrderKey, PendingAsk, Place};
 use crate::facts::{ActiveUsers, PendingPriorities, QueueKey};
 use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
@@ -26,7 +26,9 @@ pub(crate) struct Scratch {
     /// found. Claims are counted with them, so it may be more.
     pub(super) open_shapes: u32,
     /// What this pass gave to applications of fair leaves, by slot.
-    pub(super) given: FxHashMap<u32, Resources>,
+    pub(super) given: FxHashMap<u32, Given>,
+    /// Containers and claims proposed in this pass.
+    pub(super) picks: u64,
     /// Whether any queue keeps anything from those that come later.
     pub(super) keeps_room: bool,
     /// Units that this pass gave to applications, by slot, and what leaves have pending without those that got all. Only
@@ -186,6 +188,7 @@ impl Scratch {
             self.shapes.resize(shapes, (0, ShapeStatus::Open));
         }
         self.given.clear();
+        self.picks = 0;
         self.keeps_room = false;
         self.given_units.clear();
         self.demands.clear();

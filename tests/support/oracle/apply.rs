@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apportion::config::{QueueConfig, QueueState};
+use apportion::config::{QueueConfig, QueueState, Reconfiguration};
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, BlacklistUpdate, Change, ContainerId,
     EndCause, EventKind, NodeAttributes, NodeId, NodeSpec, PartitionId, QueueId, RackId, Resources,
@@ -127,10 +127,7 @@ impl Oracle {
             Change::QueueUpdated { queue, update } => {
                 self.tree.update(self.tree.number(*queue).expect("checked before"), update);
             }
-            Change::Reconfigured { configuration } => {
-                self.config.placement.clone_from(&configuration.placement);
-                self.tree.replace(&configuration.root);
-            }
+            Change::Reconfigured { configuration } => self.reconfigure(configuration),
             Change::QueueExpired { queue } => self.expire_queue(*queue)?,
             Change::ReservationExpired { .. } => self.expire(hints, &mut effects)?,
             other => return Err(format!("{other:?} is not possible here")),
@@ -367,6 +364,12 @@ impl Oracle {
         self.applications.values().map(|application| application.leaf).collect()
     }
 
+    fn reconfigure(&mut self, configuration: &Reconfiguration) {
+        self.config.placement.clone_from(&configuration.placement);
+        self.tree.replace(&configuration.root);
+        self.forget_served();
+    }
+
     fn expire_queue(&mut self, id: QueueId) -> Result<(), String> {
         let queue = self.tree.number(id).ok_or_else(|| format!("{id} is gone already"))?;
         let due_ms = self.tree.expires_ms(queue, &self.busy());
@@ -377,6 +380,7 @@ impl Oracle {
             ));
         }
         self.tree.remove(queue, self.now_ms);
+        self.forget_served();
         Ok(())
     }
 

@@ -28,6 +28,7 @@ impl Oracle {
             verdict.reasons.push(RejectReason::Empty);
         }
         let (before, earlier) = (self.books(), self.clone());
+        self.requests += 1;
         self.give_back(request, hints, &mut verdict);
         let mut started = hints.containers.iter().copied();
         for proposal in &request.allocate {
@@ -150,6 +151,7 @@ impl Oracle {
         }
         if reasons.is_empty() {
             self.note_opportunity(ask, node, proposal.from_reservation.is_some());
+            self.note_served(ask, node);
             self.place(ask, node, started.next(), verdict);
         } else {
             self.pretend(ask, node);
@@ -208,6 +210,7 @@ impl Oracle {
             self.claims.insert(node, Claim { ask: id, since_ms: self.now_ms, id: None });
             self.asks.get_mut(&id).expect("checked before").re_reserved = 0;
             let application = self.asks[&id].application;
+            self.note_served(id, node);
             verdict.effects.push((application, EventKind::Reserved { ask: id, node }));
         } else if self.asks.contains_key(&id) && self.nodes.contains_key(&node) {
             self.pretend(id, node);

@@ -155,6 +155,10 @@ pub struct Oracle {
     positions: BTreeMap<PartitionId, u64>,
     vacated: BTreeSet<(PartitionId, u64)>,
     retired: BTreeSet<ReservationId>,
+    /// How many requests there were, and which of them gave something last to queues, by partition, and to applications.
+    requests: u64,
+    queues_served: BTreeMap<(usize, usize), u64>,
+    applications_served: BTreeMap<ApplicationId, u64>,
 }
 
 impl Oracle {
@@ -181,6 +185,9 @@ impl Oracle {
             positions: BTreeMap::new(),
             vacated: BTreeSet::new(),
             retired: BTreeSet::new(),
+            requests: 0,
+            queues_served: BTreeMap::new(),
+            applications_served: BTreeMap::new(),
         }
     }
 

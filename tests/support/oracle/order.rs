@@ -73,7 +73,7 @@ impl Oracle {
 
     /// The queue's children, the most deserving first.
     pub(super) fn in_order(&self, books: &Books, partition: usize, queue: usize) -> Vec<usize> {
-        // In configured order, which decides between equals: the sort is stable.
+        // In configured order, which decides between those never served: the sort is stable.
         let mut children = self.tree.queues[queue].children.clone();
         let ordering = self.tree.queues[queue].config.child_ordering;
         children.sort_by_key(|child| {
@@ -85,9 +85,26 @@ impl Oracle {
                 }
                 QueueOrdering::DemandPriority => (false, Reverse(self.computed_demand_priority(*child))),
             };
-            (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base))
+            let served = self.queues_served.get(&(partition, *child)).copied();
+            (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base), served)
         });
         children
+    }
+
+    /// The ask is given something on the node: of equals it comes last from now on.
+    pub(super) fn note_served(&mut self, ask: AskId, node: NodeId) {
+        let id = self.asks[&ask].application;
+        let partition = self.partition(self.nodes[&node].partition);
+        for queue in self.tree.chain(self.applications[&id].leaf) {
+            self.queues_served.insert((partition, queue), self.requests);
+        }
+        self.applications_served.insert(id, self.requests);
+    }
+
+    /// Queues that are gone were never served if they come again.
+    pub(super) fn forget_served(&mut self) {
+        let tree = &self.tree;
+        self.queues_served.retain(|(_, queue), _| tree.queues[*queue].is_present);
     }
 
     /// How urgent what is pending in the queue and below makes it.
@@ -130,8 +147,10 @@ impl Oracle {
         books: &Books,
         total: &Amounts,
         id: ApplicationId,
-    ) -> (i128, Reverse<u32>, u64) {
+    ) -> (i128, Reverse<u32>, Option<u64>, u64) {
         let application = &self.applications[&id];
+        let is_fifo = self.tree.queues[application.leaf].config.ordering == ApplicationOrdering::Fifo;
+        let served = self.applications_served.get(&id).copied().filter(|_| !is_fifo);
         let fairness = match self.tree.queues[application.leaf].config.ordering {
             ApplicationOrdering::Fifo => 0,
             ApplicationOrdering::Fair => share(&books.applications[&id], total),
@@ -148,7 +167,7 @@ impl Oracle {
                 }
             }
         };
-        (fairness, Reverse(application.priority), application.order)
+        (fairness, Reverse(application.priority), served, application.order)
     }
 
     /// What the application runs and asks for.

@@ -29,6 +29,7 @@ impl Applier<'_> {
             user,
             priority: facts.priority_of(spec.priority, leaf),
             submitted: facts.applications_submitted,
+            last_served: 0,
             submitted_ms: facts.now_ms,
             master: spec.master,
             expires_ms,
