@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::backlog::Backlog;
 use crate::config::EngineConfig;
 use crate::facts::{Charged, Facts, Lodging, Shape, StateDigest, TagCap, TagScope};
-use crate::ids::{NodeId, PartitionId, ReservationId, SetId, ShapeId};
+use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{Nodes, Roster};
 use crate::resource::{Resources, fits};
@@ -185,6 +185,14 @@ impl State {
         let shape = self.facts.shapes.at(self.facts.asks.at(reservation.ask).shape);
         let node = self.facts.nodes.at(reservation.node);
         node.is_candidate() && fits(&shape.need, &node.room) && self.facts.meets_rule(shape, node)
+    }
+
+    /// Whether the ask has claimed the node, which could hold it and is too full, and passes over such count.
+    pub(crate) fn is_claimed_in_vain(&self, ask: AskId, node: NodeId) -> bool {
+        let Some(claim) = self.facts.claim_of(ask, node) else { return false };
+        let need = &self.facts.shapes.at(self.facts.asks.at(ask).shape).need;
+        let could_hold = fits(need, &self.facts.nodes.at(node).empty_room());
+        self.facts.counts_re_reservations() && could_hold && !self.is_ready(claim)
     }
 
     /// Notes whether the claim on this node, if any, could be fulfilled now.

@@ -28,7 +28,7 @@ impl Committer<'_> {
 
     /// The claim may be gone by now.
     fn count_re_reservation(&mut self, ask: AskId, node: NodeId) {
-        if self.state.facts.has_claimed(ask, node) {
+        if self.state.is_claimed_in_vain(ask, node) {
             self.apply(Change::ReservedAgain { ask, node });
         }
     }

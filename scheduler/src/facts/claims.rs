@@ -5,7 +5,7 @@
 
 use super::{Ask, Facts};
 use crate::config::{AllocationSizes, Semantics};
-use crate::ids::{AskId, NodeId};
+use crate::ids::{AskId, NodeId, ReservationId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, SHARE_ONE, dominant_share};
 
 impl Facts {
@@ -36,10 +36,10 @@ impl Facts {
         self.config.semantics == Semantics::YarnCompatible
     }
 
-    /// Whether the ask has claimed the node.
-    pub(crate) fn has_claimed(&self, ask: AskId, node: NodeId) -> bool {
-        let claim = self.nodes.get(node).and_then(|node| node.reservation);
-        claim.is_some_and(|claim| self.reservations.at(claim).ask == ask)
+    /// The claim of the ask on the node.
+    pub(crate) fn claim_of(&self, ask: AskId, node: NodeId) -> Option<ReservationId> {
+        let claim = self.nodes.get(node)?.reservation?;
+        (self.reservations.at(claim).ask == ask).then_some(claim)
     }
 
     /// A node that the ask has claimed was passed over, and is still too full. Counts until the ask claims another one.

@@ -181,12 +181,12 @@ impl QueueWalk<'_> {
         is_available || ask.re_reservations > 0 && self.is_starved(ask, in_flight)
     }
 
-    /// Whether the ask may claim more nodes than it has units.
+    /// Whether the ask may claim more nodes than it has units: one, and then counting begins anew.
     #[cold]
     fn is_starved(&self, ask: &Ask, in_flight: u32) -> bool {
         let (outstanding, claims) = (ask.outstanding(), ask.reservations.len());
         let claims_max = self.state.facts.claims_max(ask, outstanding, claims, ask.re_reservations);
-        in_flight < outstanding && u64::from(in_flight) + (claims as u64) < claims_max
+        in_flight == 0 && (claims as u64) < claims_max
     }
 
     /// The application's first ask in the lane, from the `from`-th on, with something available.

@@ -21,7 +21,12 @@ pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocat
         let may_have = !ask.reservations.is_empty() || is_within_limits(&state.facts, leaf, user, shape);
         may_have.then(|| best_node(state, id, ask, shape)).flatten()
     });
-    node.map(|node| ResourceAllocationCommitRequest::allocate(id, node))
+    // It keeps no claim for a unit that it is given elsewhere.
+    let superfluous = ask.reservations.first().filter(|_| is_claimed);
+    node.map(|node| ResourceAllocationCommitRequest {
+        unreserve: superfluous.copied().into_iter().collect(),
+        ..ResourceAllocationCommitRequest::allocate(id, node)
+    })
 }
 
 /// Whether the limits of queues and user leave a container, before all nodes are looked at for it.

@@ -28,12 +28,10 @@ impl Picker<'_> {
     /// As YARN does, a pass over one node alone that is claimed and still too full reserves it over again, which counts.
     fn note_reserved_again(&self, proposals: &mut Proposals) {
         let facts = &self.state.facts;
-        let node = self.scope.node.filter(|_| facts.counts_re_reservations());
-        let claim = node.and_then(|node| facts.nodes.get(node)?.reservation);
-        let Some(claim) = claim.filter(|claim| !self.state.is_ready(*claim)) else { return };
-        let reservation = facts.reservations.at(claim);
-        if self.may_settle(reservation, true) {
-            let Reservation { ask, node, .. } = *reservation;
+        let claim = self.scope.node.and_then(|node| facts.nodes.get(node)?.reservation);
+        let Some(reservation) = claim.map(|claim| facts.reservations.at(claim)) else { return };
+        let Reservation { ask, node, .. } = *reservation;
+        if self.state.is_claimed_in_vain(ask, node) && self.may_settle(reservation, true) {
             proposals.observations.push(Observation::ReservedAgain { ask, node });
         }
     }

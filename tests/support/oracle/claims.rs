@@ -76,7 +76,8 @@ impl Oracle {
     }
 
     /// Whether the ask may claim one node more.
-    pub(super) fn may_claim(&self, id: AskId) -> bool {
+    #[must_use]
+    pub fn may_claim(&self, id: AskId) -> bool {
         let (ask, claimed) = (&self.asks[&id], self.claimed(id));
         ask.outstanding > 0 && u64::from(claimed) < u64::from(ask.outstanding) + self.starvation(ask, claimed)
     }
@@ -96,6 +97,9 @@ impl Oracle {
             return Err(format!("{id} has not claimed {node}"));
         }
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
+        if !known.could_hold(&ask.spec) {
+            return Err(format!("{node} could never hold {id}"));
+        }
         if ask.accepts(node, known) && self.has_room(&self.books(), &ask.spec, node) {
             return Err(format!("{node} has room for {id}"));
         }

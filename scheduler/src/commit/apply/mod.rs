@@ -105,7 +105,7 @@ impl Applier<'_> {
                 self.set_execution_type(*container, *execution_type);
             }
             Change::OpportunitiesMissed { ask, count } => self.state.facts.miss_opportunities(*ask, *count),
-            Change::ReservedAgain { ask, .. } => self.state.facts.reserve_again(*ask),
+            Change::ReservedAgain { ask, .. } => self.reserve_again(*ask),
             Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),
             Change::Reconfigured { configuration } => self.reconfigure(configuration),

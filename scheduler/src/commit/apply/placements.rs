@@ -22,6 +22,7 @@ impl Applier<'_> {
         }
         for proposal in &request.allocate {
             self.settle_ask(proposal.ask);
+            self.wake_if_starved(proposal.ask);
         }
         for proposal in &request.reserve {
             self.reserve(proposal.ask, proposal.node);
@@ -68,6 +69,28 @@ impl Applier<'_> {
         state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(claim));
         state.review_claim(node);
         self.tell(charged.application, EventKind::Reserved { ask, node });
+    }
+
+    /// A node that the ask has claimed is still too full.
+    pub(super) fn reserve_again(&mut self, id: AskId) {
+        self.state.facts.reserve_again(id);
+        self.wake_if_starved(id);
+    }
+
+    /// Who wants no more nodes than it has claimed, and has the rest in flight, is not looked at: now it may claim another.
+    fn wake_if_starved(&mut self, id: AskId) {
+        let state = &mut *self.state;
+        if !state.facts.counts_re_reservations() {
+            return;
+        }
+        let Some(ask) = state.facts.asks.get(id).filter(|ask| ask.re_reservations > 0) else { return };
+        let (claims, shape) = (ask.reservations.len(), ask.shape);
+        let user = state.facts.applications.at(ask.application).user;
+        if (claims as u64) < state.facts.claims_max(ask, ask.outstanding(), claims, ask.re_reservations) {
+            state.backlog.units_returned(user, shape, state.version);
+            state.backlog.demand_mut(shape).reserve_tried = 0;
+            state.seek_reservation(shape);
+        }
     }
 
     /// A claim ends without being used.

@@ -4,7 +4,7 @@ use super::hand::{Hand, busy};
 use super::{config, leaf, memory};
 use crate::change::AskSpec;
 use crate::commit::ResourceAllocationCommitRequest;
-use crate::config::{Factor, Maximum};
+use crate::config::{Factor, Maximum, Semantics};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::propose::propose_rescue;
@@ -156,6 +156,38 @@ fn a_rescue_goes_to_the_best_node() {
     hand.commit();
     let request = propose_rescue(&hand.engine.shared_state(), ask).expect("there is room");
     assert_eq!(request.allocate[0].node, nodes[1], "the emptiest one, since the order is to spread");
+}
+
+/// What its claim holds is all that the queue has left for it, in the mode too in which claims outlive what they are for.
+#[test]
+fn a_rescue_gives_a_claim_back() {
+    for semantics in [Semantics::Strict, Semantics::YarnCompatible] {
+        let mut config = config([leaf("a").with_maximum(Maximum::absolute(&[4]))]);
+        (config.semantics, config.reservations.delay_ms) = (semantics, Some(0));
+        let mut hand = Hand::new(config);
+        hand.node("full", 4);
+        let application = hand.application();
+        hand.ask(application, AskSpec::new(memory(2), 1));
+        hand.settle();
+        let ask = hand.ask(application, AskSpec::new(memory(3), 2).with_priority(9));
+        hand.settle();
+        assert_eq!(hand.engine.read(|view| view.ask(ask).unwrap().reserved()), 0, "3 of 2 that are left");
+        let small = hand.ask(application, AskSpec::new(memory(2), 1));
+        let free = hand.node("free", 8);
+        let reserve = ResourceAllocationCommitRequest::reserve(
+            small,
+            hand.engine.read(|view| view.nodes().next().unwrap().id()),
+        );
+        let claimed = hand.engine.handle().commit(reserve).unwrap();
+        hand.commit();
+        assert!(claimed.try_take().unwrap().is_accepted(), "{semantics:?}");
+        let request = propose_rescue(&hand.engine.shared_state(), small).expect("there is room");
+        assert_eq!((request.allocate[0].node, request.unreserve.len()), (free, 1));
+        let rescued = hand.engine.handle().commit(request).unwrap();
+        hand.commit();
+        assert!(rescued.try_take().unwrap().is_accepted(), "{semantics:?}");
+        assert!(hand.engine.audit().is_clean());
+    }
 }
 
 /// A user's limit and a queue's maximum, with room on the node.

@@ -1,0 +1,110 @@
+//! Re-reservations: a few full nodes, asks that fit on none of them, and passes over one node and over all in turn.
+
+use apportion::config::{Capacity, EngineConfig, Factor, Percent, QueueConfig, Semantics};
+use apportion::{ApplicationSpec, AskId, ContainerId, NodeId, NodeSpec, ResourceTypes, Resources, View};
+use apportion_tests::support::cluster::Cluster;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::cases;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Pass {
+        node: usize,
+        times: usize,
+    },
+    /// A container that filled the node ends.
+    End {
+        node: usize,
+    },
+    Cancel {
+        units: u32,
+    },
+    Run,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..5usize, 1..=6usize).prop_map(|(node, times)| Step::Pass { node, times }),
+        1 => (0..5usize).prop_map(|node| Step::End { node }),
+        1 => (1..=2u32).prop_map(|units| Step::Cancel { units }),
+        2 => Just(Step::Run),
+    ]
+}
+
+fn config(maximum: Option<i64>, continue_looking: bool) -> EngineConfig {
+    let leaf = QueueConfig::leaf("a", Capacity::Weight(Factor::whole(1))).with_user_limit_factor(None);
+    let types = ResourceTypes::new(["memory"]).unwrap();
+    let mut config = EngineConfig::new(types, QueueConfig::root([leaf]));
+    config.semantics = Semantics::YarnCompatible;
+    (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
+    config.reservations.continue_looking = continue_looking;
+    (config.allocation.minimum, config.allocation.maximum[0]) = (Resources::new(&[1]), maximum);
+    config
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    /// The model judges each claim and each count. Beside that: a pass over a claimed node that is too full counts, whoever
+    /// may claim one node more does so in the next pass over a node that it could, and nobody else.
+    #[test]
+    fn passes_in_vain_let_an_ask_claim_more(
+        units in 1..=2u32,
+        maximum in prop_oneof![Just(None), Just(Some(8)), Just(Some(30))],
+        continue_looking in any::<bool>(),
+        steps in vec(step(), 1..25),
+    ) {
+        let mut cluster = Cluster::serial(config(maximum, continue_looking));
+        let nodes: Vec<_> = (0..5)
+            .map(|number| cluster.add_node(NodeSpec::new(format!("n{number}"), Resources::new(&[8]))).unwrap())
+            .collect();
+        let small = cluster.submit(ApplicationSpec::new("small", "root.a", "user"));
+        cluster.ask(small, &[5], 5);
+        cluster.run();
+        // Large enough for the queue, and for nothing else.
+        for number in 0..12 {
+            cluster.add_node(NodeSpec::new(format!("tiny{number}"), Resources::new(&[5]))).unwrap();
+        }
+        let large = cluster.submit(ApplicationSpec::new("large", "root.a", "user"));
+        let ask = cluster.ask(large, &[6], units);
+        cluster.run();
+        for step in steps {
+            match step {
+                Step::Pass { node, times } => (0..times).for_each(|_| pass(&mut cluster, nodes[node], ask)),
+                Step::End { node } => {
+                    let first = |view: &View<'_>| view.node(nodes[node])?.containers().first().copied();
+                    let running: Option<ContainerId> = cluster.engine.read(|view| first(view));
+                    running.into_iter().for_each(|container| cluster.complete(container));
+                    cluster.run();
+                }
+                Step::Cancel { units } => {
+                    cluster.cancel(ask, units);
+                    cluster.run();
+                }
+                Step::Run => cluster.run(),
+            }
+        }
+        cluster.run();
+    }
+}
+
+fn pass(cluster: &mut Cluster, node: NodeId, ask: AskId) {
+    let seen = |cluster: &Cluster| {
+        cluster.engine.read(|view| {
+            let pending = view.ask(ask);
+            (pending.map_or(0, |ask| ask.reserved()), pending.map_or(0, |ask| ask.re_reservations()))
+        })
+    };
+    let is_claimed = cluster.engine.read(|view| view.reservations().any(|(_, claim)| claim.node == node));
+    let (claims, counted) = seen(cluster);
+    let is_full = cluster.engine.read(|view| view.node(node).unwrap().free()[0] < 6);
+    let may_claim = cluster.checker.oracle.asks.contains_key(&ask) && cluster.checker.oracle.may_claim(ask);
+    cluster.pass(node);
+    if is_full && is_claimed {
+        assert_eq!(seen(cluster), (claims, counted + 1), "a pass over {node} in vain");
+    } else if is_full {
+        assert_eq!(seen(cluster).0 > claims, may_claim, "{claims} claims, {counted} in vain, {node}");
+    }
+}
