@@ -183,8 +183,8 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I4: every ask still known has something outstanding and no more claims than that; leaves count what is
-/// pending.
+/// I4: every ask still known has something outstanding and no more claims than it may keep; leaves count what
+/// is pending.
 fn check_asks(facts: &Facts, report: &mut AuditReport) {
     let mut pending: BTreeMap<(QueueId, PartitionId), Resources> = BTreeMap::new();
     let mut counts: BTreeMap<_, u32> = BTreeMap::new();

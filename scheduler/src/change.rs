@@ -152,7 +152,7 @@ pub enum Change {
         /// Its size from now on; the amount of the type that counts devices stays.
         size: Resources,
     },
-    /// A container is guaranteed what it has, or is so no more.
+    /// A container is demoted (opportunistic from now on), or promoted (guaranteed its size again).
     ExecutionTypeSet {
         /// Which.
         container: ContainerId,

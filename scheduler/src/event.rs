@@ -57,7 +57,7 @@ pub enum EventKind {
         /// Which.
         container: ContainerId,
     },
-    /// A container is guaranteed its size, or is so no more.
+    /// A container was demoted (opportunistic from now on), or promoted (guaranteed its size again).
     ExecutionTypeChanged {
         /// Which.
         container: ContainerId,
@@ -131,7 +131,7 @@ pub enum Refusal {
     /// The container has ended meanwhile.
     #[error("the container has ended")]
     UnknownContainer,
-    /// What a container is to have more does not fit; the reason is that of a proposal.
+    /// What a container is to have more, by growing or by promotion, does not fit; the reason is that of a proposal.
     #[error("the container cannot grow: {0}")]
     CannotGrow(RejectReason),
     /// The container has that execution type already.

@@ -7,16 +7,16 @@ use crate::config::ApplicationOrdering;
 use crate::facts::{Application, Facts};
 use crate::resource::{Resources, dominant_share};
 
-/// What a pass gave to an application.
+/// What the present pass gave to an application.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Given {
     pub(crate) resources: Resources,
-    /// When, after all that was before it; 0 if it was given nothing.
+    /// The number of the last, above all that were given before the pass; 0 if it was given nothing.
     pub(crate) last_served: u64,
 }
 
 /// Smaller is served first. Of equal shares that which has waited longest: those that were never served, in the order of
-/// submission, then whoever was served longest ago.
+/// submission, then whoever was served longest ago. No two applications are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OrderKey([u64; 3]);
 

@@ -125,7 +125,7 @@ impl Committer<'_> {
             self.record(&proposals.observations, set, proposals.version, rejected > 0);
         } else if rejected == 0 {
             // What was rejected may have been in the way of those who wait.
-            self.record_offers(&proposals.observations);
+            self.record_without_lease(&proposals.observations);
         }
         self.stats.batches += 1;
         rejected

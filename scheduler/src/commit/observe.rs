@@ -16,7 +16,7 @@ use crate::timers::Timer;
 impl Committer<'_> {
     /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered,
     /// and reserved over again.
-    pub(super) fn record_offers(&mut self, observations: &[Observation]) {
+    pub(super) fn record_without_lease(&mut self, observations: &[Observation]) {
         for observation in observations {
             match observation {
                 Observation::Waits { ask, offered, .. } => self.count_offers(*ask, offered),

@@ -57,7 +57,7 @@ reject_reasons! {
     Empty => "empty",
     /// The ask was satisfied, cancelled, or went with its application.
     UnknownAsk => "unknown_ask",
-    /// The ask has fewer units outstanding than the request takes.
+    /// The ask has fewer units outstanding than the request takes, or may claim no more nodes.
     NothingOutstanding => "nothing_outstanding",
     /// The node was removed.
     UnknownNode => "unknown_node",

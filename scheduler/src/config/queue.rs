@@ -15,7 +15,8 @@ pub enum ApplicationOrdering {
     /// Higher priority first, then the one submitted first.
     #[default]
     Fifo,
-    /// Smallest dominant share of the cluster first, then higher priority, then the one submitted first.
+    /// Smallest dominant share of the cluster first, then higher priority, then whoever was served longest ago: those that
+    /// never were come first, in the order of submission.
     Fair,
     /// As `Fair`, but the share is divided by the binary logarithm of what the application runs and wants, so that larger
     /// ones get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
@@ -32,7 +33,8 @@ impl ApplicationOrdering {
 /// In which order a parent serves its children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum QueueOrdering {
-    /// Those with a guarantee first, then the smallest share of it in use, then the first configured.
+    /// Those with a guarantee first, then the smallest share of it in use, then whoever was served longest ago, then the first
+    /// configured.
     #[default]
     Utilization,
     /// Those that use less than their guarantee first, then higher priority, then as `Utilization`. So priority decides

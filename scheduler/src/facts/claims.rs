@@ -15,6 +15,13 @@ impl Facts {
         u64::from(outstanding) + if is_starved { self.starvation(ask, claims, re_reservations) } else { 0 }
     }
 
+    /// Whether the ask may claim one node more than it has, though it may want no more.
+    #[cold]
+    pub(crate) fn may_claim_more(&self, ask: &Ask) -> bool {
+        let claims = ask.reservations.len();
+        (claims as u64) < self.claims_max(ask, ask.outstanding(), claims, ask.re_reservations)
+    }
+
     /// How many nodes more than units it may claim. Nothing counts but in the compatible mode.
     #[cold]
     fn starvation(&self, ask: &Ask, claims: usize, re_reservations: u32) -> u64 {

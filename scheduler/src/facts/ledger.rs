@@ -18,12 +18,12 @@ use crate::ids::{
 };
 use crate::resource::{DeviceMask, Resources};
 
-/// What a use is.
+/// What is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// A container that is placed: whose it is has been served.
+    /// A container that is placed now: whose it is has been served.
     Placed,
-    /// One that was there before.
+    /// One that was placed before: it is recovered, has another shape, or ends.
     Running,
     /// A claim, which serves as well.
     Reserved,
@@ -377,10 +377,11 @@ impl Facts {
         let is_tagged = !shape_content.tags().is_empty();
         let delta = if sign < 0 { Resources::ZERO - resources } else { resources };
         let is_served = sign > 0 && what != Use::Running;
+        self.served += u64::from(is_served);
         let owner = self.applications.at_mut(application);
         owner.used += delta;
         if is_served {
-            owner.last_served = self.changes;
+            owner.last_served = self.served;
         }
         let (leaf, user) = (owner.leaf, owner.user);
         let of_user = &mut self.users[user.index()];
@@ -403,7 +404,7 @@ impl Facts {
                 Use::Reserved => quota.reserved += delta,
             }
             if is_served {
-                quota.last_served = self.changes;
+                quota.last_served = self.served;
             }
         }
         Charged { application, leaf, user, partition, node, shape, resources, is_tagged }

@@ -104,6 +104,8 @@ pub(crate) struct Facts {
     pub(crate) inactive: Inactive,
     pub(crate) asks: Table<AskId, Ask>,
     pub(crate) asks_submitted: u64,
+    /// Containers and claims given so far, which numbers them: whoever has the smallest number has waited longest.
+    pub(crate) served: u64,
     pub(crate) containers: Table<ContainerId, Container>,
     /// The sizes of opportunistic containers, which they would be charged if they were guaranteed them.
     pub(crate) opportunistic: BTreeMap<ContainerId, Resources>,
@@ -135,6 +137,7 @@ impl Facts {
             inactive: Inactive::default(),
             asks: Table::new(),
             asks_submitted: 0,
+            served: 0,
             containers: Table::new(),
             opportunistic: BTreeMap::new(),
             container_ids: IdPool::new(),

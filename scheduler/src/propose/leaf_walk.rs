@@ -7,7 +7,6 @@ use super::batch::Proposals;
 use super::queue_walk::{Candidate, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
 use crate::backlog::{OrderKey, ParkReason, PendingAsk};
-use crate::facts::Ask;
 use crate::ids::{LaneId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -178,15 +177,8 @@ impl QueueWalk<'_> {
         }
         let ask = self.state.facts.asks.at(pending.ask);
         let is_available = in_flight as usize + ask.reservations.len() < ask.outstanding() as usize;
-        is_available || ask.re_reservations > 0 && self.is_starved(ask, in_flight)
-    }
-
-    /// Whether the ask may claim more nodes than it has units: one, and then counting begins anew.
-    #[cold]
-    fn is_starved(&self, ask: &Ask, in_flight: u32) -> bool {
-        let (outstanding, claims) = (ask.outstanding(), ask.reservations.len());
-        let claims_max = self.state.facts.claims_max(ask, outstanding, claims, ask.re_reservations);
-        in_flight == 0 && (claims as u64) < claims_max
+        // One at a time: with the first claim counting begins anew.
+        is_available || ask.re_reservations > 0 && in_flight == 0 && self.state.facts.may_claim_more(ask)
     }
 
     /// The application's first ask in the lane, from the `from`-th on, with something available.

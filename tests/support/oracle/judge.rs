@@ -28,7 +28,6 @@ impl Oracle {
             verdict.reasons.push(RejectReason::Empty);
         }
         let (before, earlier) = (self.books(), self.clone());
-        self.requests += 1;
         self.give_back(request, hints, &mut verdict);
         let mut started = hints.containers.iter().copied();
         for proposal in &request.allocate {

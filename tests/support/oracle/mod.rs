@@ -155,8 +155,9 @@ pub struct Oracle {
     positions: BTreeMap<PartitionId, u64>,
     vacated: BTreeSet<(PartitionId, u64)>,
     retired: BTreeSet<ReservationId>,
-    /// How many requests there were, and which of them gave something last to queues, by partition, and to applications.
-    requests: u64,
+    /// How many containers and claims were given, and which of them were the last of queues, by partition, and of
+    /// applications.
+    served: u64,
     queues_served: BTreeMap<(usize, usize), u64>,
     applications_served: BTreeMap<ApplicationId, u64>,
 }
@@ -185,7 +186,7 @@ impl Oracle {
             positions: BTreeMap::new(),
             vacated: BTreeSet::new(),
             retired: BTreeSet::new(),
-            requests: 0,
+            served: 0,
             queues_served: BTreeMap::new(),
             applications_served: BTreeMap::new(),
         }

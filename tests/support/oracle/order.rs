@@ -95,10 +95,11 @@ impl Oracle {
     pub(super) fn note_served(&mut self, ask: AskId, node: NodeId) {
         let id = self.asks[&ask].application;
         let partition = self.partition(self.nodes[&node].partition);
+        self.served += 1;
         for queue in self.tree.chain(self.applications[&id].leaf) {
-            self.queues_served.insert((partition, queue), self.requests);
+            self.queues_served.insert((partition, queue), self.served);
         }
-        self.applications_served.insert(id, self.requests);
+        self.applications_served.insert(id, self.served);
     }
 
     /// Queues that are gone were never served if they come again.

@@ -84,9 +84,8 @@ impl Applier<'_> {
             return;
         }
         let Some(ask) = state.facts.asks.get(id).filter(|ask| ask.re_reservations > 0) else { return };
-        let (claims, shape) = (ask.reservations.len(), ask.shape);
-        let user = state.facts.applications.at(ask.application).user;
-        if (claims as u64) < state.facts.claims_max(ask, ask.outstanding(), claims, ask.re_reservations) {
+        let (user, shape) = (state.facts.applications.at(ask.application).user, ask.shape);
+        if state.facts.may_claim_more(ask) {
             state.backlog.units_returned(user, shape, state.version);
             state.backlog.demand_mut(shape).reserve_tried = 0;
             state.seek_reservation(shape);

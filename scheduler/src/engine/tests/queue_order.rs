@@ -2,7 +2,10 @@
 
 use super::{Bench, config, leaf, memory};
 use crate::change::AskSpec;
-use crate::config::{EngineConfig, Maximum, QueueConfig, QueueOrdering, Reconfiguration, TenantLimit};
+use crate::commit::ResourceAllocationCommitRequest;
+use crate::config::{
+    ApplicationOrdering, EngineConfig, Maximum, QueueConfig, QueueOrdering, Reconfiguration, TenantLimit,
+};
 use crate::ids::ApplicationId;
 use crate::state::State;
 
@@ -15,7 +18,7 @@ fn by_demand(memory: i64) -> (Bench, [ApplicationId; 2]) {
     (bench, applications)
 }
 
-/// Between equals the place in the configuration decides, not which queue there was first.
+/// Between equals that were never served the place in the configuration decides, not which queue there was first.
 #[test]
 fn a_queue_that_is_put_before_another_comes_first() {
     let bench = Bench::serial(config([leaf("b")]));
@@ -27,6 +30,32 @@ fn a_queue_that_is_put_before_another_comes_first() {
     let [_, first] = [b, a].map(|application| bench.ask(application, 1, 1));
     bench.expect_running(1);
     assert!(bench.engine.read(|view| view.ask(first).is_none()));
+}
+
+/// One request for both is no tie: whoever comes first in it has waited longer since.
+#[test]
+fn applications_that_one_request_serves_take_turns() {
+    let bench = Bench::serial(config([leaf("a").with_ordering(ApplicationOrdering::Fair)]));
+    let node = bench.node("n1", 2);
+    let applications = [(); 2].map(|()| bench.application("root.a"));
+    let [first, second] = applications.map(|application| bench.ask(application, 1, 9));
+    let mut request = ResourceAllocationCommitRequest::allocate(second, node);
+    request.allocate.extend(ResourceAllocationCommitRequest::allocate(first, node).allocate);
+    let answer = bench.engine.handle().commit(request).unwrap();
+    bench.commit();
+    assert!(answer.try_take().unwrap().is_accepted());
+    let end_both = || {
+        let running: Vec<_> = bench.engine.read(|view| view.containers().map(|(id, _)| id).collect());
+        running.into_iter().for_each(|id| bench.engine.handle().complete_container(id).unwrap());
+        bench.commit();
+    };
+    end_both();
+    let outstanding =
+        || [first, second].map(|ask| bench.engine.read(|view| view.ask(ask).unwrap().outstanding()));
+    assert_eq!(outstanding(), [8, 8]);
+    assert_eq!((bench.pass_on(node), outstanding()), (1, [8, 7]));
+    assert_eq!((bench.pass_on(node), outstanding()), (1, [7, 7]));
+    bench.expect_running(2);
 }
 
 /// Both use nothing, so that without its application's priority the second queue would come second.
