@@ -1,14 +1,17 @@
 //! What placement needs of a cluster manager.
 
 use apportion::{EndCause, Resources};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A request for one container, numbered by whoever takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct RequestId(pub u64);
 
 /// A container, numbered by the cluster manager; never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ContainerRef(pub u64);
 
 /// A wish for one container.

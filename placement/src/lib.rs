@@ -6,11 +6,17 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod component;
 mod engine_client;
 mod fake;
+mod status;
 
 pub use client::{
     Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, RequestId,
 };
+pub use component::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy, UnknownPolicy};
 pub use engine_client::EngineClient;
 pub use fake::FakeCluster;
+pub use status::{
+    ComponentCounters, ComponentStatus, Failure, OutstandingCause, OutstandingStatus, ServiceStatus,
+};
