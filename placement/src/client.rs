@@ -1,10 +1,14 @@
 //! What placement needs of a cluster manager.
 
-use apportion::{EndCause, Resources};
+use std::sync::Arc;
+
+use apportion::Resources;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A request for one container, numbered by whoever takes it.
+use crate::exit::ContainerExit;
+
+/// A request for one container, numbered by the service that makes it; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RequestId(pub u64);
@@ -17,21 +21,52 @@ pub struct ContainerRef(pub u64);
 /// A wish for one container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerRequest {
+    /// Its number.
+    pub id: RequestId,
     /// Its size.
     pub size: Resources,
     /// Lower is served first.
     pub priority: u32,
-    /// The host it should come to; `None` for any.
-    pub host: Option<String>,
-    /// Whether, after the manager's delay, another host will do.
+    /// The hosts it should come to; none for any.
+    pub hosts: Vec<Arc<str>>,
+    /// The racks it should come to besides those hosts.
+    pub racks: Vec<Arc<str>>,
+    /// Whether other hosts than those named will do.
     pub relax_locality: bool,
+    /// The label of the nodes that will do; `None` for nodes without. A manager that takes no label together with
+    /// hosts, as YARN does, may leave it out then: the hosts were chosen by it.
+    pub label: Option<String>,
+    /// At most one container with this tag on a host, whatever else is asked for; the container has the tag. Only for
+    /// managers that [keep apart](ClusterClient::keeps_apart).
+    pub apart: Option<Arc<str>>,
+}
+
+impl ContainerRequest {
+    /// A request for a container of this size anywhere.
+    #[must_use]
+    pub fn new(id: RequestId, size: Resources, priority: u32) -> Self {
+        let (hosts, racks) = (Vec::new(), Vec::new());
+        Self { id, size, priority, hosts, racks, relax_locality: true, label: None, apart: None }
+    }
+
+    /// The same request for these hosts and no others.
+    #[must_use]
+    pub fn only_on<H: Into<Arc<str>>>(mut self, hosts: impl IntoIterator<Item = H>) -> Self {
+        self.hosts.extend(hosts.into_iter().map(Into::into));
+        self.relax_locality = false;
+        self
+    }
 }
 
 /// A node as the cluster manager reports it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NodeReport {
     /// Host name.
-    pub host: String,
+    pub host: Arc<str>,
+    /// The rack it is in; empty if that is not known.
+    pub rack: Arc<str>,
+    /// Its label; empty for none.
+    pub label: Arc<str>,
     /// What it has.
     pub capacity: Resources,
     /// What is not in use.
@@ -40,31 +75,53 @@ pub struct NodeReport {
     pub is_usable: bool,
 }
 
+/// A container that came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// The request it was placed for, which is over now; `None` from managers that do not say.
+    pub request: Option<RequestId>,
+    /// The priority of the request.
+    pub priority: u32,
+    /// The container.
+    pub container: ContainerRef,
+    /// Its size, at least that of the request.
+    pub size: Resources,
+    /// Where it is.
+    pub host: Arc<str>,
+}
+
+/// A container of the service that the manager knows of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunningContainer {
+    /// The container.
+    pub container: ContainerRef,
+    /// The priority of the request it came for.
+    pub priority: u32,
+    /// Where it runs.
+    pub host: Arc<str>,
+}
+
 /// What the cluster manager tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Callback {
-    /// A request got its container.
-    Allocated {
-        /// The request, which is over now.
-        request: RequestId,
-        /// The container.
-        container: ContainerRef,
-        /// Where it is.
-        host: String,
-    },
-    /// A container has ended.
-    Completed {
+    /// Containers came.
+    Allocated(Vec<Allocation>),
+    /// What was started in a container runs.
+    Started(ContainerRef),
+    /// Nothing could be started in a container. It stays the service's until it is released.
+    StartFailed {
         /// Which.
         container: ContainerRef,
-        /// Why; `None` if it ended while callbacks were lost.
-        cause: Option<EndCause>,
+        /// What the host said.
+        diagnostics: String,
     },
+    /// Containers have ended.
+    Completed(Vec<(ContainerRef, ContainerExit)>),
     /// A request is over without a container: it was cancelled or refused, or its container came and went while
     /// callbacks were lost.
-    Withdrawn {
-        /// Which.
-        request: RequestId,
-    },
+    Withdrawn(RequestId),
+    /// Nodes came, went or changed.
+    NodesUpdated(Vec<NodeReport>),
 }
 
 /// Why the cluster manager did not take something.
@@ -77,10 +134,19 @@ pub enum ClientError {
         /// The name given.
         host: String,
     },
+    /// No node has this label.
+    #[error("unknown label `{label}`")]
+    UnknownLabel {
+        /// The label given.
+        label: String,
+    },
     /// The request was served or cancelled before.
     #[error("request {} is over", .0.0)]
     UnknownRequest(RequestId),
-    /// The container has ended before.
+    /// A request with this number was made before.
+    #[error("request {} was made before", .0.0)]
+    RequestRepeated(RequestId),
+    /// The container has ended before, or is somebody else's.
     #[error("container {} has ended", .0.0)]
     UnknownContainer(ContainerRef),
     /// The manager says no.
@@ -88,15 +154,45 @@ pub enum ClientError {
     Refused(String),
 }
 
+/// Why a manager does not serve a request, as far as it can say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unserved {
+    /// What stands in the way.
+    pub obstacle: Obstacle,
+    /// The same in a sentence, with the figures.
+    pub text: String,
+}
+
+/// What stands in the way of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Nothing that lasts.
+    None,
+    /// A queue, a user's share or an order, before any node was looked at.
+    Queue,
+    /// None of the nodes that may take it would have room if it were empty.
+    TooLarge,
+    /// Nodes that may take it have no room now.
+    NoRoom,
+    /// Nodes with room run another container that it has to be apart from.
+    Apart,
+    /// No node may take it: its hosts or its label have none that is usable.
+    NoNode,
+}
+
 /// A cluster manager, from the side of one service.
 ///
 /// Calls do not wait; what comes of them arrives through [`poll`](Self::poll).
 pub trait ClusterClient {
+    /// Whether the manager itself keeps containers apart that ask for it, however many are asked for at once.
+    fn keeps_apart(&self) -> bool;
+
     /// Asks for a container.
     ///
     /// # Errors
-    /// When the host is not known, or the manager does not take the request.
-    fn request(&mut self, request: ContainerRequest) -> Result<RequestId, ClientError>;
+    /// When a host or the label is not known, or the manager does not take the request. Then no callback will
+    /// name it.
+    fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError>;
 
     /// Takes a request back. It may have been served meanwhile; then its container still arrives.
     ///
@@ -110,8 +206,27 @@ pub trait ClusterClient {
     /// When the container has ended.
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError>;
 
+    /// Starts the component in a container that came. Whether it runs arrives as a callback.
+    ///
+    /// # Errors
+    /// When the container has ended.
+    fn start(&mut self, container: ContainerRef, component: &str) -> Result<(), ClientError>;
+
+    /// Changes which hosts the service's containers never come to.
+    ///
+    /// # Errors
+    /// When the manager is not there any more.
+    fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError>;
+
     /// The nodes as they are now.
     fn nodes(&self) -> Vec<NodeReport>;
+
+    /// For a master that was started again: withdraws all requests made before, forgets their numbers, and says which
+    /// containers the service has. What still comes of the requests names none of them.
+    fn take_over(&mut self) -> Vec<RunningContainer>;
+
+    /// Why a request waits; `None` if it does not.
+    fn explain(&self, request: RequestId) -> Option<Unserved>;
 
     /// What has happened since the last call, in order.
     fn poll(&mut self) -> Vec<Callback>;

@@ -1,22 +1,38 @@
-//! Long-running services on top of a cluster manager.
+//! Long-running services on top of a cluster manager: instances come back to the hosts where they were.
 //!
 //! Whatever a service needs of the cluster goes through one trait, [`ClusterClient`], with an implementation for
-//! the Apportion engine and a fake for tests; a third one makes services run on any other manager.
+//! the Apportion engine and a [fake](FakeCluster) for tests; a third one makes services run on any other manager.
+//! [`ApplicationState`] decides what a service asks for and gives back, as a pure function of what it is told.
 
 #![forbid(unsafe_code)]
 
+mod application;
 mod client;
 mod component;
 mod engine_client;
+mod exit;
 mod fake;
+mod history;
+mod persistence;
+mod service;
 mod status;
 
+pub use application::{
+    AllocationOutcome, AntiAffinity, ApplicationState, Inconsistency, Operation, ServiceEvent,
+    ServiceSettings,
+};
 pub use client::{
-    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, RequestId,
+    Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, Obstacle,
+    RequestId, RunningContainer, Unserved,
 };
 pub use component::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy, UnknownPolicy};
 pub use engine_client::EngineClient;
-pub use fake::FakeCluster;
+pub use exit::{ContainerExit, ContainerOutcome};
+pub use fake::{FakeCluster, Fault};
+pub use history::{COMPONENT_ID_MAX, InstanceState, NodeFailures, ThawReport};
+pub use persistence::{HistoryEntry, HistoryFile};
+pub use service::{NotRunning, Service};
 pub use status::{
-    ComponentCounters, ComponentStatus, Failure, OutstandingCause, OutstandingStatus, ServiceStatus,
+    ComponentCounters, ComponentStatus, ContainerStatus, Failure, OutstandingCause, OutstandingStatus,
+    ServiceStatus,
 };

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::client::RequestId;
+use crate::application::AllocationOutcome;
+use crate::client::{ContainerRef, RequestId};
 use crate::component::{ComponentId, PlacementPolicy};
+use crate::history::InstanceState;
 
 /// How a service stands at one moment. The keys of its JSON are documented in `placement/README.md`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +77,25 @@ pub struct ComponentCounters {
     pub surplus: u64,
     /// Containers taken though no request was known for them.
     pub unrequested: u64,
+}
+
+/// A container of a component.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerStatus {
+    /// Its number.
+    pub container: ContainerRef,
+    /// Its component's name.
+    pub component: String,
+    /// Where it is.
+    pub host: String,
+    /// What it does.
+    pub state: InstanceState,
+    /// How it answered its request.
+    pub outcome: AllocationOutcome,
+    /// When it came.
+    pub came_ms: u64,
+    /// When what runs in it was started, if it was.
+    pub started_ms: Option<u64>,
 }
 
 /// A request that waits.

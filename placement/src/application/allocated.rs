@@ -1,0 +1,105 @@
+//! Containers that come (spec 1.9): which request each of them answers, and whether it is still wanted.
+
+use std::cmp::Reverse;
+
+use super::{AllocationOutcome, ApplicationState, ComponentInstance, Operation};
+use crate::client::Allocation;
+use crate::component::ComponentId;
+use crate::history::{InstanceState, OutstandingRequest, component_of};
+
+impl ApplicationState {
+    pub(super) fn containers_allocated(
+        &mut self,
+        mut allocations: Vec<Allocation>,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) {
+        allocations.sort_by_cached_key(|came| self.rank(came));
+        for came in allocations {
+            self.container_allocated(came, now_ms, operations);
+        }
+    }
+
+    /// Containers on the hosts that were asked for come first, so that no other one takes their place; then by
+    /// component, and where it was last first.
+    fn rank(&self, came: &Allocation) -> (bool, ComponentId, Reverse<u64>) {
+        let component = self.component_asked(came);
+        let entry = self.history.entry(&came.host, component);
+        let is_placed = entry.is_some_and(|entry| !entry.requested.is_empty());
+        (!is_placed, component, Reverse(entry.map_or(0, |entry| entry.last_used_ms)))
+    }
+
+    fn component_asked(&self, came: &Allocation) -> ComponentId {
+        let asked = came.request.and_then(|request| self.outstanding.get(request));
+        asked.map_or_else(|| component_of(came.priority), |asked| asked.component)
+    }
+
+    /// A container that was heard of before changes nothing. One without a request is taken if its component is short of
+    /// one: then it answers for the youngest of the requests, which the review takes back (table 1.18, D3).
+    fn container_allocated(&mut self, came: Allocation, now_ms: u64, operations: &mut Vec<Operation>) {
+        if self.instances.contains_key(&came.container) || self.surplus.contains(&came.container) {
+            return;
+        }
+        let component = self.component_asked(&came);
+        let answered = self.outstanding.answered_by(component, &came);
+        let answered = answered.and_then(|request| self.forget_request(request));
+        if let Some(answered) = answered.as_ref().filter(|_| came.request.is_none()) {
+            operations.push(Operation::Cancel(answered.id()));
+        }
+        if !self.is_wanted(component, &came) {
+            self.surplus.insert(came.container);
+            if let Some(known) = self.components.get_mut(&component) {
+                known.counters.surplus += 1;
+            }
+            operations.push(Operation::Release(came.container));
+            return;
+        }
+        self.take_on(component, came, answered.as_ref(), now_ms, operations);
+    }
+
+    fn is_wanted(&self, component: ComponentId, came: &Allocation) -> bool {
+        let Some(known) = self.components.get(&component).filter(|_| !self.is_over()) else { return false };
+        let entry = self.history.entry(&came.host, component);
+        let is_held_there = entry.is_some_and(|entry| entry.instances.held() > 0);
+        known.actual() < known.spec.desired && !(is_held_there && self.is_anti_affine(component))
+    }
+
+    fn take_on(
+        &mut self,
+        component: ComponentId,
+        came: Allocation,
+        answered: Option<&OutstandingRequest>,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) {
+        let outcome = outcome(&came, answered);
+        let (container, host) = (came.container, came.host);
+        let instance = ComponentInstance {
+            component,
+            host,
+            came_ms: now_ms,
+            started_ms: None,
+            outcome,
+            is_killed: false,
+        };
+        self.instances.insert(container, instance);
+        self.transition_instance(container, InstanceState::Starting);
+        operations.push(Operation::Start { container, component });
+        let Some(known) = self.components.get_mut(&component) else { return };
+        known.counters.unrequested += u64::from(outcome == AllocationOutcome::Unallocated);
+        if known.actual() >= known.spec.desired {
+            self.cancel_requests(component, usize::MAX, operations);
+        }
+    }
+}
+
+fn outcome(came: &Allocation, answered: Option<&OutstandingRequest>) -> AllocationOutcome {
+    match answered {
+        None => AllocationOutcome::Unallocated,
+        Some(asked) if asked.host.is_none() => AllocationOutcome::Open,
+        Some(asked) if !asked.is_escalated() && asked.host.as_ref() == Some(&came.host) => {
+            AllocationOutcome::Placed
+        }
+        Some(_) => AllocationOutcome::Escalated,
+    }
+}

@@ -1,0 +1,137 @@
+//! What always holds (spec 4.1), recounted from scratch.
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use super::{ApplicationState, Component};
+use crate::client::ContainerRef;
+use crate::component::ComponentId;
+use crate::history::{Census, NodeEntry};
+
+/// Something that should never be.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Inconsistency {
+    /// A container is not in the same state everywhere.
+    #[error("container {} is not in the same state everywhere", .0.0)]
+    States(ContainerRef),
+    /// A component counts containers that it has not got.
+    #[error("component {} counts containers that it has not got", .0.0)]
+    Census(ComponentId),
+    /// Two instances that should be apart are on one host (F11).
+    #[error("component {} has {held} instances on {host}", .component.0)]
+    TogetherThoughApart {
+        /// Whose.
+        component: ComponentId,
+        /// Where.
+        host: String,
+        /// How many.
+        held: u32,
+    },
+    /// Several requests where one at a time should be (F12).
+    #[error("component {} has several requests", .0.0)]
+    SeveralRequests(ComponentId),
+    /// Requests and the hosts that they name do not know of each other.
+    #[error("the requests for component {} on {host} are not those that wait", .component.0)]
+    Requested {
+        /// Whose.
+        component: ComponentId,
+        /// Where.
+        host: String,
+    },
+    /// The number of containers is not what the last review should have left (F10).
+    #[error("component {} is short of {missing} and nobody does anything about it", .component.0)]
+    Short {
+        /// Whose.
+        component: ComponentId,
+        /// How many.
+        missing: i64,
+    },
+    /// A service failed too often and goes on (F15).
+    #[error("component {} failed too often and the service goes on", .0.0)]
+    GoesOn(ComponentId),
+    /// The list of hosts to ask for is not the one that follows from the nodes.
+    #[error("the hosts to ask for component {} are not those that follow from the nodes", .0.0)]
+    Candidates(ComponentId),
+}
+
+impl ApplicationState {
+    /// Recounts everything. What it finds is a defect of this crate, whatever the manager did.
+    #[must_use]
+    pub fn audit(&self) -> Vec<Inconsistency> {
+        let mut found = Vec::new();
+        for (container, instance) in &self.instances {
+            let there = self.history.entry(&instance.host, instance.component);
+            let there = there.and_then(|entry| entry.instances.state(*container));
+            if there.is_none() || there != self.instance_state(*container) {
+                found.push(Inconsistency::States(*container));
+            }
+        }
+        for (component, known) in &self.components {
+            self.audit_component(*component, known, &mut found);
+        }
+        for (host, node) in self.history.nodes() {
+            for (component, entry) in &node.entries {
+                self.audit_entry(host, *component, entry, &mut found);
+            }
+        }
+        found.extend(self.history.wrong_candidates().map(Inconsistency::Candidates));
+        found
+    }
+
+    fn audit_component(&self, component: ComponentId, known: &Component, found: &mut Vec<Inconsistency>) {
+        let owned: BTreeSet<ContainerRef> = self
+            .instances
+            .iter()
+            .filter(|(_, instance)| instance.component == component)
+            .map(|(container, _)| *container)
+            .collect();
+        if !agrees(&known.census, &owned) {
+            found.push(Inconsistency::Census(component));
+        }
+        let is_one_by_one = self.is_one_by_one(component);
+        if is_one_by_one && self.outstanding.count(component) > 1 {
+            found.push(Inconsistency::SeveralRequests(component));
+        }
+        if self.is_over() {
+            return;
+        }
+        let missing = self.delta(component);
+        let is_left =
+            if is_one_by_one { missing != i64::from(known.pending_anti_affine) } else { missing != 0 };
+        if is_left {
+            found.push(Inconsistency::Short { component, missing });
+        }
+        let threshold = known.spec.container_failure_threshold.filter(|_| known.spec.health.is_none());
+        if threshold.is_some_and(|threshold| known.counters.failed_recently > threshold) {
+            found.push(Inconsistency::GoesOn(component));
+        }
+    }
+
+    fn audit_entry(
+        &self,
+        host: &str,
+        component: ComponentId,
+        entry: &NodeEntry,
+        found: &mut Vec<Inconsistency>,
+    ) {
+        let held = entry.instances.held();
+        if held > 1 && self.is_anti_affine(component) {
+            found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
+        }
+        let waits = self.outstanding.of(component).filter(|waits| waits.host.as_deref() == Some(host));
+        let waits: BTreeSet<_> = waits.map(crate::history::OutstandingRequest::id).collect();
+        if waits != entry.requested {
+            found.push(Inconsistency::Requested { component, host: host.to_owned() });
+        }
+        for (container, _) in entry.instances.iter() {
+            if !self.instances.contains_key(&container) {
+                found.push(Inconsistency::States(container));
+            }
+        }
+    }
+}
+
+fn agrees(census: &Census, owned: &BTreeSet<ContainerRef>) -> bool {
+    census.total() as usize == owned.len() && census.iter().all(|(container, _)| owned.contains(&container))
+}

@@ -1,0 +1,70 @@
+//! What happens because time goes by: requests are widened (spec 1.13), the failure window ends (1.12).
+
+use super::{ApplicationState, Operation};
+use crate::client::RequestId;
+use crate::history::{OutstandingRequest, Reach, request_priority};
+
+impl ApplicationState {
+    /// The next time at which something happens though nobody says anything; hand in
+    /// [`TimePassed`](super::ServiceEvent::TimePassed) then. `None`: nothing will.
+    #[must_use]
+    pub fn next_deadline_ms(&self) -> Option<u64> {
+        if self.is_over() {
+            return None;
+        }
+        let request_ms = self.outstanding.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
+        let deadlines = [request_ms, self.window_ends_ms, self.next_health_check_ms()];
+        deadlines.into_iter().flatten().min()
+    }
+
+    pub(super) fn pass_time(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
+        if self.is_over() {
+            return;
+        }
+        for request in self.outstanding.due(now_ms) {
+            self.widen(request, now_ms, operations);
+        }
+        if let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= now_ms) {
+            self.reset_failures();
+            let window_ms = self.settings.failure_window_ms.unwrap_or(0).max(1);
+            let windows = (now_ms - ends_ms) / window_ms + 1;
+            self.window_ends_ms = Some(ends_ms.saturating_add(windows.saturating_mul(window_ms)));
+        }
+    }
+
+    /// Makes a request again: as it was if the manager never took it, otherwise one step wider.
+    fn widen(&mut self, request: RequestId, now_ms: u64, operations: &mut Vec<Operation>) {
+        let Some(outstanding) = self.outstanding.get(request) else { return };
+        let known = &self.components[&outstanding.component];
+        let next_ms = now_ms.saturating_add(known.spec.escalate_after_ms);
+        let host = outstanding.host.as_deref();
+        let rack = host.and_then(|host| self.history.node(host)).and_then(|node| node.rack().cloned());
+        let escalates = known.spec.policy == crate::PlacementPolicy::Normal;
+        let was_taken = outstanding.not_taken.is_none();
+        let change = move |outstanding: &mut OutstandingRequest| match (outstanding.reach, rack) {
+            (Reach::Host | Reach::Rack, _) if !escalates => outstanding.deadline_ms = None,
+            (Reach::Host | Reach::Rack, _) if !was_taken => outstanding.deadline_ms = Some(next_ms),
+            (Reach::Host, Some(rack)) => {
+                outstanding.reach = Reach::Rack;
+                outstanding.request.racks = vec![rack];
+                outstanding.deadline_ms = Some(next_ms);
+            }
+            (Reach::Host | Reach::Rack, _) => to_anywhere(outstanding),
+            (Reach::Anywhere, _) => outstanding.deadline_ms = None,
+        };
+        self.reissue(request, change, operations);
+    }
+}
+
+/// The host stays as a hint, except beside a label, which managers such as YARN take alone.
+fn to_anywhere(outstanding: &mut OutstandingRequest) {
+    let request = &mut outstanding.request;
+    outstanding.reach = Reach::Anywhere;
+    outstanding.deadline_ms = None;
+    request.racks.clear();
+    request.relax_locality = true;
+    request.priority = request_priority(outstanding.component, false);
+    if request.label.is_some() {
+        request.hosts.clear();
+    }
+}

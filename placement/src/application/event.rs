@@ -1,0 +1,114 @@
+//! What a service is told, and what it wants done: all that goes in and out of its decisions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, RequestId};
+use crate::component::{ComponentId, ComponentSpec};
+
+/// What a service is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServiceEvent {
+    /// By the cluster manager.
+    Callback(Callback),
+    /// The manager did not take a request.
+    NotTaken {
+        /// Which.
+        request: RequestId,
+        /// Why.
+        error: ClientError,
+    },
+    /// There should be other numbers of instances, or other components. Components left out go down to none.
+    Flex(Vec<ComponentSpec>),
+    /// Somebody ends one container; another one comes in its place.
+    KillContainer(ContainerRef),
+    /// A container has not been heard of for too long: it is given back like one that is not wanted any more.
+    ContainerLost(ContainerRef),
+    /// Time went by.
+    TimePassed,
+    /// The service ends: everything is given back.
+    Stop,
+}
+
+/// What a service wants done, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Hosts to which nothing may come, from now on and no more.
+    UpdateBlacklist {
+        /// From now on.
+        add: Vec<Arc<str>>,
+        /// No more.
+        remove: Vec<Arc<str>>,
+    },
+    /// A request to take back.
+    Cancel(RequestId),
+    /// A container to ask for.
+    Request(ContainerRequest),
+    /// A container to give back.
+    Release(ContainerRef),
+    /// A component to start in a container that came.
+    Start {
+        /// Where.
+        container: ContainerRef,
+        /// What.
+        component: ComponentId,
+    },
+}
+
+/// How a container answered a request (spec 1.17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AllocationOutcome {
+    /// On the host that was asked for.
+    Placed,
+    /// After the request was widened.
+    Escalated,
+    /// The request named no host of the history.
+    Open,
+    /// No request was known for it, and the component was short of one.
+    Unallocated,
+}
+
+/// How a service keeps instances of an anti-affine component apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AntiAffinity {
+    /// All are asked for at once, and the cluster manager sees to it.
+    #[default]
+    AllAtOnce,
+    /// One is asked for at a time, on the hosts that have none: for managers that cannot (Slider's way).
+    OneByOne,
+}
+
+/// What holds for a service as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceSettings {
+    /// The failure window; recent failures are forgotten when it ends and the next begins. `None`: never.
+    pub failure_window_ms: Option<u64>,
+    /// An instance that fails sooner than this after it started failed while starting.
+    pub short_life_ms: u64,
+    /// How anti-affine instances are kept apart.
+    pub anti_affinity: AntiAffinity,
+    /// After this time a request that the manager did not take is made again.
+    pub retry_after_ms: u64,
+    /// What was used this long before the history was saved is forgotten; `None`: nothing is.
+    pub history_age_max_ms: Option<u64>,
+}
+
+impl Default for ServiceSettings {
+    /// Slider's defaults: a window of six hours, a minute is a short life; the seed's seven days.
+    fn default() -> Self {
+        const MINUTE_MS: u64 = 60_000;
+        Self {
+            failure_window_ms: Some(6 * 60 * MINUTE_MS),
+            short_life_ms: MINUTE_MS,
+            anti_affinity: AntiAffinity::AllAtOnce,
+            retry_after_ms: 5_000,
+            history_age_max_ms: Some(7 * 24 * 60 * MINUTE_MS),
+        }
+    }
+}
+
+/// Components by name.
+pub(crate) type Names = BTreeMap<String, ComponentId>;

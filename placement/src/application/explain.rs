@@ -1,0 +1,112 @@
+//! Why requests wait, and what would help (Slider placement, "Slider and Outstanding Requests").
+
+use std::sync::Arc;
+
+use super::ApplicationState;
+use crate::client::{Obstacle, RequestId, Unserved};
+use crate::component::PlacementPolicy;
+use crate::history::{OutstandingRequest, Reach};
+use crate::status::{OutstandingCause, OutstandingStatus};
+
+impl ApplicationState {
+    /// Each request that waits, oldest first, and each instance whose turn to be asked for has not come though nothing
+    /// is asked for. `explain` is what the manager says of a request.
+    pub(super) fn outstanding_status(
+        &self,
+        explain: &dyn Fn(RequestId) -> Option<Unserved>,
+    ) -> Vec<OutstandingStatus> {
+        let mut waiting: Vec<_> =
+            self.outstanding.iter().map(|known| self.explained(known, explain)).collect();
+        waiting.sort_by_key(|status| (status.since_ms, status.request));
+        waiting
+    }
+
+    fn explained(
+        &self,
+        waits: &OutstandingRequest,
+        explain: &dyn Fn(RequestId) -> Option<Unserved>,
+    ) -> OutstandingStatus {
+        let spec = &self.components[&waits.component].spec;
+        let said = match &waits.not_taken {
+            Some(why) => Some(Unserved {
+                obstacle: Obstacle::NoNode,
+                text: format!("the cluster manager did not take the request: {why}"),
+            }),
+            None => explain(waits.id()),
+        };
+        let obstacle = said.as_ref().map_or(Obstacle::None, |said| said.obstacle);
+        let cause = self.cause(waits, spec.policy, obstacle);
+        let hosts = waits.request.hosts.iter().map(|host| host.to_string()).collect();
+        OutstandingStatus {
+            request: waits.id(),
+            component: spec.name.clone(),
+            hosts,
+            since_ms: waits.since_ms,
+            widens_at_ms: waits.deadline_ms.filter(|_| waits.not_taken.is_none()),
+            cause,
+            explanation: said.map_or_else(|| "nothing is in its way".to_owned(), |said| said.text),
+            remedy: remedy(cause, waits.host.as_ref(), spec.label.as_deref()),
+        }
+    }
+
+    fn cause(
+        &self,
+        waits: &OutstandingRequest,
+        policy: PlacementPolicy,
+        obstacle: Obstacle,
+    ) -> OutstandingCause {
+        let host = waits.host.as_ref().filter(|_| waits.reach == Reach::Host);
+        let is_host_down =
+            host.is_some_and(|host| self.history.node(host).is_none_or(|node| !node.is_online));
+        match obstacle {
+            Obstacle::None => OutstandingCause::AboutToBeServed,
+            Obstacle::Queue => OutstandingCause::Queue,
+            _ if policy == PlacementPolicy::Strict && is_host_down => OutstandingCause::StrictHostDown,
+            Obstacle::Apart => OutstandingCause::AntiAffinity,
+            Obstacle::TooLarge if host.is_none() => OutstandingCause::TooLarge,
+            _ if host.is_some() => OutstandingCause::WaitsForHost,
+            _ if policy == PlacementPolicy::AntiAffinity => OutstandingCause::AntiAffinity,
+            Obstacle::NoNode => OutstandingCause::NoSuchLabel,
+            _ if self.wants_more_than_there_is(waits) => OutstandingCause::ClusterTooSmall,
+            _ => OutstandingCause::NoRoom,
+        }
+    }
+
+    /// Whether the component's containers would not all fit on the nodes that may take them if nothing else ran there.
+    fn wants_more_than_there_is(&self, waits: &OutstandingRequest) -> bool {
+        let spec = &self.components[&waits.component].spec;
+        let nodes =
+            self.history.nodes().filter(|(_, node)| node.is_online && node.has_label(spec.label.as_deref()));
+        let room: u64 = nodes.map(|(_, node)| node.most_of(&spec.size)).fold(0, u64::saturating_add);
+        u64::from(spec.desired) > room
+    }
+}
+
+fn remedy(cause: OutstandingCause, host: Option<&Arc<str>>, label: Option<&str>) -> String {
+    let host = host.map_or("the host", |host| &**host);
+    match cause {
+        OutstandingCause::ClusterTooSmall => "add nodes, or flex down".to_owned(),
+        OutstandingCause::NoRoom => {
+            "wait until others end, add nodes, or ask for less memory or fewer cores".to_owned()
+        }
+        OutstandingCause::Queue => {
+            "raise the queue's limit or priority, or submit to another queue".to_owned()
+        }
+        OutstandingCause::StrictHostDown => {
+            format!("bring {host} back, or choose the normal policy, which looks elsewhere")
+        }
+        OutstandingCause::AntiAffinity => {
+            "add hosts or make room on those without an instance, or flex down to the number of hosts"
+                .to_owned()
+        }
+        OutstandingCause::TooLarge => "ask for less, or add larger nodes".to_owned(),
+        OutstandingCause::NoSuchLabel => match label {
+            Some(label) => format!("give nodes the label `{label}`, or take it off the component"),
+            None => "bring a node that takes containers".to_owned(),
+        },
+        OutstandingCause::WaitsForHost => {
+            format!("make room on {host}, or wait until the request is widened")
+        }
+        OutstandingCause::AboutToBeServed => "nothing needs to be done".to_owned(),
+    }
+}

@@ -1,0 +1,93 @@
+//! When a service gives up: too many failures, or too few instances for too long (spec 1.11, 1.12).
+
+use super::{ApplicationState, Component};
+use crate::status::Failure;
+
+/// Slider's exit code of a service whose components failed too often.
+const DEPLOYMENT_FAILED: i32 = 72;
+/// Slider's exit code of a service that was unhealthy for too long.
+const UNHEALTHY: i32 = 56;
+
+impl ApplicationState {
+    /// Recent failures are forgotten, of components and of hosts alike.
+    pub(super) fn reset_failures(&mut self) {
+        for known in self.components.values_mut() {
+            known.counters.failed_recently = 0;
+        }
+        self.history.reset_failures();
+    }
+
+    pub(super) fn check_failures(&mut self, now_ms: u64) {
+        if self.is_over() {
+            return;
+        }
+        let started_ms = self.started_ms;
+        let failures = self.components.values_mut();
+        self.failure = failures.filter_map(|known| known.check(started_ms, now_ms)).next();
+    }
+
+    /// When a component that is unhealthy has been so for too long, or the delay before anybody looks is over.
+    pub(super) fn next_health_check_ms(&self) -> Option<u64> {
+        let deadlines = self.components.values().filter_map(|known| {
+            let health = known.spec.health?;
+            let looks_from_ms = self.started_ms.saturating_add(health.initial_delay_ms);
+            let since_ms = known.unhealthy_since_ms;
+            let too_long_ms =
+                since_ms.map(|since_ms| since_ms.saturating_add(health.window_ms).saturating_add(1));
+            too_long_ms.or_else(|| known.is_too_few(health.percent).then_some(looks_from_ms))
+        });
+        deadlines.min()
+    }
+}
+
+impl Component {
+    fn check(&mut self, started_ms: u64, now_ms: u64) -> Option<Failure> {
+        let Some(health) = self.spec.health else { return self.too_many_failures() };
+        let looks = now_ms >= started_ms.saturating_add(health.initial_delay_ms);
+        if !looks || !self.is_too_few(health.percent) {
+            self.unhealthy_since_ms = None;
+            return None;
+        }
+        let since_ms = *self.unhealthy_since_ms.get_or_insert(now_ms);
+        let lasted_ms = now_ms.saturating_sub(since_ms);
+        (lasted_ms > health.window_ms).then(|| Failure {
+            exit_code: UNHEALTHY,
+            component: self.spec.name.clone(),
+            message: format!(
+                "component `{}`: {} of {} instances ran, less than {} %, for {} s (at most {} s)",
+                self.spec.name,
+                self.live(),
+                self.spec.desired,
+                health.percent,
+                lasted_ms / 1_000,
+                health.window_ms / 1_000
+            ),
+        })
+    }
+
+    fn too_many_failures(&self) -> Option<Failure> {
+        let threshold = self.spec.container_failure_threshold?;
+        let counters = &self.counters;
+        (counters.failed_recently > threshold).then(|| Failure {
+            exit_code: DEPLOYMENT_FAILED,
+            component: self.spec.name.clone(),
+            message: format!(
+                "component `{}`: {} failures in this failure window, more than {threshold}; {} failures since the start, \
+                 {} of them while starting; the last one: {}",
+                self.spec.name,
+                counters.failed_recently,
+                counters.failed,
+                counters.start_failed,
+                if self.last_failure.is_empty() { "nothing was said" } else { &self.last_failure }
+            ),
+        })
+    }
+
+    fn live(&self) -> u32 {
+        self.census.count(crate::InstanceState::Live)
+    }
+
+    fn is_too_few(&self, percent: u32) -> bool {
+        u64::from(self.live()) * 100 < u64::from(self.spec.desired) * u64::from(percent)
+    }
+}

@@ -1,0 +1,44 @@
+//! Flexing: other numbers of instances, other components (spec 1.16).
+
+use super::{ApplicationState, Component, Operation};
+use crate::component::ComponentSpec;
+
+impl ApplicationState {
+    /// Whether a flex to these components would change what is wanted.
+    #[must_use]
+    pub fn would_change(&self, components: &[ComponentSpec]) -> bool {
+        let is_new =
+            |spec: &ComponentSpec| self.components.get(&spec.id).is_none_or(|known| known.spec != *spec);
+        let is_left_out = |known: &Component| {
+            known.spec.desired > 0 && components.iter().all(|spec| spec.id != known.spec.id)
+        };
+        components.iter().any(is_new) || self.components.values().any(is_left_out)
+    }
+
+    /// Components that are left out stay known, with nothing wanted of them. Recent failures are forgotten.
+    pub(super) fn flex(&mut self, components: Vec<ComponentSpec>, operations: &mut Vec<Operation>) {
+        for known in self.components.values_mut() {
+            if components.iter().all(|spec| spec.id != known.spec.id) {
+                known.spec.desired = 0;
+            }
+        }
+        for spec in components {
+            self.history.declare(&spec);
+            let id = spec.id;
+            let Some(known) = self.components.get_mut(&id) else {
+                self.components.insert(id, Component::new(spec));
+                continue;
+            };
+            let before = std::mem::replace(&mut known.spec, spec);
+            if asks_differently(&before, &known.spec) {
+                self.cancel_requests(id, usize::MAX, operations);
+            }
+        }
+        self.reset_failures();
+    }
+}
+
+/// Whether requests made for the one will not do for the other.
+fn asks_differently(before: &ComponentSpec, after: &ComponentSpec) -> bool {
+    before.size != after.size || before.label != after.label || before.policy != after.policy
+}

@@ -1,0 +1,110 @@
+//! Containers that start, fail and end (spec 1.11).
+
+use super::{ApplicationState, ComponentInstance, Operation};
+use crate::client::ContainerRef;
+use crate::exit::{ContainerExit, ContainerOutcome};
+use crate::history::InstanceState;
+
+impl ApplicationState {
+    /// A second start of the same container, or one of a container that is on its way out, changes nothing.
+    pub(super) fn container_started(&mut self, container: ContainerRef, now_ms: u64) {
+        if self.instance_state(container) != Some(InstanceState::Starting) {
+            return;
+        }
+        self.transition_instance(container, InstanceState::Live);
+        let Some(instance) = self.instances.get_mut(&container) else { return };
+        instance.started_ms = Some(now_ms);
+        if let Some(known) = self.components.get_mut(&instance.component) {
+            known.counters.started += 1;
+        }
+    }
+
+    /// The failure counts here, and not again when the container has ended (table 1.18, D21).
+    pub(super) fn container_start_failed(
+        &mut self,
+        container: ContainerRef,
+        diagnostics: String,
+        operations: &mut Vec<Operation>,
+    ) {
+        if self.instance_state(container) != Some(InstanceState::Starting) {
+            return;
+        }
+        self.transition_instance(container, InstanceState::StartFailed);
+        operations.push(Operation::Release(container));
+        let Some(instance) = self.instances.get(&container).cloned() else { return };
+        self.count_failure(&instance, true, diagnostics);
+    }
+
+    pub(super) fn kill_container(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+        if let Some(instance) = self.instances.get_mut(&container) {
+            instance.is_killed = true;
+        }
+        self.release(container, operations);
+    }
+
+    pub(super) fn container_completed(&mut self, container: ContainerRef, exit: &ContainerExit, now_ms: u64) {
+        self.surplus.remove(&container);
+        let Some(state) = self.instance_state(container) else { return };
+        let Some(instance) = self.instances.remove(&container) else { return };
+        if let Some(known) = self.components.get_mut(&instance.component) {
+            known.census.remove(container);
+        }
+        let is_trusted = match state {
+            InstanceState::Releasing => self.ended_as_planned(&instance),
+            InstanceState::StartFailed => false,
+            InstanceState::Starting | InstanceState::Live => self.ended_by_itself(&instance, exit, now_ms),
+        };
+        let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
+        self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
+    }
+
+    /// What somebody ended by hand counts as failed (table 1.18, D29), but is held against nobody.
+    fn ended_as_planned(&mut self, instance: &ComponentInstance) -> bool {
+        if let Some(known) = self.components.get_mut(&instance.component) {
+            known.counters.failed += u64::from(instance.is_killed);
+            known.counters.completed += u64::from(!instance.is_killed);
+        }
+        true
+    }
+
+    /// Says whether the component should come back to the host.
+    fn ended_by_itself(&mut self, instance: &ComponentInstance, exit: &ContainerExit, now_ms: u64) -> bool {
+        let lived_ms = instance.started_ms.map(|started_ms| now_ms.saturating_sub(started_ms));
+        let is_short = lived_ms.is_none_or(|lived_ms| lived_ms < self.settings.short_life_ms);
+        let Some(known) = self.components.get_mut(&instance.component) else { return false };
+        let counters = &mut known.counters;
+        match exit.outcome() {
+            ContainerOutcome::Completed => counters.completed += 1,
+            ContainerOutcome::Preempted => {
+                counters.preempted += 1;
+                self.history.preempted(&instance.host, instance.component);
+            }
+            ContainerOutcome::NodeFailure => {
+                counters.failed += 1;
+                counters.node_failed += 1;
+                self.history.failed(&instance.host, instance.component, false);
+            }
+            ContainerOutcome::LimitsExceeded => {
+                counters.failed += 1;
+                counters.failed_recently += 1;
+                counters.limits_exceeded += 1;
+                counters.start_failed += u64::from(is_short);
+                known.last_failure = exit.describe();
+            }
+            ContainerOutcome::Failed => {
+                self.count_failure(instance, is_short, exit.describe());
+                return !is_short;
+            }
+        }
+        true
+    }
+
+    fn count_failure(&mut self, instance: &ComponentInstance, is_start_failure: bool, diagnostics: String) {
+        self.history.failed(&instance.host, instance.component, is_start_failure);
+        let Some(known) = self.components.get_mut(&instance.component) else { return };
+        known.counters.failed += 1;
+        known.counters.failed_recently += 1;
+        known.counters.start_failed += u64::from(is_start_failure);
+        known.last_failure = diagnostics;
+    }
+}

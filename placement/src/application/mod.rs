@@ -1,0 +1,204 @@
+//! The decisions of one running service (Slider's application state): `(state, event, now) -> operations`.
+//!
+//! Nothing here does I/O, reads a clock or draws lots. Whoever drives it carries out the operations in order and hands
+//! in what comes of them; `service.rs` does that with a [`ClusterClient`](crate::ClusterClient).
+
+mod allocated;
+mod audit;
+mod escalate;
+mod event;
+mod explain;
+mod failures;
+mod flex;
+mod lifecycle;
+mod release;
+mod request;
+mod restore;
+mod review;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub use audit::Inconsistency;
+pub(crate) use event::Names;
+pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
+
+use crate::client::{Callback, ContainerRef};
+use crate::component::{ComponentId, ComponentSpec};
+use crate::history::{Census, InstanceState, OutstandingRequests, RoleHistory};
+use crate::status::{ComponentCounters, Failure};
+
+/// A service that runs: its components, their containers and requests, and where they were before.
+#[derive(Clone, Debug)]
+pub struct ApplicationState {
+    settings: ServiceSettings,
+    started_ms: u64,
+    components: BTreeMap<ComponentId, Component>,
+    history: RoleHistory,
+    outstanding: OutstandingRequests,
+    instances: BTreeMap<ContainerRef, ComponentInstance>,
+    /// Containers that nobody wanted when they came, given back and not ended yet.
+    surplus: BTreeSet<ContainerRef>,
+    /// Hosts that the manager was told to keep free of the service.
+    blacklisted: BTreeSet<Arc<str>>,
+    last_request: u64,
+    window_ends_ms: Option<u64>,
+    has_node_reports: bool,
+    containers_at_restart: Option<u32>,
+    is_stopped: bool,
+    failure: Option<Failure>,
+}
+
+/// A component, with its containers and what has happened to it.
+#[derive(Clone, Debug)]
+struct Component {
+    spec: ComponentSpec,
+    census: Census,
+    counters: ComponentCounters,
+    /// Instances that are asked for one after another, and whose turn has not come.
+    pending_anti_affine: u32,
+    last_failure: String,
+    /// Since when too few instances run.
+    unhealthy_since_ms: Option<u64>,
+}
+
+/// A container of a component.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ComponentInstance {
+    component: ComponentId,
+    host: Arc<str>,
+    came_ms: u64,
+    started_ms: Option<u64>,
+    outcome: AllocationOutcome,
+    /// Somebody ended it by hand.
+    is_killed: bool,
+}
+
+impl Component {
+    fn new(spec: ComponentSpec) -> Self {
+        Self {
+            spec,
+            census: Census::default(),
+            counters: ComponentCounters::default(),
+            pending_anti_affine: 0,
+            last_failure: String::new(),
+            unhealthy_since_ms: None,
+        }
+    }
+
+    /// Containers it has, those on their way out included (Slider's "actual").
+    fn actual(&self) -> u32 {
+        self.census.total()
+    }
+}
+
+impl ApplicationState {
+    /// A service of these components that was never started before. It wants nothing until its first event.
+    ///
+    /// Of components with equal numbers the last one counts; definitions are checked elsewhere.
+    #[must_use]
+    pub fn new(components: Vec<ComponentSpec>, settings: ServiceSettings, now_ms: u64) -> Self {
+        let mut state = Self {
+            window_ends_ms: settings.failure_window_ms.map(|window_ms| now_ms.saturating_add(window_ms)),
+            settings,
+            started_ms: now_ms,
+            components: BTreeMap::new(),
+            history: RoleHistory::default(),
+            outstanding: OutstandingRequests::default(),
+            instances: BTreeMap::new(),
+            surplus: BTreeSet::new(),
+            blacklisted: BTreeSet::new(),
+            last_request: 0,
+            has_node_reports: false,
+            containers_at_restart: None,
+            is_stopped: false,
+            failure: None,
+        };
+        for spec in components {
+            state.history.declare(&spec);
+            state.components.insert(spec.id, Component::new(spec));
+        }
+        state
+    }
+
+    /// What is to be done about an event. Events that concern nothing the service knows of change nothing.
+    ///
+    /// Every event ends in a review, the only place where containers are asked for and given back for their number.
+    pub fn handle(&mut self, event: ServiceEvent, now_ms: u64) -> Vec<Operation> {
+        let mut operations = Vec::new();
+        match event {
+            ServiceEvent::Callback(callback) => self.hear(callback, now_ms, &mut operations),
+            ServiceEvent::NotTaken { request, error } => self.request_not_taken(request, &error, now_ms),
+            ServiceEvent::Flex(components) => self.flex(components, &mut operations),
+            ServiceEvent::KillContainer(container) => self.kill_container(container, &mut operations),
+            ServiceEvent::ContainerLost(container) => self.release(container, &mut operations),
+            ServiceEvent::TimePassed => {}
+            ServiceEvent::Stop => self.is_stopped = true,
+        }
+        self.pass_time(now_ms, &mut operations);
+        self.review(now_ms, &mut operations);
+        operations
+    }
+
+    fn hear(&mut self, callback: Callback, now_ms: u64, operations: &mut Vec<Operation>) {
+        match callback {
+            Callback::Allocated(allocations) => self.containers_allocated(allocations, now_ms, operations),
+            Callback::Started(container) => self.container_started(container, now_ms),
+            Callback::StartFailed { container, diagnostics } => {
+                self.container_start_failed(container, diagnostics, operations);
+            }
+            Callback::Completed(ended) => {
+                for (container, exit) in ended {
+                    self.container_completed(container, &exit, now_ms);
+                }
+            }
+            Callback::Withdrawn(request) => self.request_withdrawn(request, now_ms),
+            Callback::NodesUpdated(reports) => {
+                self.has_node_reports = true;
+                self.history.update_nodes(&reports);
+                self.retry_where(&reports, now_ms);
+            }
+        }
+    }
+
+    /// Whether it asks for nothing any more: it was stopped or gave up.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_stopped || self.failure.is_some()
+    }
+
+    /// Why the service gave up, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Failure> {
+        self.failure.as_ref()
+    }
+
+    /// Containers that have not ended yet.
+    #[must_use]
+    pub fn container_count(&self) -> usize {
+        self.instances.len() + self.surplus.len()
+    }
+
+    /// The state of a container of a component; `None` if it is not one.
+    #[must_use]
+    pub fn instance_state(&self, container: ContainerRef) -> Option<InstanceState> {
+        let instance = self.instances.get(&container)?;
+        self.components.get(&instance.component)?.census.state(container)
+    }
+
+    /// How a container answered a request; `None` if it is no component's.
+    #[must_use]
+    pub fn outcome(&self, container: ContainerRef) -> Option<AllocationOutcome> {
+        self.instances.get(&container).map(|instance| instance.outcome)
+    }
+
+    /// The only way for an instance to change its state: both views of it follow.
+    fn transition_instance(&mut self, container: ContainerRef, to: InstanceState) {
+        let Some(instance) = self.instances.get(&container) else { return };
+        self.history.transition_instance(&instance.host, instance.component, container, to);
+        if let Some(component) = self.components.get_mut(&instance.component) {
+            component.census.put(container, to);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Requests: where a component asks to be placed (spec 1.2 to 1.4), and requests that come to nothing.
+
+use std::sync::Arc;
+
+use super::{AntiAffinity, ApplicationState, Operation};
+use crate::client::{ClientError, ContainerRequest, NodeReport, RequestId};
+use crate::component::{ComponentId, PlacementPolicy};
+use crate::history::{OutstandingRequest, Reach, request_priority};
+
+impl ApplicationState {
+    pub(super) fn asks_one_by_one(&self) -> bool {
+        self.settings.anti_affinity == AntiAffinity::OneByOne
+    }
+
+    /// Whether instances of the component are asked for one after another.
+    pub(super) fn is_one_by_one(&self, component: ComponentId) -> bool {
+        self.asks_one_by_one() && self.is_anti_affine(component)
+    }
+
+    pub(super) fn is_anti_affine(&self, component: ComponentId) -> bool {
+        self.components
+            .get(&component)
+            .is_some_and(|known| known.spec.policy == PlacementPolicy::AntiAffinity)
+    }
+
+    /// Asks for one container: on the host where the component was last, if its policy says so and there is one.
+    pub(super) fn ask(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
+        let Some(known) = self.components.get(&component) else { return };
+        let host = if known.spec.policy.uses_history() { self.history.recent_host(component) } else { None };
+        let is_normal = known.spec.policy == PlacementPolicy::Normal;
+        let escalates = host.is_some() && is_normal;
+        let deadline_ms = escalates.then(|| now_ms.saturating_add(known.spec.escalate_after_ms));
+        let reach = if host.is_some() { Reach::Host } else { Reach::Anywhere };
+        let mut request = self.request_for(component, host.is_some());
+        if let Some(host) = &host {
+            request = request.only_on([host.clone()]);
+        }
+        self.make(
+            OutstandingRequest {
+                component,
+                request,
+                host,
+                reach,
+                since_ms: now_ms,
+                deadline_ms,
+                not_taken: None,
+                gained: 0,
+            },
+            operations,
+        );
+    }
+
+    /// Asks for one container on any of the hosts where the component is not. Without such a host, and before anybody
+    /// said which hosts there are, nothing is asked for.
+    pub(super) fn ask_apart(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
+        let hosts: Vec<Arc<str>> = self.history.candidates(component).cloned().collect();
+        if hosts.is_empty() || !self.has_node_reports {
+            return;
+        }
+        let request = self.request_for(component, true).only_on(hosts);
+        self.make(
+            OutstandingRequest {
+                component,
+                request,
+                host: None,
+                reach: Reach::Anywhere,
+                since_ms: now_ms,
+                deadline_ms: None,
+                not_taken: None,
+                gained: self.history.gained(component),
+            },
+            operations,
+        );
+    }
+
+    /// A request that was made before a host became free again does not name that host: it is made anew (table 1.18,
+    /// D18).
+    pub(super) fn refresh_anti_affine(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
+        let gained = self.history.gained(component);
+        let stale: Vec<RequestId> = self
+            .outstanding
+            .of(component)
+            .filter(|outstanding| outstanding.gained != gained)
+            .map(OutstandingRequest::id)
+            .collect();
+        for request in stale {
+            self.cancel_request(request, operations);
+        }
+    }
+
+    fn request_for(&self, component: ComponentId, has_location: bool) -> ContainerRequest {
+        let spec = &self.components[&component].spec;
+        let id = RequestId(self.last_request + 1);
+        let mut request = ContainerRequest::new(id, spec.size, request_priority(component, has_location));
+        request.label.clone_from(&spec.label);
+        if spec.policy == PlacementPolicy::AntiAffinity && !self.asks_one_by_one() {
+            request.apart = Some(spec.name.as_str().into());
+        }
+        request
+    }
+
+    fn make(&mut self, outstanding: OutstandingRequest, operations: &mut Vec<Operation>) {
+        if let Some(known) = self.components.get_mut(&outstanding.component) {
+            known.counters.requested += 1;
+        }
+        self.issue(outstanding, operations);
+    }
+
+    /// Hands the request to the manager, under a number of its own.
+    fn issue(&mut self, mut outstanding: OutstandingRequest, operations: &mut Vec<Operation>) {
+        self.last_request += 1;
+        outstanding.request.id = RequestId(self.last_request);
+        if let Some(host) = &outstanding.host {
+            self.history.request_made(host, outstanding.component, outstanding.request.id);
+        }
+        operations.push(Operation::Request(outstanding.request.clone()));
+        self.outstanding.add(outstanding);
+    }
+
+    /// The request waits no more. Its host is a candidate again if nothing is there.
+    pub(super) fn forget_request(&mut self, request: RequestId) -> Option<OutstandingRequest> {
+        let outstanding = self.outstanding.remove(request)?;
+        if let Some(host) = &outstanding.host {
+            self.history.request_over(host, outstanding.component, request);
+        }
+        Some(outstanding)
+    }
+
+    pub(super) fn cancel_request(&mut self, request: RequestId, operations: &mut Vec<Operation>) {
+        let Some(outstanding) = self.forget_request(request) else { return };
+        if outstanding.not_taken.is_none() {
+            operations.push(Operation::Cancel(request));
+        }
+    }
+
+    /// Takes the request back and makes it anew as `change` leaves it.
+    pub(super) fn reissue(
+        &mut self,
+        request: RequestId,
+        change: impl FnOnce(&mut OutstandingRequest),
+        operations: &mut Vec<Operation>,
+    ) {
+        let Some(mut outstanding) = self.forget_request(request) else { return };
+        if outstanding.not_taken.take().is_none() {
+            operations.push(Operation::Cancel(request));
+        }
+        change(&mut outstanding);
+        self.issue(outstanding, operations);
+    }
+
+    /// The manager has not got the request. A host that it does not know is not asked for again until it is reported,
+    /// except by components that want no other.
+    pub(super) fn request_not_taken(&mut self, request: RequestId, error: &ClientError, now_ms: u64) {
+        let Some(outstanding) = self.outstanding.get(request) else { return };
+        let is_strict = self
+            .components
+            .get(&outstanding.component)
+            .is_some_and(|known| known.spec.policy == PlacementPolicy::Strict);
+        match error {
+            ClientError::UnknownHost { host } if !is_strict => {
+                self.history.host_unknown(&Arc::from(host.as_str()));
+                self.forget_request(request);
+            }
+            other => self.wait_to_retry(request, other.to_string(), now_ms),
+        }
+    }
+
+    /// The request is over without a container, and nobody here took it back.
+    pub(super) fn request_withdrawn(&mut self, request: RequestId, now_ms: u64) {
+        self.wait_to_retry(request, "the cluster manager withdrew it".to_owned(), now_ms);
+    }
+
+    fn wait_to_retry(&mut self, request: RequestId, why: String, now_ms: u64) {
+        let Some(mut outstanding) = self.outstanding.remove(request) else { return };
+        outstanding.not_taken = Some(why);
+        outstanding.deadline_ms = Some(now_ms.saturating_add(self.settings.retry_after_ms));
+        self.outstanding.add(outstanding);
+    }
+
+    /// Requests that were not taken are made again when one of their hosts is reported to be there.
+    pub(super) fn retry_where(&mut self, reports: &[NodeReport], now_ms: u64) {
+        let is_named = |host: &Arc<str>| reports.iter().any(|r| r.is_usable && r.host == *host);
+        let hopeful: Vec<RequestId> = self
+            .outstanding
+            .iter()
+            .filter(|outstanding| outstanding.not_taken.is_some())
+            .filter(|outstanding| outstanding.request.hosts.iter().any(is_named))
+            .map(OutstandingRequest::id)
+            .collect();
+        for request in hopeful {
+            if let Some(mut outstanding) = self.outstanding.remove(request) {
+                outstanding.deadline_ms = Some(now_ms.saturating_sub(1));
+                self.outstanding.add(outstanding);
+            }
+        }
+    }
+}

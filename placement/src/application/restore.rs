@@ -1,0 +1,61 @@
+//! A service that ran before: its history comes back (spec 1.7), and so do the containers that ran on without it (1.8).
+
+use super::{AllocationOutcome, ApplicationState, ComponentInstance, Names, Operation};
+use crate::client::RunningContainer;
+use crate::history::{InstanceState, ThawReport, component_of};
+use crate::persistence::HistoryFile;
+
+impl ApplicationState {
+    /// Takes over where the components were. Before the first event, and before [`adopt`](Self::adopt).
+    pub fn thaw(&mut self, file: &HistoryFile) -> ThawReport {
+        let names = self.names();
+        self.history.thaw(file, &names, self.settings.history_age_max_ms)
+    }
+
+    /// Takes on containers that ran on while the service's master was away. Requests made before are forgotten: what
+    /// comes of them is taken if it is wanted. Containers of components that are no more are given back.
+    pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
+        let mut operations = Vec::new();
+        for found in running {
+            if self.instances.contains_key(&found.container) {
+                continue;
+            }
+            let component = component_of(found.priority);
+            let Some(known) = self.components.get_mut(&component) else {
+                self.surplus.insert(found.container);
+                operations.push(Operation::Release(found.container));
+                continue;
+            };
+            known.counters.started += 1;
+            let instance = ComponentInstance {
+                component,
+                host: found.host.clone(),
+                came_ms: now_ms,
+                started_ms: Some(now_ms),
+                outcome: AllocationOutcome::Unallocated,
+                is_killed: false,
+            };
+            self.instances.insert(found.container, instance);
+            self.transition_instance(found.container, InstanceState::Live);
+            self.history.used(&found.host, component, now_ms);
+        }
+        self.containers_at_restart = Some(u32::try_from(running.len()).unwrap_or(u32::MAX));
+        operations
+    }
+
+    /// What of the service is worth keeping in a file.
+    #[must_use]
+    pub fn image(&self, now_ms: u64) -> HistoryFile {
+        self.history.image(now_ms, &self.names())
+    }
+
+    /// Moves with everything that is worth saving.
+    #[must_use]
+    pub fn history_version(&self) -> u64 {
+        self.history.version()
+    }
+
+    fn names(&self) -> Names {
+        self.components.values().map(|known| (known.spec.name.clone(), known.spec.id)).collect()
+    }
+}

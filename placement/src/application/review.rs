@@ -1,0 +1,100 @@
+//! The review: are there as many containers as there should be? (spec 1.5)
+
+use std::sync::Arc;
+
+use super::{ApplicationState, Operation};
+use crate::component::{ComponentId, PlacementPolicy};
+use crate::history::InstanceState;
+
+impl ApplicationState {
+    /// Asks for what is missing and gives back what is too much. Twice in a row it finds nothing the second time.
+    pub(super) fn review(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
+        self.check_failures(now_ms);
+        if self.is_over() {
+            self.give_everything_back(operations);
+            return;
+        }
+        self.review_blacklist(operations);
+        let components: Vec<ComponentId> = self.components.keys().copied().collect();
+        for component in components {
+            self.review_component(component, now_ms, operations);
+        }
+    }
+
+    /// How many containers a component is short of (above zero) or has too many.
+    ///
+    /// Those on their way out still count while more are wanted: they are replaced when they have ended.
+    pub(super) fn delta(&self, component: ComponentId) -> i64 {
+        let Some(known) = self.components.get(&component) else { return 0 };
+        let asked = i64::from(self.outstanding.count(component));
+        let delta = i64::from(known.spec.desired) - (i64::from(known.actual()) + asked);
+        if delta < 0 { (delta + i64::from(known.census.leaving())).min(0) } else { delta }
+    }
+
+    fn review_component(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
+        let Some(known) = self.components.get(&component) else { return };
+        if known.spec.policy == PlacementPolicy::AntiAffinity && self.asks_one_by_one() {
+            self.refresh_anti_affine(component, operations);
+        }
+        let delta = self.delta(component);
+        let is_one_by_one = self.is_one_by_one(component);
+        if delta < 0 {
+            self.shrink(component, delta.unsigned_abs(), operations);
+        } else if !is_one_by_one {
+            for _ in 0..delta {
+                self.ask(component, now_ms, operations);
+            }
+        } else if delta > 0 && self.outstanding.count(component) == 0 {
+            self.ask_apart(component, now_ms, operations);
+        }
+        let pending = if is_one_by_one { self.delta(component).max(0) } else { 0 };
+        if let Some(known) = self.components.get_mut(&component) {
+            known.pending_anti_affine = u32::try_from(pending).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Requests are taken back first, then containers.
+    fn shrink(&mut self, component: ComponentId, excess: u64, operations: &mut Vec<Operation>) {
+        let excess = usize::try_from(excess).unwrap_or(usize::MAX);
+        let cancelled = self.cancel_requests(component, excess, operations);
+        for container in self.choose_released(component, excess - cancelled) {
+            self.release(container, operations);
+        }
+    }
+
+    /// Tells the manager which hosts became unreliable or can be trusted again, if any did.
+    fn review_blacklist(&mut self, operations: &mut Vec<Operation>) {
+        let unreliable = self.history.unreliable();
+        if *unreliable == self.blacklisted {
+            return;
+        }
+        let add: Vec<Arc<str>> = unreliable.difference(&self.blacklisted).cloned().collect();
+        let remove: Vec<Arc<str>> = self.blacklisted.difference(unreliable).cloned().collect();
+        self.blacklisted = unreliable.clone();
+        operations.push(Operation::UpdateBlacklist { add, remove });
+    }
+
+    fn give_everything_back(&mut self, operations: &mut Vec<Operation>) {
+        let components: Vec<ComponentId> = self.components.keys().copied().collect();
+        for component in components {
+            self.cancel_requests(component, usize::MAX, operations);
+            if let Some(known) = self.components.get_mut(&component) {
+                known.pending_anti_affine = 0;
+            }
+        }
+        let containers: Vec<_> = self.instances.keys().copied().collect();
+        for container in containers {
+            self.release(container, operations);
+        }
+    }
+
+    /// Gives a container back, unless that was done before.
+    pub(super) fn release(&mut self, container: crate::ContainerRef, operations: &mut Vec<Operation>) {
+        let state = self.instance_state(container);
+        if !matches!(state, Some(InstanceState::Starting | InstanceState::Live)) {
+            return;
+        }
+        self.transition_instance(container, InstanceState::Releasing);
+        operations.push(Operation::Release(container));
+    }
+}

@@ -1,0 +1,67 @@
+//! How the service stands, as a value.
+
+use super::{ApplicationState, Component};
+use crate::client::{ContainerRef, RequestId, Unserved};
+use crate::component::ComponentId;
+use crate::history::InstanceState;
+use crate::status::{ComponentStatus, ContainerStatus, ServiceStatus};
+
+impl ApplicationState {
+    /// How the service stands. `explain` is what the cluster manager says of a request.
+    #[must_use]
+    pub fn status(&self, now_ms: u64, explain: &dyn Fn(RequestId) -> Option<Unserved>) -> ServiceStatus {
+        ServiceStatus {
+            now_ms,
+            components: self.components.values().map(|known| self.component_status(known)).collect(),
+            outstanding: self.outstanding_status(explain),
+            failure: self.failure.clone(),
+            containers_at_restart: self.containers_at_restart,
+        }
+    }
+
+    /// How a component stands; `None` if there is none with this number.
+    #[must_use]
+    pub fn component(&self, component: ComponentId) -> Option<ComponentStatus> {
+        self.components.get(&component).map(|known| self.component_status(known))
+    }
+
+    fn component_status(&self, known: &Component) -> ComponentStatus {
+        let spec = &known.spec;
+        let count = |state| known.census.count(state);
+        ComponentStatus {
+            name: spec.name.clone(),
+            group: spec.group.clone(),
+            id: spec.id,
+            policy: spec.policy,
+            desired: spec.desired,
+            actual: known.actual(),
+            starting: count(InstanceState::Starting),
+            live: count(InstanceState::Live),
+            releasing: known.census.leaving(),
+            requested: self.outstanding.count(spec.id),
+            pending_anti_affine: known.pending_anti_affine,
+            counters: known.counters,
+        }
+    }
+
+    /// The service's containers, by number; those that nobody wanted are left out.
+    pub fn containers(&self) -> impl Iterator<Item = ContainerStatus> + '_ {
+        self.instances.keys().filter_map(|container| self.container(*container))
+    }
+
+    /// One of them.
+    #[must_use]
+    pub fn container(&self, container: ContainerRef) -> Option<ContainerStatus> {
+        let instance = self.instances.get(&container)?;
+        let known = self.components.get(&instance.component)?;
+        Some(ContainerStatus {
+            container,
+            component: known.spec.name.clone(),
+            host: instance.host.to_string(),
+            state: known.census.state(container)?,
+            outcome: instance.outcome,
+            came_ms: instance.came_ms,
+            started_ms: instance.started_ms,
+        })
+    }
+}

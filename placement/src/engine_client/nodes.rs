@@ -1,0 +1,81 @@
+//! What the engine's nodes are to a service, and which of them changed since it was told last.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use apportion::{Handle, NodeId, NodeState, NodeView, PartitionId};
+
+use crate::client::{Callback, NodeReport};
+
+/// Nodes as they were told last.
+#[derive(Debug, Default)]
+pub(super) struct ReportedNodes {
+    /// Between two looks at all nodes, at least this much of the engine's time.
+    pub(super) interval_ms: u64,
+    looked_ms: Option<u64>,
+    told: BTreeMap<Arc<str>, NodeReport>,
+    hosts: BTreeMap<NodeId, Arc<str>>,
+}
+
+impl ReportedNodes {
+    /// The name of a node that holds a container, which is told many times and made once.
+    pub(super) fn host_of(&mut self, handle: &Handle, node: NodeId) -> Arc<str> {
+        let name =
+            || handle.read(|view| view.node(node).map_or_else(|| "".into(), |node| node.name().into()));
+        self.hosts.entry(node).or_insert_with(name).clone()
+    }
+
+    /// Tells of the nodes that came, went or changed. How much of them is free is told along, but is no change.
+    pub(super) fn update(&mut self, handle: &Handle) -> Option<Callback> {
+        let now_ms = handle.read(|view| view.now_ms());
+        let is_early = |looked_ms: u64| now_ms.saturating_sub(looked_ms) < self.interval_ms;
+        if self.looked_ms.is_some_and(is_early) {
+            return None;
+        }
+        let is_first = self.looked_ms.replace(now_ms).is_none();
+        let now: BTreeMap<Arc<str>, NodeReport> =
+            reports(handle).into_iter().map(|report| (report.host.clone(), report)).collect();
+        let mut changed: Vec<NodeReport> = now
+            .values()
+            .filter(|report| !self.told.get(&report.host).is_some_and(|told| is_same(told, report)))
+            .cloned()
+            .collect();
+        for gone in self.told.values().filter(|told| told.is_usable && !now.contains_key(&told.host)) {
+            changed.push(NodeReport { is_usable: false, ..gone.clone() });
+        }
+        self.told = now;
+        (is_first || !changed.is_empty()).then_some(Callback::NodesUpdated(changed))
+    }
+
+    /// Whatever was told lately, the nodes are looked at with the next poll.
+    pub(super) fn look(&mut self) {
+        self.looked_ms = None;
+    }
+
+    /// All nodes are news again.
+    pub(super) fn forget(&mut self) {
+        self.looked_ms = None;
+        self.told.clear();
+    }
+}
+
+fn is_same(told: &NodeReport, report: &NodeReport) -> bool {
+    (told.is_usable, &told.label, &told.rack, told.capacity)
+        == (report.is_usable, &report.label, &report.rack, report.capacity)
+}
+
+pub(super) fn reports(handle: &Handle) -> Vec<NodeReport> {
+    let names = handle.config().partition_names();
+    let labels: BTreeMap<PartitionId, Arc<str>> =
+        names.filter_map(|name| Some((handle.partition(name).ok()?, name.into()))).collect();
+    let no_label: Arc<str> = "".into();
+    let report = |node: NodeView<'_>| NodeReport {
+        host: node.name().into(),
+        rack: node.rack().into(),
+        label: labels.get(&node.partition()).unwrap_or(&no_label).clone(),
+        capacity: node.capacity(),
+        free: node.free(),
+        is_usable: node.state() == NodeState::Active && !node.is_stale(),
+    };
+    handle.read(|view| view.nodes().map(report).collect())
+}

@@ -1,0 +1,97 @@
+//! Requests of a service and the asks of the engine that stand for them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use apportion::{AskId, AskSpec, Handle, Resources, TagLimit, View};
+
+use crate::client::{Allocation, ClientError, ContainerRef, ContainerRequest, RequestId};
+
+/// Which ask stands for which request. A request of a master that is no more has no number any longer.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    by_ask: BTreeMap<AskId, Made>,
+    by_request: BTreeMap<RequestId, AskId>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    request: Option<RequestId>,
+    priority: u32,
+    size: Resources,
+}
+
+impl Requests {
+    pub(super) fn check_new(&self, request: RequestId) -> Result<(), ClientError> {
+        let is_known = self.by_request.contains_key(&request);
+        if is_known { Err(ClientError::RequestRepeated(request)) } else { Ok(()) }
+    }
+
+    pub(super) fn made(&mut self, ask: AskId, request: &ContainerRequest) {
+        let made = Made { request: Some(request.id), priority: request.priority, size: request.size };
+        self.by_ask.insert(ask, made);
+        self.by_request.insert(request.id, ask);
+    }
+
+    pub(super) fn ask(&self, request: RequestId) -> Option<AskId> {
+        self.by_request.get(&request).copied()
+    }
+
+    fn remove(&mut self, ask: AskId) -> Option<Made> {
+        let made = self.by_ask.remove(&ask)?;
+        if let Some(request) = made.request {
+            self.by_request.remove(&request);
+        }
+        Some(made)
+    }
+
+    /// A container came for the ask, which is over with it.
+    pub(super) fn served(
+        &mut self,
+        ask: AskId,
+        container: ContainerRef,
+        host: Arc<str>,
+    ) -> Option<Allocation> {
+        let Made { request, priority, size } = self.remove(ask)?;
+        Some(Allocation { request, priority, container, size, host })
+    }
+
+    /// The ask is over without a container.
+    pub(super) fn over(&mut self, ask: AskId) -> Option<RequestId> {
+        self.remove(ask)?.request
+    }
+
+    /// Asks that the engine has done with.
+    pub(super) fn over_in(&self, view: &View<'_>) -> Vec<AskId> {
+        self.by_ask.keys().copied().filter(|ask| view.is_ask_over(*ask)).collect()
+    }
+
+    /// The numbers mean nothing any longer. Says which asks still wait.
+    pub(super) fn forget(&mut self) -> Vec<AskId> {
+        self.by_request.clear();
+        for made in self.by_ask.values_mut() {
+            made.request = None;
+        }
+        self.by_ask.keys().copied().collect()
+    }
+}
+
+/// What the request is to the engine.
+pub(super) fn ask_spec(handle: &Handle, request: &ContainerRequest) -> Result<AskSpec, ClientError> {
+    let mut spec = AskSpec::new(request.size, 1).with_priority(request.priority);
+    for host in &request.hosts {
+        let node = handle.node(host).ok_or_else(|| ClientError::UnknownHost { host: host.to_string() })?;
+        spec = spec.on_hosts([node]);
+    }
+    spec = spec.on_racks(request.racks.iter().map(|rack| handle.rack(rack)));
+    spec.wishes.relax_locality = request.relax_locality;
+    if let Some(label) = &request.label {
+        let partition = handle.partition(label);
+        let partition = partition.map_err(|_| ClientError::UnknownLabel { label: label.clone() })?;
+        spec = spec.in_partition(partition);
+    }
+    if let Some(tag) = &request.apart {
+        spec = spec.with_tag(&**tag).with_tag_limit(TagLimit::per_node(&**tag, 1).within_application());
+    }
+    Ok(spec)
+}

@@ -1,0 +1,81 @@
+//! How containers end, in YARN's numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// How a container ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContainerExit {
+    /// The process's exit status, or one of YARN's negative numbers.
+    pub status: i32,
+    /// What the host said.
+    pub diagnostics: String,
+}
+
+/// What the end of a container says of the component and of the host (spec 1.11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContainerOutcome {
+    /// It ended as somebody wanted.
+    Completed,
+    /// It failed.
+    Failed,
+    /// It used more than it asked for.
+    LimitsExceeded,
+    /// Its host failed.
+    NodeFailure,
+    /// It was taken back for somebody more deserving.
+    Preempted,
+}
+
+impl ContainerExit {
+    /// The process ended by itself and all was well.
+    pub const SUCCESS: i32 = 0;
+    /// The container was taken back with its node or by the manager.
+    pub const ABORTED: i32 = -100;
+    /// The host's disks failed.
+    pub const DISKS_FAILED: i32 = -101;
+    /// The container was taken back for somebody more deserving.
+    pub const PREEMPTED: i32 = -102;
+    /// Too much virtual memory.
+    pub const KILLED_EXCEEDED_VMEM: i32 = -103;
+    /// Too much memory.
+    pub const KILLED_EXCEEDED_PMEM: i32 = -104;
+    /// The service gave it back.
+    pub const KILLED_BY_APPMASTER: i32 = -105;
+    /// The manager ended it.
+    pub const KILLED_BY_RESOURCEMANAGER: i32 = -106;
+    /// Its application ended.
+    pub const KILLED_AFTER_APP_COMPLETION: i32 = -107;
+
+    /// An end with this status and nothing to say.
+    #[must_use]
+    pub fn of(status: i32) -> Self {
+        Self { status, diagnostics: String::new() }
+    }
+
+    /// The end in a few words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        if self.diagnostics.is_empty() {
+            format!("exit status {}", self.status)
+        } else {
+            format!("exit status {}: {}", self.status, self.diagnostics)
+        }
+    }
+
+    /// What this end says of component and host.
+    #[must_use]
+    pub fn outcome(&self) -> ContainerOutcome {
+        match self.status {
+            Self::SUCCESS
+            | Self::ABORTED
+            | Self::KILLED_BY_APPMASTER
+            | Self::KILLED_BY_RESOURCEMANAGER
+            | Self::KILLED_AFTER_APP_COMPLETION => ContainerOutcome::Completed,
+            Self::DISKS_FAILED => ContainerOutcome::NodeFailure,
+            Self::PREEMPTED => ContainerOutcome::Preempted,
+            Self::KILLED_EXCEEDED_VMEM | Self::KILLED_EXCEEDED_PMEM => ContainerOutcome::LimitsExceeded,
+            _ => ContainerOutcome::Failed,
+        }
+    }
+}

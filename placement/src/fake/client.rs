@@ -1,0 +1,84 @@
+//! The fake as a cluster manager.
+
+use std::sync::Arc;
+
+use super::FakeCluster;
+use crate::client::{
+    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, RequestId,
+    RunningContainer, Unserved,
+};
+use crate::exit::ContainerExit;
+
+impl ClusterClient for FakeCluster {
+    fn keeps_apart(&self) -> bool {
+        self.keeps_apart
+    }
+
+    fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
+        self.may_request()?;
+        if let Some(host) = request.hosts.iter().find(|host| !self.nodes.contains_key(*host)) {
+            return Err(ClientError::UnknownHost { host: host.to_string() });
+        }
+        if self.key_of(request.id).is_ok() {
+            return Err(ClientError::RequestRepeated(request.id));
+        }
+        self.waiting.insert((request.priority, request.id), request);
+        self.place();
+        Ok(())
+    }
+
+    fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
+        let key = self.key_of(request)?;
+        self.waiting.remove(&key);
+        self.tell(Callback::Withdrawn(request));
+        Ok(())
+    }
+
+    fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.complete(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER))
+    }
+
+    fn start(&mut self, container: ContainerRef, _component: &str) -> Result<(), ClientError> {
+        if !self.running.contains_key(&container) {
+            return Err(ClientError::UnknownContainer(container));
+        }
+        self.launch(container);
+        Ok(())
+    }
+
+    fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {
+        self.blacklist.extend(add.iter().cloned());
+        for host in remove {
+            self.blacklist.remove(host);
+        }
+        self.place();
+        Ok(())
+    }
+
+    fn nodes(&self) -> Vec<NodeReport> {
+        self.nodes.iter().map(|(host, node)| self.report_of(host, node)).collect()
+    }
+
+    fn take_over(&mut self) -> Vec<RunningContainer> {
+        self.waiting.clear();
+        self.callbacks.clear();
+        self.delayed = None;
+        self.callbacks.push(Callback::NodesUpdated(self.nodes()));
+        let running = self.running.iter().map(|(container, found)| RunningContainer {
+            container: *container,
+            priority: found.priority,
+            host: found.host.clone(),
+        });
+        running.collect()
+    }
+
+    fn explain(&self, request: RequestId) -> Option<Unserved> {
+        let key = self.key_of(request).ok()?;
+        self.waiting.get(&key).map(|request| self.obstacle(request))
+    }
+
+    fn poll(&mut self) -> Vec<Callback> {
+        self.callbacks.extend(self.delayed.take());
+        std::mem::take(&mut self.callbacks)
+    }
+}

@@ -1,0 +1,57 @@
+//! What can be made to go wrong.
+
+use super::FakeCluster;
+use crate::client::{Callback, ClientError, ContainerRef};
+
+/// Something that goes wrong once, when its turn comes. Faults of different kinds do not wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The next request is refused.
+    RefuseRequest,
+    /// Nothing can be started in the next container.
+    FailStart,
+    /// The next callback is lost.
+    LoseCallback,
+    /// The next callback comes twice.
+    RepeatCallback,
+    /// The next callback comes after the one that follows it.
+    DelayCallback,
+}
+
+impl FakeCluster {
+    fn takes_turn(&mut self, fault: Fault) -> bool {
+        let turn = self.faults.iter().position(|waits| *waits == fault);
+        turn.is_some_and(|turn| self.faults.remove(turn).is_some())
+    }
+
+    pub(super) fn may_request(&mut self) -> Result<(), ClientError> {
+        let is_refused = self.takes_turn(Fault::RefuseRequest);
+        if is_refused { Err(ClientError::Refused("as it was told to".into())) } else { Ok(()) }
+    }
+
+    pub(super) fn launch(&mut self, container: ContainerRef) {
+        if self.takes_turn(Fault::FailStart) {
+            let diagnostics = "as it was told to".to_owned();
+            self.tell(Callback::StartFailed { container, diagnostics });
+        } else if self.starts_by_itself {
+            self.tell(Callback::Started(container));
+        }
+    }
+
+    /// Every callback comes this way.
+    pub(super) fn tell(&mut self, callback: Callback) {
+        if self.takes_turn(Fault::LoseCallback) {
+            return;
+        }
+        if self.takes_turn(Fault::RepeatCallback) {
+            self.callbacks.push(callback.clone());
+        }
+        let is_overtaking = self.delayed.is_some();
+        if !is_overtaking && self.takes_turn(Fault::DelayCallback) {
+            self.delayed = Some(callback);
+            return;
+        }
+        self.callbacks.push(callback);
+        self.callbacks.extend(self.delayed.take());
+    }
+}

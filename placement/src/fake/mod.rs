@@ -1,0 +1,192 @@
+//! A cluster manager in memory: it places what fits, first host first, and does nothing by itself.
+//!
+//! For tests, also of others' services: it can be told to misbehave (see [`Fault`]).
+
+mod client;
+mod fault;
+mod place;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use apportion::Resources;
+
+pub use fault::Fault;
+
+use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, RequestId};
+use crate::exit::ContainerExit;
+
+/// Nodes with room, requests that wait, containers that run.
+#[derive(Debug)]
+pub struct FakeCluster {
+    nodes: BTreeMap<Arc<str>, FakeNode>,
+    waiting: BTreeMap<(u32, RequestId), ContainerRequest>,
+    running: BTreeMap<ContainerRef, FakeContainer>,
+    blacklist: BTreeSet<Arc<str>>,
+    faults: VecDeque<Fault>,
+    callbacks: Vec<Callback>,
+    delayed: Option<Callback>,
+    last_container: u64,
+    keeps_apart: bool,
+    echoes_requests: bool,
+    places_by_itself: bool,
+    starts_by_itself: bool,
+}
+
+#[derive(Debug)]
+struct FakeNode {
+    rack: Arc<str>,
+    label: Arc<str>,
+    capacity: Resources,
+    is_usable: bool,
+}
+
+#[derive(Debug)]
+struct FakeContainer {
+    host: Arc<str>,
+    size: Resources,
+    priority: u32,
+    apart: Option<Arc<str>>,
+}
+
+impl Default for FakeCluster {
+    fn default() -> Self {
+        Self {
+            nodes: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            running: BTreeMap::new(),
+            blacklist: BTreeSet::new(),
+            faults: VecDeque::new(),
+            callbacks: Vec::new(),
+            delayed: None,
+            last_container: 0,
+            keeps_apart: true,
+            echoes_requests: true,
+            places_by_itself: true,
+            starts_by_itself: true,
+        }
+    }
+}
+
+impl FakeCluster {
+    /// A cluster without nodes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same cluster, which does not say which request a container is for, and does not keep containers apart: as
+    /// YARN was when Slider was written.
+    #[must_use]
+    pub fn like_yarn(mut self) -> Self {
+        self.keeps_apart = false;
+        self.echoes_requests = false;
+        self
+    }
+
+    /// The same cluster, which places nothing until it is told to [`grant`](Self::grant).
+    #[must_use]
+    pub fn granting_by_hand(mut self) -> Self {
+        self.places_by_itself = false;
+        self
+    }
+
+    /// The same cluster, where what is started runs only when [`report`](Self::report) says so.
+    #[must_use]
+    pub fn starting_by_hand(mut self) -> Self {
+        self.starts_by_itself = false;
+        self
+    }
+
+    /// Adds a node without rack or label, or gives a known one this capacity.
+    pub fn add_node(&mut self, host: &str, capacity: Resources) {
+        self.add_node_in(host, "", "", capacity);
+    }
+
+    /// Adds a node, or changes what is known of it.
+    pub fn add_node_in(&mut self, host: &str, rack: &str, label: &str, capacity: Resources) {
+        let node = FakeNode { rack: rack.into(), label: label.into(), capacity, is_usable: true };
+        self.nodes.insert(host.into(), node);
+        self.tell_of(host);
+    }
+
+    /// Lets a node take containers, or no more of them.
+    pub fn set_usable(&mut self, host: &str, is_usable: bool) {
+        if let Some(node) = self.nodes.get_mut(host) {
+            node.is_usable = is_usable;
+        }
+        self.tell_of(host);
+    }
+
+    /// Gives a node another label.
+    pub fn set_label(&mut self, host: &str, label: &str) {
+        if let Some(node) = self.nodes.get_mut(host) {
+            node.label = label.into();
+        }
+        self.tell_of(host);
+    }
+
+    /// A node fails: it takes nothing, and what ran on it is lost.
+    pub fn lose_node(&mut self, host: &str) {
+        self.set_usable(host, false);
+        let lost = self.running.iter().filter(|(_, found)| *found.host == *host);
+        let lost: Vec<ContainerRef> = lost.map(|(container, _)| *container).collect();
+        for container in lost {
+            self.end(container, ContainerExit::of(ContainerExit::ABORTED));
+        }
+    }
+
+    /// Lets a container end.
+    ///
+    /// # Errors
+    /// When it has ended before.
+    pub fn complete(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
+        if !self.running.contains_key(&container) {
+            return Err(ClientError::UnknownContainer(container));
+        }
+        self.end(container, exit);
+        self.place();
+        Ok(())
+    }
+
+    /// From now on, when its turn comes, this goes wrong.
+    pub fn inject(&mut self, fault: Fault) {
+        self.faults.push_back(fault);
+    }
+
+    /// Tells the service something, whether it is true or not.
+    pub fn report(&mut self, callback: Callback) {
+        self.callbacks.push(callback);
+    }
+
+    /// Requests that wait, in the order in which they are served.
+    pub fn waiting(&self) -> impl Iterator<Item = &ContainerRequest> {
+        self.waiting.values()
+    }
+
+    /// Hosts to which nothing of the service comes.
+    #[must_use]
+    pub fn blacklist(&self) -> &BTreeSet<Arc<str>> {
+        &self.blacklist
+    }
+
+    /// Where a container runs.
+    #[must_use]
+    pub fn host_of(&self, container: ContainerRef) -> Option<&Arc<str>> {
+        self.running.get(&container).map(|found| &found.host)
+    }
+
+    fn end(&mut self, container: ContainerRef, exit: ContainerExit) {
+        if self.running.remove(&container).is_some() {
+            self.tell(Callback::Completed(vec![(container, exit)]));
+        }
+    }
+
+    fn tell_of(&mut self, host: &str) {
+        let report = self.nodes.get_key_value(host).map(|(host, node)| self.report_of(host, node));
+        if let Some(report) = report {
+            self.tell(Callback::NodesUpdated(vec![report]));
+        }
+        self.place();
+    }
+}

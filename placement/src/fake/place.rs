@@ -1,0 +1,121 @@
+//! Which request is served where.
+
+use std::sync::Arc;
+
+use apportion::Resources;
+
+use super::{FakeCluster, FakeContainer, FakeNode};
+use crate::client::{
+    Allocation, Callback, ClientError, ContainerRef, ContainerRequest, NodeReport, Obstacle, RequestId,
+    Unserved,
+};
+
+impl FakeCluster {
+    /// Serves every request that something fits.
+    pub(super) fn place(&mut self) {
+        if !self.places_by_itself {
+            return;
+        }
+        let waiting: Vec<_> = self.waiting.keys().copied().collect();
+        for key in waiting {
+            let request = &self.waiting[&key];
+            let host = self.hosts_in_order(request).find(|host| self.fits(request, host)).cloned();
+            if let Some(host) = host {
+                self.serve(key, host);
+            }
+        }
+    }
+
+    /// Serves one request on a host of the caller's choice, whatever the request says.
+    ///
+    /// # Errors
+    /// When the request is over, or nobody knows the host.
+    pub fn grant(&mut self, request: RequestId, host: &str) -> Result<ContainerRef, ClientError> {
+        let key = self.key_of(request)?;
+        let known = self.nodes.get_key_value(host).map(|(host, _)| host.clone());
+        let host = known.ok_or_else(|| ClientError::UnknownHost { host: host.to_owned() })?;
+        Ok(self.serve(key, host))
+    }
+
+    pub(super) fn key_of(&self, request: RequestId) -> Result<(u32, RequestId), ClientError> {
+        let key = self.waiting.keys().find(|(_, id)| *id == request).copied();
+        key.ok_or(ClientError::UnknownRequest(request))
+    }
+
+    fn serve(&mut self, key: (u32, RequestId), host: Arc<str>) -> ContainerRef {
+        self.last_container += 1;
+        let container = ContainerRef(self.last_container);
+        if let Some(ContainerRequest { id, size, priority, apart, .. }) = self.waiting.remove(&key) {
+            self.running.insert(container, FakeContainer { host: host.clone(), size, priority, apart });
+            let request = self.echoes_requests.then_some(id);
+            self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
+        }
+        container
+    }
+
+    /// Hosts that are named come first, in the order in which they are named.
+    fn hosts_in_order<'a>(&'a self, request: &'a ContainerRequest) -> impl Iterator<Item = &'a Arc<str>> {
+        let named = request.hosts.iter().filter(|host| self.nodes.contains_key(*host));
+        let near = self.nodes.iter().filter(|(_, node)| request.racks.contains(&node.rack));
+        let others = self.nodes.keys().filter(|_| request.relax_locality);
+        named.chain(near.map(|(host, _)| host)).chain(others)
+    }
+
+    fn fits(&self, request: &ContainerRequest, host: &Arc<str>) -> bool {
+        let Some(node) = self.nodes.get(host) else { return false };
+        self.may_be_on(request, host, node)
+            && self.is_apart(request, host)
+            && request.size.within(&self.free(host, node))
+    }
+
+    fn may_be_on(&self, request: &ContainerRequest, host: &Arc<str>, node: &FakeNode) -> bool {
+        let has_label = *node.label == *request.label.as_deref().unwrap_or_default();
+        node.is_usable && has_label && !self.blacklist.contains(host)
+    }
+
+    fn is_apart(&self, request: &ContainerRequest, host: &Arc<str>) -> bool {
+        let is_there = |found: &FakeContainer| found.host == *host && found.apart == request.apart;
+        request.apart.is_none() || !self.running.values().any(is_there)
+    }
+
+    fn free(&self, host: &Arc<str>, node: &FakeNode) -> Resources {
+        let running = self.running.values().filter(|found| found.host == *host);
+        running.fold(node.capacity, |free, found| free - found.size)
+    }
+
+    pub(super) fn report_of(&self, host: &Arc<str>, node: &FakeNode) -> NodeReport {
+        NodeReport {
+            host: host.clone(),
+            rack: node.rack.clone(),
+            label: node.label.clone(),
+            capacity: node.capacity,
+            free: self.free(host, node),
+            is_usable: node.is_usable,
+        }
+    }
+
+    /// What stands in the way of a request that waits: where the last nodes drop out.
+    pub(super) fn obstacle(&self, request: &ContainerRequest) -> Unserved {
+        let nodes: Vec<_> =
+            self.hosts_in_order(request).filter_map(|host| self.nodes.get_key_value(host)).collect();
+        let usable: Vec<_> =
+            nodes.into_iter().filter(|(host, node)| self.may_be_on(request, host, node)).collect();
+        let large = usable.iter().filter(|(_, node)| request.size.within(&node.capacity)).count();
+        let with_room: Vec<_> =
+            usable.iter().filter(|(host, node)| request.size.within(&self.free(host, node))).collect();
+        let apart = with_room.iter().filter(|(host, _)| self.is_apart(request, host)).count();
+        let obstacle = match (usable.len(), large, with_room.len(), apart) {
+            (0, ..) => Obstacle::NoNode,
+            (_, 0, ..) => Obstacle::TooLarge,
+            (_, _, 0, _) => Obstacle::NoRoom,
+            (.., 0) => Obstacle::Apart,
+            _ => Obstacle::None,
+        };
+        let text = format!(
+            "{} nodes may take it, {large} of them are large enough, {} have room, {apart} of those keep it apart",
+            usable.len(),
+            with_room.len()
+        );
+        Unserved { obstacle, text }
+    }
+}

@@ -1,0 +1,88 @@
+//! In which state each container is: sets instead of counters, so that no count can be wrong.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::ContainerRef;
+
+/// What a container of a component is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstanceState {
+    /// It came and is being started.
+    Starting,
+    /// It runs.
+    Live,
+    /// It was given back and has not ended yet.
+    Releasing,
+    /// Nothing could be started in it; it was given back and has not ended yet.
+    StartFailed,
+}
+
+const STATES: usize = 4;
+
+impl InstanceState {
+    /// Whether the component is meant to keep the container.
+    #[must_use]
+    pub fn is_held(self) -> bool {
+        matches!(self, Self::Starting | Self::Live)
+    }
+}
+
+/// Containers by state. A container is in one state; how many are in which follows from that alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Census {
+    states: BTreeMap<ContainerRef, InstanceState>,
+    counts: [u32; STATES],
+}
+
+impl Census {
+    /// The container is in this state from now on, new or not. Says in which it was.
+    pub(crate) fn put(&mut self, container: ContainerRef, state: InstanceState) -> Option<InstanceState> {
+        let before = self.states.insert(container, state);
+        self.leave(before);
+        self.counts[state as usize] += 1;
+        before
+    }
+
+    /// The container is gone.
+    pub(crate) fn remove(&mut self, container: ContainerRef) -> Option<InstanceState> {
+        let before = self.states.remove(&container);
+        self.leave(before);
+        before
+    }
+
+    fn leave(&mut self, before: Option<InstanceState>) {
+        if let Some(before) = before {
+            self.counts[before as usize] -= 1;
+        }
+    }
+
+    pub(crate) fn state(&self, container: ContainerRef) -> Option<InstanceState> {
+        self.states.get(&container).copied()
+    }
+
+    pub(crate) fn count(&self, state: InstanceState) -> u32 {
+        self.counts[state as usize]
+    }
+
+    /// Containers in whatever state.
+    pub(crate) fn total(&self) -> u32 {
+        self.counts.iter().sum()
+    }
+
+    /// Containers that the component is meant to keep: starting or live.
+    pub(crate) fn held(&self) -> u32 {
+        self.count(InstanceState::Starting) + self.count(InstanceState::Live)
+    }
+
+    /// Containers that are on their way out.
+    pub(crate) fn leaving(&self) -> u32 {
+        self.count(InstanceState::Releasing) + self.count(InstanceState::StartFailed)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ContainerRef, InstanceState)> + '_ {
+        self.states.iter().map(|(container, state)| (*container, *state))
+    }
+}

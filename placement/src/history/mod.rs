@@ -1,0 +1,303 @@
+//! Role history: where each component was, so that its instances come back there (Slider role history, 2013).
+//!
+//! The history says which host a request should name. It does not make requests: that is `application`.
+
+mod candidates;
+mod census;
+mod image;
+mod node_map;
+mod outstanding;
+mod priority;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub(crate) use census::Census;
+pub use census::InstanceState;
+pub use image::ThawReport;
+pub use node_map::NodeFailures;
+pub(crate) use node_map::{NodeEntry, NodeInstance};
+pub(crate) use outstanding::{OutstandingRequest, OutstandingRequests, Reach};
+pub use priority::COMPONENT_ID_MAX;
+pub(crate) use priority::{component_of, request_priority};
+
+use crate::client::{ContainerRef, NodeReport, RequestId};
+use crate::component::{ComponentId, ComponentSpec, PlacementPolicy};
+use candidates::Candidates;
+
+/// Where components were and are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RoleHistory {
+    nodes: BTreeMap<Arc<str>, NodeInstance>,
+    rules: BTreeMap<ComponentId, Rules>,
+    candidates: BTreeMap<ComponentId, Candidates>,
+    /// Hosts where a start failed, by component, until something speaks for them.
+    distrusted: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
+    /// Hosts on which too much failed.
+    unreliable: BTreeSet<Arc<str>>,
+    /// Moves with every change worth saving.
+    version: u64,
+}
+
+/// What of a component decides where it may go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rules {
+    policy: PlacementPolicy,
+    label: Option<String>,
+    node_failure_threshold: Option<u32>,
+}
+
+impl RoleHistory {
+    /// The component is placed by these rules from now on.
+    pub(crate) fn declare(&mut self, spec: &ComponentSpec) {
+        let rules = Rules {
+            policy: spec.policy,
+            label: spec.label.clone(),
+            node_failure_threshold: spec.node_failure_threshold,
+        };
+        if self.rules.get(&spec.id) == Some(&rules) {
+            return;
+        }
+        self.rules.insert(spec.id, rules);
+        let hosts: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
+        for host in hosts {
+            self.judge(&host);
+            self.refresh(&host, spec.id);
+        }
+    }
+
+    /// Takes over what is reported of nodes.
+    pub(crate) fn update_nodes(&mut self, reports: &[NodeReport]) {
+        for report in reports {
+            let node = self.nodes.entry(report.host.clone()).or_default();
+            node.report(report);
+            self.refresh_all(&report.host);
+        }
+    }
+
+    /// The manager does not know the host: it takes nothing until it is reported.
+    pub(crate) fn host_unknown(&mut self, host: &Arc<str>) {
+        self.nodes.entry(host.clone()).or_default().is_online = false;
+        self.refresh_all(host);
+    }
+
+    /// The host to ask for, for a component that goes back to where it was: the one used last among those where nothing
+    /// of it is or will be.
+    pub(crate) fn recent_host(&self, component: ComponentId) -> Option<Arc<str>> {
+        self.candidates.get(&component)?.first().cloned()
+    }
+
+    /// All hosts that a component may be asked for, in that order; by name for one whose instances keep apart.
+    pub(crate) fn candidates(&self, component: ComponentId) -> impl Iterator<Item = &Arc<str>> {
+        self.candidates.get(&component).into_iter().flat_map(Candidates::iter)
+    }
+
+    /// Moves when a host becomes a candidate of the component.
+    pub(crate) fn gained(&self, component: ComponentId) -> u64 {
+        self.candidates.get(&component).map_or(0, Candidates::gained)
+    }
+
+    /// Moves when there is something to save.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(crate) fn unreliable(&self) -> &BTreeSet<Arc<str>> {
+        &self.unreliable
+    }
+
+    pub(crate) fn node(&self, host: &str) -> Option<&NodeInstance> {
+        self.nodes.get(host)
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (&Arc<str>, &NodeInstance)> {
+        self.nodes.iter()
+    }
+
+    pub(crate) fn entry(&self, host: &str, component: ComponentId) -> Option<&NodeEntry> {
+        self.nodes.get(host)?.entries.get(&component)
+    }
+
+    /// A request that names the host was made.
+    pub(crate) fn request_made(&mut self, host: &Arc<str>, component: ComponentId, request: RequestId) {
+        self.change(host, component, |entry| {
+            entry.requested.insert(request);
+        });
+    }
+
+    /// It is over, however: the host is a candidate again if nothing else is there.
+    pub(crate) fn request_over(&mut self, host: &Arc<str>, component: ComponentId, request: RequestId) {
+        self.change(host, component, |entry| {
+            entry.requested.remove(&request);
+        });
+    }
+
+    /// The container is in this state from now on. One that starts to run speaks for the other hosts of its component.
+    pub(crate) fn transition_instance(
+        &mut self,
+        host: &Arc<str>,
+        component: ComponentId,
+        container: ContainerRef,
+        state: InstanceState,
+    ) {
+        self.change(host, component, |entry| {
+            entry.instances.put(container, state);
+        });
+        if state == InstanceState::Live {
+            self.version += 1;
+            self.trust_again(component);
+        }
+    }
+
+    /// The container has ended. Unless it left because of the host, this is when the host was used last.
+    pub(crate) fn instance_gone(
+        &mut self,
+        host: &Arc<str>,
+        component: ComponentId,
+        container: ContainerRef,
+        used_until_ms: Option<u64>,
+    ) {
+        self.version += 1;
+        self.change(host, component, |entry| {
+            entry.instances.remove(container);
+            if let Some(used_until_ms) = used_until_ms {
+                entry.last_used_ms = entry.last_used_ms.max(used_until_ms);
+            }
+        });
+    }
+
+    /// The component was there at this time.
+    pub(crate) fn used(&mut self, host: &Arc<str>, component: ComponentId, now_ms: u64) {
+        self.change(host, component, |entry| entry.last_used_ms = entry.last_used_ms.max(now_ms));
+    }
+
+    /// Something went wrong with the component there. A failure while starting lets the host off the list.
+    pub(crate) fn failed(&mut self, host: &Arc<str>, component: ComponentId, is_start_failure: bool) {
+        self.version += 1;
+        self.change(host, component, |entry| {
+            entry.failures.failed += 1;
+            entry.failures.failed_recently += 1;
+            entry.failures.start_failed += u32::from(is_start_failure);
+            entry.is_distrusted |= is_start_failure;
+        });
+        if is_start_failure {
+            self.distrusted.entry(component).or_default().insert(host.clone());
+        }
+        self.judge(host);
+    }
+
+    /// A container of the component was taken back there for somebody else.
+    pub(crate) fn preempted(&mut self, host: &Arc<str>, component: ComponentId) {
+        self.change(host, component, |entry| entry.failures.preempted += 1);
+    }
+
+    /// The failure window begins anew: recent failures are forgotten, and hosts trusted.
+    pub(crate) fn reset_failures(&mut self) {
+        for node in self.nodes.values_mut() {
+            for entry in node.entries.values_mut() {
+                entry.failures.failed_recently = 0;
+            }
+        }
+        let components: Vec<ComponentId> = self.distrusted.keys().copied().collect();
+        for component in components {
+            self.trust_again(component);
+        }
+        let hosts: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
+        for host in hosts {
+            self.judge(&host);
+            self.refresh_all(&host);
+        }
+    }
+
+    fn trust_again(&mut self, component: ComponentId) {
+        for host in self.distrusted.remove(&component).unwrap_or_default() {
+            self.change(&host, component, |entry| entry.is_distrusted = false);
+        }
+    }
+
+    fn change(&mut self, host: &Arc<str>, component: ComponentId, change: impl FnOnce(&mut NodeEntry)) {
+        let node = self.nodes.entry(host.clone()).or_default();
+        let entry = node.entries.entry(component).or_default();
+        change(entry);
+        if entry.is_blank() {
+            node.entries.remove(&component);
+        }
+        self.refresh(host, component);
+    }
+
+    /// Works out anew whether too much failed on the host. Components that go back to their hosts whatever happens
+    /// neither bring that about nor are kept away by it (table 1.18, D9).
+    fn judge(&mut self, host: &Arc<str>) {
+        let Some(node) = self.nodes.get_mut(host) else { return };
+        let rules_of = |component: &ComponentId| self.rules.get(component);
+        let is_strict = |component| rules_of(component).is_some_and(|r| r.policy == PlacementPolicy::Strict);
+        let is_above = |(component, entry): (&ComponentId, &NodeEntry)| {
+            let threshold = rules_of(component).and_then(|rules| rules.node_failure_threshold);
+            threshold.is_some_and(|threshold| entry.failures.failed_recently > threshold)
+        };
+        let is_unreliable = !node.entries.keys().any(is_strict) && node.entries.iter().any(is_above);
+        if node.is_unreliable == is_unreliable {
+            return;
+        }
+        node.is_unreliable = is_unreliable;
+        if is_unreliable {
+            self.unreliable.insert(host.clone());
+        } else {
+            self.unreliable.remove(host);
+        }
+        self.refresh_all(host);
+    }
+
+    fn refresh_all(&mut self, host: &Arc<str>) {
+        let components: Vec<ComponentId> = self.rules.keys().copied().collect();
+        for component in components {
+            self.refresh(host, component);
+        }
+    }
+
+    /// Components whose candidates are not those that follow from the nodes.
+    pub(crate) fn wrong_candidates(&self) -> impl Iterator<Item = ComponentId> + '_ {
+        let expected = |component: &ComponentId, rules: &Rules| {
+            let mut expected = Candidates::default();
+            for (host, node) in &self.nodes {
+                expected.set(host, node.candidate(*component, rules));
+            }
+            expected
+        };
+        let is_wrong = move |(component, rules): &(&ComponentId, &Rules)| {
+            let kept = self.candidates(**component);
+            !kept.eq(expected(component, rules).iter())
+        };
+        self.rules.iter().filter(is_wrong).map(|(component, _)| *component)
+    }
+
+    /// The only place that says whether a host is a candidate.
+    fn refresh(&mut self, host: &Arc<str>, component: ComponentId) {
+        let Some(rules) = self.rules.get(&component) else { return };
+        let last_used_ms = self.nodes.get(host).and_then(|node| node.candidate(component, rules));
+        self.candidates.entry(component).or_default().set(host, last_used_ms);
+    }
+}
+
+impl NodeInstance {
+    /// When the component was last here, if it may be asked to come here. Where instances keep apart every host will
+    /// do that has none of them, and the order is that of names.
+    fn candidate(&self, component: ComponentId, rules: &Rules) -> Option<u64> {
+        let entry = self.entries.get(&component);
+        let is_available =
+            entry.is_none_or(NodeEntry::is_available) && self.has_label(rules.label.as_deref());
+        let is_trusted = self.is_online && !self.is_unreliable;
+        let last_used_ms = entry.map(|entry| entry.last_used_ms).filter(|last_used_ms| *last_used_ms > 0);
+        match rules.policy {
+            PlacementPolicy::Anywhere => None,
+            PlacementPolicy::Strict => last_used_ms.filter(|_| is_available),
+            PlacementPolicy::Normal => {
+                let trusts = is_trusted && entry.is_some_and(|entry| !entry.is_distrusted);
+                last_used_ms.filter(|_| is_available && trusts)
+            }
+            PlacementPolicy::AntiAffinity => {
+                (is_available && is_trusted && self.report.is_some()).then_some(0)
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Nodes as one service knows them (seed, "NodeMap").
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use apportion::Resources;
+
+use super::census::Census;
+use crate::client::{NodeReport, RequestId};
+use crate::component::ComponentId;
+
+/// A host, with what each component has and had on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NodeInstance {
+    /// Whether it takes containers, as far as anybody said. A host of which nobody said anything does.
+    pub(crate) is_online: bool,
+    /// What the last report said of it.
+    pub(crate) report: Option<NodePlace>,
+    /// More failed on it than some component bears.
+    pub(crate) is_unreliable: bool,
+    pub(crate) entries: BTreeMap<ComponentId, NodeEntry>,
+}
+
+/// Where a node is, as its last report said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NodePlace {
+    pub(crate) rack: Arc<str>,
+    pub(crate) capacity: Resources,
+    pub(crate) label: Arc<str>,
+}
+
+/// What a component has and had on a host. Counters of the seed that concern containers and requests are the sizes of
+/// sets here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NodeEntry {
+    pub(crate) instances: Census,
+    /// Requests that name the host.
+    pub(crate) requested: BTreeSet<RequestId>,
+    /// When the last instance left, or was known to be there; 0 if there never was one.
+    pub(crate) last_used_ms: u64,
+    pub(crate) failures: NodeFailures,
+    /// An instance failed while it started, and nothing has spoken for the host since.
+    pub(crate) is_distrusted: bool,
+}
+
+/// What went wrong with a component on a host. Not persisted: a thaw forgives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeFailures {
+    /// Failures held against the host.
+    pub failed: u32,
+    /// Of these, those since the failure window began.
+    pub failed_recently: u32,
+    /// Of these, those while an instance started or soon after.
+    pub start_failed: u32,
+    /// Containers taken back for others; not held against the host.
+    pub preempted: u32,
+}
+
+impl NodeEntry {
+    /// Nothing of the component is there or will be (seed, `NodeEntry.available()`).
+    pub(crate) fn is_available(&self) -> bool {
+        self.instances.held() == 0 && self.requested.is_empty()
+    }
+
+    /// Nothing about it is worth keeping.
+    pub(crate) fn is_blank(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for NodeInstance {
+    fn default() -> Self {
+        Self { is_online: true, report: None, is_unreliable: false, entries: BTreeMap::new() }
+    }
+}
+
+impl NodeInstance {
+    /// Whether the host has the label, as far as anybody said; none is the empty one.
+    pub(crate) fn has_label(&self, label: Option<&str>) -> bool {
+        self.report.as_ref().is_none_or(|place| *place.label == *label.unwrap_or_default())
+    }
+
+    pub(crate) fn rack(&self) -> Option<&Arc<str>> {
+        self.report.as_ref().map(|place| &place.rack).filter(|rack| !rack.is_empty())
+    }
+
+    /// How many containers of this size it could hold if nothing else were there.
+    pub(crate) fn most_of(&self, size: &Resources) -> u64 {
+        let Some(place) = &self.report else { return 0 };
+        let whole = |(has, wants): (&i64, &i64)| (*has).max(0) / wants;
+        let amounts = place.capacity.amounts().iter().zip(size.amounts());
+        let most = amounts.filter(|(_, wants)| **wants > 0).map(whole).min();
+        most.map_or(u64::MAX, i64::unsigned_abs)
+    }
+
+    /// Takes over what is reported. Says whether it may be of use where it was not before: it is new, it is usable
+    /// again, or usable with another label (spec 1.14).
+    pub(crate) fn report(&mut self, report: &NodeReport) -> bool {
+        let was_online = self.is_online && self.report.is_some();
+        let had = self.report.replace(NodePlace {
+            rack: report.rack.clone(),
+            capacity: report.capacity,
+            label: report.label.clone(),
+        });
+        let is_relabelled = had.is_none_or(|had| had.label != report.label);
+        self.is_online = report.is_usable;
+        self.is_online && (!was_online || is_relabelled)
+    }
+}

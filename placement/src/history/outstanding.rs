@@ -1,0 +1,131 @@
+//! Requests that wait (seed, "OutstandingRequestTracker").
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::client::{Allocation, ContainerRequest, RequestId};
+use crate::component::ComponentId;
+
+/// How far from the host that it names a request may be served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// On the host only.
+    Host,
+    /// In the host's rack.
+    Rack,
+    /// Anywhere.
+    Anywhere,
+}
+
+/// A request that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OutstandingRequest {
+    pub(crate) component: ComponentId,
+    /// What was asked for; its number is the request's.
+    pub(crate) request: ContainerRequest,
+    /// The host of the history that it is for.
+    pub(crate) host: Option<Arc<str>>,
+    pub(crate) reach: Reach,
+    /// When it, or the request that it was widened from, was made.
+    pub(crate) since_ms: u64,
+    /// After this time it is widened, or made again if the manager did not take it.
+    pub(crate) deadline_ms: Option<u64>,
+    /// Why the manager has not got it.
+    pub(crate) not_taken: Option<String>,
+    /// What [`Candidates::gained`](super::candidates::Candidates::gained) was when its hosts were listed.
+    pub(crate) gained: u64,
+}
+
+impl OutstandingRequest {
+    pub(crate) fn id(&self) -> RequestId {
+        self.request.id
+    }
+
+    /// Whether it was made wider than it began.
+    pub(crate) fn is_escalated(&self) -> bool {
+        self.host.is_some() && self.reach != Reach::Host
+    }
+}
+
+/// All requests that wait, found by number, by component, by host and by deadline.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OutstandingRequests {
+    requests: BTreeMap<RequestId, OutstandingRequest>,
+    by_component: BTreeMap<ComponentId, BTreeSet<RequestId>>,
+    by_host: BTreeMap<(ComponentId, Arc<str>), RequestId>,
+    by_deadline: BTreeSet<(u64, RequestId)>,
+}
+
+impl OutstandingRequests {
+    pub(crate) fn add(&mut self, outstanding: OutstandingRequest) {
+        let id = outstanding.id();
+        self.by_component.entry(outstanding.component).or_default().insert(id);
+        if let Some(host) = &outstanding.host {
+            self.by_host.insert((outstanding.component, host.clone()), id);
+        }
+        if let Some(deadline_ms) = outstanding.deadline_ms {
+            self.by_deadline.insert((deadline_ms, id));
+        }
+        self.requests.insert(id, outstanding);
+    }
+
+    pub(crate) fn remove(&mut self, id: RequestId) -> Option<OutstandingRequest> {
+        let outstanding = self.requests.remove(&id)?;
+        if let Some(ids) = self.by_component.get_mut(&outstanding.component) {
+            ids.remove(&id);
+        }
+        if let Some(host) = &outstanding.host {
+            self.by_host.remove(&(outstanding.component, host.clone()));
+        }
+        if let Some(deadline_ms) = outstanding.deadline_ms {
+            self.by_deadline.remove(&(deadline_ms, id));
+        }
+        Some(outstanding)
+    }
+
+    pub(crate) fn get(&self, id: RequestId) -> Option<&OutstandingRequest> {
+        self.requests.get(&id)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &OutstandingRequest> {
+        self.requests.values()
+    }
+
+    pub(crate) fn count(&self, component: ComponentId) -> u32 {
+        self.by_component.get(&component).map_or(0, |ids| u32::try_from(ids.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The component's requests, oldest first.
+    pub(crate) fn of(&self, component: ComponentId) -> impl Iterator<Item = &OutstandingRequest> {
+        let ids = self.by_component.get(&component).into_iter().flatten();
+        ids.filter_map(|id| self.requests.get(id))
+    }
+
+    /// The request that a container answers: the one it names; else the one for its host; else the oldest one that may
+    /// be served there, was made with its priority and fits into it (spec 1.9).
+    pub(crate) fn answered_by(&self, component: ComponentId, came: &Allocation) -> Option<RequestId> {
+        if came.request.is_some() {
+            return came.request.filter(|id| self.get(*id).is_some_and(|known| known.component == component));
+        }
+        let placed = self.by_host.get(&(component, came.host.clone())).copied();
+        placed.or_else(|| self.of(component).find(|open| open.takes(came)).map(OutstandingRequest::id))
+    }
+
+    /// Requests whose deadline has passed, in the order of their deadlines.
+    pub(crate) fn due(&self, now_ms: u64) -> Vec<RequestId> {
+        self.by_deadline.iter().take_while(|(deadline, _)| *deadline < now_ms).map(|(_, id)| *id).collect()
+    }
+
+    /// The earliest deadline.
+    pub(crate) fn next_deadline_ms(&self) -> Option<u64> {
+        self.by_deadline.first().map(|(deadline, _)| *deadline)
+    }
+}
+
+impl OutstandingRequest {
+    fn takes(&self, came: &Allocation) -> bool {
+        let request = &self.request;
+        let may_be_there = request.relax_locality || request.hosts.contains(&came.host);
+        may_be_there && request.priority == came.priority && request.size.within(&came.size)
+    }
+}

@@ -1,0 +1,91 @@
+//! Instances that keep apart.
+
+use std::collections::BTreeSet;
+
+use apportion_placement::{ComponentSpec, PlacementPolicy};
+
+use crate::support::{Cluster, Manager, cancels, component, host, named, on_both, requests};
+
+fn apart(id: u32, desired: u32) -> ComponentSpec {
+    component(id, desired).with_policy(PlacementPolicy::AntiAffinity)
+}
+
+on_both!(one_at_a_time_on_the_hosts_that_have_none);
+/// S30.
+fn one_at_a_time_on_the_hosts_that_have_none<M: Manager>() {
+    let mut bed = Cluster::<M>::of(3, 8).one_by_one().start(vec![], None);
+    let calls = bed.change(|components| components.push(apart(2, 2)));
+    let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
+    assert_eq!((named(request).len(), request.relax_locality, request.racks.len()), (3, false, 0));
+    assert_eq!(bed.status(2).pending_anti_affine, 1);
+    bed.manager().settle();
+    let calls = bed.tick();
+    let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
+    let first = bed.hosts(2);
+    assert_eq!(named(request).len(), 2);
+    assert!(!named(request).contains(&&*first[0]));
+    assert_eq!(bed.status(2).pending_anti_affine, 0);
+    bed.settle();
+    assert_eq!(bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len(), 2);
+    assert_eq!(bed.tick(), []);
+}
+
+on_both!(flexing_down_takes_the_turns_first_and_then_the_request);
+/// S32. What is pending goes first, and then the request (D17).
+fn flexing_down_takes_the_turns_first_and_then_the_request<M: Manager>() {
+    let mut bed = Cluster::<M>::of(3, 8).one_by_one().start(vec![apart(2, 2)], None);
+    assert_eq!(bed.flex(2, 1), []);
+    assert_eq!((bed.status(2).requested, bed.status(2).pending_anti_affine), (1, 0));
+    bed.settle();
+    assert_eq!(bed.status(2).live, 1);
+
+    let mut bed = Cluster::<M>::of(3, 8).one_by_one().start(vec![apart(2, 3)], None);
+    let calls = bed.flex(2, 0);
+    assert_eq!((cancels(&calls), calls.len()), (1, 1));
+    assert_eq!((bed.status(2).requested, bed.status(2).pending_anti_affine), (0, 0));
+    bed.settle();
+    bed.flex(2, 3);
+    bed.settle();
+    assert_eq!(bed.status(2).live, 3, "it still asks");
+}
+
+on_both!(a_host_that_becomes_free_is_asked_for_too);
+/// D18.
+fn a_host_that_becomes_free_is_asked_for_too<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 8).one_by_one().start(vec![apart(2, 3)], None);
+    bed.settle();
+    assert_eq!((bed.status(2).live, bed.status(2).requested, bed.status(2).pending_anti_affine), (2, 0, 1));
+    bed.manager().add_node(&host(7), "", "", 8);
+    bed.settle();
+    assert_eq!(bed.status(2).live, 3);
+    let container = bed.containers(2)[0].container;
+    bed.end(container, 1);
+    bed.settle();
+    assert_eq!((bed.status(2).live, bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len()), (3, 3));
+}
+
+on_both!(all_at_once_and_never_two_on_a_host);
+/// The engine's way: as many requests as instances, and the manager keeps them apart.
+fn all_at_once_and_never_two_on_a_host<M: Manager>() {
+    let mut bed = Cluster::<M>::of(4, 8).start(vec![], None);
+    let calls = bed.change(|components| components.push(apart(2, 5)));
+    assert_eq!(requests(&calls).len(), 5);
+    bed.settle();
+    assert_eq!((bed.status(2).live, bed.status(2).requested), (4, 1));
+    assert_eq!(bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len(), 4);
+    bed.manager().add_node(&host(9), "", "", 1);
+    bed.settle();
+    assert_eq!(bed.status(2).live, 5);
+}
+
+on_both!(labels_hold_for_those_that_keep_apart);
+/// S31 in both manners.
+fn labels_hold_for_those_that_keep_apart<M: Manager>() {
+    for one_by_one in [false, true] {
+        let cluster = Cluster::<M>::of(4, 8).with_node("g1", "", "gpu", 8).with_node("g2", "", "gpu", 8);
+        let cluster = if one_by_one { cluster.one_by_one() } else { cluster };
+        let mut bed = cluster.start(vec![apart(2, 3).with_label("gpu")], None);
+        bed.settle();
+        assert_eq!(bed.hosts(2), ["g1", "g2"]);
+    }
+}

@@ -1,0 +1,306 @@
+//! A service on a cluster, everything it asks of the cluster written down.
+
+use std::sync::Arc;
+
+use apportion::Resources;
+use apportion_placement::{
+    AntiAffinity, Callback, ClientError, ClusterClient, ComponentId, ComponentSpec, ComponentStatus,
+    ContainerExit, ContainerRef, ContainerRequest, ContainerStatus, HistoryFile, InstanceState, NodeReport,
+    PlacementPolicy, RequestId, RunningContainer, Service, ServiceSettings, Unserved,
+};
+
+use super::Manager;
+
+/// What a service asked of its manager.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Request(ContainerRequest),
+    Cancel(RequestId),
+    Release(ContainerRef),
+    Blacklist { add: Vec<Arc<str>>, remove: Vec<Arc<str>> },
+}
+
+/// A manager that writes down what is asked of it.
+#[derive(Debug)]
+pub(crate) struct Recorder<M> {
+    pub manager: M,
+    pub calls: Vec<Call>,
+    one_by_one: bool,
+}
+
+impl<M: Manager> ClusterClient for Recorder<M> {
+    fn keeps_apart(&self) -> bool {
+        !self.one_by_one && self.manager.keeps_apart()
+    }
+
+    fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
+        self.calls.push(Call::Request(request.clone()));
+        self.manager.request(request)
+    }
+
+    fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
+        self.calls.push(Call::Cancel(request));
+        self.manager.cancel(request)
+    }
+
+    fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.calls.push(Call::Release(container));
+        self.manager.release(container)
+    }
+
+    fn start(&mut self, container: ContainerRef, component: &str) -> Result<(), ClientError> {
+        self.manager.start(container, component)
+    }
+
+    fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {
+        self.calls.push(Call::Blacklist { add: add.to_vec(), remove: remove.to_vec() });
+        self.manager.update_blacklist(add, remove)
+    }
+
+    fn nodes(&self) -> Vec<NodeReport> {
+        self.manager.nodes()
+    }
+
+    fn take_over(&mut self) -> Vec<RunningContainer> {
+        self.manager.take_over()
+    }
+
+    fn explain(&self, request: RequestId) -> Option<Unserved> {
+        self.manager.explain(request)
+    }
+
+    fn poll(&mut self) -> Vec<Callback> {
+        self.manager.poll()
+    }
+}
+
+/// A cluster, before a service runs on it.
+#[derive(Debug)]
+pub(crate) struct Cluster<M> {
+    manager: M,
+    settings: ServiceSettings,
+    one_by_one: bool,
+}
+
+/// The name of a host of [`Cluster::of`], in the manner of Slider's tests.
+pub(crate) fn host(number: usize) -> String {
+    format!("{number:08x}")
+}
+
+impl<M: Manager> Cluster<M> {
+    /// A cluster of so many hosts, each with room for so many containers.
+    pub(crate) fn of(hosts: usize, slots: i64) -> Self {
+        let mut manager = M::new();
+        for number in 0..hosts {
+            manager.add_node(&host(number), "", "", slots);
+        }
+        Self { manager, settings: ServiceSettings::default(), one_by_one: false }
+    }
+
+    pub(crate) fn with_node(mut self, host: &str, rack: &str, label: &str, slots: i64) -> Self {
+        self.manager.add_node(host, rack, label, slots);
+        self
+    }
+
+    pub(crate) fn with_settings(mut self, change: impl FnOnce(&mut ServiceSettings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Instances that keep apart are asked for one after another.
+    pub(crate) fn one_by_one(mut self) -> Self {
+        self.one_by_one = true;
+        self.with_settings(|settings| settings.anti_affinity = AntiAffinity::OneByOne)
+    }
+
+    /// What is started runs when the test says so.
+    pub(crate) fn starting_by_hand(mut self) -> Self {
+        self.manager = self.manager.start_by_hand();
+        self
+    }
+
+    /// A service of these components starts at time 1, with or without a history.
+    pub(crate) fn start(mut self, components: Vec<ComponentSpec>, history: Option<&HistoryFile>) -> Bed<M> {
+        self.manager.set_time(1);
+        let client = Recorder { manager: self.manager, calls: Vec::new(), one_by_one: self.one_by_one };
+        let service = Service::start(components.clone(), self.settings.clone(), client, history, 1);
+        let mut bed = Bed { service, now_ms: 1, components, settings: self.settings };
+        bed.tick();
+        bed
+    }
+}
+
+/// A service on a cluster.
+#[derive(Debug)]
+pub(crate) struct Bed<M> {
+    pub service: Service<Recorder<M>>,
+    pub now_ms: u64,
+    components: Vec<ComponentSpec>,
+    settings: ServiceSettings,
+}
+
+/// A component of containers that take one slot.
+pub(crate) fn component(id: u32, desired: u32) -> ComponentSpec {
+    ComponentSpec::new(format!("role{id}"), id, desired, Resources::new(&[1]))
+}
+
+impl<M: Manager> Bed<M> {
+    /// What the service does now, without the cluster doing anything.
+    pub(crate) fn tick(&mut self) -> Vec<Call> {
+        self.service.tick(self.now_ms);
+        assert_eq!(self.service.state().audit(), [], "after a tick");
+        std::mem::take(&mut self.service.client_mut().calls)
+    }
+
+    /// Cluster and service go on until nothing moves any more. Says what the service did.
+    pub(crate) fn settle(&mut self) -> Vec<Call> {
+        let mut calls = self.tick();
+        for _ in 0..100 {
+            self.service.client_mut().manager.settle();
+            let more = self.tick();
+            if more.is_empty() && self.is_quiet() {
+                return calls;
+            }
+            calls.extend(more);
+        }
+        panic!("it does not settle");
+    }
+
+    /// Nothing more is told.
+    fn is_quiet(&mut self) -> bool {
+        self.service.client_mut().manager.settle();
+        let before = format!("{:?}", self.service.state());
+        let calls = self.tick();
+        calls.is_empty() && before == format!("{:?}", self.service.state())
+    }
+
+    pub(crate) fn at(&mut self, now_ms: u64) -> Vec<Call> {
+        self.now_ms = now_ms;
+        self.service.client_mut().manager.set_time(now_ms);
+        self.tick()
+    }
+
+    /// So many instances of a component from now on. Says what the service does at once.
+    pub(crate) fn flex(&mut self, id: u32, desired: u32) -> Vec<Call> {
+        for spec in self.components.iter_mut().filter(|spec| spec.id == ComponentId(id)) {
+            spec.desired = desired;
+        }
+        self.service.flex(self.components.clone(), self.now_ms);
+        assert_eq!(self.service.state().audit(), [], "after a flex");
+        std::mem::take(&mut self.service.client_mut().calls)
+    }
+
+    /// The next master does not know the component.
+    pub(crate) fn forget(&mut self, id: u32) {
+        self.components.retain(|spec| spec.id != ComponentId(id));
+    }
+
+    /// Changes components in another way.
+    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Vec<ComponentSpec>)) -> Vec<Call> {
+        change(&mut self.components);
+        self.service.flex(self.components.clone(), self.now_ms);
+        std::mem::take(&mut self.service.client_mut().calls)
+    }
+
+    pub(crate) fn status(&self, id: u32) -> ComponentStatus {
+        let status = self.service.state().component(ComponentId(id));
+        status.unwrap_or_else(|| panic!("there is no component {id}"))
+    }
+
+    pub(crate) fn containers(&self, id: u32) -> Vec<ContainerStatus> {
+        let name = format!("role{id}");
+        self.service.state().containers().filter(|container| container.component == name).collect()
+    }
+
+    /// The component's only container.
+    pub(crate) fn only(&self, id: u32) -> ContainerStatus {
+        let mut containers = self.containers(id);
+        assert_eq!(containers.len(), 1, "role{id} has one container");
+        containers.remove(0)
+    }
+
+    pub(crate) fn hosts(&self, id: u32) -> Vec<String> {
+        let mut hosts: Vec<String> =
+            self.containers(id).into_iter().map(|container| container.host).collect();
+        hosts.sort();
+        hosts
+    }
+
+    /// A container ends by itself.
+    pub(crate) fn end(&mut self, container: ContainerRef, exit: i32) -> Vec<Call> {
+        let ended = self.service.client_mut().manager.end(container, ContainerExit::of(exit));
+        assert_eq!(ended, Ok(()));
+        self.service.client_mut().manager.settle();
+        self.tick()
+    }
+
+    pub(crate) fn state_of(&self, container: ContainerRef) -> Option<InstanceState> {
+        self.service.state().instance_state(container)
+    }
+
+    pub(crate) fn manager(&mut self) -> &mut M {
+        &mut self.service.client_mut().manager
+    }
+
+    /// The service stops, its containers end, and it starts again from its history.
+    pub(crate) fn restart(mut self) -> Self {
+        let history = self.service.take_history(self.now_ms);
+        self.service.stop(self.now_ms);
+        self.settle();
+        assert_eq!(self.service.state().container_count(), 0);
+        let Self { service, now_ms, components, settings } = self;
+        let client = service.into_client();
+        let service = Service::start(components.clone(), settings.clone(), client, history.as_ref(), now_ms);
+        Self { service, now_ms, components, settings }
+    }
+
+    /// The service's master is started again, and its containers ran on.
+    pub(crate) fn restart_master(mut self) -> Self {
+        let history = self.service.take_history(self.now_ms);
+        let Self { service, now_ms, components, settings } = self;
+        let client = service.into_client();
+        let service =
+            Service::restart(components.clone(), settings.clone(), client, history.as_ref(), now_ms);
+        let mut bed = Self { service, now_ms, components, settings };
+        bed.tick();
+        bed
+    }
+}
+
+pub(crate) fn requests(calls: &[Call]) -> Vec<&ContainerRequest> {
+    let mut requests = Vec::new();
+    for call in calls {
+        if let Call::Request(request) = call {
+            requests.push(request);
+        }
+    }
+    requests
+}
+
+pub(crate) fn cancels(calls: &[Call]) -> usize {
+    calls.iter().filter(|call| matches!(call, Call::Cancel(_))).count()
+}
+
+pub(crate) fn releases(calls: &[Call]) -> Vec<ContainerRef> {
+    let release = |call: &Call| if let Call::Release(container) = call { Some(*container) } else { None };
+    calls.iter().filter_map(release).collect()
+}
+
+/// The hosts that a request names.
+pub(crate) fn named(request: &ContainerRequest) -> Vec<&str> {
+    request.hosts.iter().map(|host| &**host).collect()
+}
+
+/// Components as Slider's tests have them: 0 normal, 1 strict, 2 anywhere.
+pub(crate) fn roles(desired: [u32; 3]) -> Vec<ComponentSpec> {
+    let policies = [PlacementPolicy::Normal, PlacementPolicy::Strict, PlacementPolicy::Anywhere];
+    let timeouts_ms = [1_000, 1_000, 2_000];
+    let numbered = (0..).zip(desired).zip(policies).zip(timeouts_ms);
+    numbered
+        .map(|(((id, desired), policy), escalate_after_ms)| ComponentSpec {
+            escalate_after_ms,
+            node_failure_threshold: Some(2),
+            ..component(id, desired).with_policy(policy)
+        })
+        .collect()
+}

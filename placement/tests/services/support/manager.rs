@@ -1,0 +1,181 @@
+//! Cluster managers that tests can make things happen to: an engine and the fake, alike.
+
+use std::sync::Arc;
+
+use apportion::config::{EngineConfig, PartitionAccess, QueueConfig};
+use apportion::{
+    ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources, SubmitError,
+};
+use apportion_placement::{
+    Callback, ClientError, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, EngineClient,
+    FakeCluster, NodeReport, RequestId, RunningContainer, Unserved,
+};
+
+/// A cluster manager and the cluster behind it.
+pub(crate) trait Manager: ClusterClient + Sized {
+    /// A cluster without nodes.
+    fn new() -> Self;
+    /// Lets everything happen that is going to.
+    fn settle(&mut self);
+    fn set_time(&mut self, now_ms: u64);
+    fn add_node(&mut self, host: &str, rack: &str, label: &str, slots: i64);
+    fn lose_node(&mut self, host: &str);
+    fn end(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError>;
+    fn start_by_hand(self) -> Self;
+    fn report_started(&mut self, container: ContainerRef) -> Result<(), ClientError>;
+    fn report_start_failed(&mut self, container: ContainerRef) -> Result<(), ClientError>;
+}
+
+impl Manager for FakeCluster {
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn settle(&mut self) {}
+
+    fn set_time(&mut self, _now_ms: u64) {}
+
+    fn add_node(&mut self, host: &str, rack: &str, label: &str, slots: i64) {
+        self.add_node_in(host, rack, label, Resources::new(&[slots]));
+    }
+
+    fn lose_node(&mut self, host: &str) {
+        Self::lose_node(self, host);
+    }
+
+    fn end(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
+        self.complete(container, exit)
+    }
+
+    fn start_by_hand(self) -> Self {
+        self.starting_by_hand()
+    }
+
+    fn report_started(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.report(Callback::Started(container));
+        Ok(())
+    }
+
+    fn report_start_failed(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.report(Callback::StartFailed { container, diagnostics: "no such image".into() });
+        Ok(())
+    }
+}
+
+/// An engine in serial mode, with one service.
+#[derive(Debug)]
+pub(crate) struct EngineCluster {
+    engine: Engine,
+    clock: Arc<ManualClock>,
+    client: EngineClient,
+}
+
+impl EngineCluster {
+    fn assemble() -> Result<Self, Box<dyn std::error::Error>> {
+        let mut root = QueueConfig::single_leaf();
+        root.accessible_partitions = Some(PartitionAccess::All);
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
+        config.partitions = vec!["gpu".into()];
+        let clock = Arc::new(ManualClock::new());
+        let engine = Engine::start(config, Mode::Serial, clock.clone(), None)?;
+        let spec = ApplicationSpec::new("service", "root.default", "ann");
+        let client = EngineClient::submit(engine.handle(), spec, 10_000)?;
+        Ok(Self { engine, clock, client })
+    }
+
+    fn try_add_node(&self, host: &str, rack: &str, label: &str, slots: i64) -> Result<(), SubmitError> {
+        let handle = self.engine.handle();
+        let mut spec = NodeSpec::new(host, Resources::new(&[slots])).on_rack(rack);
+        if !label.is_empty() {
+            spec = spec.in_partition(handle.partition(label)?);
+        }
+        handle.add_node(spec).map(|_| ())
+    }
+}
+
+impl Manager for EngineCluster {
+    fn new() -> Self {
+        Self::assemble().unwrap_or_else(|error| panic!("no engine: {error}"))
+    }
+
+    fn settle(&mut self) {
+        self.engine.run_until_quiet();
+    }
+
+    fn set_time(&mut self, now_ms: u64) {
+        self.clock.set(now_ms);
+        self.engine.run_until_quiet();
+    }
+
+    fn add_node(&mut self, host: &str, rack: &str, label: &str, slots: i64) {
+        let added = self.try_add_node(host, rack, label, slots);
+        assert_eq!(added, Ok(()), "{host} is added");
+        self.settle();
+    }
+
+    fn lose_node(&mut self, host: &str) {
+        let handle = self.engine.handle();
+        let removed = handle.node(host).map(|node| handle.remove_node(node));
+        assert_eq!(removed, Some(Ok(())), "{host} is removed");
+        self.settle();
+    }
+
+    fn end(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
+        self.client.report_exit(container, exit)
+    }
+
+    fn start_by_hand(mut self) -> Self {
+        self.client = self.client.with_node_agents();
+        self
+    }
+
+    fn report_started(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.client.report_started(container)
+    }
+
+    fn report_start_failed(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.client.report_start_failed(container, "no such image".into())
+    }
+}
+
+impl ClusterClient for EngineCluster {
+    fn keeps_apart(&self) -> bool {
+        self.client.keeps_apart()
+    }
+
+    fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
+        self.client.request(request)
+    }
+
+    fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
+        self.client.cancel(request)
+    }
+
+    fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.client.release(container)
+    }
+
+    fn start(&mut self, container: ContainerRef, component: &str) -> Result<(), ClientError> {
+        self.client.start(container, component)
+    }
+
+    fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {
+        self.client.update_blacklist(add, remove)
+    }
+
+    fn nodes(&self) -> Vec<NodeReport> {
+        self.client.nodes()
+    }
+
+    fn take_over(&mut self) -> Vec<RunningContainer> {
+        self.client.take_over()
+    }
+
+    fn explain(&self, request: RequestId) -> Option<Unserved> {
+        self.client.explain(request)
+    }
+
+    fn poll(&mut self) -> Vec<Callback> {
+        self.client.poll()
+    }
+}
