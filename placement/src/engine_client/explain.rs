@@ -11,6 +11,8 @@ pub(super) fn unserved(explanation: &Explanation) -> Option<Unserved> {
 
 fn obstacle(reason: PendingReason, funnel: &Funnel) -> Obstacle {
     match reason {
+        // A cluster that is full fills its root queue too: only beside room is a limit what matters.
+        PendingReason::QueueLimit | PendingReason::UserLimit if !has_room(funnel) => Obstacle::NoRoom,
         PendingReason::Inactive
         | PendingReason::QueueLimit
         | PendingReason::UserLimit
@@ -23,4 +25,8 @@ fn obstacle(reason: PendingReason, funnel: &Funnel) -> Obstacle {
             Obstacle::NoRoom
         }
     }
+}
+
+fn has_room(funnel: &Funnel) -> bool {
+    [Stage::Fits, Stage::Kept, Stage::InFlight].into_iter().any(|stage| funnel.at(stage) > 0)
 }

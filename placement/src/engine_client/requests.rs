@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apportion::{AskId, AskSpec, Handle, Resources, TagLimit, View};
+use apportion::{AskId, AskSpec, Handle, NodeId, Resources, TagLimit, View};
 
 use crate::client::{Allocation, ClientError, ContainerRef, ContainerRequest, RequestId};
 
@@ -76,12 +76,15 @@ impl Requests {
     }
 }
 
-/// What the request is to the engine.
+/// What the request is to the engine. A host on a rack that is named too goes unnamed: the engine would wait for it before
+/// it looks at the rest of the rack, and the service has done that.
 pub(super) fn ask_spec(handle: &Handle, request: &ContainerRequest) -> Result<AskSpec, ClientError> {
     let mut spec = AskSpec::new(request.size, 1).with_priority(request.priority);
     for host in &request.hosts {
         let node = handle.node(host).ok_or_else(|| ClientError::UnknownHost { host: host.to_string() })?;
-        spec = spec.on_hosts([node]);
+        if !is_on_rack(handle, node, &request.racks) {
+            spec = spec.on_hosts([node]);
+        }
     }
     spec = spec.on_racks(request.racks.iter().map(|rack| handle.rack(rack)));
     spec.wishes.relax_locality = request.relax_locality;
@@ -94,4 +97,9 @@ pub(super) fn ask_spec(handle: &Handle, request: &ContainerRequest) -> Result<As
         spec = spec.with_tag(&**tag).with_tag_limit(TagLimit::per_node(&**tag, 1).within_application());
     }
     Ok(spec)
+}
+
+fn is_on_rack(handle: &Handle, node: NodeId, racks: &[Arc<str>]) -> bool {
+    let is_named = |rack: &str| racks.iter().any(|named| **named == *rack);
+    !racks.is_empty() && handle.read(|view| view.node(node).is_some_and(|node| is_named(node.rack())))
 }

@@ -4,8 +4,11 @@
 //! names the row.
 
 mod anti_affinity;
+mod client;
 mod failures;
 mod flexing;
 mod history;
+mod matching;
+mod outstanding;
 mod placing;
 mod support;

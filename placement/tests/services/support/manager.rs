@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use apportion::config::{EngineConfig, PartitionAccess, QueueConfig};
+use apportion::config::{EngineConfig, Maximum, PartitionAccess, QueueConfig, QueueUpdate};
 use apportion::{
-    ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources, SubmitError,
+    ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, RESOURCE_TYPES_MAX, ResourceTypes, Resources,
+    SubmitError,
 };
 use apportion_placement::{
     Callback, ClientError, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, EngineClient,
@@ -71,7 +72,25 @@ pub(crate) struct EngineCluster {
 }
 
 impl EngineCluster {
-    fn assemble() -> Result<Self, Box<dyn std::error::Error>> {
+    /// One that drops events when more than so many wait.
+    pub(crate) fn with_events(events_max: usize) -> Self {
+        Self::assemble(events_max).unwrap_or_else(|error| panic!("no engine: {error}"))
+    }
+
+    /// The service's queue may have so many slots.
+    pub(crate) fn limit_queue(&mut self, slots: i64) {
+        let handle = self.engine.handle();
+        let queue = handle.queue("root.default");
+        let mut amounts = [None; RESOURCE_TYPES_MAX];
+        amounts[0] = Some(slots);
+        let maximum = Some(Maximum::Absolute(amounts));
+        let update = QueueUpdate { maximum, ..QueueUpdate::default() };
+        let updated = queue.and_then(|queue| handle.update_queue(queue, update));
+        self.settle();
+        assert!(updated.is_ok_and(|ticket| ticket.wait().is_some_and(|done| done.is_ok())), "a new limit");
+    }
+
+    fn assemble(events_max: usize) -> Result<Self, Box<dyn std::error::Error>> {
         let mut root = QueueConfig::single_leaf();
         root.accessible_partitions = Some(PartitionAccess::All);
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
@@ -79,7 +98,7 @@ impl EngineCluster {
         let clock = Arc::new(ManualClock::new());
         let engine = Engine::start(config, Mode::Serial, clock.clone(), None)?;
         let spec = ApplicationSpec::new("service", "root.default", "ann");
-        let client = EngineClient::submit(engine.handle(), spec, 10_000)?;
+        let client = EngineClient::submit(engine.handle(), spec, events_max)?;
         Ok(Self { engine, clock, client })
     }
 
@@ -95,7 +114,7 @@ impl EngineCluster {
 
 impl Manager for EngineCluster {
     fn new() -> Self {
-        Self::assemble().unwrap_or_else(|error| panic!("no engine: {error}"))
+        Self::with_events(10_000)
     }
 
     fn settle(&mut self) {

@@ -3,7 +3,7 @@
 mod bed;
 mod manager;
 
-pub(crate) use bed::{Call, Cluster, cancels, component, host, named, releases, requests, roles};
+pub(crate) use bed::{Bed, Call, Cluster, cancels, component, host, named, releases, requests, roles};
 pub(crate) use manager::{EngineCluster, Manager};
 
 /// A test on the engine and on the fake alike.

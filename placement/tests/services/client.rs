@@ -1,0 +1,213 @@
+//! The engine and the fake keep the same promises to placement.
+
+use std::sync::Arc;
+
+use apportion::Resources;
+use apportion_placement::{
+    Allocation, Callback, ClientError, ClusterClient, ContainerExit, ContainerRequest, FakeCluster, Fault,
+    RequestId,
+};
+
+use crate::support::{EngineCluster, Manager, on_both};
+
+fn cluster<M: Manager>() -> M {
+    let mut manager = M::new();
+    manager.add_node("alpha", "rack-1", "", 100);
+    manager.add_node("beta", "rack-2", "", 100);
+    manager.settle();
+    manager.poll();
+    manager
+}
+
+fn request(id: u64, size: i64) -> ContainerRequest {
+    ContainerRequest::new(RequestId(id), Resources::new(&[size]), 3)
+}
+
+fn only_allocation(callbacks: &[Callback]) -> &Allocation {
+    let [Callback::Allocated(allocations)] = callbacks else { panic!("one allocation: {callbacks:?}") };
+    let [allocation] = &**allocations else { panic!("one container: {allocations:?}") };
+    allocation
+}
+
+on_both!(a_request_is_answered_once_and_where_it_should_be);
+fn a_request_is_answered_once_and_where_it_should_be<M: Manager>() {
+    let mut manager: M = cluster();
+    assert_eq!(manager.nodes().len(), 2);
+    assert_eq!(manager.request(request(1, 60).only_on(["beta"])), Ok(()));
+    manager.settle();
+    let callbacks = manager.poll();
+    let came = only_allocation(&callbacks);
+    assert_eq!((came.request, came.priority, &*came.host), (Some(RequestId(1)), 3, "beta"));
+    assert_eq!(manager.poll(), []);
+    let container = came.container;
+    let free: Vec<_> = manager.nodes().into_iter().map(|node| (node.host, node.free)).collect();
+    assert!(free.contains(&(Arc::from("beta"), Resources::new(&[40]))), "{free:?}");
+
+    // What does not fit on the host waits for it, although another host has room, and can be taken back.
+    assert_eq!(manager.request(request(2, 60).only_on(["beta"])), Ok(()));
+    manager.settle();
+    assert_eq!(manager.poll(), []);
+    assert_eq!(manager.cancel(RequestId(2)), Ok(()));
+    manager.settle();
+    assert_eq!(manager.poll(), [Callback::Withdrawn(RequestId(2))]);
+    assert_eq!(manager.cancel(RequestId(2)), Err(ClientError::UnknownRequest(RequestId(2))));
+
+    // A released container ends as released, once, and its room serves the next request.
+    assert_eq!(manager.start(container, "web"), Ok(()));
+    assert_eq!(manager.poll(), [Callback::Started(container)]);
+    assert_eq!(manager.release(container), Ok(()));
+    manager.settle();
+    let released = ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER);
+    assert_eq!(manager.poll(), [Callback::Completed(vec![(container, released)])]);
+    assert_eq!(manager.release(container), Err(ClientError::UnknownContainer(container)));
+    assert_eq!(manager.start(container, "web"), Err(ClientError::UnknownContainer(container)));
+    assert_eq!(manager.request(request(3, 100).only_on(["beta"])), Ok(()));
+    manager.settle();
+    assert_eq!(only_allocation(&manager.poll()).request, Some(RequestId(3)));
+}
+
+on_both!(wrong_requests_are_refused_and_leave_nothing);
+fn wrong_requests_are_refused_and_leave_nothing<M: Manager>() {
+    let mut manager: M = cluster();
+    let unknown = manager.request(request(1, 1).only_on(["alpha", "gamma"]));
+    assert_eq!(unknown, Err(ClientError::UnknownHost { host: "gamma".into() }));
+    assert_eq!(manager.request(request(2, 500)), Ok(()));
+    assert_eq!(manager.request(request(2, 1)), Err(ClientError::RequestRepeated(RequestId(2))));
+    manager.settle();
+    assert_eq!(manager.poll(), []);
+}
+
+on_both!(a_container_tells_how_it_ended);
+fn a_container_tells_how_it_ended<M: Manager>() {
+    let mut manager: M = cluster();
+    assert_eq!(manager.request(request(1, 1)), Ok(()));
+    manager.settle();
+    let container = only_allocation(&manager.poll()).container;
+    let exit = ContainerExit { status: 137, diagnostics: "killed".into() };
+    assert_eq!(manager.end(container, exit.clone()), Ok(()));
+    manager.settle();
+    assert_eq!(manager.poll(), [Callback::Completed(vec![(container, exit)])]);
+    assert!(manager.end(container, ContainerExit::of(0)).is_err());
+}
+
+on_both!(hosts_of_a_rack_will_do_if_the_rack_is_named);
+fn hosts_of_a_rack_will_do_if_the_rack_is_named<M: Manager>() {
+    let mut manager: M = cluster();
+    manager.add_node("gamma", "rack-2", "", 100);
+    manager.poll();
+    assert_eq!(manager.request(request(1, 100).only_on(["beta"])), Ok(()));
+    let near = ContainerRequest { racks: vec!["rack-2".into()], ..request(2, 100).only_on(["beta"]) };
+    manager.settle();
+    manager.poll();
+    assert_eq!(manager.request(near), Ok(()));
+    manager.settle();
+    assert_eq!(&*only_allocation(&manager.poll()).host, "gamma");
+}
+
+on_both!(nothing_comes_to_hosts_on_the_blacklist);
+fn nothing_comes_to_hosts_on_the_blacklist<M: Manager>() {
+    let mut manager: M = cluster();
+    let hosts: Vec<Arc<str>> = vec!["alpha".into(), "beta".into()];
+    assert_eq!(manager.update_blacklist(&hosts, &[]), Ok(()));
+    assert_eq!(manager.request(request(1, 1)), Ok(()));
+    manager.settle();
+    assert_eq!(manager.poll(), []);
+    assert_eq!(manager.update_blacklist(&[], &hosts[1..]), Ok(()));
+    manager.settle();
+    assert_eq!(&*only_allocation(&manager.poll()).host, "beta");
+}
+
+on_both!(nodes_that_change_are_told_and_others_are_not);
+fn nodes_that_change_are_told_and_others_are_not<M: Manager>() {
+    let mut manager: M = cluster();
+    assert_eq!(manager.poll(), []);
+    manager.lose_node("alpha");
+    manager.settle();
+    let callbacks = manager.poll();
+    let [Callback::NodesUpdated(reports)] = &*callbacks else { panic!("one report: {callbacks:?}") };
+    let told: Vec<_> = reports.iter().map(|report| (&*report.host, report.is_usable)).collect();
+    assert_eq!(told, [("alpha", false)]);
+    manager.add_node("alpha", "rack-9", "gpu", 7);
+    let callbacks = manager.poll();
+    let [Callback::NodesUpdated(reports)] = &*callbacks else { panic!("one report: {callbacks:?}") };
+    let told: Vec<_> = reports.iter().map(|r| (&*r.host, &*r.rack, &*r.label, r.is_usable)).collect();
+    assert_eq!(told, [("alpha", "rack-9", "gpu", true)]);
+}
+
+fn engine_cluster(events_max: usize) -> EngineCluster {
+    let mut manager = EngineCluster::with_events(events_max);
+    manager.add_node("alpha", "", "", 100);
+    manager.poll();
+    manager
+}
+
+/// A client that polls too rarely finds out what it missed.
+#[test]
+fn a_lagging_client_catches_up() {
+    let mut manager = engine_cluster(2);
+    for id in 1..=4 {
+        assert_eq!(manager.request(request(id, 10)), Ok(()));
+    }
+    manager.settle();
+    let mut served = Vec::new();
+    for callback in manager.poll() {
+        if let Callback::Allocated(allocations) = callback {
+            served.extend(allocations.into_iter().filter_map(|came| came.request));
+        }
+    }
+    served.sort();
+    assert_eq!(served, [1, 2, 3, 4].map(RequestId));
+}
+
+/// What was cancelled while callbacks were lost is not mistaken for what was placed, and what is still to come is not
+/// given up.
+#[test]
+fn a_lagging_client_tells_cancelled_from_placed() {
+    let mut manager = engine_cluster(1);
+    for (id, size) in [(1, 1_000), (2, 10), (3, 10)] {
+        assert_eq!(manager.request(request(id, size)), Ok(()));
+    }
+    assert_eq!(manager.cancel(RequestId(1)), Ok(()));
+    manager.settle();
+    assert_eq!(manager.request(request(4, 10)), Ok(()));
+    let (mut served, mut withdrawn) = (Vec::new(), Vec::new());
+    // What arrived before the stream was full comes first, what was missed with the next poll.
+    for callback in [manager.poll(), manager.poll()].concat() {
+        match callback {
+            Callback::Allocated(allocations) => {
+                served.extend(allocations.into_iter().filter_map(|a| a.request));
+            }
+            Callback::Withdrawn(request) => withdrawn.push(request),
+            other => panic!("{other:?} was not to be told"),
+        }
+    }
+    served.sort();
+    assert_eq!((served, withdrawn), ([2, 3].map(RequestId).to_vec(), vec![RequestId(1)]));
+    manager.settle();
+    assert_eq!(only_allocation(&manager.poll()).request, Some(RequestId(4)));
+}
+
+/// The fake does what it is told to get wrong, once each.
+#[test]
+fn the_fake_misbehaves_as_it_is_told() {
+    let mut fake: FakeCluster = cluster();
+    fake.inject(Fault::RefuseRequest);
+    assert!(matches!(fake.request(request(1, 1)), Err(ClientError::Refused(_))));
+    fake.inject(Fault::LoseCallback);
+    assert_eq!(fake.request(request(2, 1)), Ok(()));
+    assert_eq!(fake.poll(), []);
+    fake.inject(Fault::RepeatCallback);
+    assert_eq!(fake.request(request(3, 1)), Ok(()));
+    let callbacks = fake.poll();
+    assert_eq!((callbacks.len(), &callbacks[0]), (2, &callbacks[1]));
+    fake.inject(Fault::DelayCallback);
+    assert_eq!(fake.request(request(4, 1)), Ok(()));
+    assert_eq!(fake.request(request(5, 1)), Ok(()));
+    let served: Vec<_> =
+        fake.poll().iter().map(|callback| only_allocation(std::slice::from_ref(callback)).request).collect();
+    assert_eq!(served, [Some(RequestId(5)), Some(RequestId(4))]);
+    fake.inject(Fault::FailStart);
+    let container = apportion_placement::ContainerRef(4);
+    assert_eq!(fake.start(container, "web"), Ok(()));
+    assert!(matches!(&*fake.poll(), [Callback::StartFailed { .. }]));
+}

@@ -1,0 +1,153 @@
+//! Containers that come: which request each of them answers. Managers that do not say are matched by host, then by
+//! priority and size (D1); what is decided does not depend on which manager it is, so these talk to the decisions alone.
+
+use apportion::Resources;
+use apportion_placement::{
+    Allocation, AllocationOutcome, ApplicationState, Callback, ComponentId, ContainerRef, ContainerRequest,
+    HistoryEntry, HistoryFile, Operation, RequestId, ServiceEvent, ServiceSettings,
+};
+
+use crate::support::roles;
+
+fn state(desired: [u32; 3], history: &[(&str, u32, u64)]) -> (ApplicationState, Vec<ContainerRequest>) {
+    let mut state = ApplicationState::new(roles(desired), ServiceSettings::default(), 0);
+    let entry = |(host, role, last_used_ms): &(&str, u32, u64)| HistoryEntry {
+        host: (*host).into(),
+        role: *role,
+        is_active: false,
+        last_used_ms: *last_used_ms,
+    };
+    let entries = history.iter().map(entry).collect();
+    state.thaw(&HistoryFile { saved_ms: 1_000, roles: 3, mapping: [].into(), entries });
+    let operations = state.handle(ServiceEvent::TimePassed, 0);
+    (state, requests(operations))
+}
+
+fn requests(operations: Vec<Operation>) -> Vec<ContainerRequest> {
+    let request = |operation| if let Operation::Request(request) = operation { Some(request) } else { None };
+    operations.into_iter().filter_map(request).collect()
+}
+
+/// A container that does not say what it is for.
+fn came(container: u64, priority: u32, host: &str) -> Allocation {
+    let size = Resources::new(&[1]);
+    Allocation { request: None, priority, container: ContainerRef(container), size, host: host.into() }
+}
+
+fn allocate(state: &mut ApplicationState, allocations: Vec<Allocation>) -> Vec<Operation> {
+    let operations = state.handle(ServiceEvent::Callback(Callback::Allocated(allocations)), 10);
+    assert_eq!(state.audit(), []);
+    operations
+}
+
+/// S13: a container with another priority answers no request. It is taken all the same, for the component is short of
+/// one, and the request is taken back (D3, D16).
+#[test]
+fn without_its_priority_a_container_answers_nothing() {
+    let (mut service, asked) = state([1, 0, 0], &[]);
+    let open = &asked[0];
+    let operations = allocate(&mut service, vec![came(1, 0, "a")]);
+    assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Unallocated));
+    assert!(operations.contains(&Operation::Cancel(open.id)), "{operations:?}");
+
+    let (mut service, asked) = state([1, 0, 0], &[]);
+    let operations = allocate(&mut service, vec![came(1, asked[0].priority, "a")]);
+    assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Open));
+    let started = Operation::Start { container: ContainerRef(1), component: ComponentId(0) };
+    assert_eq!(operations, [Operation::Cancel(asked[0].id), started]);
+}
+
+/// S14: of a batch the component with the lower number comes first.
+#[test]
+fn a_batch_is_dealt_with_in_the_order_of_components() {
+    let (mut service, asked) = state([1, 1, 0], &[]);
+    let operations =
+        allocate(&mut service, vec![came(1, asked[1].priority, "a"), came(2, asked[0].priority, "a")]);
+    let started: Vec<_> = operations
+        .iter()
+        .filter_map(
+            |done| if let Operation::Start { component, .. } = done { Some(component.0) } else { None },
+        )
+        .collect();
+    assert_eq!(started, [0, 1]);
+}
+
+/// Of a batch, what came to the host that was asked for comes before what did not, so that it is not the one too many.
+#[test]
+fn what_is_where_it_should_be_comes_first() {
+    let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
+    assert_eq!(asked[0].hosts, ["a".into()]);
+    allocate(&mut service, vec![came(1, 0, "b"), came(2, 0, "a")]);
+    assert_eq!(service.outcome(ContainerRef(2)), Some(AllocationOutcome::Placed));
+    assert_eq!(service.outcome(ContainerRef(1)), None, "given back");
+}
+
+/// Any container of the component on the host answers the request for it (seed, "Reworked outstanding request tracker").
+#[test]
+fn a_container_on_the_host_answers_the_request_for_it() {
+    let (mut service, asked) = state([2, 0, 0], &[("a", 0, 5)]);
+    assert_eq!((asked[0].hosts.len(), asked[1].hosts.len()), (1, 0));
+    allocate(&mut service, vec![came(1, asked[1].priority, "a")]);
+    assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Placed));
+}
+
+/// S4: a host where something of the component is, starts or is asked for, is not asked for (D33).
+#[test]
+fn busy_hosts_are_not_asked_for() {
+    let (mut service, asked) = state([3, 0, 0], &[("a2", 0, 2), ("a3", 0, 3)]);
+    let hosts: Vec<usize> = asked.iter().map(|request| request.hosts.len()).collect();
+    assert_eq!(hosts, [1, 1, 0]);
+    allocate(
+        &mut service,
+        vec![Allocation { request: Some(asked[2].id), ..came(1, asked[2].priority, "a4") }],
+    );
+    let grown = service.handle(ServiceEvent::Flex(roles([4, 0, 0])), 20);
+    assert!(requests(grown)[0].hosts.is_empty());
+}
+
+/// The host of a request that was served elsewhere is asked for again (D15).
+#[test]
+fn a_host_that_did_not_serve_is_asked_for_again() {
+    let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
+    let wider = requests(service.handle(ServiceEvent::TimePassed, 1_001));
+    assert_eq!((wider.len(), wider[0].relax_locality), (1, true));
+    assert_ne!(asked[0].id, wider[0].id);
+    allocate(
+        &mut service,
+        vec![Allocation { request: Some(wider[0].id), ..came(1, wider[0].priority, "z") }],
+    );
+    assert_eq!(service.outcome(ContainerRef(1)), Some(AllocationOutcome::Escalated));
+    let more = requests(service.handle(ServiceEvent::Flex(roles([2, 0, 0])), 1_010));
+    assert_eq!(more[0].hosts, ["a".into()]);
+}
+
+/// The same container twice, and one that nobody wants any more.
+#[test]
+fn duplicates_change_nothing_and_surplus_goes_back() {
+    let (mut service, asked) = state([1, 0, 0], &[]);
+    let first = Allocation { request: Some(asked[0].id), ..came(1, asked[0].priority, "a") };
+    assert_eq!(allocate(&mut service, vec![first.clone()]).len(), 1);
+    assert_eq!(allocate(&mut service, vec![first]), []);
+    let second = Allocation { request: Some(asked[0].id), ..came(2, asked[0].priority, "a") };
+    assert_eq!(allocate(&mut service, vec![second]), [Operation::Release(ContainerRef(2))]);
+    assert_eq!(service.component(ComponentId(0)).map(|status| status.counters.surplus), Some(1));
+    let stranger = Allocation { request: Some(RequestId(77)), ..came(3, 12_345, "a") };
+    assert_eq!(allocate(&mut service, vec![stranger]), [Operation::Release(ContainerRef(3))]);
+}
+
+/// S10: a request that the manager has not got is not widened; its time begins when it has.
+#[test]
+fn a_request_that_was_not_taken_is_made_again_before_it_is_widened() {
+    let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
+    let error = apportion_placement::ClientError::Refused("not now".into());
+    let not_taken = ServiceEvent::NotTaken { request: asked[0].id, error };
+    assert_eq!(service.handle(not_taken, 500), []);
+    assert_eq!(service.handle(ServiceEvent::TimePassed, 5_500), []);
+    let again = service.handle(ServiceEvent::TimePassed, 5_501);
+    let again = requests(again);
+    assert_eq!((again.len(), again[0].hosts.len(), again[0].relax_locality), (1, 1, false));
+    assert_eq!(service.handle(ServiceEvent::TimePassed, 6_501), []);
+    let wider = service.handle(ServiceEvent::TimePassed, 6_502);
+    assert_eq!((wider.len(), requests(wider)[0].relax_locality), (2, true));
+    assert_eq!(service.audit(), []);
+}

@@ -1,0 +1,96 @@
+//! The support question: it hangs with outstanding requests. Which of the causes, and what would help.
+
+use apportion::Resources;
+use apportion_placement::{ComponentSpec, OutstandingCause, OutstandingStatus, PlacementPolicy};
+
+use crate::support::{Bed, Cluster, Manager, component, host, on_both};
+
+fn waiting<M: Manager>(bed: &mut Bed<M>) -> Vec<OutstandingStatus> {
+    bed.settle();
+    let status = bed.service.status(bed.now_ms);
+    for waits in &status.outstanding {
+        assert!(!waits.explanation.is_empty() && !waits.remedy.is_empty(), "{waits:?}");
+    }
+    status.outstanding
+}
+
+fn causes<M: Manager>(bed: &mut Bed<M>) -> Vec<OutstandingCause> {
+    waiting(bed).into_iter().map(|waits| waits.cause).collect()
+}
+
+on_both!(more_than_the_cluster_has);
+fn more_than_the_cluster_has<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 6)], None);
+    assert_eq!(causes(&mut bed), [OutstandingCause::ClusterTooSmall; 2]);
+}
+
+on_both!(no_room_beside_what_else_runs);
+fn no_room_beside_what_else_runs<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 4)], None);
+    bed.settle();
+    bed.change(|components| components.push(component(1, 1)));
+    assert_eq!(causes(&mut bed), [OutstandingCause::NoRoom]);
+}
+
+on_both!(the_only_host_that_will_do_is_down);
+fn the_only_host_that_will_do_is_down<M: Manager>() {
+    let strict = component(0, 1).with_policy(PlacementPolicy::Strict);
+    let mut bed = Cluster::<M>::of(1, 2).start(vec![strict], None);
+    bed.settle();
+    bed.manager().add_node("other", "", "", 2);
+    bed.manager().lose_node(&host(0));
+    let waits = waiting(&mut bed);
+    assert_eq!(waits.len(), 1);
+    assert_eq!(waits[0].cause, OutstandingCause::StrictHostDown);
+    assert!(waits[0].remedy.contains(&host(0)), "{:?}", waits[0]);
+}
+
+on_both!(too_few_hosts_to_keep_apart_on);
+fn too_few_hosts_to_keep_apart_on<M: Manager>() {
+    let apart = component(0, 3).with_policy(PlacementPolicy::AntiAffinity);
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![apart], None);
+    assert_eq!(causes(&mut bed), [OutstandingCause::AntiAffinity]);
+}
+
+on_both!(no_node_is_large_enough);
+fn no_node_is_large_enough<M: Manager>() {
+    let large = ComponentSpec { size: Resources::new(&[3]), ..component(0, 1) };
+    let mut bed = Cluster::<M>::of(4, 2).start(vec![large], None);
+    assert_eq!(causes(&mut bed), [OutstandingCause::TooLarge]);
+}
+
+on_both!(no_node_has_the_label);
+fn no_node_has_the_label<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 1).with_label("gpu")], None);
+    let waits = waiting(&mut bed);
+    assert_eq!(waits[0].cause, OutstandingCause::NoSuchLabel);
+    assert!(waits[0].remedy.contains("`gpu`"), "{:?}", waits[0]);
+}
+
+on_both!(the_host_it_was_on_is_full);
+fn the_host_it_was_on_is_full<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 1).start(vec![component(0, 1)], None);
+    bed.settle();
+    bed.flex(0, 0);
+    bed.settle();
+    bed.change(|components| components.push(component(1, 1)));
+    bed.settle();
+    bed.manager().add_node("other", "", "", 2);
+    bed.flex(0, 1);
+    let waits = waiting(&mut bed);
+    assert_eq!((waits[0].cause, waits[0].widens_at_ms), (OutstandingCause::WaitsForHost, Some(30_001)));
+    assert!(waits[0].remedy.contains(&host(0)), "{:?}", waits[0]);
+}
+
+/// The queue has no room for it though the nodes have; the fake knows no queues.
+#[test]
+fn the_queue_is_at_its_limit() {
+    use crate::support::EngineCluster;
+    let mut bed = Cluster::<EngineCluster>::of(2, 10).start(vec![component(0, 30)], None);
+    bed.manager().limit_queue(5);
+    bed.settle();
+    bed.flex(0, 0);
+    bed.settle();
+    bed.flex(0, 8);
+    assert_eq!(causes(&mut bed), [OutstandingCause::Queue; 3]);
+}
