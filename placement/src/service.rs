@@ -41,6 +41,7 @@ impl<C: ClusterClient> Service<C> {
         }
         let mut state = ApplicationState::new(components, settings, now_ms);
         let thawed = history.map(|file| state.thaw(file));
+        state.learn_nodes(&client.nodes());
         Self { saved_version: state.history_version(), state, client, thawed }
     }
 

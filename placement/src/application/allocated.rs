@@ -45,6 +45,7 @@ impl ApplicationState {
         let answered = answered.and_then(|request| self.forget_request(request));
         if let Some(answered) = answered.as_ref().filter(|_| came.request.is_none()) {
             operations.push(Operation::Cancel(answered.id()));
+            self.ask_again_for_served(answered, &came, operations);
         }
         if !self.is_wanted(component, &came) {
             self.surplus.insert(came.container);
@@ -57,11 +58,32 @@ impl ApplicationState {
         self.take_on(component, came, answered.as_ref(), now_ms, operations);
     }
 
+    /// The container answered a request for its host, but its priority says that the manager gave it for another one. That
+    /// one is over for the manager and still waits here, so it is made anew.
+    fn ask_again_for_served(
+        &mut self,
+        answered: &OutstandingRequest,
+        came: &Allocation,
+        operations: &mut Vec<Operation>,
+    ) {
+        if answered.request.priority == came.priority {
+            return;
+        }
+        let served = self.outstanding.open_for(answered.component, came);
+        if let Some(served) = served {
+            self.reissue(served, |_| {}, operations);
+        }
+    }
+
     fn is_wanted(&self, component: ComponentId, came: &Allocation) -> bool {
         let Some(known) = self.components.get(&component).filter(|_| !self.is_over()) else { return false };
-        let entry = self.history.entry(&came.host, component);
-        let is_held_there = entry.is_some_and(|entry| entry.instances.held() > 0);
-        known.actual() < known.spec.desired && !(is_held_there && self.is_anti_affine(component))
+        known.actual() < known.spec.desired && !self.would_be_together(component, &came.host)
+    }
+
+    /// Whether an instance more on the host would break anti-affinity.
+    pub(super) fn would_be_together(&self, component: ComponentId, host: &str) -> bool {
+        let entry = self.history.entry(host, component);
+        self.is_anti_affine(component) && entry.is_some_and(|entry| entry.instances.held() > 0)
     }
 
     fn take_on(

@@ -24,7 +24,7 @@ pub use audit::Inconsistency;
 pub(crate) use event::Names;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
 
-use crate::client::{Callback, ContainerRef};
+use crate::client::{Callback, ContainerRef, NodeReport};
 use crate::component::{ComponentId, ComponentSpec};
 use crate::history::{Census, InstanceState, OutstandingRequests, RoleHistory};
 use crate::status::{ComponentCounters, Failure};
@@ -155,11 +155,16 @@ impl ApplicationState {
             }
             Callback::Withdrawn(request) => self.request_withdrawn(request, now_ms),
             Callback::NodesUpdated(reports) => {
-                self.has_node_reports = true;
-                self.history.update_nodes(&reports);
+                self.learn_nodes(&reports);
                 self.retry_where(&reports, now_ms);
             }
         }
+    }
+
+    /// Takes over what is known of the cluster's nodes when the service starts. Wants nothing done about it yet.
+    pub fn learn_nodes(&mut self, reports: &[NodeReport]) {
+        self.has_node_reports = true;
+        self.history.update_nodes(reports);
     }
 
     /// Whether it asks for nothing any more: it was stopped or gave up.

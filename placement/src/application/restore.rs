@@ -13,7 +13,8 @@ impl ApplicationState {
     }
 
     /// Takes on containers that ran on while the service's master was away. Requests made before are forgotten: what
-    /// comes of them is taken if it is wanted. Containers of components that are no more are given back.
+    /// comes of them is taken if it is wanted. Containers of components that are no more are given back, and
+    /// those that should be apart and are not: one of them was given back before, and has not ended.
     pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
         for found in running {
@@ -21,12 +22,14 @@ impl ApplicationState {
                 continue;
             }
             let component = component_of(found.priority);
-            let Some(known) = self.components.get_mut(&component) else {
+            if !self.components.contains_key(&component) || self.would_be_together(component, &found.host) {
                 self.surplus.insert(found.container);
                 operations.push(Operation::Release(found.container));
                 continue;
-            };
-            known.counters.started += 1;
+            }
+            if let Some(known) = self.components.get_mut(&component) {
+                known.counters.started += 1;
+            }
             let instance = ComponentInstance {
                 component,
                 host: found.host.clone(),

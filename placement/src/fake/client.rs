@@ -28,8 +28,7 @@ impl ClusterClient for FakeCluster {
     }
 
     fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
-        let key = self.key_of(request)?;
-        self.waiting.remove(&key);
+        self.take_back(request)?;
         self.tell(Callback::Withdrawn(request));
         Ok(())
     }
@@ -61,6 +60,7 @@ impl ClusterClient for FakeCluster {
 
     fn take_over(&mut self) -> Vec<RunningContainer> {
         self.waiting.clear();
+        self.served.clear();
         self.callbacks.clear();
         self.delayed = None;
         self.callbacks.push(Callback::NodesUpdated(self.nodes()));

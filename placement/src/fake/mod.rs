@@ -21,6 +21,8 @@ use crate::exit::ContainerExit;
 pub struct FakeCluster {
     nodes: BTreeMap<Arc<str>, FakeNode>,
     waiting: BTreeMap<(u32, RequestId), ContainerRequest>,
+    /// Requests that were served without saying so, until they are taken back.
+    served: BTreeMap<RequestId, ContainerRequest>,
     running: BTreeMap<ContainerRef, FakeContainer>,
     blacklist: BTreeSet<Arc<str>>,
     faults: VecDeque<Fault>,
@@ -54,6 +56,7 @@ impl Default for FakeCluster {
         Self {
             nodes: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            served: BTreeMap::new(),
             running: BTreeMap::new(),
             blacklist: BTreeSet::new(),
             faults: VecDeque::new(),
@@ -76,7 +79,7 @@ impl FakeCluster {
     }
 
     /// The same cluster, which does not say which request a container is for, and does not keep containers apart: as
-    /// YARN was when Slider was written.
+    /// YARN was when Slider was written. A request stays until it is taken back, also after it was served.
     #[must_use]
     pub fn like_yarn(mut self) -> Self {
         self.keeps_apart = false;

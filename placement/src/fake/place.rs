@@ -42,10 +42,30 @@ impl FakeCluster {
         key.ok_or(ClientError::UnknownRequest(request))
     }
 
+    /// Takes a request back. Where nobody says which request a container answers, those that ask for the same are one: if
+    /// one of them was served, that is the one which is gone.
+    pub(super) fn take_back(&mut self, request: RequestId) -> Result<(), ClientError> {
+        if self.served.remove(&request).is_some() {
+            return Ok(());
+        }
+        let key = self.key_of(request)?;
+        let Some(waits) = self.waiting.remove(&key) else { return Ok(()) };
+        let equal = self.served.iter().find(|(_, served)| are_one(served, &waits)).map(|(id, _)| *id);
+        if let Some(id) = equal {
+            self.served.remove(&id);
+            self.waiting.insert((key.0, id), ContainerRequest { id, ..waits });
+        }
+        Ok(())
+    }
+
     fn serve(&mut self, key: (u32, RequestId), host: Arc<str>) -> ContainerRef {
         self.last_container += 1;
         let container = ContainerRef(self.last_container);
-        if let Some(ContainerRequest { id, size, priority, apart, .. }) = self.waiting.remove(&key) {
+        if let Some(wanted) = self.waiting.remove(&key) {
+            if !self.echoes_requests {
+                self.served.insert(wanted.id, wanted.clone());
+            }
+            let ContainerRequest { id, size, priority, apart, .. } = wanted;
             self.running.insert(container, FakeContainer { host: host.clone(), size, priority, apart });
             let request = self.echoes_requests.then_some(id);
             self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
@@ -118,4 +138,10 @@ impl FakeCluster {
         );
         Unserved { obstacle, text }
     }
+}
+
+fn are_one(one: &ContainerRequest, other: &ContainerRequest) -> bool {
+    one.priority == other.priority
+        && one.relax_locality == other.relax_locality
+        && (one.relax_locality || (&one.hosts, &one.racks) == (&other.hosts, &other.racks))
 }

@@ -101,14 +101,20 @@ impl OutstandingRequests {
         ids.filter_map(|id| self.requests.get(id))
     }
 
-    /// The request that a container answers: the one it names; else the one for its host; else the oldest one that may
-    /// be served there, was made with its priority and fits into it (spec 1.9).
+    /// The request that a container answers: the one it names; else the one for its host; else the oldest one
+    /// that it may have been meant for (spec 1.9).
     pub(crate) fn answered_by(&self, component: ComponentId, came: &Allocation) -> Option<RequestId> {
         if came.request.is_some() {
             return came.request.filter(|id| self.get(*id).is_some_and(|known| known.component == component));
         }
         let placed = self.by_host.get(&(component, came.host.clone())).copied();
-        placed.or_else(|| self.of(component).find(|open| open.takes(came)).map(OutstandingRequest::id))
+        let is_taken = |id: &RequestId| self.get(*id).is_some_and(|known| known.not_taken.is_none());
+        placed.filter(is_taken).or_else(|| self.open_for(component, came))
+    }
+
+    /// The oldest request that may be served by the container where it is, was made with its priority and fits into it.
+    pub(crate) fn open_for(&self, component: ComponentId, came: &Allocation) -> Option<RequestId> {
+        self.of(component).find(|open| open.takes(came)).map(OutstandingRequest::id)
     }
 
     /// Requests whose deadline has passed, in the order of their deadlines.
@@ -126,6 +132,9 @@ impl OutstandingRequest {
     fn takes(&self, came: &Allocation) -> bool {
         let request = &self.request;
         let may_be_there = request.relax_locality || request.hosts.contains(&came.host);
-        may_be_there && request.priority == came.priority && request.size.within(&came.size)
+        self.not_taken.is_none()
+            && may_be_there
+            && request.priority == came.priority
+            && request.size.within(&came.size)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apportion_placement::{ComponentSpec, PlacementPolicy};
+use apportion_placement::{ComponentSpec, FakeCluster, PlacementPolicy};
 
 use crate::support::{Cluster, Manager, cancels, component, host, named, on_both, requests};
 
@@ -88,4 +88,26 @@ fn labels_hold_for_those_that_keep_apart<M: Manager>() {
         bed.settle();
         assert_eq!(bed.hosts(2), ["g1", "g2"]);
     }
+}
+
+/// A manager like YARN when Slider was written: it says of no container which request it answers, and keeps nothing apart.
+/// S1, S15, S23, S30 and S37 in one life.
+#[test]
+fn a_manager_that_can_do_less_will_do() {
+    let mut bed =
+        Cluster::on(FakeCluster::new().like_yarn(), 6, 3).start(vec![component(1, 3), apart(2, 4)], None);
+    let calls = bed.settle();
+    assert_eq!((bed.status(1).live, bed.status(2).live), (3, 4));
+    assert_eq!(bed.hosts(2).into_iter().collect::<BTreeSet<_>>().len(), 4);
+    assert!(cancels(&calls) >= 6, "what a container answered is taken back: {calls:?}");
+    let was = bed.hosts(1);
+    let mut bed = bed.restart();
+    bed.settle();
+    assert_eq!((bed.hosts(1), bed.status(2).live), (was, 4));
+    let mut bed = bed.restart_master();
+    bed.settle();
+    bed.flex(2, 6);
+    bed.flex(1, 1);
+    bed.settle();
+    assert_eq!((bed.status(1).live, bed.status(2).live, bed.status(2).requested), (1, 6, 0));
 }

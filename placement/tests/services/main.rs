@@ -4,6 +4,7 @@
 //! names the row.
 
 mod anti_affinity;
+mod callbacks;
 mod client;
 mod failures;
 mod flexing;

@@ -90,7 +90,11 @@ pub(crate) fn host(number: usize) -> String {
 impl<M: Manager> Cluster<M> {
     /// A cluster of so many hosts, each with room for so many containers.
     pub(crate) fn of(hosts: usize, slots: i64) -> Self {
-        let mut manager = M::new();
+        Self::on(M::new(), hosts, slots)
+    }
+
+    /// The same on this manager.
+    pub(crate) fn on(mut manager: M, hosts: usize, slots: i64) -> Self {
         for number in 0..hosts {
             manager.add_node(&host(number), "", "", slots);
         }

@@ -1,0 +1,436 @@
+//! F7 and F9 to F18 of the formal model: whatever the manager tells, in whatever order, how often, or not at all, nothing is
+//! counted wrong, and once it behaves again every component gets what it should have.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use apportion::Resources;
+use apportion_placement::{
+    Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback, ComponentId, ComponentSpec,
+    ContainerExit, ContainerRef, ContainerRequest, NodeReport, Operation, PlacementPolicy, RequestId,
+    RunningContainer, ServiceEvent, ServiceSettings,
+};
+use proptest::prelude::*;
+
+use crate::support::component;
+
+const COMPONENTS: u32 = 5;
+const HOSTS: usize = 6;
+
+/// Something that happens. Numbers choose among what there is at the time.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A request is served; on a host that it names if `rightly`.
+    Grant {
+        which: usize,
+        host: usize,
+        rightly: bool,
+        echoes: bool,
+    },
+    /// A container comes that nobody asked for.
+    GrantUnasked {
+        component: u32,
+        host: usize,
+    },
+    /// A container starts, or not.
+    Start {
+        which: usize,
+        fails: bool,
+    },
+    /// A container ends.
+    End {
+        which: usize,
+        exit: i32,
+    },
+    /// The end of a container is not told.
+    EndUnheard {
+        which: usize,
+    },
+    /// A callback is told again.
+    Repeat {
+        which: usize,
+    },
+    Withdraw {
+        which: usize,
+    },
+    Refuse {
+        which: usize,
+    },
+    Flex {
+        component: u32,
+        desired: u32,
+    },
+    Node {
+        host: usize,
+        is_usable: bool,
+        is_labelled: bool,
+    },
+    Pass {
+        by_ms: u64,
+    },
+    Kill {
+        which: usize,
+    },
+    Lose {
+        which: usize,
+    },
+    RestartMaster,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let which = 0..8_usize;
+    let host = 0..HOSTS;
+    let exit = prop::sample::select(vec![0, 1, -100, -101, -102, -104, -105]);
+    prop_oneof![
+        8 => (which.clone(), host.clone(), any::<bool>(), any::<bool>())
+            .prop_map(|(which, host, rightly, echoes)| Step::Grant { which, host, rightly, echoes }),
+        1 => (0..COMPONENTS + 1, host.clone()).prop_map(|(component, host)| Step::GrantUnasked { component, host }),
+        6 => (which.clone(), prop::bool::weighted(0.2)).prop_map(|(which, fails)| Step::Start { which, fails }),
+        5 => (which.clone(), exit).prop_map(|(which, exit)| Step::End { which, exit }),
+        1 => which.clone().prop_map(|which| Step::EndUnheard { which }),
+        2 => which.clone().prop_map(|which| Step::Repeat { which }),
+        1 => which.clone().prop_map(|which| Step::Withdraw { which }),
+        1 => which.clone().prop_map(|which| Step::Refuse { which }),
+        4 => (0..COMPONENTS, 0..5_u32).prop_map(|(component, desired)| Step::Flex { component, desired }),
+        2 => (host, any::<bool>(), any::<bool>())
+            .prop_map(|(host, is_usable, is_labelled)| Step::Node { host, is_usable, is_labelled }),
+        3 => prop::sample::select(vec![0, 1, 999, 30_001, 70_000, 22_000_000]).prop_map(|by_ms| Step::Pass { by_ms }),
+        1 => which.clone().prop_map(|which| Step::Kill { which }),
+        1 => which.prop_map(|which| Step::Lose { which }),
+        1 => Just(Step::RestartMaster),
+    ]
+}
+
+fn components() -> Vec<ComponentSpec> {
+    let policies = [
+        PlacementPolicy::Normal,
+        PlacementPolicy::Strict,
+        PlacementPolicy::Anywhere,
+        PlacementPolicy::AntiAffinity,
+        PlacementPolicy::Normal,
+    ];
+    let spec = |(id, policy)| ComponentSpec {
+        label: (id == 4).then(|| "gpu".to_owned()),
+        container_failure_threshold: (id == 2).then_some(3),
+        node_failure_threshold: Some(1),
+        ..component(id, 2).with_policy(policy)
+    };
+    (0..COMPONENTS).zip(policies).map(spec).collect()
+}
+
+/// A service, and what a manager knows of it.
+struct World {
+    service: ApplicationState,
+    components: Vec<ComponentSpec>,
+    settings: ServiceSettings,
+    now_ms: u64,
+    requests: BTreeMap<RequestId, ContainerRequest>,
+    /// Requests that were served without saying so; which of several equal ones it was does not matter.
+    served: BTreeMap<RequestId, ContainerRequest>,
+    running: BTreeMap<ContainerRef, RunningContainer>,
+    released: BTreeSet<ContainerRef>,
+    asked: BTreeSet<RequestId>,
+    last_container: u64,
+    told: Vec<Callback>,
+}
+
+fn host(number: usize) -> Arc<str> {
+    format!("host{number}").into()
+}
+
+fn report(number: usize, is_usable: bool, is_labelled: bool) -> NodeReport {
+    let capacity = Resources::new(&[100]);
+    let label = if is_labelled { "gpu" } else { "" }.into();
+    NodeReport { host: host(number), rack: "".into(), label, capacity, free: capacity, is_usable }
+}
+
+/// Whether a manager that does not say which request a container answers counts these together, as YARN does.
+fn are_one(one: &ContainerRequest, other: &ContainerRequest) -> bool {
+    one.priority == other.priority
+        && one.relax_locality == other.relax_locality
+        && (one.relax_locality || (&one.hosts, &one.racks) == (&other.hosts, &other.racks))
+}
+
+impl World {
+    fn new(anti_affinity: AntiAffinity) -> Self {
+        let settings = ServiceSettings { anti_affinity, ..ServiceSettings::default() };
+        let components = components();
+        let service = ApplicationState::new(components.clone(), settings.clone(), 0);
+        let mut world = Self {
+            service,
+            components,
+            settings,
+            now_ms: 0,
+            requests: BTreeMap::new(),
+            served: BTreeMap::new(),
+            running: BTreeMap::new(),
+            released: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            last_container: 0,
+            told: Vec::new(),
+        };
+        let reports = (0..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
+        world.tell(Callback::NodesUpdated(reports));
+        world
+    }
+
+    fn tell(&mut self, callback: Callback) {
+        self.told.push(callback.clone());
+        self.handle(ServiceEvent::Callback(callback));
+    }
+
+    /// Hands an event in and carries out what comes of it, checking that all of it makes sense.
+    fn handle(&mut self, event: ServiceEvent) {
+        let before = self.service.clone();
+        let allocates = matches!(event, ServiceEvent::Callback(Callback::Allocated(_)));
+        let operations = self.service.handle(event, self.now_ms);
+        assert_eq!(self.service.audit(), []);
+        for operation in operations {
+            self.carry_out(operation);
+        }
+        let again = self.service.handle(ServiceEvent::TimePassed, self.now_ms);
+        assert_eq!(again, [], "a second review finds nothing (S20)");
+        for id in (0..COMPONENTS).map(ComponentId).filter(|_| allocates) {
+            let (Some(was), Some(is)) = (before.component(id), self.service.component(id)) else { continue };
+            assert!(is.actual <= is.desired.max(was.actual), "no container too many is kept (F14)");
+        }
+    }
+
+    fn carry_out(&mut self, operation: Operation) {
+        match operation {
+            Operation::Request(request) => {
+                assert!(self.asked.insert(request.id), "a number is used once");
+                assert!(request.relax_locality || !request.hosts.is_empty(), "it can be served somewhere");
+                self.requests.insert(request.id, request);
+            }
+            Operation::Cancel(request) => self.cancel(request),
+            Operation::Release(container) => {
+                let is_first = self.released.insert(container);
+                assert!(is_first || !self.running.contains_key(&container), "a container is given back once");
+            }
+            Operation::Start { container, component } => {
+                assert!(self.service.outcome(container).is_some() && component.0 < COMPONENTS);
+            }
+            Operation::UpdateBlacklist { add, remove } => {
+                assert!(add.iter().all(|host| !remove.contains(host)));
+                assert!(!add.is_empty() || !remove.is_empty());
+            }
+        }
+    }
+
+    fn cancel(&mut self, id: RequestId) {
+        let Some(request) = self.requests.remove(&id) else {
+            self.served.remove(&id);
+            return;
+        };
+        let equal = self.served.iter().find(|(_, served)| are_one(served, &request)).map(|(id, _)| *id);
+        if let Some(equal) = equal {
+            self.served.remove(&equal);
+            self.requests.insert(equal, ContainerRequest { id: equal, ..request });
+        }
+    }
+
+    fn nth_request(&self, which: usize) -> Option<ContainerRequest> {
+        let count = self.requests.len();
+        self.requests.values().nth(which.checked_rem(count)?).cloned()
+    }
+
+    fn nth_container(&self, which: usize) -> Option<RunningContainer> {
+        let count = self.running.len();
+        self.running.values().nth(which.checked_rem(count)?).cloned()
+    }
+
+    fn comes(&mut self, request: Option<RequestId>, priority: u32, host: Arc<str>) -> ContainerRef {
+        self.last_container += 1;
+        let container = ContainerRef(self.last_container);
+        self.running.insert(container, RunningContainer { container, priority, host: host.clone() });
+        let size = Resources::new(&[1]);
+        self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
+        container
+    }
+
+    fn grant(&mut self, which: usize, at: usize, rightly: bool, echoes: bool) {
+        let Some(request) = self.nth_request(which) else { return };
+        let at = match request.hosts.len() {
+            0 => host(at),
+            _ if !rightly && request.relax_locality => host(at),
+            hosts => request.hosts[at % hosts].clone(),
+        };
+        self.requests.remove(&request.id);
+        if !echoes {
+            self.served.insert(request.id, request.clone());
+        }
+        let container = self.comes(echoes.then_some(request.id), request.priority, at.clone());
+        let is_placed = self.service.outcome(container) == Some(AllocationOutcome::Placed);
+        if is_placed && echoes {
+            assert!(
+                request.hosts.contains(&at) && !request.relax_locality,
+                "placed is where it was asked for (F13)"
+            );
+        }
+    }
+
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Grant { which, host, rightly, echoes } => self.grant(which, host, rightly, echoes),
+            Step::GrantUnasked { component, host: at } => {
+                self.comes(None, component, host(at));
+            }
+            Step::Start { which, fails } => {
+                let Some(RunningContainer { container, .. }) = self.nth_container(which) else { return };
+                self.tell(match fails {
+                    true => Callback::StartFailed { container, diagnostics: "no".into() },
+                    false => Callback::Started(container),
+                });
+            }
+            Step::End { which, exit } => self.end(which, exit, true),
+            Step::EndUnheard { which } => self.end(which, 0, false),
+            Step::Repeat { which } => {
+                let count = self.told.len();
+                if let Some(callback) =
+                    which.checked_rem(count).map(|back| self.told[count - 1 - back].clone())
+                {
+                    self.handle(ServiceEvent::Callback(callback));
+                }
+            }
+            Step::Withdraw { which } => {
+                let Some(request) = self.nth_request(which) else { return };
+                self.requests.remove(&request.id);
+                self.tell(Callback::Withdrawn(request.id));
+            }
+            Step::Refuse { which } => {
+                let Some(request) = self.nth_request(which) else { return };
+                self.requests.remove(&request.id);
+                let error = apportion_placement::ClientError::Refused("no".into());
+                self.handle(ServiceEvent::NotTaken { request: request.id, error });
+            }
+            Step::Flex { component, desired } => {
+                // Instances that keep apart have three hosts without a label.
+                let most = if component == 3 { 3 } else { desired };
+                self.components[component as usize].desired = desired.min(most);
+                self.handle(ServiceEvent::Flex(self.components.clone()));
+            }
+            Step::Node { host, is_usable, is_labelled } => {
+                self.tell(Callback::NodesUpdated(vec![report(host, is_usable, is_labelled)]));
+            }
+            Step::Pass { by_ms } => {
+                self.now_ms += by_ms;
+                self.handle(ServiceEvent::TimePassed);
+            }
+            Step::Kill { which } => {
+                let Some(found) = self.nth_container(which) else { return };
+                self.handle(ServiceEvent::KillContainer(found.container));
+            }
+            Step::Lose { which } => {
+                let Some(found) = self.nth_container(which) else { return };
+                self.handle(ServiceEvent::ContainerLost(found.container));
+            }
+            Step::RestartMaster => self.restart_master(),
+        }
+    }
+
+    fn end(&mut self, which: usize, exit: i32, is_told: bool) {
+        let Some(found) = self.nth_container(which) else { return };
+        self.running.remove(&found.container);
+        if is_told {
+            self.tell(Callback::Completed(vec![(found.container, ContainerExit::of(exit))]));
+        }
+    }
+
+    /// The next master knows the history and what runs, and nothing else.
+    fn restart_master(&mut self) {
+        let file = self.service.image(self.now_ms);
+        self.service = ApplicationState::new(self.components.clone(), self.settings.clone(), self.now_ms);
+        self.service.thaw(&file);
+        self.requests.clear();
+        self.served.clear();
+        self.asked.clear();
+        self.released.clear();
+        self.told.clear();
+        let running: Vec<RunningContainer> = self.running.values().cloned().collect();
+        for operation in self.service.adopt(&running, self.now_ms) {
+            self.carry_out(operation);
+        }
+        let reports = (0..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
+        self.tell(Callback::NodesUpdated(reports));
+    }
+
+    /// From now on the manager does all that it should, and tells it.
+    fn behave(&mut self) {
+        let reports = (0..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
+        self.tell(Callback::NodesUpdated(reports));
+        for _ in 0..40 {
+            self.now_ms += 22_000_000;
+            self.handle(ServiceEvent::TimePassed);
+            let unheard =
+                self.service.containers().find(|known| !self.running.contains_key(&known.container));
+            if let Some(unheard) = unheard {
+                let exit = ContainerExit::of(ContainerExit::ABORTED);
+                self.tell(Callback::Completed(vec![(unheard.container, exit)]));
+            }
+            for container in std::mem::take(&mut self.released) {
+                if self.running.remove(&container).is_some() {
+                    self.tell(Callback::Completed(vec![(container, ContainerExit::of(-105))]));
+                }
+            }
+            self.serve_all();
+            let starting: Vec<ContainerRef> = self.running.keys().copied().collect();
+            for container in starting {
+                self.tell(Callback::Started(container));
+            }
+        }
+    }
+
+    fn serve_all(&mut self) {
+        for request in self.requests.values().cloned().collect::<Vec<_>>() {
+            if !self.requests.contains_key(&request.id) {
+                continue;
+            }
+            let taken: BTreeSet<String> = self
+                .service
+                .containers()
+                .filter(|known| request.apart.as_deref() == Some(known.component.as_str()))
+                .map(|known| known.host)
+                .collect();
+            let named = request.hosts.iter().cloned();
+            let others = (0..HOSTS).map(host).filter(|_| request.relax_locality);
+            let free = named.chain(others).find(|host| !taken.contains(&**host));
+            if let Some(free) = free {
+                self.requests.remove(&request.id);
+                self.comes(Some(request.id), request.priority, free);
+            }
+        }
+    }
+}
+
+fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
+    let mut world = World::new(anti_affinity);
+    for step in steps {
+        world.take(step);
+    }
+    world.behave();
+    for spec in &world.components {
+        let Some(status) = world.service.component(spec.id) else { panic!("{} is known", spec.name) };
+        let wanted = if world.service.is_over() { 0 } else { spec.desired };
+        assert_eq!(
+            (status.live, status.requested),
+            (wanted, 0),
+            "{} has what it should have (F9)",
+            spec.name
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_is_told_makes_a_service_count_wrong(steps in prop::collection::vec(step(), 0..60)) {
+        whatever_is_told(AntiAffinity::AllAtOnce, &steps);
+    }
+
+    #[test]
+    fn nor_when_it_asks_one_by_one(steps in prop::collection::vec(step(), 0..60)) {
+        whatever_is_told(AntiAffinity::OneByOne, &steps);
+    }
+}
