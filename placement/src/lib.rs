@@ -30,7 +30,15 @@ pub use engine_client::EngineClient;
 pub use exit::{ContainerExit, ContainerOutcome};
 pub use fake::{FakeCluster, Fault};
 pub use history::{COMPONENT_ID_MAX, InstanceState, NodeFailures, ThawReport};
-pub use persistence::{HistoryEntry, HistoryFile};
+#[doc(hidden)]
+pub use persistence::fuzz_history;
+pub use persistence::{
+    DirectoryStore, HistoryEntry, HistoryFile, HistorySaver, HistoryStore, HistoryWarning, LoadReport,
+    LoadedHistory, PurgeError, PurgeReport, ReadHistory, ReadHistoryError, SaveError, SavedHistory,
+    SaverError, SaverStats, SkipReason, SkippedFile, StoreAction, StoreError, StoredFile, WriteHistoryError,
+    history_name, history_name_ms, is_history_name, keep_last, load_and_purge, load_newest, purge_before,
+    read_history, save_now, write_history,
+};
 pub use service::{NotRunning, Service};
 pub use status::{
     ComponentCounters, ComponentStatus, ContainerStatus, Failure, OutstandingCause, OutstandingStatus,

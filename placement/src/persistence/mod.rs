@@ -1,27 +1,61 @@
-//! Stub.
+//! Where a service's instances were, kept in files that Slider reads and writes (Slider role history, "Persistence").
+//!
+//! A save is a new file, whole or not there at all, and named so that the last save has the last name. What is loaded
+//! is the last one that can be read. Where the files are is up to a [`HistoryStore`].
+
+mod directory;
+mod disk;
+mod fuzz;
+mod load;
+mod name;
+mod purge;
+mod read;
+mod read_error;
+mod record;
+mod save;
+mod saver;
+mod saver_state;
+mod store;
+mod write;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
-/// File.
+
+pub use directory::DirectoryStore;
+pub use fuzz::fuzz_history;
+pub use load::{LoadReport, LoadedHistory, SkipReason, SkippedFile, load_and_purge, load_newest};
+pub use name::{history_name, history_name_ms, is_history_name};
+pub use purge::{PurgeError, PurgeReport, keep_last, purge_before};
+pub use read::{ReadHistory, read_history};
+pub use read_error::{HistoryWarning, ReadHistoryError};
+pub use save::{SaveError, SavedHistory, save_now};
+pub use saver::HistorySaver;
+pub use saver_state::{SaverError, SaverStats};
+pub use store::{HistoryStore, StoreAction, StoreError, StoredFile};
+pub use write::{WriteHistoryError, write_history};
+
+/// What one history file says. What is in it is not checked for sense: ids may be unknown, hosts may be gone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryFile {
-    /// .
+    /// When it was saved, since the epoch. At most 2^63 - 1, as all times of a file.
     pub saved_ms: u64,
-    /// .
+    /// How many roles the service had when it started, its master among them. At most 2^31 - 1, as all ids of a file.
     pub roles: u32,
-    /// .
+    /// The ids of the components by name. Files from before Slider 0.60 have none.
     pub mapping: BTreeMap<String, u32>,
-    /// .
+    /// Which component was when on which host, in the file's order.
     pub entries: Vec<HistoryEntry>,
 }
-/// Entry.
+
+/// One component on one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
-    /// .
+    /// The host's name. Entries next to each other share one text.
     pub host: Arc<str>,
-    /// .
+    /// The component's id.
     pub role: u32,
-    /// .
+    /// Whether instances were live there when the file was saved.
     pub is_active: bool,
-    /// .
+    /// When the last one ended, since the epoch; 0 if none did.
     pub last_used_ms: u64,
 }

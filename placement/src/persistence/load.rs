@@ -1,0 +1,100 @@
+//! Which history a service starts with: the newest that can be read.
+
+use std::cmp::Reverse;
+
+use thiserror::Error;
+
+use super::name::{history_name_ms, is_history_name};
+use super::purge::{PurgeError, PurgeReport, purge_before};
+use super::read::{ReadHistory, read_history};
+use super::read_error::ReadHistoryError;
+use super::store::{HistoryStore, StoreError, StoredFile};
+
+/// What was found at the start of a service. Nothing of it stops the start: without a history it starts afresh.
+#[derive(Debug, Default)]
+pub struct LoadReport {
+    /// The history to start with, if there is one.
+    pub loaded: Option<LoadedHistory>,
+    /// The files tried before it, in this order.
+    pub skipped: Vec<SkippedFile>,
+    /// Why the files could not even be listed.
+    pub listing_error: Option<StoreError>,
+}
+
+/// A history and where it is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedHistory {
+    /// The file's name.
+    pub name: String,
+    /// What is in it.
+    pub history: ReadHistory,
+}
+
+/// A file that was not taken.
+#[derive(Debug)]
+pub struct SkippedFile {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub reason: SkipReason,
+}
+
+/// Why a file was not taken.
+#[derive(Debug, Error)]
+pub enum SkipReason {
+    /// It is empty, as files are that a crash left.
+    #[error("the file is empty")]
+    Empty,
+    /// The store did not give it out.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no history in it.
+    #[error(transparent)]
+    Content(#[from] ReadHistoryError),
+}
+
+/// Finds the newest history that can be read, by the files' names (Slider placement, "Placement History"). Files named
+/// otherwise than by [`history_name`](super::history_name), such as copies, come after all that are.
+#[must_use]
+pub fn load_newest(store: &dyn HistoryStore) -> LoadReport {
+    let mut report = LoadReport::default();
+    let mut files = match store.list() {
+        Ok(files) => files,
+        Err(error) => return LoadReport { listing_error: Some(error), ..report },
+    };
+    files.retain(|file| is_history_name(&file.name));
+    files.sort_unstable_by_key(|file| Reverse((history_name_ms(&file.name), file.name.clone())));
+    for file in files {
+        match readable(store, &file) {
+            Ok(history) => {
+                report.loaded = Some(LoadedHistory { name: file.name, history });
+                break;
+            }
+            Err(reason) => report.skipped.push(SkippedFile { name: file.name, reason }),
+        }
+    }
+    report
+}
+
+/// Finds the newest history that can be read, then deletes the older files and what writers left; newer ones that
+/// cannot be read stay for whoever wants to know why. Only while nobody saves. The purge is `None` if there was no
+/// history to keep; whether it went well does not matter for the start.
+pub fn load_and_purge(store: &dyn HistoryStore) -> (LoadReport, Option<Result<PurgeReport, PurgeError>>) {
+    let report = load_newest(store);
+    let loaded = report.loaded.as_ref().filter(|loaded| history_name_ms(&loaded.name).is_some());
+    let purge = loaded.map(|loaded| {
+        let mut purged = purge_before(store, &loaded.name)?;
+        if let Err(error) = store.sweep() {
+            purged.failed.push(("temporary files".to_owned(), error));
+        }
+        Ok(purged)
+    });
+    (report, purge)
+}
+
+pub(super) fn readable(store: &dyn HistoryStore, file: &StoredFile) -> Result<ReadHistory, SkipReason> {
+    if file.bytes == 0 {
+        return Err(SkipReason::Empty);
+    }
+    Ok(read_history(&store.read(&file.name)?)?)
+}

@@ -1,0 +1,67 @@
+//! Saving a history: a new file for each save.
+
+use thiserror::Error;
+
+use super::HistoryFile;
+use super::name::{history_name, history_name_ms};
+use super::purge::newest_first;
+use super::store::{HistoryStore, StoreError};
+use super::write::{WriteHistoryError, write_history};
+
+/// A file that a save made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedHistory {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Why a history was not saved.
+#[derive(Debug, Error)]
+pub enum SaveError {
+    /// It cannot be written in the format.
+    #[error(transparent)]
+    Content(#[from] WriteHistoryError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file has the last name there is.
+    #[error("no name comes after {name}: delete this file, which no save can have made")]
+    NoName {
+        /// The file.
+        name: String,
+    },
+}
+
+/// Saves the history to a new file, which is there for good when this returns. Its name is that of the time of saving;
+/// if there is a file of this name or a later one, because the clock went back or has not moved, it is the next after
+/// them all. So the last save has the last name, and no save replaces another.
+///
+/// # Errors
+/// If the history does not fit the format, or the store fails. Saves before it are there as they were.
+pub fn save_now(store: &dyn HistoryStore, history: &HistoryFile) -> Result<SavedHistory, SaveError> {
+    let mut bytes = Vec::new();
+    write_history(history, &mut bytes)?;
+    let mut least_ms = history.saved_ms;
+    loop {
+        let name_ms = next_name_ms(store, least_ms)?;
+        let name = history_name(name_ms);
+        match store.write_atomically(&name, &bytes) {
+            Ok(()) => return Ok(SavedHistory { name, bytes: bytes.len() as u64 }),
+            // Someone else saved meanwhile, or something that is no file has the name.
+            Err(StoreError::Exists { .. }) => least_ms = after(name_ms)?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn next_name_ms(store: &dyn HistoryStore, least_ms: u64) -> Result<u64, SaveError> {
+    let files = newest_first(store)?;
+    let newest_ms = files.first().and_then(|newest| history_name_ms(&newest.name));
+    newest_ms.map_or(Ok(least_ms), |newest_ms| Ok(least_ms.max(after(newest_ms)?)))
+}
+
+fn after(name_ms: u64) -> Result<u64, SaveError> {
+    name_ms.checked_add(1).ok_or_else(|| SaveError::NoName { name: history_name(name_ms) })
+}
