@@ -9,7 +9,7 @@ use crate::client::{Callback, ClientError, ClusterClient, ContainerRef};
 use crate::component::ComponentSpec;
 use crate::exit::ContainerExit;
 use crate::history::ThawReport;
-use crate::persistence::HistoryFile;
+use crate::persistence::{HistoryFile, HistorySaver};
 use crate::status::ServiceStatus;
 
 /// A service and its cluster manager. Whoever owns it calls [`tick`](Self::tick) when something may have happened.
@@ -111,6 +111,17 @@ impl<C: ClusterClient> Service<C> {
         let version = self.state.history_version();
         let is_news = std::mem::replace(&mut self.saved_version, version) != version;
         is_news.then(|| self.state.image(now_ms))
+    }
+
+    /// Has what is worth saving saved, if anything has changed and the saver has nothing else to do: what changes while it
+    /// saves is saved together afterwards. Never waits. Call it after each [`tick`](Self::tick).
+    pub fn save_with(&mut self, saver: &HistorySaver, now_ms: u64) {
+        if !saver.is_ready() {
+            return;
+        }
+        if let Some(history) = self.take_history(now_ms) {
+            saver.offer(history);
+        }
     }
 
     /// What became of the history that it started from; `None` if there was none.

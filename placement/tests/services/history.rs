@@ -1,6 +1,12 @@
 //! What is remembered over stops and restarts.
 
-use apportion_placement::{ComponentSpec, HistoryEntry, HistoryFile, PlacementPolicy};
+use std::error::Error;
+use std::sync::Arc;
+
+use apportion_placement::{
+    ComponentSpec, DirectoryStore, FakeCluster, HistoryEntry, HistoryFile, HistorySaver, PlacementPolicy,
+    load_newest,
+};
 
 use crate::support::{Cluster, Manager, component, host, named, on_both, requests, roles};
 
@@ -145,4 +151,25 @@ fn containers_of_components_that_are_no_more_are_given_back<M: Manager>() {
     assert_eq!(bed.status(0).live, 1);
     assert_eq!(bed.service.state().container_count(), 1);
     assert_eq!(bed.state_of(gone), None);
+}
+
+/// Through files: saved whenever something changed and nothing else is being saved, and read when it starts again.
+#[test]
+fn a_service_comes_back_through_its_files() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let store = Arc::new(DirectoryStore::new(folder.path().join("history")));
+    let mut bed = Cluster::<FakeCluster>::of(5, 1).start(vec![component(1, 3)], None);
+    let saver = HistorySaver::start(store.clone(), HistorySaver::KEEP)?;
+    bed.settle();
+    bed.service.save_with(&saver, 1_000);
+    saver.stop()?;
+    let loaded = load_newest(store.as_ref()).loaded.ok_or("a history")?.history;
+    assert_eq!(loaded.file.saved_ms, 1_000);
+
+    let cluster = Cluster::<FakeCluster>::of(5, 1);
+    let mut again = cluster.start(vec![component(1, 3)], Some(&loaded.file));
+    again.settle();
+    assert_eq!(again.hosts(1), bed.hosts(1));
+    assert!(again.containers(1).iter().all(|c| c.outcome == apportion_placement::AllocationOutcome::Placed));
+    Ok(())
 }
