@@ -8,6 +8,7 @@ pub mod pending;
 pub mod process;
 pub mod report;
 pub mod scenario;
+pub mod services;
 pub mod sim;
 pub mod steady;
 pub mod sweep;

@@ -57,6 +57,8 @@ pub struct ComponentStatus {
 pub struct ComponentCounters {
     /// Requests made.
     pub requested: u64,
+    /// Times that a request was made wider, to a rack or to the cluster.
+    pub widened: u64,
     /// Instances that started.
     pub started: u64,
     /// Instances that failed, for whatever reason that is held against them or their node.

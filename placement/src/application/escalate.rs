@@ -52,7 +52,11 @@ impl ApplicationState {
             (Reach::Host | Reach::Rack, _) => to_anywhere(outstanding),
             (Reach::Anywhere, _) => outstanding.deadline_ms = None,
         };
+        let component = outstanding.component;
         self.reissue(request, change, operations);
+        if let Some(known) = self.components.get_mut(&component).filter(|_| was_taken && escalates) {
+            known.counters.widened += 1;
+        }
     }
 }
 

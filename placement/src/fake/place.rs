@@ -19,7 +19,7 @@ impl FakeCluster {
         let waiting: Vec<_> = self.waiting.keys().copied().collect();
         for key in waiting {
             let request = &self.waiting[&key];
-            let host = self.hosts_in_order(request).find(|host| self.fits(request, host)).cloned();
+            let host = self.hosts_in_order(request).find(|host| self.is_place_for(request, host)).cloned();
             if let Some(host) = host {
                 self.serve(key, host);
             }
@@ -81,7 +81,7 @@ impl FakeCluster {
         named.chain(near.map(|(host, _)| host)).chain(others)
     }
 
-    fn fits(&self, request: &ContainerRequest, host: &Arc<str>) -> bool {
+    fn is_place_for(&self, request: &ContainerRequest, host: &Arc<str>) -> bool {
         let Some(node) = self.nodes.get(host) else { return false };
         self.may_be_on(request, host, node)
             && self.is_apart(request, host)

@@ -1,0 +1,14 @@
+//! A year of a service on virtual time: an application like HBase that is stopped and started, crashes, and loses hosts, on
+//! a cluster that other jobs keep busy. How often does it come back to where it was?
+
+mod application;
+mod cluster;
+mod jobs;
+mod plan;
+mod tally;
+mod year;
+
+pub use application::Placement;
+pub use plan::{Happening, Plan, YearShape};
+pub use tally::{Restart, YearRecord, quantile};
+pub use year::run_year;

@@ -1,0 +1,104 @@
+//! What is counted of a year.
+
+use std::collections::BTreeMap;
+
+use super::plan::DAY_MS;
+
+/// One full restart.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Restart {
+    /// When it was started again.
+    pub started_ms: u64,
+    /// Region servers whose last host was up and had room then.
+    pub could_return: u32,
+    /// Of these, how many are there again.
+    pub returned: u32,
+    /// How long it took until all instances ran; `None` if they did not before the next stop.
+    pub full_strength_ms: Option<u64>,
+}
+
+/// What came of a year.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct YearRecord {
+    /// Of each full restart, in order.
+    pub restarts: Vec<Restart>,
+    /// Region servers that crashed while their host had room for them, and of these those that came back to it.
+    pub crashed: u32,
+    /// See [`crashed`](Self::crashed).
+    pub crashed_returned: u32,
+    /// Times at which two masters were on one host.
+    pub anti_affinity_violations: u64,
+    /// Live region servers over time: when it changed, in milliseconds, and how many.
+    pub live: Vec<(u64, u32)>,
+    /// Requests that were widened because their host had no room in time.
+    pub widened: u64,
+    /// Containers of other jobs that ended.
+    pub jobs_ended: u64,
+    /// Mean part of the slots that was in use, by whomever.
+    pub used_part: f64,
+    /// What the engine's audit found at the end.
+    pub audit_violations: usize,
+}
+
+impl YearRecord {
+    /// Of the region servers that could return to their last host, the part that did.
+    #[must_use]
+    pub fn returned_fraction(&self) -> f64 {
+        let restarts = &self.restarts;
+        let could = restarts.iter().map(|restart| restart.could_return).sum::<u32>() + self.crashed;
+        let did = restarts.iter().map(|restart| restart.returned).sum::<u32>() + self.crashed_returned;
+        if could == 0 { 1.0 } else { f64::from(did) / f64::from(could) }
+    }
+
+    /// How long full restarts took, in order; those that never came to full strength are left out.
+    #[must_use]
+    pub fn full_strength_ms(&self) -> Vec<u64> {
+        let mut times: Vec<u64> =
+            self.restarts.iter().filter_map(|restart| restart.full_strength_ms).collect();
+        times.sort_unstable();
+        times
+    }
+
+    /// The least number of live region servers of each day.
+    #[must_use]
+    pub fn live_by_day(&self) -> Vec<(f64, f64)> {
+        let mut least: BTreeMap<u64, u32> = BTreeMap::new();
+        for (at_ms, live) in &self.live {
+            let day = least.entry(at_ms / DAY_MS).or_insert(*live);
+            *day = (*day).min(*live);
+        }
+        least.into_iter().map(|(day, live)| (day as f64, f64::from(live))).collect()
+    }
+}
+
+/// The value that this part of the values does not exceed (nearest rank).
+#[must_use]
+pub fn quantile(sorted: &[u64], part: f64) -> Option<u64> {
+    let rank = (sorted.len() as f64 * part).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_were_there() {
+        let values = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+        assert_eq!([0.0, 0.5, 0.99, 1.0].map(|part| quantile(&values, part)), [1, 5, 10, 10].map(Some));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn the_returned_are_a_part_of_those_that_could() {
+        let restart = |could_return, returned| Restart { could_return, returned, ..Restart::default() };
+        let record = YearRecord {
+            restarts: vec![restart(50, 45), restart(40, 40)],
+            crashed: 10,
+            crashed_returned: 5,
+            ..YearRecord::default()
+        };
+        assert_eq!(record.returned_fraction(), 0.9);
+        assert_eq!(YearRecord::default().returned_fraction(), 1.0);
+    }
+}
