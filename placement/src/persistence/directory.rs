@@ -179,3 +179,6 @@ fn is_temporary(name: &str) -> bool {
         random.len() == TEMPORARY_RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! History files: what is read, what is written, which file counts, and what a save leaves when it is cut short.
+
+mod choosing;
+mod odd_files;
+mod purging;
+mod reading;
+mod round_trips;
+mod saver;
+mod saving;
+mod support;
