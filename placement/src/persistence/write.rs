@@ -104,19 +104,19 @@ impl<W: Write> Lines<W> {
 
 /// Slider could not read numbers that are larger; so that nobody writes half a file, all are looked at first.
 fn check(history: &HistoryFile) -> Result<(), WriteHistoryError> {
-    fits("the time of saving", history.saved_ms, LONG_MAX)?;
-    fits("the number of roles", history.roles.into(), INT_MAX.into())?;
+    within("the time of saving", history.saved_ms, LONG_MAX)?;
+    within("the number of roles", history.roles.into(), INT_MAX.into())?;
     for role in history.mapping.values() {
-        fits("a role id of the mapping", (*role).into(), INT_MAX.into())?;
+        within("a role id of the mapping", (*role).into(), INT_MAX.into())?;
     }
     for entry in &history.entries {
-        fits("the role id of an entry", entry.role.into(), INT_MAX.into())?;
-        fits("the last use of an entry", entry.last_used_ms, LONG_MAX)?;
+        within("the role id of an entry", entry.role.into(), INT_MAX.into())?;
+        within("the last use of an entry", entry.last_used_ms, LONG_MAX)?;
     }
     Ok(())
 }
 
-fn fits(field: &'static str, found: u64, max: u64) -> Result<(), WriteHistoryError> {
+fn within(field: &'static str, found: u64, max: u64) -> Result<(), WriteHistoryError> {
     if found > max {
         return Err(WriteHistoryError::OutOfRange { field, found, max });
     }
