@@ -13,6 +13,7 @@ mod engine_client;
 mod exit;
 mod fake;
 mod history;
+pub mod instance;
 mod persistence;
 mod service;
 mod status;

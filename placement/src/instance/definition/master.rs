@@ -1,0 +1,29 @@
+//! The service's master as a component: files of Slider's users have a section for it.
+
+use super::error::{DefinitionError, Place};
+use super::keys::{Key, POLICY, PRIORITY};
+use super::number::decode;
+
+/// The master's name among the components. It is no component itself: there is always one, and it is not flexed.
+pub const MASTER: &str = "slider-appmaster";
+
+/// Slider's number for "is not flexed".
+const NOT_FLEXED: i64 = 16;
+
+/// Whether a key says what only the master's section may say.
+pub(crate) fn may_say(key: &Key, value: &str, place: &Place) -> Result<bool, DefinitionError> {
+    let is_master = matches!(place, Place::Component(_, name) if name == MASTER);
+    if !is_master {
+        return Ok(false);
+    }
+    let expected = match key.name {
+        name if name == POLICY.name => NOT_FLEXED,
+        name if name == PRIORITY.name => 0,
+        _ => return Ok(false),
+    };
+    if decode(value) == Some(expected) {
+        return Ok(true);
+    }
+    let expected = format!("{expected}: the master is placed by the cluster manager");
+    Err(DefinitionError::BadValue { place: place.clone(), key: key.name, value: value.to_owned(), expected })
+}

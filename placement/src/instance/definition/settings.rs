@@ -1,0 +1,63 @@
+//! What holds for a service as a whole.
+
+use apportion::Resources;
+
+use super::Definition;
+use super::error::DefinitionError;
+use super::keys::{
+    ConfFile, ESCALATION_CHECK, PROVIDER, RESTART_LIMIT, RETRY_WINDOW_MS, SHORT_LIFE, STARTUP_DELAY_MS,
+    WINDOW_DAYS, WINDOW_HOURS, WINDOW_MINUTES, WINDOW_SECONDS,
+};
+use super::master::MASTER;
+use super::size::{self, SizeBounds};
+use super::values::Values;
+
+/// What holds for a service as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstanceSettings {
+    /// How long recent failures count; `None`: for ever.
+    pub failure_window_ms: Option<u64>,
+    /// A container that fails sooner after its start failed while starting.
+    pub short_life_ms: u64,
+    /// How long the application waits in a container before it starts.
+    pub startup_delay_ms: u64,
+    /// How often a host that has no timers of its own looks for requests to widen.
+    pub escalation_check_interval_ms: u64,
+    /// The size of the service's master.
+    pub master_size: Resources,
+    /// How often the master may be started; 0: as often as the cluster manager's own limit says.
+    pub master_starts_max: u32,
+    /// Starts of the master longer ago than this do not count.
+    pub master_starts_window_ms: u64,
+    /// Which provider knows the application.
+    pub provider: String,
+}
+
+impl InstanceSettings {
+    pub(crate) fn resolve(definition: &Definition, bounds: &SizeBounds) -> Result<Self, DefinitionError> {
+        let resources = Values::global(ConfFile::Resources, &definition.resources);
+        let internal = Values::global(ConfFile::Internal, &definition.internal);
+        let master = Values::component(ConfFile::Resources, &definition.resources, MASTER);
+        Ok(Self {
+            failure_window_ms: failure_window_ms(&resources)?,
+            short_life_ms: internal.seconds_as_ms(&SHORT_LIFE)?,
+            startup_delay_ms: internal.unsigned(&STARTUP_DELAY_MS)?,
+            escalation_check_interval_ms: internal.seconds_as_ms(&ESCALATION_CHECK)?,
+            master_size: size::resolve(&master, bounds)?,
+            master_starts_max: internal.unsigned(&RESTART_LIMIT)?,
+            master_starts_window_ms: resources.unsigned(&RETRY_WINDOW_MS)?,
+            provider: internal.text(&PROVIDER).to_owned(),
+        })
+    }
+}
+
+/// Sixty minutes to an hour; in Slider it was twenty-four (`slider.md` D20).
+fn failure_window_ms(values: &Values<'_>) -> Result<Option<u64>, DefinitionError> {
+    let parts = [(WINDOW_DAYS, 86_400), (WINDOW_HOURS, 3_600), (WINDOW_MINUTES, 60), (WINDOW_SECONDS, 1)];
+    let mut window_ms: u64 = 0;
+    for (key, seconds) in parts {
+        let part_ms = values.seconds_as_ms(&key)?.saturating_mul(seconds);
+        window_ms = window_ms.saturating_add(part_ms);
+    }
+    Ok((window_ms > 0).then_some(window_ms))
+}

@@ -1,0 +1,183 @@
+//! What is known of kinds of applications (Slider model, "valid-for-provider").
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use apportion::nearest;
+use thiserror::Error;
+
+use super::definition::{ConfFile, Definition, ResolvedDefinition, hint};
+
+/// Knows one kind of application.
+pub trait Provider: fmt::Debug + Send + Sync {
+    /// What `internal.provider.name` calls it.
+    fn name(&self) -> &str;
+
+    /// Whether applications of its kind can be like this. Everything that holds for all kinds was checked before.
+    ///
+    /// # Errors
+    /// When they cannot.
+    fn validate(&self, definition: &Definition, resolved: &ResolvedDefinition) -> Result<(), ProviderError>;
+}
+
+/// Why an application of a kind cannot be like that.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ProviderError {
+    /// Nobody knows this kind.
+    #[error("{}: unknown provider `{name}`{}", ConfFile::Internal, hint(nearest.as_deref()))]
+    UnknownProvider {
+        /// What the definition says.
+        name: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// It has no such component.
+    #[error("provider `{provider}` has no component `{component}`{}", hint(nearest.as_deref()))]
+    UnknownComponent {
+        /// The kind.
+        provider: String,
+        /// The component.
+        component: String,
+        /// What was probably meant.
+        nearest: Option<String>,
+    },
+    /// Too few or too many instances.
+    #[error("provider `{provider}` needs {expected} instances of `{component}`, not {count}")]
+    Count {
+        /// The kind.
+        provider: String,
+        /// The component.
+        component: String,
+        /// How many there would be.
+        count: u64,
+        /// How many there have to be.
+        expected: String,
+    },
+    /// Anything else.
+    #[error("provider `{provider}`: {problem}")]
+    Other {
+        /// The kind.
+        provider: String,
+        /// What is wrong, and what would be right.
+        problem: String,
+    },
+}
+
+/// Takes whatever is defined.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GenericProvider;
+
+impl Provider for GenericProvider {
+    fn name(&self) -> &'static str {
+        "generic"
+    }
+
+    fn validate(&self, _: &Definition, _: &ResolvedDefinition) -> Result<(), ProviderError> {
+        Ok(())
+    }
+}
+
+/// How many instances of one component there have to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountRule {
+    /// The component, or the group of which each instance is one.
+    pub component: String,
+    /// No fewer.
+    pub least: u64,
+    /// No more.
+    pub most: Option<u64>,
+}
+
+/// A kind of application with a fixed set of components and rules about their numbers.
+#[derive(Clone, Debug)]
+pub struct CountingProvider {
+    name: String,
+    rules: Vec<CountRule>,
+}
+
+impl CountingProvider {
+    /// A kind with these components and no others.
+    #[must_use]
+    pub fn new(name: impl Into<String>, rules: Vec<CountRule>) -> Self {
+        Self { name: name.into(), rules }
+    }
+
+    /// `HBase`: at least one master, and any number of region servers and gateways.
+    #[must_use]
+    pub fn hbase() -> Self {
+        let rule = |component: &str, least| CountRule { component: component.to_owned(), least, most: None };
+        let gateways = ["HBASE_REST", "HBASE_THRIFT", "HBASE_THRIFT2"].map(|gateway| rule(gateway, 0));
+        let mut rules = vec![rule("HBASE_MASTER", 1), rule("HBASE_REGIONSERVER", 0)];
+        rules.extend(gateways);
+        Self::new("hbase", rules)
+    }
+}
+
+impl Provider for CountingProvider {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn validate(&self, _: &Definition, resolved: &ResolvedDefinition) -> Result<(), ProviderError> {
+        let names = || self.rules.iter().map(|rule| rule.component.as_str());
+        let stranger = resolved.components.iter().find(|spec| names().all(|name| name != spec.group));
+        if let Some(stranger) = stranger {
+            return Err(ProviderError::UnknownComponent {
+                provider: self.name.clone(),
+                component: stranger.group.clone(),
+                nearest: nearest(&stranger.group, names()),
+            });
+        }
+        for rule in &self.rules {
+            let of_rule = resolved.components.iter().filter(|spec| spec.group == rule.component);
+            let count: u64 = of_rule.map(|spec| u64::from(spec.desired)).sum();
+            if count < rule.least || rule.most.is_some_and(|most| count > most) {
+                let expected = match rule.most {
+                    Some(most) => format!("{} to {most}", rule.least),
+                    None => format!("at least {}", rule.least),
+                };
+                let (provider, component) = (self.name.clone(), rule.component.clone());
+                return Err(ProviderError::Count { provider, component, count, expected });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The kinds of applications that are known.
+#[derive(Clone, Debug, Default)]
+pub struct Providers(BTreeMap<String, Arc<dyn Provider>>);
+
+impl Providers {
+    /// Those that come with this crate.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::default().with(Arc::new(GenericProvider)).with(Arc::new(CountingProvider::hbase()))
+    }
+
+    /// The same and one more, in place of another of its name.
+    #[must_use]
+    pub fn with(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.0.insert(provider.name().to_owned(), provider);
+        self
+    }
+
+    /// Whether the provider that a definition names is known and takes it.
+    ///
+    /// # Errors
+    /// When it is not, or does not.
+    pub fn validate(
+        &self,
+        definition: &Definition,
+        resolved: &ResolvedDefinition,
+    ) -> Result<(), ProviderError> {
+        let name = &resolved.settings.provider;
+        let provider = self.0.get(name).ok_or_else(|| ProviderError::UnknownProvider {
+            name: name.clone(),
+            nearest: nearest(name, self.0.keys().map(String::as_str)),
+        })?;
+        provider.validate(definition, resolved)
+    }
+}

@@ -1,0 +1,3 @@
+//! What every test ends with.
+
+pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
