@@ -1,0 +1,182 @@
+//! Who may read and who may write an instance's definition (`slider.md` F21).
+//!
+//! A lock is a file that whoever takes it creates and nobody else removes. One writer, or any number of readers: whoever
+//! takes a lock looks for the other kind afterwards, and gives it back if there is one. Two that come at the same
+//! moment may both have to, but they never both hold.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::storage::{self, StorageError};
+
+const WRITE: &str = "writelock";
+const READ: &str = "readlock";
+
+/// What a lock lets its holder do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockKind {
+    /// Nobody writes meanwhile.
+    Read,
+    /// Nobody else reads or writes meanwhile.
+    Write,
+}
+
+/// The locks of one folder.
+#[derive(Clone, Debug)]
+pub struct DefinitionLocks {
+    folder: PathBuf,
+}
+
+/// A lock that is held, until this is dropped.
+#[derive(Debug)]
+pub struct HeldLock {
+    path: PathBuf,
+    owner: String,
+}
+
+/// A lock somebody holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockHolder {
+    /// What it lets them do.
+    pub kind: LockKind,
+    /// Its file.
+    pub path: PathBuf,
+    /// What they call themselves.
+    pub owner: String,
+}
+
+/// Why a lock was not given.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LockError {
+    /// Somebody holds one that excludes it.
+    #[error("`{owner}` holds {}; remove it if they are not there any more", path.display())]
+    Held {
+        /// The other lock's file.
+        path: PathBuf,
+        /// Who holds it.
+        owner: String,
+    },
+    /// The folder cannot be written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl DefinitionLocks {
+    /// The locks of an instance's folder.
+    #[must_use]
+    pub fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// Takes a lock. `owner` tells others who holds it, well enough to find out whether they are still there.
+    ///
+    /// # Errors
+    /// When somebody holds one that excludes it; it does not wait.
+    pub fn take(&self, kind: LockKind, owner: &str) -> Result<HeldLock, LockError> {
+        let lock = self.create(kind, owner)?;
+        self.confirm(kind)?;
+        Ok(lock)
+    }
+
+    /// Step one: the file is there, and it is nobody else's.
+    fn create(&self, kind: LockKind, owner: &str) -> Result<HeldLock, LockError> {
+        let wrong = |path: &Path, error: &io::Error| StorageError::new(path, error);
+        let mut file = storage::temporary(&self.folder)?;
+        file.write_all(owner.as_bytes()).map_err(|error| wrong(file.path(), &error))?;
+        for number in 1_u64.. {
+            let path = self.folder.join(file_name(kind, number));
+            // The file gets its name only if nobody has it, and has its owner inside from the first moment.
+            match file.persist_noclobber(&path) {
+                Ok(_) => return Ok(HeldLock { path, owner: owner.to_owned() }),
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => file = error.file,
+                Err(error) => return Err(wrong(&path, &error.error).into()),
+            }
+            if kind == LockKind::Write {
+                return Err(held(path));
+            }
+        }
+        Err(held(self.folder.join(READ)))
+    }
+
+    /// Step two: nobody holds what excludes it.
+    fn confirm(&self, kind: LockKind) -> Result<(), LockError> {
+        let other = if kind == LockKind::Write { LockKind::Read } else { LockKind::Write };
+        let holders = self.files()?.into_iter();
+        match holders.map(|(_, path)| path).find(|path| kind_of(path) == Some(other)) {
+            None => Ok(()),
+            Some(path) => Err(held(path)),
+        }
+    }
+
+    fn files(&self) -> Result<Vec<(LockKind, PathBuf)>, StorageError> {
+        let wrong = |error: io::Error| StorageError::new(&self.folder, &error);
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(wrong)? {
+            let path = entry.map_err(wrong)?.path();
+            files.extend(kind_of(&path).map(|kind| (kind, path)));
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Who holds a lock now.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn holders(&self) -> Result<Vec<LockHolder>, StorageError> {
+        let files = self.files()?.into_iter();
+        Ok(files.map(|(kind, path)| LockHolder { kind, owner: owner_of(&path), path }).collect())
+    }
+
+    /// Takes away every lock of an owner that is not there any more, and says how many these were.
+    ///
+    /// # Errors
+    /// When one cannot be removed.
+    pub fn take_from(&self, owner: &str) -> Result<usize, StorageError> {
+        let mut count = 0;
+        for holder in self.holders()?.into_iter().filter(|holder| holder.owner == owner) {
+            fs::remove_file(&holder.path).map_err(|error| StorageError::new(&holder.path, &error))?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+/// The first has the shipped name.
+fn file_name(kind: LockKind, number: u64) -> String {
+    match (kind, number) {
+        (LockKind::Write, _) => WRITE.to_owned(),
+        (LockKind::Read, 1) => READ.to_owned(),
+        (LockKind::Read, number) => format!("{READ}.{number}"),
+    }
+}
+
+fn kind_of(path: &Path) -> Option<LockKind> {
+    let name = path.file_name()?.to_str()?;
+    let is_read = name == READ || name.strip_prefix(READ).is_some_and(|rest| rest.starts_with('.'));
+    if is_read { Some(LockKind::Read) } else { (name == WRITE).then_some(LockKind::Write) }
+}
+
+fn held(path: PathBuf) -> LockError {
+    LockError::Held { owner: owner_of(&path), path }
+}
+
+fn owner_of(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|_| "somebody who has just gone".to_owned())
+}
+
+impl Drop for HeldLock {
+    fn drop(&mut self) {
+        // It may have been taken away with its folder, or from an owner that was thought dead.
+        if fs::read_to_string(&self.path).is_ok_and(|owner| owner == self.owner) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "locks/tests.rs"]
+mod tests;

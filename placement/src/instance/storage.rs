@@ -1,0 +1,104 @@
+//! Changes to files, one step after another, so that a crash between two steps leaves something that can be told.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// A file or folder that could not be read or written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}: {problem}", path.display())]
+pub struct StorageError {
+    /// Which.
+    pub path: PathBuf,
+    /// What the system says.
+    pub problem: String,
+}
+
+impl StorageError {
+    pub(crate) fn new(path: &Path, error: &io::Error) -> Self {
+        Self { path: path.to_owned(), problem: error.to_string() }
+    }
+}
+
+/// One change, which a crash leaves done or not done.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    /// A folder with those above it, unless it is there.
+    MakeFolder(PathBuf),
+    /// A file that nobody looks at yet.
+    Write(PathBuf, Vec<u8>),
+    /// A new name, in place of whatever file had it.
+    Rename(PathBuf, PathBuf),
+    /// Names in a folder reach the disk.
+    Sync(PathBuf),
+    /// A folder with all in it.
+    RemoveFolder(PathBuf),
+}
+
+impl Step {
+    fn path(&self) -> &Path {
+        match self {
+            Self::MakeFolder(path) | Self::Write(path, _) | Self::Sync(path) | Self::RemoveFolder(path) => {
+                path
+            }
+            Self::Rename(_, to) => to,
+        }
+    }
+
+    fn run(&self) -> io::Result<()> {
+        match self {
+            Self::MakeFolder(path) => fs::create_dir_all(path),
+            Self::Write(path, bytes) => write_synced(path, bytes),
+            Self::Rename(from, to) => fs::rename(from, to),
+            Self::Sync(path) => File::open(path)?.sync_all(),
+            Self::RemoveFolder(path) => match fs::remove_dir_all(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            },
+        }
+    }
+}
+
+/// Takes the steps, up to the first that fails.
+pub(crate) fn run(steps: &[Step]) -> Result<(), StorageError> {
+    steps.iter().try_for_each(|step| step.run().map_err(|error| StorageError::new(step.path(), &error)))
+}
+
+/// Replaces one file at once: it holds what it held before or all of `bytes`.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
+    let wrong = |error: &io::Error| StorageError::new(path, error);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = temporary(folder)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(|error| wrong(&error))?;
+    file.persist(path).map_err(|error| wrong(&error.error))?;
+    run(&[Step::Sync(folder.to_owned())])
+}
+
+/// A file of no lasting name in `folder`.
+pub(crate) fn temporary(folder: &Path) -> Result<tempfile::NamedTempFile, StorageError> {
+    let file = tempfile::Builder::new().prefix(".part-").tempfile_in(folder);
+    file.map_err(|error| StorageError::new(folder, &error))
+}
+
+/// A folder of no lasting name in `folder`; whoever takes it removes it.
+pub(crate) fn temporary_folder(folder: &Path) -> Result<PathBuf, StorageError> {
+    let made = tempfile::Builder::new().prefix(".part-").tempdir_in(folder);
+    made.map(tempfile::TempDir::keep).map_err(|error| StorageError::new(folder, &error))
+}
+
+/// A file's text; `None` if there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<String>, StorageError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StorageError::new(path, &error)),
+    }
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
