@@ -1,22 +1,35 @@
-//! The life of an application instance: what it is to be, and where that is kept.
+//! The life of an application instance: what it is to be, where that is kept, and what can be done with it.
+//!
+//! An instance is defined by three files in its folder ([`Definition`], [`InstanceDirectory`]), runs on an
+//! [`ApplicationHost`], and everything users do with it goes through an [`InstanceClient`], which ends each command with
+//! one of Slider's numbers ([`ExitCode`]). The keys, defaults and numbers are documented in `placement/DEFINITION.md`.
 
+mod actions;
 mod definition;
 mod directory;
 mod exit_code;
+mod host;
 mod locks;
+mod memory_host;
 mod name;
 mod provider;
 mod report;
 mod state;
 mod storage;
 
+pub use actions::{
+    ActionAnswer, ActionError, AnswerDetail, DestroyOptions, Diagnostics, ExistsOptions, InstanceClient,
+    InstanceSummary, ListOptions, StartOptions, StopOptions, Verb, VerbError,
+};
 pub use definition::{
     ConfFile, ConfTree, Definition, DefinitionError, INSTANCES_MAX, InstanceSettings, KEYS, Key, MASTER,
     Options, PRIORITY_MAX, Place, ResolvedDefinition, SCHEMA, Scope, SizeBounds, UnknownComponentId,
 };
 pub use directory::{BuildError, InstanceDirectories, InstanceDirectory, LoadError, Presence};
 pub use exit_code::ExitCode;
+pub use host::{ApplicationHost, HostError, HostedContainer, Submission};
 pub use locks::{DefinitionLocks, HeldLock, LockError, LockHolder, LockKind};
+pub use memory_host::{HostFault, MemoryHost};
 pub use name::{InstanceName, InvalidName};
 pub use provider::{CountRule, CountingProvider, GenericProvider, Provider, ProviderError, Providers};
 pub use report::{AppId, ApplicationReport, RunState, UnknownRunState, find_application};

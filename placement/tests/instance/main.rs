@@ -1,5 +1,14 @@
 //! The life of an application instance, from its definition to its end (`slider.md` 4 and 5, the formal model).
 
+mod actions;
 mod definition;
+mod documented;
+mod given;
+mod life;
+mod locks;
+mod model;
+mod questions;
 mod sizes;
+mod starters;
 mod support;
+mod wrong_input;

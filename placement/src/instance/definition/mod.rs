@@ -14,6 +14,7 @@ pub(crate) use error::hint;
 pub use error::{DefinitionError, Place};
 pub use keys::{ConfFile, INSTANCES_MAX, KEYS, Key, PRIORITY_MAX, Scope};
 pub use master::MASTER;
+pub(crate) use number::decode;
 pub use settings::InstanceSettings;
 pub use size::SizeBounds;
 use thiserror::Error;

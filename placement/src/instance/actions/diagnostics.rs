@@ -1,0 +1,68 @@
+//! `diagnostics`: all that can be found out about an instance, for when something is wrong with it.
+
+use super::InstanceClient;
+use super::answer::{ActionAnswer, ActionError, AnswerDetail};
+use crate::instance::directory::Presence;
+use crate::instance::locks::{DefinitionLocks, LockHolder};
+use crate::instance::report::ApplicationReport;
+use crate::instance::state::LifeState;
+use crate::instance::storage::StorageError;
+
+/// All that can be found out about an instance.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostics {
+    /// How far it is.
+    pub state: LifeState,
+    /// How much of its folder there is.
+    pub presence: Presence,
+    /// What is wrong with its definition.
+    pub definition_problem: Option<String>,
+    /// Who holds locks on its definition.
+    pub locks: Vec<LockHolder>,
+    /// What it runs or ran as.
+    pub application: Option<ApplicationReport>,
+    /// Whether its master answers.
+    pub is_answering: bool,
+}
+
+impl InstanceClient {
+    /// Looks at everything there is of an instance.
+    ///
+    /// # Errors
+    /// When there is nothing.
+    pub fn diagnostics(&self, name: &str) -> Result<ActionAnswer, ActionError> {
+        let target = self.target(name)?;
+        let presence = target.directory.presence();
+        if presence == Presence::Absent && target.report.is_none() {
+            return Err(ActionError::Unknown { name: target.name, why: None });
+        }
+        let checked = target.definition().and_then(|definition| self.resolved(&definition));
+        let locks = DefinitionLocks::of(target.directory.path()).holders().unwrap_or_default();
+        let is_answering = target.report.as_ref().is_some_and(|report| self.host.is_answering(report));
+        let found = Diagnostics {
+            state: target.state,
+            presence,
+            definition_problem: checked.err().map(|error| error.to_string()),
+            locks,
+            application: target.report,
+            is_answering,
+        };
+        let answer = ActionAnswer::success(format!("`{}` is {:?}", target.name, found.state));
+        Ok(answer.with(AnswerDetail::Diagnostics(Box::new(found))))
+    }
+
+    /// Takes away the locks that somebody who is not there any more holds on an instance's definition, and says how
+    /// many these were. Who is not there any more is for the caller to find out.
+    ///
+    /// # Errors
+    /// When the instance is not there, or a lock cannot be removed.
+    pub fn unlock(&self, name: &str, owner: &str) -> Result<usize, ActionError> {
+        let target = self.target(name)?;
+        if target.directory.presence() == Presence::Absent {
+            return Err(ActionError::Unknown { name: target.name, why: None });
+        }
+        let taken: Result<usize, StorageError> =
+            DefinitionLocks::of(target.directory.path()).take_from(owner);
+        Ok(taken?)
+    }
+}

@@ -1,0 +1,111 @@
+//! `list`: which instances there are.
+
+use serde::Serialize;
+
+use super::answer::{ActionAnswer, ActionError, AnswerDetail};
+use super::{InstanceClient, Target};
+use crate::instance::host::HostedContainer;
+use crate::instance::name::InstanceName;
+use crate::instance::report::{ApplicationReport, RunState};
+use crate::instance::state::LifeState;
+
+/// Which instances to list, and what of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ListOptions<'a> {
+    /// Those that run or are about to.
+    pub live: bool,
+    /// Those whose application is in this state.
+    pub state: Option<&'a str>,
+    /// With their containers.
+    pub containers: bool,
+}
+
+/// An instance in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InstanceSummary {
+    /// Its name.
+    pub name: String,
+    /// How far it is.
+    pub state: LifeState,
+    /// What it runs or ran as.
+    pub application: Option<ApplicationReport>,
+    /// Its containers, if they were asked for.
+    pub containers: Vec<HostedContainer>,
+}
+
+/// What an instance has to be, to be listed or to be said to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filter {
+    Any,
+    Live,
+    State(RunState),
+}
+
+impl Filter {
+    pub(super) fn new(live: bool, state: Option<&str>) -> Result<Self, ActionError> {
+        match (live, state) {
+            (true, Some(_)) => {
+                Err(ActionError::Argument("give a state or ask for what is live, not both".to_owned()))
+            }
+            (true, None) => Ok(Self::Live),
+            (false, Some(state)) => Ok(Self::State(state.parse()?)),
+            (false, None) => Ok(Self::Any),
+        }
+    }
+
+    pub(super) fn holds(self, report: Option<&ApplicationReport>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Live => report.is_some_and(|report| report.state.is_running()),
+            Self::State(state) => report.is_some_and(|report| report.state == state),
+        }
+    }
+}
+
+impl InstanceClient {
+    /// The user's instances, or the one named. The answer is no where the one named is not as asked for.
+    ///
+    /// # Errors
+    /// When there is none of that name, or the options make no sense together.
+    pub fn list(&self, name: Option<&str>, options: ListOptions<'_>) -> Result<ActionAnswer, ActionError> {
+        if options.containers && name.is_none() {
+            return Err(ActionError::Argument("containers are listed of one instance: name it".to_owned()));
+        }
+        let filter = Filter::new(options.live, options.state)?;
+        let names = match name {
+            None => self.directories.names()?,
+            Some(name) => vec![self.known(name)?],
+        };
+        let found: Vec<InstanceSummary> = names
+            .into_iter()
+            .map(|name| self.look_at(name))
+            .filter(|target| filter.holds(target.report.as_ref()))
+            .map(|target| self.summary(target, options.containers))
+            .collect();
+        let answer = if found.is_empty() && name.is_some() {
+            ActionAnswer::no("the instance is not as asked for")
+        } else {
+            ActionAnswer::success(format!("{} instances", found.len()))
+        };
+        Ok(answer.with(AnswerDetail::Instances(found)))
+    }
+
+    fn known(&self, name: &str) -> Result<InstanceName, ActionError> {
+        let name: InstanceName = name.parse()?;
+        if self.directories.of(&name).path().is_dir() {
+            return Ok(name);
+        }
+        Err(ActionError::Unknown { name, why: None })
+    }
+
+    fn summary(&self, target: Target, with_containers: bool) -> InstanceSummary {
+        let app = target.report.as_ref().filter(|_| with_containers).map(|report| report.id);
+        let containers = app.and_then(|app| self.host.containers(app).ok());
+        InstanceSummary {
+            name: target.name.to_string(),
+            state: target.state,
+            application: target.report,
+            containers: containers.unwrap_or_default(),
+        }
+    }
+}

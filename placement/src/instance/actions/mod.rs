@@ -1,0 +1,126 @@
+//! What users do with instances (Slider's commands, `slider.md` 4.2): one file for a few of them.
+
+mod answer;
+mod build;
+mod containers;
+mod destroy;
+mod diagnostics;
+mod flex;
+mod list;
+mod query;
+mod run;
+mod verb;
+
+use std::sync::Arc;
+
+pub use answer::{ActionAnswer, ActionError, AnswerDetail};
+pub use destroy::DestroyOptions;
+pub use diagnostics::Diagnostics;
+pub use list::{InstanceSummary, ListOptions};
+pub use query::ExistsOptions;
+pub use run::{StartOptions, StopOptions};
+pub use verb::{Verb, VerbError};
+
+use super::definition::{Definition, ResolvedDefinition};
+use super::directory::{InstanceDirectories, InstanceDirectory};
+use super::host::ApplicationHost;
+use super::locks::{DefinitionLocks, HeldLock, LockError, LockKind};
+use super::name::InstanceName;
+use super::provider::Providers;
+use super::report::{ApplicationReport, find_application};
+use super::state::{LifeState, WrongTransition};
+
+/// Somebody who works with a user's instances.
+#[derive(Clone, Debug)]
+pub struct InstanceClient {
+    directories: InstanceDirectories,
+    host: Arc<dyn ApplicationHost>,
+    providers: Arc<Providers>,
+    user: String,
+    owner: String,
+}
+
+/// From one state to the next.
+type Transition = fn(LifeState) -> Result<LifeState, WrongTransition>;
+
+/// An instance as an action finds it.
+struct Target {
+    name: InstanceName,
+    directory: InstanceDirectory,
+    report: Option<ApplicationReport>,
+    state: LifeState,
+}
+
+impl InstanceClient {
+    /// A client for this user's instances. `owner` is what others are told of who holds a lock: best a machine and
+    /// a process.
+    #[must_use]
+    pub fn new(
+        directories: InstanceDirectories,
+        host: Arc<dyn ApplicationHost>,
+        providers: Arc<Providers>,
+        user: impl Into<String>,
+        owner: impl Into<String>,
+    ) -> Self {
+        Self { directories, host, providers, user: user.into(), owner: owner.into() }
+    }
+
+    fn target(&self, name: &str) -> Result<Target, ActionError> {
+        Ok(self.look_at(name.parse()?))
+    }
+
+    fn look_at(&self, name: InstanceName) -> Target {
+        let directory = self.directories.of(&name);
+        let report = find_application(&self.host.reports(&self.user), &name).cloned();
+        let state = LifeState::observed(&directory.presence(), report.as_ref());
+        Target { name, directory, report, state }
+    }
+
+    fn resolved(&self, definition: &Definition) -> Result<ResolvedDefinition, ActionError> {
+        let resolved = definition.resolve(&self.host.size_bounds())?;
+        self.providers.validate(definition, &resolved)?;
+        Ok(resolved)
+    }
+
+    fn lock(&self, target: &Target, kind: LockKind) -> Result<HeldLock, ActionError> {
+        let taken = DefinitionLocks::of(target.directory.path()).take(kind, &self.owner);
+        taken.map_err(|error| match error {
+            // Whoever removed it was faster.
+            LockError::Storage(_) if !target.directory.path().exists() => {
+                ActionError::Unknown { name: target.name.clone(), why: None }
+            }
+            error => ActionError::Locked { name: target.name.clone(), error },
+        })
+    }
+}
+
+impl Target {
+    fn definition(&self) -> Result<Definition, ActionError> {
+        self.directory.load().map_err(|error| ActionError::load(&self.name, error))
+    }
+
+    /// Whether it may take a step, and if not, what is in the way.
+    fn may(&self, step: Transition) -> Result<(), ActionError> {
+        let Err(wrong) = step(self.state) else { return Ok(()) };
+        match &self.report {
+            Some(report) if wrong.from.is_running() => {
+                Err(ActionError::Running { name: self.name.clone(), app: report.id, state: report.state })
+            }
+            _ if wrong.to == LifeState::Created => Err(ActionError::Exists(self.name.clone())),
+            _ => Err(match self.directory.load() {
+                Err(error) => ActionError::load(&self.name, error),
+                Ok(_) => ActionError::Unknown { name: self.name.clone(), why: Some(wrong.to_string()) },
+            }),
+        }
+    }
+
+    /// What it runs or ran as.
+    fn application(&self) -> Result<&ApplicationReport, ActionError> {
+        let why = || Some("the cluster knows no application of that name".to_owned());
+        self.report.as_ref().ok_or_else(|| ActionError::Unknown { name: self.name.clone(), why: why() })
+    }
+
+    fn not_live(&self, report: &ApplicationReport) -> ActionError {
+        ActionError::NotLive { name: self.name.clone(), app: report.id, state: report.state }
+    }
+}

@@ -1,0 +1,71 @@
+//! `exists`, `status`, `nodes`: questions.
+
+use super::InstanceClient;
+use super::answer::{ActionAnswer, ActionError, AnswerDetail};
+use super::list::Filter;
+use crate::instance::directory::Presence;
+use crate::instance::host::HostError;
+
+/// What an instance has to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExistsOptions<'a> {
+    /// It runs or is about to.
+    pub live: bool,
+    /// Its application is in this state.
+    pub state: Option<&'a str>,
+}
+
+impl InstanceClient {
+    /// Whether an instance is there, and is as asked for.
+    ///
+    /// # Errors
+    /// When there is none of that name, or not all of it.
+    pub fn exists(&self, name: &str, options: ExistsOptions<'_>) -> Result<ActionAnswer, ActionError> {
+        let target = self.target(name)?;
+        let filter = Filter::new(options.live, options.state)?;
+        let why = match target.directory.presence() {
+            Presence::Complete => None,
+            Presence::Absent => return Err(ActionError::Unknown { name: target.name, why: None }),
+            Presence::Incomplete { missing } => Some(format!("its `{missing}` is missing; destroy it")),
+        };
+        if why.is_some() {
+            return Err(ActionError::Unknown { name: target.name, why });
+        }
+        if filter.holds(target.report.as_ref()) {
+            return Ok(ActionAnswer::success(format!("`{}` is there", target.name)));
+        }
+        Ok(ActionAnswer::no(match &target.report {
+            Some(report) => format!("`{}` is there, and its application is {}", target.name, report.state),
+            None => format!("`{}` is there, and never ran", target.name),
+        }))
+    }
+
+    /// How an instance that runs stands.
+    ///
+    /// # Errors
+    /// When it does not run, or its master does not answer.
+    pub fn status(&self, name: &str) -> Result<ActionAnswer, ActionError> {
+        let target = self.target(name)?;
+        let report = target.application()?;
+        if report.state.is_final() {
+            return Err(target.not_live(report));
+        }
+        let status = self.host.status(report.id).map_err(|error| match error {
+            HostError::NotLive { state, .. } if state.is_final() => target.not_live(report),
+            error => ActionError::host(&target.name, error),
+        })?;
+        let answer = ActionAnswer::success(format!("`{}` is {}", target.name, report.state));
+        Ok(answer.with(AnswerDetail::Status(Box::new(status))))
+    }
+
+    /// The nodes of the cluster, or those that take containers.
+    ///
+    /// # Errors
+    /// When the host cannot be reached.
+    pub fn nodes(&self, usable_only: bool) -> Result<ActionAnswer, ActionError> {
+        let mut nodes = self.host.nodes().map_err(ActionError::Cluster)?;
+        nodes.retain(|node| node.is_usable || !usable_only);
+        let answer = ActionAnswer::success(format!("{} nodes", nodes.len()));
+        Ok(answer.with(AnswerDetail::Nodes(nodes)))
+    }
+}
