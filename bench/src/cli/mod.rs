@@ -10,6 +10,7 @@ mod queues;
 mod replay;
 mod run;
 mod scenario;
+mod services;
 mod steady;
 mod sweep;
 mod sweep_input;
@@ -58,6 +59,9 @@ enum Command {
     Fairness(steady::SteadyArgs),
     /// Measures on virtual time how long large containers wait in a full cluster, with and without reservations.
     Starvation(steady::SteadyArgs),
+    /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without,
+    /// and in strict mode.
+    Services(services::ServicesArgs),
     /// Runs scenarios: files that say what happens to a cluster and what is expected of it.
     Scenario(scenario::ScenarioArgs),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
@@ -111,6 +115,7 @@ impl Cli {
             Command::Throughput(args) => throughput::run(&args),
             Command::Fairness(args) => steady::run_fairness(&args),
             Command::Starvation(args) => steady::run_starvation(&args),
+            Command::Services(args) => services::run(&args),
             Command::Scenario(args) => scenario::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Explain(args) => explain::run(&args),

@@ -7,12 +7,14 @@ mod html;
 mod json;
 mod palette;
 mod pending;
+mod services;
 mod sweep;
 mod table;
 mod throughput;
 
 pub use html::to_html;
 pub use json::{JsonReport, RunParameters};
+pub use services::{ServicesJson, ServicesReport, to_services_html, to_services_text};
 pub use sweep::{to_sweep_html, to_sweep_table};
 pub use table::to_table;
 pub use throughput::{Measured, ThroughputParameters, ThroughputReport, to_throughput_html};

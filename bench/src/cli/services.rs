@@ -1,0 +1,115 @@
+//! `apportion-bench services`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::Args;
+use rayon::prelude::*;
+
+use super::Failure;
+use super::progress::parts_bar;
+use crate::output::{OutputFile, check_distinct};
+use crate::report::{ServicesReport, to_services_html, to_services_text};
+use crate::services::{Placement, YearRecord, YearShape, run_year};
+
+/// A year of a service on a cluster that other jobs keep busy: does it come back to where it was?
+#[derive(Clone, Debug, Args)]
+pub(super) struct ServicesArgs {
+    /// Seed of everything that is drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many days pass.
+    #[arg(long, default_value_t = YearShape::default().days, value_parser = clap::value_parser!(u64).range(7..=3_650))]
+    days: u64,
+    /// How many nodes, of 16 slots each.
+    #[arg(long, default_value_t = YearShape::default().nodes, value_parser = clap::value_parser!(u32).range(20..=10_000))]
+    nodes: u32,
+    /// How many region servers, of 4 slots each; at most one a node on average.
+    #[arg(long, default_value_t = YearShape::default().region_servers, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    region_servers: u32,
+    /// How often the whole service is stopped and started.
+    #[arg(long, default_value_t = YearShape::default().restarts, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    restarts: u32,
+    /// How many containers crash.
+    #[arg(long, default_value_t = YearShape::default().crashes, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    crashes: u32,
+    /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+    /// Write a report with plots, one HTML file that opens without a network.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
+    let shape = args.shape()?;
+    let outputs = [("--json", args.json.as_deref()), ("--report", args.report.as_deref())];
+    let given: Vec<(&str, &Path)> =
+        outputs.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
+    check_distinct(&given, &[]).map_err(Failure::input)?;
+    let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
+    let json = open(&args.json).map_err(Failure::input)?;
+    let html = open(&args.report).map_err(Failure::input)?;
+
+    let report = ServicesReport::new(shape, args.seed, simulate(&shape, args.seed)?);
+    if let Some(file) = json {
+        file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        writeln!(std::io::stdout(), "{}", to_services_text(&report)).map_err(Failure::output)?;
+    }
+    if let Some(file) = html {
+        file.write_text(&to_services_html(&report).map_err(Failure::run)?)?;
+    }
+    let violations: usize = report.years.iter().map(|year| year.audit_violations).sum();
+    if violations > 0 {
+        Err(Failure::run(format!("the audit found {violations} violations")))
+    } else {
+        Ok(())
+    }
+}
+
+/// The same year once for each way of placing, side by side.
+fn simulate(shape: &YearShape, seed: u64) -> Result<[YearRecord; 3], Failure> {
+    let bar = parts_bar("three years beside each other");
+    let passed: [AtomicU64; 3] = Default::default();
+    let end_ms = shape.days * 86_400_000;
+    let one = |(number, placement): (usize, &Placement)| {
+        run_year(shape, *placement, seed, &mut |now_ms| {
+            passed[number].store(now_ms, Ordering::Relaxed);
+            let all: u64 = passed.iter().map(|passed| passed.load(Ordering::Relaxed)).sum();
+            bar.set_position(all * 1_000 / (3 * end_ms));
+        })
+    };
+    let years: anyhow::Result<Vec<YearRecord>> = Placement::ALL.par_iter().enumerate().map(one).collect();
+    bar.finish_and_clear();
+    let years = years.map_err(|error| Failure::run(format!("{error:#}")))?;
+    years.try_into().map_err(|_| Failure::run("three years were to be simulated"))
+}
+
+impl ServicesArgs {
+    fn shape(&self) -> Result<YearShape, Failure> {
+        let shape = YearShape {
+            days: self.days,
+            nodes: self.nodes,
+            region_servers: self.region_servers,
+            restarts: self.restarts,
+            crashes: self.crashes,
+            ..YearShape::default()
+        };
+        if shape.region_servers > shape.nodes {
+            return Err(Failure::input(format!(
+                "--region-servers {}: there are {} nodes; one for each is needed, for the cluster is 60 % busy",
+                shape.region_servers, shape.nodes
+            )));
+        }
+        if u64::from(shape.restarts) > shape.days {
+            return Err(Failure::input(format!(
+                "--restarts {}: at most one a day, {} in all",
+                shape.restarts, shape.days
+            )));
+        }
+        Ok(shape)
+    }
+}
