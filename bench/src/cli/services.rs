@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::Failure;
 use super::progress::parts_bar;
+use super::trace::NodeOrderArg;
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{ServicesReport, to_services_html, to_services_text};
 use crate::services::{Placement, YearRecord, YearShape, run_year};
@@ -34,6 +35,9 @@ pub(super) struct ServicesArgs {
     /// How many containers crash.
     #[arg(long, default_value_t = YearShape::default().crashes, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     crashes: u32,
+    /// Which nodes the engine takes first: spread leaves room on all of them, pack fills one after the other.
+    #[arg(long, value_enum, default_value_t = NodeOrderArg::Spread)]
+    node_order: NodeOrderArg,
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
@@ -96,6 +100,7 @@ impl ServicesArgs {
             region_servers: self.region_servers,
             restarts: self.restarts,
             crashes: self.crashes,
+            node_order: self.node_order.kind(),
             ..YearShape::default()
         };
         if shape.region_servers > shape.nodes {

@@ -140,7 +140,7 @@ pub fn to_services_text(report: &ServicesReport) -> String {
     for (name, year) in NAMES.into_iter().zip(&report.years) {
         let could = year.restarts.iter().map(|restart| restart.could_return).sum::<u32>() + year.crashed;
         let times = year.full_strength_ms();
-        let at = |part| quantile(&times, part).map_or_else(|| "never".to_owned(), duration_text);
+        let at = |part| strength_text(year, part);
         text += &format!(
             "{name:>16}: {:5.1} % of {} came back to their last host; full strength after {} (median), {} (99 %), \
              {} of {} restarts; {} requests widened; {} anti-affinity violations\n",
@@ -165,7 +165,7 @@ pub fn to_services_html(report: &ServicesReport) -> Result<String, ChartError> {
     let shape = &report.shape;
     let [with, without, _] = &report.years;
     let violations: u64 = report.years.iter().map(|year| year.anti_affinity_violations).sum();
-    let median = quantile(&with.full_strength_ms(), 0.5).map_or_else(|| "never".to_owned(), duration_text);
+    let median = strength_text(with, 0.5);
     let cards = [
         (percent(with.returned_fraction()), "came back to their last host"),
         (percent(without.returned_fraction()), "did so without history"),
@@ -204,12 +204,17 @@ fn returned(report: &ServicesReport) -> Result<String, ChartError> {
             year.restarts.iter().zip(1..).map(|(restart, number)| (f64::from(number), part(restart)));
         Line { name: name.to_owned(), points: points.collect() }
     };
-    let lines: Vec<Line> = NAMES.into_iter().zip(&report.years).map(line).collect();
+    // A line of strict ones would cover the first.
+    let lines: Vec<Line> = NAMES.into_iter().zip(&report.years).take(2).map(line).collect();
     let axes =
         Axes { x: "full restart", y: "came back", y_range: 0.0..1.05, y_text: &|value| percent(*value) };
     Ok(section(
         "Where they were",
-        "Of the region servers whose last host was up and had room, the part that came back to it, restart by restart.",
+        &format!(
+            "Of the region servers whose last host was up and had room, the part that came back to it, restart by restart. \
+             In strict mode: {} over the year.",
+            percent(report.years[2].returned_fraction())
+        ),
         &line_chart(&lines, &axes)?,
     ))
 }
@@ -220,36 +225,45 @@ fn strength(report: &ServicesReport) -> Result<String, ChartError> {
         let seconds = |part| quantile(&times, part).map_or(0.0, |ms| ms as f64 / MS_PER_S);
         (name.to_owned(), seconds(0.99), seconds(0.5))
     };
-    let bars: Vec<_> = NAMES.into_iter().zip(&report.years).map(bar).collect();
+    let bars: Vec<_> = NAMES.into_iter().zip(&report.years).take(2).map(bar).collect();
+    let strict = [0.5, 0.99].map(|part| strength_text(&report.years[2], part));
     Ok(section(
         "Time to full strength",
-        "From the start until all instances run. Strict components wait for hosts that are down.",
+        &format!(
+            "From the start until all instances run. Strict ones wait for hosts that are down: {} in the median, {} at \
+             worst.",
+            strict[0], strict[1]
+        ),
         &bar_chart(&bars, "seconds: slowest (grey), median (blue)", &|value| plain(*value))?,
     ))
 }
 
 fn live(report: &ServicesReport) -> Result<String, ChartError> {
-    let line = |(name, year): (&str, &YearRecord)| Line { name: name.to_owned(), points: year.live_by_day() };
-    let lines: Vec<Line> = NAMES.into_iter().zip(&report.years).map(line).collect();
+    let line =
+        |number: usize| Line { name: NAMES[number].to_owned(), points: report.years[number].live_by_day() };
+    let lines = [line(2), line(0)];
     let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(1.0, f64::max);
     let axes =
         Axes { x: "day", y: "region servers", y_range: 0.0..highest * 1.08, y_text: &|value| plain(*value) };
     Ok(section(
         "Region servers",
-        "The fewest that were live on each day: stops, crashes, failed hosts, and flexes up and down.",
+        "The fewest that were live on each day: stops, crashes, failed hosts, and flexes up and down. Without history it \
+         looks as with it.",
         &line_chart(&lines, &axes)?,
     ))
 }
 
 fn table(report: &ServicesReport) -> String {
     type Figure = fn(&YearRecord) -> String;
-    let rows: [(&str, Figure); 8] = [
+    let rows: [(&str, Figure); 10] = [
         ("came back", |year| percent(year.returned_fraction())),
         ("crashed, their host up", |year| count_text(year.crashed.into())),
         ("of these, came back", |year| count_text(year.crashed_returned.into())),
         ("restarts at full strength", |year| {
             format!("{} of {}", year.full_strength_ms().len(), year.restarts.len())
         }),
+        ("full strength, median", |year| strength_text(year, 0.5)),
+        ("full strength, slowest", |year| strength_text(year, 0.99)),
         ("requests widened", |year| count_text(year.widened)),
         ("anti-affinity violations", |year| count_text(year.anti_affinity_violations)),
         ("containers of other jobs", |year| count_text(year.jobs_ended)),
@@ -262,4 +276,8 @@ fn table(report: &ServicesReport) -> String {
     let heads: String = NAMES.into_iter().map(|name| format!("<td><b>{name}</b>")).collect();
     let body: String = rows.iter().map(row).collect();
     format!("<section><h2>All figures</h2><table><tr><td>{heads}{body}</table></section>")
+}
+
+fn strength_text(year: &YearRecord, part: f64) -> String {
+    quantile(&year.full_strength_ms(), part).map_or_else(|| "never".to_owned(), duration_text)
 }

@@ -9,6 +9,7 @@ use apportion::{
 };
 
 use super::jobs::slots_of;
+use super::plan::YearShape;
 
 const SLOTS_PER_NODE: i64 = 16;
 const NODES_PER_RACK: u32 = 40;
@@ -30,18 +31,19 @@ pub(super) fn host(node: u32) -> String {
 }
 
 impl Cluster {
-    pub(super) fn start(nodes: u32) -> anyhow::Result<Self> {
+    pub(super) fn start(shape: &YearShape) -> anyhow::Result<Self> {
         let leaf = |name: &str, percent| {
             QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent))).with_user_limit_factor(None)
         };
         let queues = QueueConfig::root([leaf("services", 30), leaf("jobs", 70)]);
-        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), queues);
+        let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), queues);
+        config.node_order = shape.node_order;
         let clock = Arc::new(ManualClock::new());
         let engine = Engine::start(config, Mode::Serial, clock.clone(), None)?;
         let handle = engine.handle();
         let known = handle.read(|view| view.seq());
         let cluster = Self { engine, handle, clock, known, used: (0, 0) };
-        for node in 0..nodes {
+        for node in 0..shape.nodes {
             cluster.node_up(node)?;
         }
         Ok(cluster)

@@ -1,5 +1,6 @@
 //! What happens in a year, drawn beforehand, so that the same happens however the service is placed.
 
+use apportion::NodeOrderKind;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -33,6 +34,8 @@ pub struct YearShape {
     pub outages_per_node: u32,
     /// How often the service is flexed up or down for a while.
     pub flexes: u32,
+    /// Which nodes the engine takes first.
+    pub node_order: NodeOrderKind,
 }
 
 impl Default for YearShape {
@@ -46,6 +49,7 @@ impl Default for YearShape {
             crashes: 200,
             outages_per_node: 2,
             flexes: 10,
+            node_order: NodeOrderKind::Spread,
         }
     }
 }

@@ -1,7 +1,5 @@
 //! What is counted of a year.
 
-use std::collections::BTreeMap;
-
 use super::plan::DAY_MS;
 
 /// One full restart.
@@ -62,12 +60,20 @@ impl YearRecord {
     /// The least number of live region servers of each day.
     #[must_use]
     pub fn live_by_day(&self) -> Vec<(f64, f64)> {
-        let mut least: BTreeMap<u64, u32> = BTreeMap::new();
-        for (at_ms, live) in &self.live {
-            let day = least.entry(at_ms / DAY_MS).or_insert(*live);
-            *day = (*day).min(*live);
+        let mut days: Vec<(f64, f64)> = Vec::new();
+        let mut now = 0;
+        let mut changes = self.live.iter().peekable();
+        let last_day = self.live.last().map_or(0, |(at_ms, _)| at_ms / DAY_MS);
+        for day in 0..=last_day {
+            // What was live when the day began counts too.
+            let mut least = now;
+            while let Some((_, live)) = changes.next_if(|(at_ms, _)| at_ms / DAY_MS <= day) {
+                now = *live;
+                least = least.min(now);
+            }
+            days.push((day as f64, f64::from(least)));
         }
-        least.into_iter().map(|(day, live)| (day as f64, f64::from(live))).collect()
+        days
     }
 }
 
@@ -87,6 +93,14 @@ mod tests {
         let values = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
         assert_eq!([0.0, 0.5, 0.99, 1.0].map(|part| quantile(&values, part)), [1, 5, 10, 10].map(Some));
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn a_day_without_changes_is_as_the_one_before_ended() {
+        let live = vec![(0, 5), (10, 9), (2 * DAY_MS, 3), (2 * DAY_MS + 1, 9), (4 * DAY_MS, 8)];
+        let record = YearRecord { live, ..YearRecord::default() };
+        let days = record.live_by_day();
+        assert_eq!(days, [(0.0, 0.0), (1.0, 9.0), (2.0, 3.0), (3.0, 9.0), (4.0, 8.0)]);
     }
 
     #[test]

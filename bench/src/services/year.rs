@@ -21,7 +21,7 @@ pub fn run_year(
     seed: u64,
     progress: &mut dyn FnMut(u64),
 ) -> anyhow::Result<YearRecord> {
-    let cluster = Cluster::start(shape.nodes)?;
+    let cluster = Cluster::start(shape)?;
     let busy = Cluster::slots(shape.nodes) * BUSY_PERCENT / 100;
     let jobs = Jobs::start(&cluster.handle, JOBS, busy, seed)?;
     let application = Application::new(&cluster.handle, placement, shape, seed);
@@ -201,6 +201,7 @@ mod tests {
             crashes: 20,
             outages_per_node: 1,
             flexes: 2,
+            ..YearShape::default()
         }
     }
 
