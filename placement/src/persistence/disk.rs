@@ -1,10 +1,10 @@
 //! The steps of a save that a crash can come between.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::{NamedTempFile, PathPersistError, TempPath};
 
 /// What a save does to a disk, in this order. Tests put another one in its place and look at what each step leaves.
 pub(super) trait Disk: Send + Sync {
@@ -20,13 +20,20 @@ pub(super) trait Disk: Send + Sync {
 
     /// Gives the file its name unless another has it.
     fn rename(&self, temporary: TempPath, path: &Path) -> io::Result<()> {
-        temporary.persist_noclobber(path).map_err(io::Error::from)
+        temporary.persist_noclobber(path).or_else(|refused| rename_plainly(refused, path))
     }
 
     /// Returns when the file's name survives a loss of power.
     fn sync_directory(&self, directory: &Path) -> io::Result<()> {
         // Elsewhere a directory cannot be opened, and the file system sees to it.
-        if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+        if !cfg!(unix) {
+            return Ok(());
+        }
+        match File::open(directory)?.sync_all() {
+            // Some file systems cannot sync directories. The file is there, so that is no reason to save it again.
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+            synced => synced,
+        }
     }
 }
 
@@ -35,3 +42,56 @@ pub(super) trait Disk: Send + Sync {
 pub(super) struct RealDisk;
 
 impl Disk for RealDisk {}
+
+/// Gives a file its name where the file system can neither rename without replacing nor link, as some that are shared
+/// over a network or with a virtual machine. Two processes that save there at once may replace each other's file.
+fn rename_plainly(refused: PathPersistError, path: &Path) -> io::Result<()> {
+    // Which of the two it says depends on the file system.
+    if !matches!(refused.error.kind(), ErrorKind::Unsupported | ErrorKind::PermissionDenied) {
+        return Err(refused.error);
+    }
+    if path.symlink_metadata().is_ok() {
+        return Err(ErrorKind::AlreadyExists.into());
+    }
+    refused.path.persist(path).map_err(io::Error::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::fs;
+
+    use super::*;
+
+    fn refused(folder: &Path, kind: ErrorKind) -> io::Result<PathPersistError> {
+        let mut file = NamedTempFile::new_in(folder)?;
+        file.write_all(b"new")?;
+        Ok(PathPersistError { error: kind.into(), path: file.into_temp_path() })
+    }
+
+    #[test]
+    fn a_file_system_that_cannot_refuse_to_replace_can_hold_histories() -> Result<(), Box<dyn Error>> {
+        let folder = tempfile::tempdir()?;
+        for (name, kind) in [("a", ErrorKind::Unsupported), ("b", ErrorKind::PermissionDenied)] {
+            let path = folder.path().join(name);
+            rename_plainly(refused(folder.path(), kind)?, &path)?;
+            assert_eq!(fs::read(&path)?, b"new");
+            fs::write(&path, "old")?;
+            let taken = rename_plainly(refused(folder.path(), kind)?, &path);
+            assert_eq!(taken.map_err(|error| error.kind()), Err(ErrorKind::AlreadyExists));
+            assert_eq!(fs::read(&path)?, b"old");
+        }
+        let full = rename_plainly(refused(folder.path(), ErrorKind::StorageFull)?, &folder.path().join("c"));
+        assert_eq!(full.map_err(|error| error.kind()), Err(ErrorKind::StorageFull));
+        assert_eq!(fs::read_dir(folder.path())?.count(), 2, "what was refused is gone");
+        Ok(())
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_system_that_cannot_sync_directories_can_hold_histories() -> io::Result<()> {
+        let cannot = Path::new("/proc");
+        assert!(File::open(cannot)?.sync_all().is_err());
+        RealDisk.sync_directory(cannot)
+    }
+}
