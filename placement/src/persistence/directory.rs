@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 use super::disk::{Disk, RealDisk};
 use super::store::{HistoryStore, StoreAction, StoreError, StoredFile};
@@ -74,7 +74,15 @@ impl<D: Disk> HistoryStore for Directory<D> {
 
     fn write_atomically(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.file(name)?;
-        self.write(&path, bytes).map_err(|source| failed_at(StoreAction::Write, name, source))
+        let failed = |source| StoreError::Io { action: StoreAction::Write, what: name.to_owned(), source };
+        if path.try_exists().map_err(failed)? {
+            return Err(StoreError::Exists { name: name.to_owned() });
+        }
+        self.make().map_err(|source| self.failed(StoreAction::Write, source))?;
+        let temporary = self.fill(bytes).map_err(failed)?;
+        // Of all steps only this one can find out that the name is in use.
+        self.disk.rename(temporary, &path).map_err(|source| failed_at(StoreAction::Write, name, source))?;
+        self.disk.sync_directory(&self.path).map_err(failed)
     }
 
     fn delete(&self, name: &str) -> Result<(), StoreError> {
@@ -95,17 +103,12 @@ impl<D: Disk> HistoryStore for Directory<D> {
 }
 
 impl<D: Disk> Directory<D> {
-    /// A name in use is an error before anything is written, and again when the file gets it.
-    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        if path.try_exists()? {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        self.make()?;
+    /// A file with this content that has no name of a history yet.
+    fn fill(&self, bytes: &[u8]) -> io::Result<TempPath> {
         let mut file = temporary_in(&self.path)?;
         self.disk.write(&mut file, bytes)?;
         self.disk.sync(&file)?;
-        self.disk.rename(file.into_temp_path(), path)?;
-        self.disk.sync_directory(&self.path)
+        Ok(file.into_temp_path())
     }
 
     /// A new directory lasts only when the one that it is in is synced too.
@@ -149,8 +152,10 @@ fn files_in(directory: &Path) -> io::Result<Vec<StoredFile>> {
     for entry in listed {
         let entry = entry?;
         let metadata = match fs::metadata(entry.path()) {
-            // Someone else deleted it meanwhile, or it is a link to nowhere.
+            // Someone else deleted it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            // It leads nowhere or in a circle, which must not hide the histories beside it.
+            Err(_) if entry.file_type().is_ok_and(|kind| kind.is_symlink()) => continue,
             metadata => metadata?,
         };
         if let (true, Ok(name)) = (metadata.is_file(), entry.file_name().into_string()) {

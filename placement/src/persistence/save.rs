@@ -8,6 +8,10 @@ use super::purge::newest_first;
 use super::store::{HistoryStore, StoreError};
 use super::write::{WriteHistoryError, write_history};
 
+/// How many names in use a save goes round. Each takes another save at the same moment, or something that is no file; a
+/// store that finds every name in use must not keep a saver from its end.
+const NAMES_TRIED: u32 = 1_000;
+
 /// A file that a save made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedHistory {
@@ -39,18 +43,21 @@ pub enum SaveError {
 /// them all. So the last save has the last name, and no save replaces another.
 ///
 /// # Errors
-/// If the history does not fit the format, or the store fails. Saves before it are there as they were.
+/// If the history does not fit the format, the store fails, or 1,000 names in a row turn out to be in use. Saves before
+/// it are there as they were.
 pub fn save_now(store: &dyn HistoryStore, history: &HistoryFile) -> Result<SavedHistory, SaveError> {
     let mut bytes = Vec::new();
     write_history(history, &mut bytes)?;
     let mut least_ms = history.saved_ms;
+    let mut names_left = NAMES_TRIED;
     loop {
+        names_left -= 1;
         let name_ms = next_name_ms(store, least_ms)?;
         let name = history_name(name_ms);
         match store.write_atomically(&name, &bytes) {
             Ok(()) => return Ok(SavedHistory { name, bytes: bytes.len() as u64 }),
             // Someone else saved meanwhile, or something that is no file has the name.
-            Err(StoreError::Exists { .. }) => least_ms = after(name_ms)?,
+            Err(StoreError::Exists { .. }) if names_left > 0 => least_ms = after(name_ms)?,
             Err(error) => return Err(error.into()),
         }
     }

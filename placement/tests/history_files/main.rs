@@ -2,6 +2,8 @@
 
 mod choosing;
 mod odd_files;
+#[cfg(unix)]
+mod odd_folders;
 mod purging;
 mod reading;
 mod round_trips;

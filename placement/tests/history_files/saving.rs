@@ -4,7 +4,7 @@ use std::fs;
 use std::thread;
 
 use apportion_placement::{
-    DirectoryStore, HistoryStore, SaveError, StoreError, history_name, load_newest, save_now,
+    DirectoryStore, HistoryStore, SaveError, StoreError, StoredFile, history_name, load_newest, save_now,
 };
 
 use crate::support::{ALL, Fault, MemoryStore, TestResult, sample};
@@ -52,6 +52,33 @@ fn a_name_that_is_taken_by_something_else_is_gone_round() -> TestResult {
     let store = DirectoryStore::new(folder.path());
     assert_eq!(save_now(&store, &sample(5))?.name, history_name(6));
     Ok(())
+}
+
+/// Holds nothing, and finds every name in use.
+struct NeverFree;
+
+impl HistoryStore for NeverFree {
+    fn list(&self) -> Result<Vec<StoredFile>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        Err(StoreError::Missing { name: name.to_owned() })
+    }
+
+    fn write_atomically(&self, name: &str, _: &[u8]) -> Result<(), StoreError> {
+        Err(StoreError::Exists { name: name.to_owned() })
+    }
+
+    fn delete(&self, name: &str) -> Result<(), StoreError> {
+        Err(StoreError::Missing { name: name.to_owned() })
+    }
+}
+
+#[test]
+fn a_store_that_finds_every_name_in_use_does_not_keep_a_save_for_ever() {
+    let refused = save_now(&NeverFree, &sample(5));
+    assert!(matches!(refused, Err(SaveError::Store(StoreError::Exists { .. }))), "{refused:?}");
 }
 
 #[test]
