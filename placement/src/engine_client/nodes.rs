@@ -44,6 +44,10 @@ impl ReportedNodes {
             changed.push(NodeReport { is_usable: false, ..gone.clone() });
         }
         self.told = now;
+        if !changed.is_empty() {
+            // Numbers of nodes that are gone come to no end.
+            self.hosts.clear();
+        }
         (is_first || !changed.is_empty()).then_some(Callback::NodesUpdated(changed))
     }
 
