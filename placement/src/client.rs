@@ -99,6 +99,8 @@ pub struct RunningContainer {
     pub priority: u32,
     /// Where it runs.
     pub host: Arc<str>,
+    /// Whether something was started in it, or was told to be.
+    pub is_started: bool,
 }
 
 /// What the cluster manager tells.
@@ -115,6 +117,8 @@ pub enum Callback {
         /// What the host said.
         diagnostics: String,
     },
+    /// A container that was given back could not be stopped: it runs on.
+    StopFailed(ContainerRef),
     /// Containers have ended.
     Completed(Vec<(ContainerRef, ContainerExit)>),
     /// A request is over without a container: it was cancelled or refused, or its container came and went while

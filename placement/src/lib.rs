@@ -19,8 +19,8 @@ mod service;
 mod status;
 
 pub use application::{
-    AllocationOutcome, AntiAffinity, ApplicationState, Inconsistency, Operation, ServiceEvent,
-    ServiceSettings,
+    ActionId, ActionKind, ActionStatus, AllocationOutcome, AntiAffinity, ApplicationState, Inconsistency,
+    Operation, PlacementAction, ServiceEvent, ServiceSettings,
 };
 pub use client::{
     Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, Obstacle,
@@ -40,7 +40,7 @@ pub use persistence::{
     history_name, history_name_ms, is_history_name, keep_last, load_and_purge, load_newest, purge_before,
     read_history, save_now, write_history,
 };
-pub use service::{NotRunning, Service};
+pub use service::{ActionProgress, NotRunning, Service};
 pub use status::{
     ComponentCounters, ComponentStatus, ContainerStatus, Failure, OutstandingCause, OutstandingStatus,
     ServiceStatus,

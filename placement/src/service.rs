@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 
 use thiserror::Error;
 
-use crate::application::{AntiAffinity, ApplicationState, Operation, ServiceEvent, ServiceSettings};
+use crate::application::{
+    ActionId, ActionStatus, AntiAffinity, ApplicationState, Operation, PlacementAction, ServiceEvent,
+    ServiceSettings,
+};
 use crate::client::{Callback, ClientError, ClusterClient, ContainerRef};
 use crate::component::ComponentSpec;
 use crate::exit::ContainerExit;
@@ -18,7 +21,19 @@ pub struct Service<C> {
     state: ApplicationState,
     client: C,
     thawed: Option<ThawReport>,
+    answers: Vec<ActionProgress>,
     saved_version: u64,
+}
+
+/// What became of a placement action so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionProgress {
+    /// Of which.
+    pub action: ActionId,
+    /// How it stands.
+    pub status: ActionStatus,
+    /// The same in words.
+    pub message: String,
 }
 
 /// Why something was not done to a container.
@@ -42,7 +57,7 @@ impl<C: ClusterClient> Service<C> {
         let mut state = ApplicationState::new(components, settings, now_ms);
         let thawed = history.map(|file| state.thaw(file));
         state.learn_nodes(&client.nodes());
-        Self { saved_version: state.history_version(), state, client, thawed }
+        Self { saved_version: state.history_version(), state, client, thawed, answers: Vec::new() }
     }
 
     /// A service whose master was started again: its containers ran on and stay.
@@ -88,6 +103,16 @@ impl<C: ClusterClient> Service<C> {
         }
         self.handle(ServiceEvent::KillContainer(container), now_ms);
         Ok(())
+    }
+
+    /// Lets one container go elsewhere or start anew. What becomes of it is told by [`take_answers`](Self::take_answers).
+    pub fn act(&mut self, action: PlacementAction, now_ms: u64) {
+        self.handle(ServiceEvent::Act(action), now_ms);
+    }
+
+    /// What has become of placement actions since the last call, in order.
+    pub fn take_answers(&mut self) -> Vec<ActionProgress> {
+        std::mem::take(&mut self.answers)
     }
 
     /// Gives everything back and asks for nothing any more.
@@ -171,6 +196,10 @@ impl<C: ClusterClient> Service<C> {
             Operation::Start { container, component } => {
                 let name = self.state.component(component).map(|status| status.name).unwrap_or_default();
                 ended_unheard(container, &self.client.start(container, &name))
+            }
+            Operation::Answer { action, status, message } => {
+                self.answers.push(ActionProgress { action, status, message });
+                None
             }
             // A request that is over is what was wanted; a manager that is gone has no list to change.
             Operation::Cancel(request) => self.client.cancel(request).err().and(None),

@@ -41,6 +41,8 @@ pub struct ComponentStatus {
     pub starting: u32,
     /// How many run.
     pub live: u32,
+    /// Containers besides that wait to replace one of these.
+    pub reserved: u32,
     /// How many are being released.
     pub releasing: u32,
     /// Containers that are asked for.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{AllocationOutcome, ApplicationState, ComponentInstance, Operation};
-use crate::client::Allocation;
+use crate::client::{Allocation, ContainerRef};
 use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest, component_of};
 
@@ -47,15 +47,24 @@ impl ApplicationState {
             operations.push(Operation::Cancel(answered.id()));
             self.ask_again_for_served(answered, &came, operations);
         }
+        if let Some(action) = answered.as_ref().and_then(|answered| answered.action) {
+            self.place_found(action, came, now_ms, operations);
+            return;
+        }
         if !self.is_wanted(component, &came) {
-            self.surplus.insert(came.container);
             if let Some(known) = self.components.get_mut(&component) {
                 known.counters.surplus += 1;
             }
-            operations.push(Operation::Release(came.container));
+            self.give_back(came.container, operations);
             return;
         }
         self.take_on(component, came, answered.as_ref(), now_ms, operations);
+    }
+
+    /// Gives back a container that is no component's.
+    pub(super) fn give_back(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+        self.surplus.insert(container);
+        operations.push(Operation::Release(container));
     }
 
     /// The container answered a request for its host, but its priority says that the manager gave it for another one. That
@@ -80,10 +89,10 @@ impl ApplicationState {
         known.actual() < known.spec.desired && !self.would_be_together(component, &came.host)
     }
 
-    /// Whether an instance more on the host would break anti-affinity.
+    /// Whether an instance more on the host would break anti-affinity. One that was told to stop may not, so it counts.
     pub(super) fn would_be_together(&self, component: ComponentId, host: &str) -> bool {
         let entry = self.history.entry(host, component);
-        self.is_anti_affine(component) && entry.is_some_and(|entry| entry.instances.held() > 0)
+        self.is_anti_affine(component) && entry.is_some_and(|entry| entry.instances.total() > 0)
     }
 
     fn take_on(

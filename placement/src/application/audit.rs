@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::{ApplicationState, Component};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
-use crate::history::{Census, NodeEntry};
+use crate::history::{Census, NodeEntry, OutstandingRequest};
 
 /// Something that should never be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -119,8 +119,10 @@ impl ApplicationState {
         if held > 1 && self.is_anti_affine(component) {
             found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
         }
-        let waits = self.outstanding.of(component).filter(|waits| waits.host.as_deref() == Some(host));
-        let waits: BTreeSet<_> = waits.map(crate::history::OutstandingRequest::id).collect();
+        let is_here =
+            |waits: &&OutstandingRequest| waits.component == component && waits.host.as_deref() == Some(host);
+        let waits = self.outstanding.iter().filter(is_here);
+        let waits: BTreeSet<_> = waits.map(OutstandingRequest::id).collect();
         if waits != entry.requested {
             found.push(Inconsistency::Requested { component, host: host.to_owned() });
         }

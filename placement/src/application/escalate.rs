@@ -13,7 +13,8 @@ impl ApplicationState {
             return None;
         }
         let request_ms = self.outstanding.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
-        let deadlines = [request_ms, self.window_ends_ms, self.next_health_check_ms()];
+        let stop_ms = self.actions.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
+        let deadlines = [request_ms, stop_ms, self.window_ends_ms, self.next_health_check_ms()];
         deadlines.into_iter().flatten().min()
     }
 
@@ -24,6 +25,7 @@ impl ApplicationState {
         for request in self.outstanding.due(now_ms) {
             self.widen(request, now_ms, operations);
         }
+        self.check_stops(now_ms, operations);
         if let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= now_ms) {
             self.reset_failures();
             let window_ms = self.settings.failure_window_ms.unwrap_or(0).max(1);
@@ -35,6 +37,10 @@ impl ApplicationState {
     /// Makes a request again: as it was if the manager never took it, otherwise one step wider.
     fn widen(&mut self, request: RequestId, now_ms: u64, operations: &mut Vec<Operation>) {
         let Some(outstanding) = self.outstanding.get(request) else { return };
+        if outstanding.action.is_some() {
+            self.no_place_found(request, "no place was found in time", operations);
+            return;
+        }
         let known = &self.components[&outstanding.component];
         let next_ms = now_ms.saturating_add(known.spec.escalate_after_ms);
         let host = outstanding.host.as_deref();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::actions::{ActionId, ActionStatus, PlacementAction};
 use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, RequestId};
 use crate::component::{ComponentId, ComponentSpec};
 
@@ -26,6 +27,10 @@ pub enum ServiceEvent {
     KillContainer(ContainerRef),
     /// A container has not been heard of for too long: it is given back like one that is not wanted any more.
     ContainerLost(ContainerRef),
+    /// One container goes elsewhere or starts anew.
+    Act(PlacementAction),
+    /// An action is taken back, if there is still time.
+    CancelAction(ActionId),
     /// Time went by.
     TimePassed,
     /// The service ends: everything is given back.
@@ -48,6 +53,15 @@ pub enum Operation {
     Request(ContainerRequest),
     /// A container to give back.
     Release(ContainerRef),
+    /// What is to be told of a placement action. The last of its answers is a terminal one, and there is one such.
+    Answer {
+        /// Of which.
+        action: ActionId,
+        /// How it stands.
+        status: ActionStatus,
+        /// The same in words.
+        message: String,
+    },
     /// A component to start in a container that came.
     Start {
         /// Where.
@@ -92,6 +106,8 @@ pub struct ServiceSettings {
     pub anti_affinity: AntiAffinity,
     /// After this time a request that the manager did not take is made again.
     pub retry_after_ms: u64,
+    /// A container that is stopped to be replaced has this long to end.
+    pub stop_timeout_ms: u64,
     /// What was used this long before the history was saved is forgotten; `None`: nothing is.
     pub history_age_max_ms: Option<u64>,
 }
@@ -105,6 +121,7 @@ impl Default for ServiceSettings {
             short_life_ms: MINUTE_MS,
             anti_affinity: AntiAffinity::AllAtOnce,
             retry_after_ms: 5_000,
+            stop_timeout_ms: MINUTE_MS,
             history_age_max_ms: Some(7 * 24 * 60 * MINUTE_MS),
         }
     }

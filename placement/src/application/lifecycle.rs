@@ -7,7 +7,12 @@ use crate::history::InstanceState;
 
 impl ApplicationState {
     /// A second start of the same container, or one of a container that is on its way out, changes nothing.
-    pub(super) fn container_started(&mut self, container: ContainerRef, now_ms: u64) {
+    pub(super) fn container_started(
+        &mut self,
+        container: ContainerRef,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) {
         if self.instance_state(container) != Some(InstanceState::Starting) {
             return;
         }
@@ -17,6 +22,7 @@ impl ApplicationState {
         if let Some(known) = self.components.get_mut(&instance.component) {
             known.counters.started += 1;
         }
+        self.action_hears_start(container, operations);
     }
 
     /// The failure counts here, and not again when the container has ended (table 1.18, D21).
@@ -33,6 +39,7 @@ impl ApplicationState {
         operations.push(Operation::Release(container));
         let Some(instance) = self.instances.get(&container).cloned() else { return };
         self.count_failure(&instance, true, diagnostics);
+        self.action_hears_end(container, InstanceState::Starting, operations);
     }
 
     pub(super) fn kill_container(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
@@ -42,7 +49,13 @@ impl ApplicationState {
         self.release(container, operations);
     }
 
-    pub(super) fn container_completed(&mut self, container: ContainerRef, exit: &ContainerExit, now_ms: u64) {
+    pub(super) fn container_completed(
+        &mut self,
+        container: ContainerRef,
+        exit: &ContainerExit,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) {
         self.surplus.remove(&container);
         let Some(state) = self.instance_state(container) else { return };
         let Some(instance) = self.instances.remove(&container) else { return };
@@ -51,11 +64,12 @@ impl ApplicationState {
         }
         let is_trusted = match state {
             InstanceState::Releasing => self.ended_as_planned(&instance),
-            InstanceState::StartFailed => false,
+            InstanceState::StartFailed | InstanceState::Reserved => false,
             InstanceState::Starting | InstanceState::Live => self.ended_by_itself(&instance, exit, now_ms),
         };
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
+        self.action_hears_end(container, state, operations);
     }
 
     /// What somebody ended by hand counts as failed (table 1.18, D29), but is held against nobody.

@@ -3,6 +3,7 @@
 //! Nothing here does I/O, reads a clock or draws lots. Whoever drives it carries out the operations in order and hands
 //! in what comes of them; `service.rs` does that with a [`ClusterClient`](crate::ClusterClient).
 
+mod actions;
 mod allocated;
 mod audit;
 mod escalate;
@@ -20,9 +21,12 @@ mod status;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use actions::{ActionId, ActionKind, ActionStatus, PlacementAction};
 pub use audit::Inconsistency;
 pub(crate) use event::Names;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
+
+use actions::Actions;
 
 use crate::client::{Callback, ContainerRef, NodeReport};
 use crate::component::{ComponentId, ComponentSpec};
@@ -42,6 +46,7 @@ pub struct ApplicationState {
     surplus: BTreeSet<ContainerRef>,
     /// Hosts that the manager was told to keep free of the service.
     blacklisted: BTreeSet<Arc<str>>,
+    actions: Actions,
     last_request: u64,
     window_ends_ms: Option<u64>,
     has_node_reports: bool,
@@ -87,9 +92,9 @@ impl Component {
         }
     }
 
-    /// Containers it has, those on their way out included (Slider's "actual").
+    /// Containers it has, those on their way out included (Slider's "actual"), and those that replace others not.
     fn actual(&self) -> u32 {
-        self.census.total()
+        self.census.total() - self.census.count(InstanceState::Reserved)
     }
 }
 
@@ -109,6 +114,7 @@ impl ApplicationState {
             instances: BTreeMap::new(),
             surplus: BTreeSet::new(),
             blacklisted: BTreeSet::new(),
+            actions: Actions::default(),
             last_request: 0,
             has_node_reports: false,
             containers_at_restart: None,
@@ -129,7 +135,11 @@ impl ApplicationState {
         let mut operations = Vec::new();
         match event {
             ServiceEvent::Callback(callback) => self.hear(callback, now_ms, &mut operations),
-            ServiceEvent::NotTaken { request, error } => self.request_not_taken(request, &error, now_ms),
+            ServiceEvent::NotTaken { request, error } => {
+                self.request_not_taken(request, &error, now_ms, &mut operations);
+            }
+            ServiceEvent::Act(action) => self.act(action, now_ms, &mut operations),
+            ServiceEvent::CancelAction(action) => self.cancel_action(action, &mut operations),
             ServiceEvent::Flex(components) => self.flex(components, &mut operations),
             ServiceEvent::KillContainer(container) => self.kill_container(container, &mut operations),
             ServiceEvent::ContainerLost(container) => self.release(container, &mut operations),
@@ -138,22 +148,24 @@ impl ApplicationState {
         }
         self.pass_time(now_ms, &mut operations);
         self.review(now_ms, &mut operations);
+        self.begin_actions(now_ms, &mut operations);
         operations
     }
 
     fn hear(&mut self, callback: Callback, now_ms: u64, operations: &mut Vec<Operation>) {
         match callback {
             Callback::Allocated(allocations) => self.containers_allocated(allocations, now_ms, operations),
-            Callback::Started(container) => self.container_started(container, now_ms),
+            Callback::Started(container) => self.container_started(container, now_ms, operations),
+            Callback::StopFailed(container) => self.stop_failed(container, operations),
             Callback::StartFailed { container, diagnostics } => {
                 self.container_start_failed(container, diagnostics, operations);
             }
             Callback::Completed(ended) => {
                 for (container, exit) in ended {
-                    self.container_completed(container, &exit, now_ms);
+                    self.container_completed(container, &exit, now_ms, operations);
                 }
             }
-            Callback::Withdrawn(request) => self.request_withdrawn(request, now_ms),
+            Callback::Withdrawn(request) => self.request_withdrawn(request, now_ms, operations),
             Callback::NodesUpdated(reports) => {
                 self.learn_nodes(&reports);
                 self.retry_where(&reports, now_ms);

@@ -45,6 +45,7 @@ impl ApplicationState {
                 deadline_ms,
                 not_taken: None,
                 gained: 0,
+                action: None,
             },
             operations,
         );
@@ -68,6 +69,7 @@ impl ApplicationState {
                 deadline_ms: None,
                 not_taken: None,
                 gained: self.history.gained(component),
+                action: None,
             },
             operations,
         );
@@ -88,7 +90,7 @@ impl ApplicationState {
         }
     }
 
-    fn request_for(&self, component: ComponentId, has_location: bool) -> ContainerRequest {
+    pub(super) fn request_for(&self, component: ComponentId, has_location: bool) -> ContainerRequest {
         let spec = &self.components[&component].spec;
         let id = RequestId(self.last_request + 1);
         let mut request = ContainerRequest::new(id, spec.size, request_priority(component, has_location));
@@ -107,7 +109,7 @@ impl ApplicationState {
     }
 
     /// Hands the request to the manager, under a number of its own.
-    fn issue(&mut self, mut outstanding: OutstandingRequest, operations: &mut Vec<Operation>) {
+    pub(super) fn issue(&mut self, mut outstanding: OutstandingRequest, operations: &mut Vec<Operation>) {
         self.last_request += 1;
         outstanding.request.id = RequestId(self.last_request);
         if let Some(host) = &outstanding.host {
@@ -150,24 +152,43 @@ impl ApplicationState {
 
     /// The manager has not got the request. A host that it does not know is not asked for again until it is reported,
     /// except by components that want no other.
-    pub(super) fn request_not_taken(&mut self, request: RequestId, error: &ClientError, now_ms: u64) {
+    pub(super) fn request_not_taken(
+        &mut self,
+        request: RequestId,
+        error: &ClientError,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) {
         let Some(outstanding) = self.outstanding.get(request) else { return };
         let is_strict = self
             .components
             .get(&outstanding.component)
             .is_some_and(|known| known.spec.policy == PlacementPolicy::Strict);
         match error {
-            ClientError::UnknownHost { host } if !is_strict => {
+            ClientError::UnknownHost { host } if !is_strict && outstanding.action.is_none() => {
                 self.history.host_unknown(&Arc::from(host.as_str()));
                 self.forget_request(request);
+            }
+            other if outstanding.action.is_some() => {
+                self.no_place_found(request, &other.to_string(), operations);
             }
             other => self.wait_to_retry(request, other.to_string(), now_ms),
         }
     }
 
     /// The request is over without a container, and nobody here took it back.
-    pub(super) fn request_withdrawn(&mut self, request: RequestId, now_ms: u64) {
-        self.wait_to_retry(request, "the cluster manager withdrew it".to_owned(), now_ms);
+    pub(super) fn request_withdrawn(
+        &mut self,
+        request: RequestId,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) {
+        let why = "the cluster manager withdrew the request";
+        match self.outstanding.get(request).map(|known| known.action.is_some()) {
+            Some(true) => self.no_place_found(request, why, operations),
+            Some(false) => self.wait_to_retry(request, why.to_owned(), now_ms),
+            None => {}
+        }
     }
 
     fn wait_to_retry(&mut self, request: RequestId, why: String, now_ms: u64) {

@@ -13,8 +13,8 @@ impl ApplicationState {
     }
 
     /// Takes on containers that ran on while the service's master was away. Requests made before are forgotten: what
-    /// comes of them is taken if it is wanted. Containers of components that are no more are given back, and
-    /// those that should be apart and are not: one of them was given back before, and has not ended.
+    /// comes of them is taken if it is wanted. Containers of components that are no more are given back,
+    /// those in which nothing was started, and those that should be apart and are not: one of them was given back before, and has not ended.
     pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
         for found in running {
@@ -22,7 +22,9 @@ impl ApplicationState {
                 continue;
             }
             let component = component_of(found.priority);
-            if !self.components.contains_key(&component) || self.would_be_together(component, &found.host) {
+            // What was never started runs nothing: it would be one instance too many of something.
+            let is_of_use = self.components.contains_key(&component) && found.is_started;
+            if !is_of_use || self.would_be_together(component, &found.host) {
                 self.surplus.insert(found.container);
                 operations.push(Operation::Release(found.container));
                 continue;

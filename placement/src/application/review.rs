@@ -75,6 +75,7 @@ impl ApplicationState {
     }
 
     fn give_everything_back(&mut self, operations: &mut Vec<Operation>) {
+        self.end_actions(operations);
         let components: Vec<ComponentId> = self.components.keys().copied().collect();
         for component in components {
             self.cancel_requests(component, usize::MAX, operations);
@@ -96,5 +97,6 @@ impl ApplicationState {
         }
         self.transition_instance(container, InstanceState::Releasing);
         operations.push(Operation::Release(container));
+        self.action_hears_release(container, operations);
     }
 }

@@ -37,6 +37,7 @@ impl ApplicationState {
             actual: known.actual(),
             starting: count(InstanceState::Starting),
             live: count(InstanceState::Live),
+            reserved: count(InstanceState::Reserved),
             releasing: known.census.leaving(),
             requested: self.outstanding.count(spec.id),
             pending_anti_affine: known.pending_anti_affine,

@@ -46,6 +46,7 @@ struct Placed {
     container: ContainerId,
     priority: u32,
     host: Arc<str>,
+    is_started: bool,
 }
 
 impl EngineClient {
@@ -163,7 +164,12 @@ impl EngineClient {
         self.last_container += 1;
         let reference = ContainerRef(self.last_container);
         let allocation = self.requests.served(ask, reference, host)?;
-        let placed = Placed { container, priority: allocation.priority, host: allocation.host.clone() };
+        let placed = Placed {
+            container,
+            priority: allocation.priority,
+            host: allocation.host.clone(),
+            is_started: false,
+        };
         self.containers.insert(reference, placed);
         self.by_container.insert(container, reference);
         Some(Callback::Allocated(vec![allocation]))
@@ -241,7 +247,8 @@ impl ClusterClient for EngineClient {
     }
 
     fn start(&mut self, container: ContainerRef, _component: &str) -> Result<(), ClientError> {
-        self.placed(container)?;
+        let placed = self.containers.get_mut(&container);
+        placed.ok_or(ClientError::UnknownContainer(container))?.is_started = true;
         if !self.has_node_agents {
             self.told.push(Callback::Started(container));
         }
@@ -278,6 +285,7 @@ impl ClusterClient for EngineClient {
             container: *container,
             priority: placed.priority,
             host: placed.host.clone(),
+            is_started: placed.is_started,
         });
         running.collect()
     }

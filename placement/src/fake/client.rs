@@ -38,9 +38,8 @@ impl ClusterClient for FakeCluster {
     }
 
     fn start(&mut self, container: ContainerRef, _component: &str) -> Result<(), ClientError> {
-        if !self.running.contains_key(&container) {
-            return Err(ClientError::UnknownContainer(container));
-        }
+        let found = self.running.get_mut(&container);
+        found.ok_or(ClientError::UnknownContainer(container))?.is_started = true;
         self.launch(container);
         Ok(())
     }
@@ -68,6 +67,7 @@ impl ClusterClient for FakeCluster {
             container: *container,
             priority: found.priority,
             host: found.host.clone(),
+            is_started: found.is_started,
         });
         running.collect()
     }

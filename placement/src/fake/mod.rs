@@ -49,6 +49,7 @@ struct FakeContainer {
     size: Resources,
     priority: u32,
     apart: Option<Arc<str>>,
+    is_started: bool,
 }
 
 impl Default for FakeCluster {

@@ -66,7 +66,10 @@ impl FakeCluster {
                 self.served.insert(wanted.id, wanted.clone());
             }
             let ContainerRequest { id, size, priority, apart, .. } = wanted;
-            self.running.insert(container, FakeContainer { host: host.clone(), size, priority, apart });
+            self.running.insert(
+                container,
+                FakeContainer { host: host.clone(), size, priority, apart, is_started: false },
+            );
             let request = self.echoes_requests.then_some(id);
             self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
         }

@@ -14,13 +14,15 @@ pub enum InstanceState {
     Starting,
     /// It runs.
     Live,
+    /// It came to replace another one, and is started when that has ended. It counts for nothing until then.
+    Reserved,
     /// It was given back and has not ended yet.
     Releasing,
     /// Nothing could be started in it; it was given back and has not ended yet.
     StartFailed,
 }
 
-const STATES: usize = 4;
+const STATES: usize = 5;
 
 impl InstanceState {
     /// Whether the component is meant to keep the container.
@@ -70,6 +72,11 @@ impl Census {
     /// Containers in whatever state.
     pub(crate) fn total(&self) -> u32 {
         self.counts.iter().sum()
+    }
+
+    /// Containers that are or will be where they are.
+    pub(crate) fn staying(&self) -> u32 {
+        self.held() + self.count(InstanceState::Reserved)
     }
 
     /// Containers that the component is meant to keep: starting or live.

@@ -295,8 +295,10 @@ impl NodeInstance {
                 let trusts = is_trusted && entry.is_some_and(|entry| !entry.is_distrusted);
                 last_used_ms.filter(|_| is_available && trusts)
             }
+            // An instance that was told to stop is there until it has ended.
             PlacementPolicy::AntiAffinity => {
-                (is_available && is_trusted && self.report.is_some()).then_some(0)
+                let is_empty = entry.is_none_or(|entry| entry.instances.total() == 0);
+                (is_available && is_empty && is_trusted && self.report.is_some()).then_some(0)
             }
         }
     }

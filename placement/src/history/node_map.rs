@@ -59,7 +59,7 @@ pub struct NodeFailures {
 impl NodeEntry {
     /// Nothing of the component is there or will be (seed, `NodeEntry.available()`).
     pub(crate) fn is_available(&self) -> bool {
-        self.instances.held() == 0 && self.requested.is_empty()
+        self.instances.staying() == 0 && self.requested.is_empty()
     }
 
     /// Nothing about it is worth keeping.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::application::ActionId;
 use crate::client::{Allocation, ContainerRequest, RequestId};
 use crate::component::ComponentId;
 
@@ -34,6 +35,8 @@ pub(crate) struct OutstandingRequest {
     pub(crate) not_taken: Option<String>,
     /// What [`Candidates::gained`](super::candidates::Candidates::gained) was when its hosts were listed.
     pub(crate) gained: u64,
+    /// The placement action that it finds a place for. Such a request is not one of those that the component is short of.
+    pub(crate) action: Option<ActionId>,
 }
 
 impl OutstandingRequest {
@@ -59,7 +62,9 @@ pub(crate) struct OutstandingRequests {
 impl OutstandingRequests {
     pub(crate) fn add(&mut self, outstanding: OutstandingRequest) {
         let id = outstanding.id();
-        self.by_component.entry(outstanding.component).or_default().insert(id);
+        if outstanding.action.is_none() {
+            self.by_component.entry(outstanding.component).or_default().insert(id);
+        }
         if let Some(host) = &outstanding.host {
             self.by_host.insert((outstanding.component, host.clone()), id);
         }
@@ -95,7 +100,7 @@ impl OutstandingRequests {
         self.by_component.get(&component).map_or(0, |ids| u32::try_from(ids.len()).unwrap_or(u32::MAX))
     }
 
-    /// The component's requests, oldest first.
+    /// The component's requests for what it is short of, oldest first.
     pub(crate) fn of(&self, component: ComponentId) -> impl Iterator<Item = &OutstandingRequest> {
         let ids = self.by_component.get(&component).into_iter().flatten();
         ids.filter_map(|id| self.requests.get(id))
@@ -114,7 +119,8 @@ impl OutstandingRequests {
 
     /// The oldest request that may be served by the container where it is, was made with its priority and fits into it.
     pub(crate) fn open_for(&self, component: ComponentId, came: &Allocation) -> Option<RequestId> {
-        self.of(component).find(|open| open.takes(came)).map(OutstandingRequest::id)
+        let for_actions = self.iter().filter(|waits| waits.component == component && waits.action.is_some());
+        self.of(component).chain(for_actions).find(|open| open.takes(came)).map(OutstandingRequest::id)
     }
 
     /// Requests whose deadline has passed, in the order of their deadlines.

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use apportion::Resources;
 use apportion_placement::{
-    Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback, ComponentId, ComponentSpec,
-    ContainerExit, ContainerRef, ContainerRequest, NodeReport, Operation, PlacementPolicy, RequestId,
-    RunningContainer, ServiceEvent, ServiceSettings,
+    ActionId, ActionKind, Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback,
+    ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest, ContainerStatus,
+    InstanceState, NodeReport, Operation, PlacementAction, PlacementPolicy, RequestId, RunningContainer,
+    ServiceEvent, ServiceSettings,
 };
 use proptest::prelude::*;
 
@@ -74,6 +75,19 @@ enum Step {
     Lose {
         which: usize,
     },
+    /// A placement action; `kind` says which.
+    Act {
+        which: usize,
+        host: usize,
+        kind: u8,
+        expires_after_ms: u64,
+    },
+    CancelAction {
+        back: u64,
+    },
+    StopFails {
+        which: usize,
+    },
     RestartMaster,
 }
 
@@ -96,7 +110,11 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(host, is_usable, is_labelled)| Step::Node { host, is_usable, is_labelled }),
         3 => prop::sample::select(vec![0, 1, 999, 30_001, 70_000, 22_000_000]).prop_map(|by_ms| Step::Pass { by_ms }),
         1 => which.clone().prop_map(|which| Step::Kill { which }),
-        1 => which.prop_map(|which| Step::Lose { which }),
+        1 => which.clone().prop_map(|which| Step::Lose { which }),
+        4 => (which.clone(), 0..HOSTS + 1, 0..4_u8, prop::sample::select(vec![0, 1_000, 100_000]))
+            .prop_map(|(which, host, kind, expires_after_ms)| Step::Act { which, host, kind, expires_after_ms }),
+        1 => (0..4_u64).prop_map(|back| Step::CancelAction { back }),
+        1 => which.prop_map(|which| Step::StopFails { which }),
         1 => Just(Step::RestartMaster),
     ]
 }
@@ -132,6 +150,10 @@ struct World {
     asked: BTreeSet<RequestId>,
     last_container: u64,
     told: Vec<Callback>,
+    started: BTreeSet<ContainerRef>,
+    /// Placement actions of this master, and whether their last word was said.
+    actions: BTreeMap<ActionId, bool>,
+    last_action: u64,
 }
 
 fn host(number: usize) -> Arc<str> {
@@ -168,6 +190,9 @@ impl World {
             asked: BTreeSet::new(),
             last_container: 0,
             told: Vec::new(),
+            started: BTreeSet::new(),
+            actions: BTreeMap::new(),
+            last_action: 0,
         };
         let reports = (0..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
         world.tell(Callback::NodesUpdated(reports));
@@ -208,7 +233,12 @@ impl World {
                 let is_first = self.released.insert(container);
                 assert!(is_first || !self.running.contains_key(&container), "a container is given back once");
             }
+            Operation::Answer { action, status, .. } => {
+                let was_over = self.actions.insert(action, status.is_terminal());
+                assert_eq!(was_over, Some(false), "nothing is said of an action after its last word");
+            }
             Operation::Start { container, component } => {
+                self.started.insert(container);
                 assert!(self.service.outcome(container).is_some() && component.0 < COMPONENTS);
             }
             Operation::UpdateBlacklist { add, remove } => {
@@ -243,7 +273,10 @@ impl World {
     fn comes(&mut self, request: Option<RequestId>, priority: u32, host: Arc<str>) -> ContainerRef {
         self.last_container += 1;
         let container = ContainerRef(self.last_container);
-        self.running.insert(container, RunningContainer { container, priority, host: host.clone() });
+        self.running.insert(
+            container,
+            RunningContainer { container, priority, host: host.clone(), is_started: true },
+        );
         let size = Resources::new(&[1]);
         self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
         container
@@ -325,6 +358,18 @@ impl World {
                 let Some(found) = self.nth_container(which) else { return };
                 self.handle(ServiceEvent::ContainerLost(found.container));
             }
+            Step::Act { which, host, kind, expires_after_ms } => {
+                self.act(which, host, kind, expires_after_ms);
+            }
+            Step::CancelAction { back } => {
+                self.handle(ServiceEvent::CancelAction(ActionId(self.last_action.saturating_sub(back))));
+            }
+            Step::StopFails { which } => {
+                let Some(found) = self.nth_container(which) else { return };
+                // It may be given back again.
+                self.released.remove(&found.container);
+                self.tell(Callback::StopFailed(found.container));
+            }
             Step::RestartMaster => self.restart_master(),
         }
     }
@@ -337,6 +382,24 @@ impl World {
         }
     }
 
+    fn act(&mut self, which: usize, at: usize, kind: u8, expires_after_ms: u64) {
+        let containers: Vec<_> = self.service.containers().collect();
+        let chosen = which.checked_rem(containers.len()).map(|which| &containers[which]);
+        let component = chosen.and_then(|chosen| chosen.component.strip_prefix("role")?.parse().ok());
+        self.last_action += 1;
+        let id = ActionId(self.last_action);
+        self.actions.insert(id, false);
+        let kind = match kind {
+            0 => ActionKind::MoveTo(host(at)),
+            1 => ActionKind::MoveElsewhere,
+            2 => ActionKind::Restart,
+            _ => ActionKind::StopAndRestart,
+        };
+        let component = ComponentId(component.unwrap_or(77));
+        let container = chosen.map(|chosen| chosen.container);
+        self.handle(ServiceEvent::Act(PlacementAction { id, component, container, kind, expires_after_ms }));
+    }
+
     /// The next master knows the history and what runs, and nothing else.
     fn restart_master(&mut self) {
         let file = self.service.image(self.now_ms);
@@ -347,7 +410,13 @@ impl World {
         self.asked.clear();
         self.released.clear();
         self.told.clear();
-        let running: Vec<RunningContainer> = self.running.values().cloned().collect();
+        self.actions.clear();
+        let is_started = |found: &RunningContainer| self.started.contains(&found.container);
+        let running = self
+            .running
+            .values()
+            .map(|found| RunningContainer { is_started: is_started(found), ..found.clone() });
+        let running: Vec<RunningContainer> = running.collect();
         for operation in self.service.adopt(&running, self.now_ms) {
             self.carry_out(operation);
         }
@@ -368,6 +437,11 @@ impl World {
                 let exit = ContainerExit::of(ContainerExit::ABORTED);
                 self.tell(Callback::Completed(vec![(unheard.container, exit)]));
             }
+            let leaving = |known: &ContainerStatus| {
+                matches!(known.state, InstanceState::Releasing | InstanceState::StartFailed)
+            };
+            let leaving = self.service.containers().filter(leaving).map(|known| known.container);
+            self.released.extend(leaving);
             for container in std::mem::take(&mut self.released) {
                 if self.running.remove(&container).is_some() {
                     self.tell(Callback::Completed(vec![(container, ContainerExit::of(-105))]));
@@ -419,6 +493,9 @@ fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
             spec.name
         );
     }
+    assert_eq!(world.service.action_count(), 0);
+    let open: Vec<_> = world.actions.iter().filter(|(_, is_over)| !**is_over).collect();
+    assert!(open.is_empty(), "every action has its last word: {open:?}");
 }
 
 proptest! {

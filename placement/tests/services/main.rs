@@ -3,6 +3,7 @@
 //! A test named after a scenario says so in its first line. Where the table of differences changes the outcome, the test
 //! names the row.
 
+mod actions;
 mod anti_affinity;
 mod callbacks;
 mod client;

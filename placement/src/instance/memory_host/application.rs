@@ -84,6 +84,7 @@ impl Application {
             actual: live,
             starting: 0,
             live,
+            reserved: 0,
             releasing: 0,
             requested: 0,
             pending_anti_affine: 0,

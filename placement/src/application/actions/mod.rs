@@ -1,0 +1,157 @@
+//! Placement actions: one container goes elsewhere, or starts anew, and the service never has fewer than it would have
+//! without (Samza container placement, "Reserve-Stop-Move").
+//!
+//! A place is found first: the container that comes is reserved, and counts for nothing. Then the one that it replaces is
+//! stopped. When that has ended the reserved one starts. Whatever goes wrong, the review finds that an instance is missing
+//! and asks for it as it always does: on the host where it was last, then elsewhere.
+
+mod begin;
+mod progress;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApplicationState, Operation};
+use crate::client::{ContainerRef, RequestId};
+use crate::component::ComponentId;
+
+/// An action, numbered by whoever asks for it; never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ActionId(pub u64);
+
+/// What is to be done with a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacementAction {
+    /// Its number.
+    pub id: ActionId,
+    /// The container's component.
+    pub component: ComponentId,
+    /// Which container; `None` for the only one of its component.
+    pub container: Option<ContainerRef>,
+    /// What is to be done.
+    pub kind: ActionKind,
+    /// How long a place may be looked for.
+    pub expires_after_ms: u64,
+}
+
+/// What is to be done with a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// It goes to this host, or starts anew there if that is where it is.
+    MoveTo(Arc<str>),
+    /// It goes to any host but its own.
+    MoveElsewhere,
+    /// It starts anew where it is: a place there is found before it is stopped.
+    Restart,
+    /// It is stopped, and started again where it was if there is still room, like one that ended by itself.
+    StopAndRestart,
+}
+
+/// How an action stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionStatus {
+    /// It waits for its turn: another action on the container goes on.
+    Accepted,
+    /// It makes no sense; nothing was done.
+    BadRequest,
+    /// A place is looked for, or the container is stopped, or started.
+    InProgress,
+    /// It was done.
+    Succeeded,
+    /// It was not done. The service has as many containers as it should have, or is about to.
+    Failed,
+    /// Somebody took it back in time; nothing was done.
+    Cancelled,
+}
+
+impl ActionStatus {
+    /// Whether nothing more will be said of the action.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        !matches!(self, Self::Accepted | Self::InProgress)
+    }
+}
+
+/// Actions that wait or go on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Actions {
+    queued: VecDeque<PlacementAction>,
+    active: BTreeMap<ActionId, Active>,
+}
+
+/// An action that goes on.
+#[derive(Clone, Debug)]
+struct Active {
+    component: ComponentId,
+    /// The container that is replaced; gone when its replacement starts.
+    source: ContainerRef,
+    /// Where it is, or was.
+    source_host: Arc<str>,
+    stage: Stage,
+    /// When an instance that was stopped first has to run again.
+    recover_by_ms: u64,
+}
+
+/// How far an action is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// A place is looked for.
+    Reserving(RequestId),
+    /// The source is being stopped; the reserved container waits. `None`: it will be asked for again by the review.
+    Stopping { reserved: Option<ContainerRef>, until_ms: u64 },
+    /// The replacement is being started.
+    Starting(ContainerRef),
+    /// The source has been stopped, and the review looks for a place.
+    Recovering,
+}
+
+impl Actions {
+    /// Actions that wait or go on.
+    pub(super) fn len(&self) -> usize {
+        self.queued.len() + self.active.len()
+    }
+
+    /// The action that goes on with a container, as the one that is replaced or the one that replaces it.
+    fn on(&self, container: ContainerRef) -> Option<ActionId> {
+        let is_concerned = |active: &Active| {
+            let other = match active.stage {
+                Stage::Stopping { reserved, .. } => reserved,
+                Stage::Starting(container) => Some(container),
+                Stage::Reserving(_) | Stage::Recovering => None,
+            };
+            active.source == container || other == Some(container)
+        };
+        self.active.iter().find(|(_, active)| is_concerned(active)).map(|(id, _)| *id)
+    }
+
+    /// When the next source has had enough time to stop, or to run again.
+    pub(super) fn next_deadline_ms(&self) -> Option<u64> {
+        let deadlines = self.active.values().filter_map(|active| match active.stage {
+            Stage::Stopping { until_ms, .. } => Some(until_ms),
+            Stage::Recovering => Some(active.recover_by_ms),
+            Stage::Reserving(_) | Stage::Starting(_) => None,
+        });
+        deadlines.min()
+    }
+}
+
+impl ApplicationState {
+    /// How many placement actions wait or go on.
+    #[must_use]
+    pub fn action_count(&self) -> usize {
+        self.actions.len()
+    }
+
+    fn answer(
+        action: ActionId,
+        status: ActionStatus,
+        message: impl Into<String>,
+        operations: &mut Vec<Operation>,
+    ) {
+        operations.push(Operation::Answer { action, status, message: message.into() });
+    }
+}

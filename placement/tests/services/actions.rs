@@ -1,0 +1,262 @@
+//! Placement actions: the scenarios of Samza's tests that concern one container (`samza.md` section 3), on the engine and on
+//! the fake alike.
+
+use apportion_placement::{
+    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, InstanceState, PlacementAction,
+    PlacementPolicy,
+};
+
+use crate::support::{Bed, Cluster, Manager, component, host, on_both, requests};
+
+/// What a move may take.
+const EXPIRES_AFTER_MS: u64 = 10_000;
+
+/// A processor: a component of one container.
+fn processor(id: u32) -> ComponentSpec {
+    component(id, 1)
+}
+
+fn act<M: Manager>(bed: &mut Bed<M>, action: u64, id: u32, kind: ActionKind) {
+    let action = PlacementAction {
+        id: ActionId(action),
+        component: ComponentId(id),
+        container: None,
+        kind,
+        expires_after_ms: EXPIRES_AFTER_MS,
+    };
+    bed.service.act(action, bed.now_ms);
+}
+
+/// What was said of actions: number and status.
+fn answers<M: Manager>(bed: &mut Bed<M>) -> Vec<(u64, ActionStatus)> {
+    bed.service.take_answers().into_iter().map(|answer| (answer.action.0, answer.status)).collect()
+}
+
+fn last_word<M: Manager>(bed: &mut Bed<M>) -> Option<ActionStatus> {
+    answers(bed).last().map(|(_, status)| *status)
+}
+
+/// Processors 1 and 2 on hosts 0 and 1, with hosts to spare.
+fn job<M: Manager>() -> Bed<M> {
+    let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
+    bed.settle();
+    bed.manager().add_node(&host(2), "", "", 2);
+    bed.settle();
+    bed
+}
+
+on_both!(a_container_moves_to_a_host);
+/// P1: it is stopped only when there is a place for it, and nothing else is touched.
+fn a_container_moves_to_a_host<M: Manager>() {
+    let mut bed = job::<M>();
+    let (first, other) = (bed.only(1), bed.only(2));
+    act(&mut bed, 1, 1, ActionKind::MoveTo(host(2).into()));
+    assert_eq!(bed.state_of(first.container), Some(InstanceState::Live), "nothing is stopped yet");
+    let calls = bed.settle();
+    assert_eq!((bed.only(1).host, bed.only(2)), (host(2), other));
+    assert_eq!(bed.state_of(first.container), None);
+    assert_eq!(requests(&calls).len(), 1, "the one for its new place");
+    use ActionStatus::{Accepted, InProgress, Succeeded};
+    assert_eq!(answers(&mut bed), [(1, Accepted), (1, InProgress), (1, InProgress), (1, Succeeded)]);
+    let counters = bed.status(1).counters;
+    assert_eq!((counters.failed, counters.completed), (0, 1), "a planned stop is no failure (X4)");
+}
+
+on_both!(a_place_that_is_not_found_in_time_does_no_harm);
+/// P3.
+fn a_place_that_is_not_found_in_time_does_no_harm<M: Manager>() {
+    let mut bed = job::<M>();
+    let before = (bed.only(1), bed.only(2));
+    let full = bed.only(2).host;
+    act(&mut bed, 1, 1, ActionKind::MoveTo(full.into()));
+    bed.settle();
+    assert_eq!(bed.service.state().action_count(), 1);
+    bed.at(1 + EXPIRES_AFTER_MS);
+    assert_eq!(bed.service.state().action_count(), 1);
+    bed.at(2 + EXPIRES_AFTER_MS);
+    bed.settle();
+    assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
+    assert_eq!((bed.only(1), bed.only(2)), before);
+    assert_eq!((bed.status(1).requested, bed.status(1).reserved), (0, 0));
+}
+
+on_both!(what_cannot_be_started_there_goes_back_to_where_it_was);
+/// P4.
+fn what_cannot_be_started_there_goes_back_to_where_it_was<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![processor(1)], None);
+    bed.settle();
+    let first = bed.only(1);
+    assert_eq!(bed.manager().report_started(first.container), Ok(()));
+    bed.manager().add_node(&host(1), "", "", 1);
+    bed.settle();
+    act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
+    bed.settle();
+    let moved = bed.only(1);
+    assert_eq!((moved.host, moved.state), (host(1), InstanceState::Starting));
+    assert_eq!(bed.manager().report_start_failed(moved.container), Ok(()));
+    bed.settle();
+    assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
+    let back = bed.only(1);
+    assert_eq!((back.host, back.state), (first.host, InstanceState::Starting));
+}
+
+on_both!(elsewhere_is_never_where_it_is);
+/// Z4.
+fn elsewhere_is_never_where_it_is<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 9).start(vec![processor(1)], None);
+    bed.settle();
+    act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
+    bed.settle();
+    assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed), "there is no other host");
+    bed.manager().add_node(&host(5), "", "", 1);
+    bed.settle();
+    act(&mut bed, 2, 1, ActionKind::MoveElsewhere);
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(5)));
+}
+
+on_both!(a_container_starts_anew_where_it_is);
+/// A place first where there is room for two (Z17), a stop first where there is not.
+fn a_container_starts_anew_where_it_is<M: Manager>() {
+    for (slots, kind) in [(2, ActionKind::Restart), (1, ActionKind::StopAndRestart)] {
+        let mut bed = Cluster::<M>::of(1, slots).start(vec![processor(1)], None);
+        bed.settle();
+        let first = bed.only(1);
+        act(&mut bed, 1, 1, kind);
+        bed.settle();
+        let again = bed.only(1);
+        assert_eq!((last_word(&mut bed), again.host), (Some(ActionStatus::Succeeded), first.host));
+        assert_ne!(again.container, first.container);
+    }
+    let mut bed = Cluster::<M>::of(1, 1).start(vec![processor(1)], None);
+    bed.settle();
+    let first = bed.only(1);
+    act(&mut bed, 1, 1, ActionKind::Restart);
+    bed.settle();
+    bed.at(20_000);
+    assert_eq!((last_word(&mut bed), bed.only(1)), (Some(ActionStatus::Failed), first), "no room for two");
+}
+
+on_both!(instances_that_keep_apart_are_stopped_before_they_start_anew);
+fn instances_that_keep_apart_are_stopped_before_they_start_anew<M: Manager>() {
+    let apart = processor(1).with_policy(PlacementPolicy::AntiAffinity);
+    let mut bed = Cluster::<M>::of(1, 2).start(vec![apart], None);
+    bed.settle();
+    act(&mut bed, 1, 1, ActionKind::Restart);
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Succeeded), 1));
+}
+
+on_both!(a_container_that_dies_while_its_move_waits_is_started_again);
+/// X3 and Z9: at once, and the move is over.
+fn a_container_that_dies_while_its_move_waits_is_started_again<M: Manager>() {
+    let mut bed = job::<M>();
+    let first = bed.only(1);
+    let full = bed.only(2).host;
+    act(&mut bed, 1, 1, ActionKind::MoveTo(full.into()));
+    bed.settle();
+    bed.at(5_000);
+    bed.end(first.container, 1);
+    bed.settle();
+    assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
+    assert_eq!((bed.status(1).live, bed.status(2).live), (1, 1));
+}
+
+on_both!(a_move_that_waits_keeps_nobody_waiting);
+/// X2 and X6.
+fn a_move_that_waits_keeps_nobody_waiting<M: Manager>() {
+    let mut bed = job::<M>();
+    let other = bed.only(2);
+    act(&mut bed, 1, 1, ActionKind::MoveTo(other.host.into()));
+    bed.settle();
+    act(&mut bed, 2, 2, ActionKind::MoveTo(host(2).into()));
+    bed.settle();
+    assert_eq!(bed.only(2).host, host(2));
+    assert_eq!(bed.only(1).host, host(1), "which left room for the first");
+    let answers = answers(&mut bed);
+    assert_eq!(answers.iter().filter(|(_, status)| *status == ActionStatus::Succeeded).count(), 2);
+}
+
+on_both!(actions_on_one_container_take_turns);
+/// I1 and Z2.
+fn actions_on_one_container_take_turns<M: Manager>() {
+    let mut bed = job::<M>();
+    act(&mut bed, 1, 1, ActionKind::MoveTo(host(2).into()));
+    act(&mut bed, 2, 1, ActionKind::MoveTo(host(0).into()));
+    assert_eq!(answers(&mut bed).last(), Some(&(2, ActionStatus::Accepted)));
+    bed.settle();
+    let said = answers(&mut bed);
+    let ends: Vec<_> = said.into_iter().filter(|(_, status)| status.is_terminal()).collect();
+    assert_eq!(ends, [(1, ActionStatus::Succeeded), (2, ActionStatus::Succeeded)]);
+    assert_eq!(bed.only(1).host, host(0));
+}
+
+on_both!(what_makes_no_sense_is_answered_at_once);
+/// X1, Z10 and bad messages as far as they reach the service.
+fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
+    let mut bed = job::<M>();
+    bed.change(|components| components.push(component(3, 2)));
+    bed.settle();
+    let before = (bed.only(1), bed.only(2), bed.containers(3));
+    act(&mut bed, 1, 77, ActionKind::Restart);
+    act(&mut bed, 2, 3, ActionKind::Restart);
+    act(&mut bed, 3, 1, ActionKind::MoveTo("nowhere".into()));
+    let (wrong, whose) = (bed.only(2).container, ComponentId(1));
+    let action = PlacementAction {
+        id: ActionId(4),
+        component: whose,
+        container: Some(wrong),
+        kind: ActionKind::Restart,
+        expires_after_ms: 0,
+    };
+    bed.service.act(action, 1);
+    let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
+    use ActionStatus::{BadRequest, Failed};
+    assert_eq!(ends, [(1, BadRequest), (2, BadRequest), (3, Failed), (4, BadRequest)]);
+    bed.settle();
+    assert_eq!((bed.only(1), bed.only(2), bed.containers(3)), before);
+}
+
+on_both!(a_move_is_taken_back_while_it_waits);
+fn a_move_is_taken_back_while_it_waits<M: Manager>() {
+    let mut bed = job::<M>();
+    let before = bed.only(1);
+    let full = bed.only(2).host;
+    act(&mut bed, 1, 1, ActionKind::MoveTo(full.into()));
+    act(&mut bed, 2, 1, ActionKind::Restart);
+    bed.settle();
+    for action in [2, 1] {
+        bed.service.handle(apportion_placement::ServiceEvent::CancelAction(ActionId(action)), bed.now_ms);
+    }
+    bed.settle();
+    let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
+    assert_eq!(ends, [(2, ActionStatus::Cancelled), (1, ActionStatus::Cancelled)]);
+    assert_eq!(bed.only(1), before);
+}
+
+on_both!(a_service_that_stops_ends_its_actions);
+fn a_service_that_stops_ends_its_actions<M: Manager>() {
+    let mut bed = job::<M>();
+    let full = bed.only(2).host;
+    act(&mut bed, 1, 1, ActionKind::MoveTo(full.into()));
+    act(&mut bed, 2, 1, ActionKind::Restart);
+    bed.settle();
+    bed.service.stop(bed.now_ms);
+    bed.settle();
+    let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
+    assert_eq!(ends, [(2, ActionStatus::Failed), (1, ActionStatus::Failed)]);
+    assert_eq!(bed.service.state().container_count(), 0);
+    act(&mut bed, 3, 1, ActionKind::Restart);
+    assert_eq!(last_word(&mut bed), Some(ActionStatus::BadRequest));
+}
+
+on_both!(a_master_that_restarts_in_the_middle_runs_nothing_twice);
+/// What was reserved and not started is given back.
+fn a_master_that_restarts_in_the_middle_runs_nothing_twice<M: Manager>() {
+    let mut bed = job::<M>();
+    act(&mut bed, 1, 1, ActionKind::MoveTo(host(2).into()));
+    bed.manager().settle();
+    let mut bed = bed.restart_master();
+    bed.settle();
+    assert_eq!((bed.status(1).live, bed.status(2).live, bed.status(1).reserved), (1, 1, 0));
+}
