@@ -1,5 +1,4 @@
-//! F7 and F9 to F18 of the formal model: whatever the manager tells, in whatever order, how often, or not at all, nothing is
-//! counted wrong, and once it behaves again every component gets what it should have.
+//! A service, and a cluster manager that does what it is told to get wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,139 +6,17 @@ use std::sync::Arc;
 use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback,
-    ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest, ContainerStatus,
-    InstanceState, NodeReport, Operation, PlacementAction, PlacementPolicy, RequestId, RunningContainer,
-    ServiceEvent, ServiceSettings,
+    ClientError, ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest, ContainerStatus,
+    InstanceState, NodeReport, Operation, PlacementAction, RequestId, RunningContainer, ServiceEvent,
+    ServiceSettings,
 };
-use proptest::prelude::*;
 
-use crate::support::component;
-
-const COMPONENTS: u32 = 5;
-const HOSTS: usize = 6;
-
-/// Something that happens. Numbers choose among what there is at the time.
-#[derive(Clone, Debug)]
-enum Step {
-    /// A request is served; on a host that it names if `rightly`.
-    Grant {
-        which: usize,
-        host: usize,
-        rightly: bool,
-        echoes: bool,
-    },
-    /// A container comes that nobody asked for.
-    GrantUnasked {
-        component: u32,
-        host: usize,
-    },
-    /// A container starts, or not.
-    Start {
-        which: usize,
-        fails: bool,
-    },
-    /// A container ends.
-    End {
-        which: usize,
-        exit: i32,
-    },
-    /// The end of a container is not told.
-    EndUnheard {
-        which: usize,
-    },
-    /// A callback is told again.
-    Repeat {
-        which: usize,
-    },
-    Withdraw {
-        which: usize,
-    },
-    Refuse {
-        which: usize,
-    },
-    Flex {
-        component: u32,
-        desired: u32,
-    },
-    Node {
-        host: usize,
-        is_usable: bool,
-        is_labelled: bool,
-    },
-    Pass {
-        by_ms: u64,
-    },
-    Kill {
-        which: usize,
-    },
-    Lose {
-        which: usize,
-    },
-    /// A placement action; `kind` says which.
-    Act {
-        which: usize,
-        host: usize,
-        kind: u8,
-        expires_after_ms: u64,
-    },
-    CancelAction {
-        back: u64,
-    },
-    StopFails {
-        which: usize,
-    },
-    RestartMaster,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let which = 0..8_usize;
-    let host = 0..HOSTS;
-    let exit = prop::sample::select(vec![0, 1, -100, -101, -102, -104, -105]);
-    prop_oneof![
-        8 => (which.clone(), host.clone(), any::<bool>(), any::<bool>())
-            .prop_map(|(which, host, rightly, echoes)| Step::Grant { which, host, rightly, echoes }),
-        1 => (0..COMPONENTS + 1, host.clone()).prop_map(|(component, host)| Step::GrantUnasked { component, host }),
-        6 => (which.clone(), prop::bool::weighted(0.2)).prop_map(|(which, fails)| Step::Start { which, fails }),
-        5 => (which.clone(), exit).prop_map(|(which, exit)| Step::End { which, exit }),
-        1 => which.clone().prop_map(|which| Step::EndUnheard { which }),
-        2 => which.clone().prop_map(|which| Step::Repeat { which }),
-        1 => which.clone().prop_map(|which| Step::Withdraw { which }),
-        1 => which.clone().prop_map(|which| Step::Refuse { which }),
-        4 => (0..COMPONENTS, 0..5_u32).prop_map(|(component, desired)| Step::Flex { component, desired }),
-        2 => (host, any::<bool>(), any::<bool>())
-            .prop_map(|(host, is_usable, is_labelled)| Step::Node { host, is_usable, is_labelled }),
-        3 => prop::sample::select(vec![0, 1, 999, 30_001, 70_000, 22_000_000]).prop_map(|by_ms| Step::Pass { by_ms }),
-        1 => which.clone().prop_map(|which| Step::Kill { which }),
-        1 => which.clone().prop_map(|which| Step::Lose { which }),
-        4 => (which.clone(), 0..HOSTS + 1, 0..4_u8, prop::sample::select(vec![0, 1_000, 100_000]))
-            .prop_map(|(which, host, kind, expires_after_ms)| Step::Act { which, host, kind, expires_after_ms }),
-        1 => (0..4_u64).prop_map(|back| Step::CancelAction { back }),
-        1 => which.prop_map(|which| Step::StopFails { which }),
-        1 => Just(Step::RestartMaster),
-    ]
-}
-
-fn components() -> Vec<ComponentSpec> {
-    let policies = [
-        PlacementPolicy::Normal,
-        PlacementPolicy::Strict,
-        PlacementPolicy::Anywhere,
-        PlacementPolicy::AntiAffinity,
-        PlacementPolicy::Normal,
-    ];
-    let spec = |(id, policy)| ComponentSpec {
-        label: (id == 4).then(|| "gpu".to_owned()),
-        container_failure_threshold: (id == 2).then_some(3),
-        node_failure_threshold: Some(1),
-        ..component(id, 2).with_policy(policy)
-    };
-    (0..COMPONENTS).zip(policies).map(spec).collect()
-}
+use super::{COMPONENTS, HOSTS, Step, components};
 
 /// A service, and what a manager knows of it.
-struct World {
-    service: ApplicationState,
-    components: Vec<ComponentSpec>,
+pub(super) struct World {
+    pub(super) service: ApplicationState,
+    pub(super) components: Vec<ComponentSpec>,
     settings: ServiceSettings,
     now_ms: u64,
     requests: BTreeMap<RequestId, ContainerRequest>,
@@ -152,7 +29,7 @@ struct World {
     told: Vec<Callback>,
     started: BTreeSet<ContainerRef>,
     /// Placement actions of this master, and whether their last word was said.
-    actions: BTreeMap<ActionId, bool>,
+    pub(super) actions: BTreeMap<ActionId, bool>,
     last_action: u64,
 }
 
@@ -174,7 +51,7 @@ fn are_one(one: &ContainerRequest, other: &ContainerRequest) -> bool {
 }
 
 impl World {
-    fn new(anti_affinity: AntiAffinity) -> Self {
+    pub(super) fn new(anti_affinity: AntiAffinity) -> Self {
         let settings = ServiceSettings { anti_affinity, ..ServiceSettings::default() };
         let components = components();
         let service = ApplicationState::new(components.clone(), settings.clone(), 0);
@@ -303,7 +180,7 @@ impl World {
         }
     }
 
-    fn take(&mut self, step: &Step) {
+    pub(super) fn take(&mut self, step: &Step) {
         match *step {
             Step::Grant { which, host, rightly, echoes } => self.grant(which, host, rightly, echoes),
             Step::GrantUnasked { component, host: at } => {
@@ -334,7 +211,7 @@ impl World {
             Step::Refuse { which } => {
                 let Some(request) = self.nth_request(which) else { return };
                 self.requests.remove(&request.id);
-                let error = apportion_placement::ClientError::Refused("no".into());
+                let error = ClientError::Refused("no".into());
                 self.handle(ServiceEvent::NotTaken { request: request.id, error });
             }
             Step::Flex { component, desired } => {
@@ -425,7 +302,7 @@ impl World {
     }
 
     /// From now on the manager does all that it should, and tells it.
-    fn behave(&mut self) {
+    pub(super) fn behave(&mut self) {
         let reports = (0..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
         self.tell(Callback::NodesUpdated(reports));
         for _ in 0..40 {
@@ -474,40 +351,5 @@ impl World {
                 self.comes(Some(request.id), request.priority, free);
             }
         }
-    }
-}
-
-fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
-    let mut world = World::new(anti_affinity);
-    for step in steps {
-        world.take(step);
-    }
-    world.behave();
-    for spec in &world.components {
-        let Some(status) = world.service.component(spec.id) else { panic!("{} is known", spec.name) };
-        let wanted = if world.service.is_over() { 0 } else { spec.desired };
-        assert_eq!(
-            (status.live, status.requested),
-            (wanted, 0),
-            "{} has what it should have (F9)",
-            spec.name
-        );
-    }
-    assert_eq!(world.service.action_count(), 0);
-    let open: Vec<_> = world.actions.iter().filter(|(_, is_over)| !**is_over).collect();
-    assert!(open.is_empty(), "every action has its last word: {open:?}");
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn nothing_that_is_told_makes_a_service_count_wrong(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_is_told(AntiAffinity::AllAtOnce, &steps);
-    }
-
-    #[test]
-    fn nor_when_it_asks_one_by_one(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_is_told(AntiAffinity::OneByOne, &steps);
     }
 }

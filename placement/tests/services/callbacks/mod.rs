@@ -1,0 +1,167 @@
+//! F7 and F9 to F18 of the formal model: whatever the manager tells, in whatever order, how often, or not at all, nothing is
+//! counted wrong, and once it behaves again every component gets what it should have, and every placement action its last
+//! word.
+
+mod world;
+
+use apportion_placement::{AntiAffinity, ComponentSpec, PlacementPolicy};
+use proptest::prelude::*;
+
+use crate::support::component;
+use world::World;
+
+const COMPONENTS: u32 = 5;
+const HOSTS: usize = 6;
+
+/// Something that happens. Numbers choose among what there is at the time.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A request is served; on a host that it names if `rightly`.
+    Grant {
+        which: usize,
+        host: usize,
+        rightly: bool,
+        echoes: bool,
+    },
+    /// A container comes that nobody asked for.
+    GrantUnasked {
+        component: u32,
+        host: usize,
+    },
+    /// A container starts, or not.
+    Start {
+        which: usize,
+        fails: bool,
+    },
+    /// A container ends.
+    End {
+        which: usize,
+        exit: i32,
+    },
+    /// The end of a container is not told.
+    EndUnheard {
+        which: usize,
+    },
+    /// A callback is told again.
+    Repeat {
+        which: usize,
+    },
+    Withdraw {
+        which: usize,
+    },
+    Refuse {
+        which: usize,
+    },
+    Flex {
+        component: u32,
+        desired: u32,
+    },
+    Node {
+        host: usize,
+        is_usable: bool,
+        is_labelled: bool,
+    },
+    Pass {
+        by_ms: u64,
+    },
+    Kill {
+        which: usize,
+    },
+    Lose {
+        which: usize,
+    },
+    /// A placement action; `kind` says which.
+    Act {
+        which: usize,
+        host: usize,
+        kind: u8,
+        expires_after_ms: u64,
+    },
+    CancelAction {
+        back: u64,
+    },
+    StopFails {
+        which: usize,
+    },
+    RestartMaster,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let which = 0..8_usize;
+    let host = 0..HOSTS;
+    let exit = prop::sample::select(vec![0, 1, -100, -101, -102, -104, -105]);
+    prop_oneof![
+        8 => (which.clone(), host.clone(), any::<bool>(), any::<bool>())
+            .prop_map(|(which, host, rightly, echoes)| Step::Grant { which, host, rightly, echoes }),
+        1 => (0..COMPONENTS + 1, host.clone()).prop_map(|(component, host)| Step::GrantUnasked { component, host }),
+        6 => (which.clone(), prop::bool::weighted(0.2)).prop_map(|(which, fails)| Step::Start { which, fails }),
+        5 => (which.clone(), exit).prop_map(|(which, exit)| Step::End { which, exit }),
+        1 => which.clone().prop_map(|which| Step::EndUnheard { which }),
+        2 => which.clone().prop_map(|which| Step::Repeat { which }),
+        1 => which.clone().prop_map(|which| Step::Withdraw { which }),
+        1 => which.clone().prop_map(|which| Step::Refuse { which }),
+        4 => (0..COMPONENTS, 0..5_u32).prop_map(|(component, desired)| Step::Flex { component, desired }),
+        2 => (host, any::<bool>(), any::<bool>())
+            .prop_map(|(host, is_usable, is_labelled)| Step::Node { host, is_usable, is_labelled }),
+        3 => prop::sample::select(vec![0, 1, 999, 30_001, 70_000, 22_000_000]).prop_map(|by_ms| Step::Pass { by_ms }),
+        1 => which.clone().prop_map(|which| Step::Kill { which }),
+        1 => which.clone().prop_map(|which| Step::Lose { which }),
+        4 => (which.clone(), 0..HOSTS + 1, 0..4_u8, prop::sample::select(vec![0, 1_000, 100_000]))
+            .prop_map(|(which, host, kind, expires_after_ms)| Step::Act { which, host, kind, expires_after_ms }),
+        1 => (0..4_u64).prop_map(|back| Step::CancelAction { back }),
+        1 => which.prop_map(|which| Step::StopFails { which }),
+        1 => Just(Step::RestartMaster),
+    ]
+}
+
+fn components() -> Vec<ComponentSpec> {
+    let policies = [
+        PlacementPolicy::Normal,
+        PlacementPolicy::Strict,
+        PlacementPolicy::Anywhere,
+        PlacementPolicy::AntiAffinity,
+        PlacementPolicy::Normal,
+    ];
+    let spec = |(id, policy)| ComponentSpec {
+        label: (id == 4).then(|| "gpu".to_owned()),
+        container_failure_threshold: (id == 2).then_some(3),
+        node_failure_threshold: Some(1),
+        ..component(id, 2).with_policy(policy)
+    };
+    (0..COMPONENTS).zip(policies).map(spec).collect()
+}
+
+fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
+    let mut world = World::new(anti_affinity);
+    for step in steps {
+        world.take(step);
+    }
+    world.behave();
+    for spec in &world.components {
+        let Some(status) = world.service.component(spec.id) else { panic!("{} is known", spec.name) };
+        let wanted = if world.service.is_over() { 0 } else { spec.desired };
+        assert_eq!(
+            (status.live, status.requested),
+            (wanted, 0),
+            "{} has what it should have (F9)",
+            spec.name
+        );
+    }
+    assert_eq!(world.service.action_count(), 0);
+    let open: Vec<_> = world.actions.iter().filter(|(_, is_over)| !**is_over).collect();
+    assert!(open.is_empty(), "every action has its last word: {open:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_is_told_makes_a_service_count_wrong(steps in prop::collection::vec(step(), 0..60)) {
+        whatever_is_told(AntiAffinity::AllAtOnce, &steps);
+    }
+
+    #[test]
+    fn nor_when_it_asks_one_by_one(steps in prop::collection::vec(step(), 0..60)) {
+        whatever_is_told(AntiAffinity::OneByOne, &steps);
+    }
+}
