@@ -233,3 +233,100 @@ fn too_few_that_run_for_too_long_end_the_service<M: Manager>() {
     bed.at(10_000);
     assert!(!bed.service.state().is_over());
 }
+
+on_both!(a_container_that_is_released_before_it_starts_leaves_nothing_behind);
+/// S28 and D22: its host is not busy for ever.
+fn a_container_that_is_released_before_it_starts_leaves_nothing_behind<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 1).starting_by_hand().start(vec![component(0, 1)], None);
+    bed.settle();
+    assert_eq!((bed.status(0).starting, bed.status(0).releasing), (1, 0));
+    bed.flex(0, 0);
+    assert_eq!((bed.status(0).starting, bed.status(0).releasing), (0, 1));
+    bed.settle();
+    let status = bed.status(0);
+    assert_eq!((status.actual, status.starting, status.live, status.releasing), (0, 0, 0, 0));
+    bed.flex(0, 1);
+    bed.settle();
+    assert_eq!(bed.status(0).starting, 1, "the host takes it again");
+}
+
+on_both!(a_failed_start_does_not_touch_a_sibling_on_the_host);
+/// D23.
+fn a_failed_start_does_not_touch_a_sibling_on_the_host<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 2).starting_by_hand().start(vec![component(0, 1)], None);
+    bed.settle();
+    let sibling = bed.only(0).container;
+    assert_eq!(bed.manager().report_started(sibling), Ok(()));
+    bed.flex(0, 2);
+    bed.settle();
+    let other = bed.containers(0).into_iter().find(|found| found.container != sibling);
+    let other = other.unwrap_or_else(|| panic!("a second container")).container;
+    assert_eq!(bed.manager().report_start_failed(other), Ok(()));
+    bed.settle();
+    assert_eq!((bed.status(0).live, bed.status(0).starting), (1, 1));
+    assert_eq!(bed.state_of(sibling), Some(apportion_placement::InstanceState::Live));
+}
+
+on_both!(what_ends_young_but_did_not_fail_is_held_against_nobody);
+/// D24: the reason counts, not the age.
+fn what_ends_young_but_did_not_fail_is_held_against_nobody<M: Manager>() {
+    for exit in [ContainerExit::PREEMPTED, ContainerExit::ABORTED, 0] {
+        let mut bed = Cluster::<M>::of(3, 1).start(vec![component(0, 1)], None);
+        bed.settle();
+        let was = bed.only(0);
+        bed.at(10_000);
+        let calls = bed.end(was.container, exit);
+        assert_eq!(requests(&calls)[0].hosts.len(), 1, "it comes back after exit {exit}");
+        assert_eq!((bed.status(0).counters.failed, bed.status(0).counters.start_failed), (0, 0));
+    }
+}
+
+on_both!(a_host_where_a_start_failed_is_trusted_again_when_the_component_runs_elsewhere);
+/// D10.
+fn a_host_where_a_start_failed_is_trusted_again_when_the_component_runs_elsewhere<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 1).start(vec![component(0, 1)], None);
+    bed.settle();
+    bed.manager().add_node(&host(1), "", "", 1);
+    bed.settle();
+    let was = bed.only(0);
+    assert_eq!(was.host, host(0));
+    bed.at(100_000);
+    bed.flex(0, 0);
+    bed.settle();
+    bed.flex(0, 1);
+    bed.settle();
+    let container = bed.only(0).container;
+    let calls = bed.end(container, 1);
+    assert!(requests(&calls)[0].hosts.is_empty(), "it failed as it started");
+    bed.settle();
+    assert_eq!(bed.status(0).live, 1);
+    let other = bed.only(0);
+    let calls = bed.flex(0, 2);
+    let asked = requests(&calls)[0];
+    let expected = if other.host == host(0) { vec![] } else { vec![&*was.host] };
+    assert_eq!(crate::support::named(asked), expected, "the component ran since, so the host is trusted");
+}
+
+on_both!(shunning_a_host_is_one_operation_and_said_once);
+/// S27.
+fn shunning_a_host_is_one_operation_and_said_once<M: Manager>() {
+    let fragile = ComponentSpec {
+        node_failure_threshold: Some(2),
+        container_failure_threshold: None,
+        ..component(0, 1)
+    };
+    let mut bed = Cluster::<M>::of(1, 8).start(vec![fragile], None);
+    for failures in 1..=4 {
+        bed.settle();
+        let Some(container) = bed.containers(0).first().map(|found| found.container) else {
+            assert_eq!(failures, 4, "the host is shunned after three");
+            break;
+        };
+        bed.at(HOUR_MS * failures / 2);
+        let calls = bed.end(container, 1);
+        let shunned: Vec<_> = calls.iter().filter(|call| matches!(call, Call::Blacklist { .. })).collect();
+        let expected = Call::Blacklist { add: vec![host(0).into()], remove: vec![] };
+        assert_eq!(shunned, if failures == 3 { vec![&expected] } else { vec![] });
+    }
+    assert_eq!(bed.tick(), []);
+}

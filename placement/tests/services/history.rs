@@ -127,6 +127,21 @@ fn containers_run_on_while_the_master_is_away<M: Manager>() {
     assert_eq!(asked, [1, 0], "the host is asked for once");
 }
 
+on_both!(instances_that_keep_apart_do_so_beyond_a_restart_of_the_master);
+/// S37, the anti-affine half: what is missing is asked for, one by one.
+fn instances_that_keep_apart_do_so_beyond_a_restart_of_the_master<M: Manager>() {
+    let apart = component(2, 1).with_policy(PlacementPolicy::AntiAffinity);
+    let mut bed = Cluster::<M>::of(4, 8).one_by_one().start(vec![apart], None);
+    bed.settle();
+    bed.flex(2, 3);
+    let mut bed = bed.restart_master();
+    assert_eq!((bed.status(2).live, bed.status(2).requested, bed.status(2).pending_anti_affine), (1, 1, 1));
+    bed.settle();
+    let mut hosts = bed.hosts(2);
+    hosts.dedup();
+    assert_eq!(hosts.len(), 3);
+}
+
 on_both!(requests_of_a_master_that_is_gone_answer_nothing_twice);
 /// What was asked for before the restart is withdrawn, and asked for again.
 fn requests_of_a_master_that_is_gone_answer_nothing_twice<M: Manager>() {

@@ -197,11 +197,12 @@ impl World {
             Step::EndUnheard { which } => self.end(which, 0, false),
             Step::Repeat { which } => {
                 let count = self.told.len();
-                if let Some(callback) =
-                    which.checked_rem(count).map(|back| self.told[count - 1 - back].clone())
-                {
-                    self.handle(ServiceEvent::Callback(callback));
+                let Some(back) = which.checked_rem(count) else { return };
+                let callback = self.told[count - 1 - back].clone();
+                if let Callback::StopFailed(container) = callback {
+                    self.released.remove(&container);
                 }
+                self.handle(ServiceEvent::Callback(callback));
             }
             Step::Withdraw { which } => {
                 let Some(request) = self.nth_request(which) else { return };
