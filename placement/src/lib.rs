@@ -45,3 +45,7 @@ pub use status::{
     ComponentCounters, ComponentStatus, ContainerStatus, Failure, OutstandingCause, OutstandingStatus,
     ServiceStatus,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -6,6 +6,7 @@ mod files;
 mod lessons;
 mod models;
 mod semantics;
+mod services;
 mod source;
 
 use source::Source;

@@ -1,0 +1,38 @@
+//! The tables of `placement/README.md`: what each row of the specification came to.
+
+use std::collections::BTreeSet;
+
+use super::{defects, files};
+
+/// Every row is there, and names tests that are.
+#[test]
+fn the_tables_of_services_name_what_shows_them() {
+    let text = std::fs::read_to_string(files::root().join("placement/README.md")).expect("readable");
+    let functions = defects::functions();
+    let mut seen = BTreeSet::new();
+    for line in text.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let rows: Vec<&str> = cells[0].split(", ").filter(|row| is_row(row)).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let shown_by = cells.last().expect("a table has cells");
+        let named: Vec<&str> = shown_by.split('`').skip(1).step_by(2).collect();
+        assert!(!named.is_empty(), "{}: nothing shows it", cells[0]);
+        for name in named {
+            assert!(functions.contains(name), "{}: there is no `{name}`", cells[0]);
+        }
+        seen.extend(rows);
+    }
+    let differences = (1..=35).map(|number| format!("D{number}"));
+    let invariants = (1..=21).map(|number| format!("F{number}"));
+    let missing: Vec<String> =
+        differences.chain(invariants).filter(|row| !seen.contains(row.as_str())).collect();
+    assert!(missing.is_empty(), "not in the tables: {missing:?}");
+}
+
+/// A letter and a number.
+fn is_row(text: &str) -> bool {
+    let number = text.strip_prefix(['D', 'S', 'F']);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
