@@ -12,7 +12,7 @@ impl ApplicationState {
     pub fn status(&self, now_ms: u64, explain: &dyn Fn(RequestId) -> Option<Unserved>) -> ServiceStatus {
         ServiceStatus {
             now_ms,
-            components: self.components.values().map(|known| self.component_status(known)).collect(),
+            components: self.components().collect(),
             outstanding: self.outstanding_status(explain),
             failure: self.failure.clone(),
             containers_at_restart: self.containers_at_restart,
@@ -23,6 +23,11 @@ impl ApplicationState {
     #[must_use]
     pub fn component(&self, component: ComponentId) -> Option<ComponentStatus> {
         self.components.get(&component).map(|known| self.component_status(known))
+    }
+
+    /// How each component stands, in the order of their numbers.
+    pub fn components(&self) -> impl Iterator<Item = ComponentStatus> + '_ {
+        self.components.values().map(|known| self.component_status(known))
     }
 
     fn component_status(&self, known: &Component) -> ComponentStatus {

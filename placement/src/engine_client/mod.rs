@@ -18,6 +18,7 @@ use crate::client::{
 };
 use crate::exit::ContainerExit;
 use nodes::ReportedNodes;
+pub(crate) use nodes::reports;
 use requests::Requests;
 
 /// One service as an application of an engine.

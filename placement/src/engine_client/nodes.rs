@@ -68,7 +68,7 @@ fn is_same(told: &NodeReport, report: &NodeReport) -> bool {
         == (report.is_usable, &report.label, &report.rack, report.capacity)
 }
 
-pub(super) fn reports(handle: &Handle) -> Vec<NodeReport> {
+pub(crate) fn reports(handle: &Handle) -> Vec<NodeReport> {
     let names = handle.config().partition_names();
     let labels: BTreeMap<PartitionId, Arc<str>> =
         names.filter_map(|name| Some((handle.partition(name).ok()?, name.into()))).collect();

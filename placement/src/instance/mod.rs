@@ -14,6 +14,7 @@ mod memory_host;
 mod name;
 mod provider;
 mod report;
+mod service_host;
 mod state;
 mod storage;
 
@@ -33,5 +34,6 @@ pub use memory_host::{HostFault, MemoryHost};
 pub use name::{InstanceName, InvalidName};
 pub use provider::{CountRule, CountingProvider, GenericProvider, Provider, ProviderError, Providers};
 pub use report::{AppId, ApplicationReport, RunState, UnknownRunState, find_application};
+pub use service_host::{ClientFactory, EngineFactory, FakeFactory, ServiceHost};
 pub use state::{LifeState, WrongTransition};
 pub use storage::StorageError;

@@ -4,6 +4,7 @@ mod actions;
 mod definition;
 mod documented;
 mod given;
+mod hosted;
 mod life;
 mod locks;
 mod model;

@@ -1,0 +1,108 @@
+//! Where services get their clients from: one connection to the cluster manager for each application.
+
+use std::fmt;
+use std::sync::Arc;
+
+use apportion::{ApplicationEnd, ApplicationSpec, Engine, Resources};
+
+use crate::client::{ClusterClient, NodeReport};
+use crate::engine_client::EngineClient;
+use crate::fake::FakeCluster;
+
+/// Connects applications to a cluster manager.
+pub trait ClientFactory: fmt::Debug + Send {
+    /// What an application is connected by.
+    type Client: ClusterClient + fmt::Debug + Send;
+
+    /// Registers an application.
+    ///
+    /// # Errors
+    /// When the manager does not take it; in words.
+    fn connect(&mut self, user: &str, name: &str) -> Result<Self::Client, String>;
+
+    /// The application is over; what it still has goes back.
+    fn disconnect(&mut self, client: Self::Client, end: ApplicationEnd);
+
+    /// The nodes as they are now.
+    fn nodes(&self) -> Vec<NodeReport>;
+
+    /// Lets the manager do what it can without time going by, if it does nothing by itself.
+    fn settle(&mut self) {}
+}
+
+/// Applications of one leaf queue of an engine.
+#[derive(Clone, Debug)]
+pub struct EngineFactory {
+    engine: Arc<Engine>,
+    queue: String,
+}
+
+impl EngineFactory {
+    /// Events of an application that may wait to be heard.
+    const EVENTS_MAX: usize = 100_000;
+
+    /// Applications go to this leaf.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, queue: impl Into<String>) -> Self {
+        Self { engine, queue: queue.into() }
+    }
+}
+
+impl ClientFactory for EngineFactory {
+    type Client = EngineClient;
+
+    fn connect(&mut self, user: &str, name: &str) -> Result<EngineClient, String> {
+        let spec = ApplicationSpec::new(name, &*self.queue, user);
+        let client = EngineClient::submit(self.engine.handle(), spec, Self::EVENTS_MAX);
+        client.map_err(|error| error.to_string())
+    }
+
+    fn disconnect(&mut self, client: EngineClient, end: ApplicationEnd) {
+        // An engine that was shut down has ended it already.
+        let _ = client.finish(end);
+    }
+
+    fn nodes(&self) -> Vec<NodeReport> {
+        crate::engine_client::reports(&self.engine.handle())
+    }
+
+    fn settle(&mut self) {
+        self.engine.run_until_quiet();
+    }
+}
+
+/// A cluster in memory for each application, all of the same nodes.
+#[derive(Debug, Default)]
+pub struct FakeFactory {
+    nodes: Vec<(String, Resources)>,
+}
+
+impl FakeFactory {
+    /// Clusters of these nodes.
+    #[must_use]
+    pub fn new(nodes: Vec<(String, Resources)>) -> Self {
+        Self { nodes }
+    }
+
+    fn cluster(&self) -> FakeCluster {
+        let mut cluster = FakeCluster::new();
+        for (host, capacity) in &self.nodes {
+            cluster.add_node(host, *capacity);
+        }
+        cluster
+    }
+}
+
+impl ClientFactory for FakeFactory {
+    type Client = FakeCluster;
+
+    fn connect(&mut self, _user: &str, _name: &str) -> Result<FakeCluster, String> {
+        Ok(self.cluster())
+    }
+
+    fn disconnect(&mut self, _client: FakeCluster, _end: ApplicationEnd) {}
+
+    fn nodes(&self) -> Vec<NodeReport> {
+        self.cluster().nodes()
+    }
+}

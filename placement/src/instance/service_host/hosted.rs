@@ -1,0 +1,158 @@
+//! One application of the host: its service while it runs, and what is told of it.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use apportion::ApplicationEnd;
+
+use crate::application::ServiceSettings;
+use crate::client::ClusterClient;
+use crate::component::ComponentSpec;
+use crate::instance::ExitCode;
+use crate::instance::definition::InstanceSettings;
+use crate::instance::host::{HostError, Submission};
+use crate::instance::report::{AppId, ApplicationReport, RunState};
+use crate::persistence::{DirectoryStore, HistoryFile, HistorySaver, load_and_purge, load_newest};
+use crate::service::Service;
+
+/// How an application ends, once its containers have.
+#[derive(Clone, Debug)]
+pub(super) struct Ending {
+    pub(super) state: RunState,
+    pub(super) exit_code: i32,
+    pub(super) diagnostics: String,
+}
+
+impl Ending {
+    pub(super) fn new(state: RunState, exit_code: ExitCode, diagnostics: &str) -> Self {
+        Self { state, exit_code: exit_code.code(), diagnostics: diagnostics.to_owned() }
+    }
+
+    pub(super) fn of_application(&self) -> ApplicationEnd {
+        match self.state {
+            RunState::Failed | RunState::Killed => ApplicationEnd::Killed,
+            _ => ApplicationEnd::Finished,
+        }
+    }
+}
+
+/// An application that runs.
+#[derive(Debug)]
+pub(super) struct Hosted<C> {
+    pub(super) report: ApplicationReport,
+    pub(super) service: Service<C>,
+    components: Vec<ComponentSpec>,
+    settings: InstanceSettings,
+    store: Arc<DirectoryStore>,
+    saver: HistorySaver,
+    master_starts_ms: Vec<u64>,
+    pub(super) ending: Option<Ending>,
+}
+
+impl<C: ClusterClient> Hosted<C> {
+    /// Starts a service from its definition and its history.
+    pub(super) fn start(id: AppId, submission: &Submission<'_>, client: C) -> Result<Self, HostError> {
+        let store = Arc::new(DirectoryStore::new(submission.history));
+        let (loaded, _) = load_and_purge(store.as_ref());
+        let history = loaded.loaded.map(|loaded| loaded.history.file);
+        let saver = HistorySaver::start(store.clone(), keep())
+            .map_err(|error| HostError::Refused(error.to_string()))?;
+        let resolved = submission.resolved;
+        let components = resolved.components.clone();
+        let settings = resolved.settings.clone();
+        let of_service = service_settings(&settings);
+        let service =
+            Service::start(components.clone(), of_service, client, history.as_ref(), submission.now_ms);
+        let report = ApplicationReport {
+            id,
+            user: submission.user.to_owned(),
+            name: submission.name.to_string(),
+            state: RunState::Accepted,
+            started_ms: submission.now_ms,
+            host: None,
+            rpc_port: None,
+            diagnostics: String::new(),
+            exit_code: None,
+        };
+        let master_starts_ms = vec![submission.now_ms];
+        Ok(Self { report, service, components, settings, store, saver, master_starts_ms, ending: None })
+    }
+
+    /// Hears what happened, does what is due, and saves what is worth it.
+    pub(super) fn tick(&mut self, now_ms: u64) -> Option<u64> {
+        let next_ms = self.service.tick(now_ms);
+        self.service.save_with(&self.saver, now_ms);
+        if self.report.state < RunState::Running {
+            self.report.state = RunState::Running;
+            self.report.host = Some("localhost".to_owned());
+            self.report.rpc_port = Some(1_024);
+        }
+        if let Some(failure) = self.service.state().failure().filter(|_| self.ending.is_none()) {
+            let (exit_code, diagnostics) = (failure.exit_code, failure.message.clone());
+            self.ending = Some(Ending { state: RunState::Failed, exit_code, diagnostics });
+        }
+        next_ms
+    }
+
+    /// Whether nothing of it is left to wait for.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ending.is_some() && self.service.state().container_count() == 0
+    }
+
+    pub(super) fn flex(&mut self, components: &[ComponentSpec], now_ms: u64) -> bool {
+        components.clone_into(&mut self.components);
+        self.service.flex(self.components.clone(), now_ms)
+    }
+
+    /// The master is gone: another one takes its place, unless that happened too often.
+    pub(super) fn restart_master(mut self, now_ms: u64) -> Self {
+        let window_ms = self.settings.master_starts_window_ms;
+        self.master_starts_ms.retain(|started_ms| now_ms.saturating_sub(*started_ms) < window_ms);
+        let most = self.settings.master_starts_max as usize;
+        if most > 0 && self.master_starts_ms.len() >= most {
+            let diagnostics = "the master died too often";
+            self.ending = Some(Ending::new(RunState::Failed, ExitCode::ApplicationFailed, diagnostics));
+            self.service.stop(now_ms);
+            return self;
+        }
+        self.master_starts_ms.push(now_ms);
+        // What the last master knew is in the files, as it would be after a crash.
+        let history = self.saved();
+        let settings = service_settings(&self.settings);
+        let Self { service, components, .. } = self;
+        let service =
+            Service::restart(components.clone(), settings, service.into_client(), history.as_ref(), now_ms);
+        Self { service, components, ..self }
+    }
+
+    fn saved(&self) -> Option<HistoryFile> {
+        // A save that fails leaves the one before it.
+        let _ = self.saver.flush();
+        load_newest(self.store.as_ref()).loaded.map(|loaded| loaded.history.file)
+    }
+
+    /// The report of an application that is over, and its client.
+    pub(super) fn end(self, ending: Ending) -> (ApplicationReport, C) {
+        let mut report = self.report;
+        report.state = ending.state;
+        report.exit_code = Some(ending.exit_code);
+        report.diagnostics = ending.diagnostics;
+        report.host = None;
+        report.rpc_port = None;
+        // Stops with a last save; if it fails, older files are there.
+        let _ = self.saver.stop();
+        (report, self.service.into_client())
+    }
+}
+
+fn keep() -> NonZeroUsize {
+    HistorySaver::KEEP
+}
+
+fn service_settings(settings: &InstanceSettings) -> ServiceSettings {
+    ServiceSettings {
+        failure_window_ms: settings.failure_window_ms,
+        short_life_ms: settings.short_life_ms,
+        ..ServiceSettings::default()
+    }
+}

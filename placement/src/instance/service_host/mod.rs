@@ -1,0 +1,251 @@
+//! A host that runs services in this process, each with a connection of its own to the cluster manager.
+
+mod factory;
+mod hosted;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use factory::{ClientFactory, EngineFactory, FakeFactory};
+
+use super::ExitCode;
+use super::definition::SizeBounds;
+use super::host::{ApplicationHost, HostError, HostedContainer, Submission};
+use super::report::{AppId, ApplicationReport, RunState};
+use crate::client::{ContainerRef, NodeReport};
+use crate::component::ComponentSpec;
+use crate::status::ServiceStatus;
+use hosted::{Ending, Hosted};
+
+/// Applications that are over and still told of.
+const REPORTS_MAX: usize = 1_000;
+/// Steps in which a cluster that does everything at once comes to rest.
+const STEPS_MAX: usize = 100;
+
+/// Runs services. Whoever owns it calls [`tick`](Self::tick) when something may have happened; commands do what can be done
+/// without time going by.
+#[derive(Debug)]
+pub struct ServiceHost<F: ClientFactory> {
+    inner: Mutex<Inner<F>>,
+    bounds: SizeBounds,
+}
+
+#[derive(Debug)]
+struct Inner<F: ClientFactory> {
+    factory: F,
+    running: BTreeMap<AppId, Hosted<F::Client>>,
+    over: VecDeque<ApplicationReport>,
+    last_app: u64,
+    now_ms: u64,
+}
+
+impl<F: ClientFactory> ServiceHost<F> {
+    /// A host whose containers are of these sizes.
+    #[must_use]
+    pub fn new(factory: F, bounds: SizeBounds) -> Self {
+        let inner =
+            Inner { factory, running: BTreeMap::new(), over: VecDeque::new(), last_app: 0, now_ms: 0 };
+        Self { inner: Mutex::new(inner), bounds }
+    }
+
+    /// Time has come to this, and something may have happened. Says when it wants to be called again even if nothing does.
+    pub fn tick(&self, now_ms: u64) -> Option<u64> {
+        let mut inner = self.lock();
+        inner.now_ms = inner.now_ms.max(now_ms);
+        inner.work()
+    }
+
+    /// Lets somebody do something to the client of an application that runs.
+    ///
+    /// # Errors
+    /// When it does not run.
+    pub fn with_client<T>(
+        &self,
+        app: AppId,
+        change: impl FnOnce(&mut F::Client) -> T,
+    ) -> Result<T, HostError> {
+        let mut inner = self.lock();
+        let done = change(inner.live(app)?.service.client_mut());
+        inner.work();
+        Ok(done)
+    }
+
+    /// A caller that panicked leaves applications as they were.
+    fn lock(&self) -> MutexGuard<'_, Inner<F>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F: ClientFactory> Inner<F> {
+    /// Cluster and services go on until nothing more comes of it.
+    fn work(&mut self) -> Option<u64> {
+        let mut next_ms = None;
+        for _ in 0..STEPS_MAX {
+            self.factory.settle();
+            let before = self.summary();
+            let ticks = self.running.values_mut().map(|hosted| hosted.tick(self.now_ms));
+            next_ms = ticks.collect::<Vec<_>>().into_iter().flatten().min();
+            self.end_those_that_ended();
+            if self.summary() == before {
+                break;
+            }
+        }
+        next_ms
+    }
+
+    /// What moves when anything does.
+    fn summary(&self) -> Vec<(AppId, RunState, Vec<[u32; 4]>)> {
+        let of_hosted = |(id, hosted): (&AppId, &Hosted<F::Client>)| {
+            let status = hosted.service.state().components();
+            let counts = status.map(|c| [c.starting, c.live, c.releasing + c.reserved, c.requested]);
+            (*id, hosted.report.state, counts.collect())
+        };
+        self.running.iter().map(of_hosted).collect()
+    }
+
+    fn end_those_that_ended(&mut self) {
+        let ended: Vec<AppId> =
+            self.running.iter().filter(|(_, hosted)| hosted.has_ended()).map(|(id, _)| *id).collect();
+        for id in ended {
+            if let Some(ending) = self.running.get(&id).and_then(|hosted| hosted.ending.clone()) {
+                self.end(id, ending);
+            }
+        }
+    }
+
+    fn end(&mut self, id: AppId, ending: Ending) {
+        let Some(hosted) = self.running.remove(&id) else { return };
+        let end = ending.of_application();
+        let (report, client) = hosted.end(ending);
+        self.factory.disconnect(client, end);
+        self.factory.settle();
+        self.over.push_back(report);
+        if self.over.len() > REPORTS_MAX {
+            self.over.pop_front();
+        }
+    }
+
+    /// An application that runs.
+    fn live(&mut self, app: AppId) -> Result<&mut Hosted<F::Client>, HostError> {
+        if let Some(report) = self.over.iter().find(|report| report.id == app) {
+            return Err(HostError::NotLive { app, state: report.state });
+        }
+        self.running.get_mut(&app).ok_or(HostError::UnknownApplication(app))
+    }
+
+    fn state(&mut self, app: AppId) -> Result<RunState, HostError> {
+        match self.live(app) {
+            Ok(hosted) => Ok(hosted.report.state),
+            Err(HostError::NotLive { state, .. }) => Ok(state),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+impl<F: ClientFactory> ApplicationHost for ServiceHost<F> {
+    fn size_bounds(&self) -> SizeBounds {
+        self.bounds
+    }
+
+    fn reports(&self, user: &str) -> Vec<ApplicationReport> {
+        let inner = self.lock();
+        let running = inner.running.values().map(|hosted| &hosted.report);
+        running.chain(&inner.over).filter(|report| report.user == user).cloned().collect()
+    }
+
+    fn submit(&self, submission: Submission<'_>) -> Result<AppId, HostError> {
+        let mut inner = self.lock();
+        inner.now_ms = inner.now_ms.max(submission.now_ms);
+        let is_same = |hosted: &&Hosted<F::Client>| {
+            hosted.report.user == submission.user && hosted.report.name == submission.name.to_string()
+        };
+        if let Some(same) = inner.running.values().find(is_same) {
+            return Err(HostError::AlreadyRunning(same.report.id));
+        }
+        let client = inner.factory.connect(submission.user, &submission.name.to_string());
+        let client = client.map_err(HostError::Refused)?;
+        let id = AppId(inner.last_app + 1);
+        let hosted = Hosted::start(id, &submission, client)?;
+        inner.last_app += 1;
+        inner.running.insert(id, hosted);
+        inner.work();
+        Ok(id)
+    }
+
+    /// Does not wait: time goes by when somebody says so.
+    fn wait_for(&self, app: AppId, _state: RunState, _wait_ms: u64) -> Result<RunState, HostError> {
+        let mut inner = self.lock();
+        inner.work();
+        inner.state(app)
+    }
+
+    fn stop(&self, app: AppId, message: &str) -> Result<(), HostError> {
+        let mut inner = self.lock();
+        let now_ms = inner.now_ms;
+        let hosted = inner.live(app)?;
+        hosted.ending.get_or_insert_with(|| Ending::new(RunState::Finished, ExitCode::Success, message));
+        hosted.service.stop(now_ms);
+        inner.work();
+        Ok(())
+    }
+
+    fn kill(&self, app: AppId, message: &str) -> Result<(), HostError> {
+        let mut inner = self.lock();
+        inner.live(app)?;
+        inner.end(app, Ending::new(RunState::Killed, ExitCode::ApplicationKilled, message));
+        Ok(())
+    }
+
+    fn kill_master(&self, app: AppId) -> Result<(), HostError> {
+        let mut inner = self.lock();
+        let now_ms = inner.now_ms;
+        inner.live(app)?;
+        if let Some(hosted) = inner.running.remove(&app) {
+            inner.running.insert(app, hosted.restart_master(now_ms));
+        }
+        inner.work();
+        Ok(())
+    }
+
+    fn flex(&self, app: AppId, components: &[ComponentSpec]) -> Result<bool, HostError> {
+        let mut inner = self.lock();
+        let now_ms = inner.now_ms;
+        let is_change = inner.live(app)?.flex(components, now_ms);
+        inner.work();
+        Ok(is_change)
+    }
+
+    fn kill_container(&self, app: AppId, container: ContainerRef) -> Result<(), HostError> {
+        let mut inner = self.lock();
+        let now_ms = inner.now_ms;
+        let killed = inner.live(app)?.service.kill_container(container, now_ms);
+        killed.map_err(|_| HostError::UnknownContainer(container))?;
+        inner.work();
+        Ok(())
+    }
+
+    fn status(&self, app: AppId) -> Result<ServiceStatus, HostError> {
+        let mut inner = self.lock();
+        let now_ms = inner.now_ms;
+        Ok(inner.live(app)?.service.status(now_ms))
+    }
+
+    fn containers(&self, app: AppId) -> Result<Vec<HostedContainer>, HostError> {
+        let mut inner = self.lock();
+        let hosted = match inner.live(app) {
+            Ok(hosted) => hosted,
+            Err(HostError::NotLive { .. }) => return Ok(Vec::new()),
+            Err(other) => return Err(other),
+        };
+        let of_component = |found: crate::ContainerStatus| HostedContainer {
+            container: found.container,
+            component: found.component,
+            host: found.host.as_str().into(),
+        };
+        Ok(hosted.service.state().containers().map(of_component).collect())
+    }
+
+    fn nodes(&self) -> Result<Vec<NodeReport>, HostError> {
+        Ok(self.lock().factory.nodes())
+    }
+}

@@ -1,0 +1,255 @@
+//! Instances that really run: on an engine and on the fake, with their histories in files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use apportion::config::{EngineConfig, QueueConfig};
+use apportion::{Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+use apportion_placement::instance::{
+    AnswerDetail, AppId, ApplicationHost, ApplicationReport, ClientFactory, Definition, DestroyOptions,
+    EngineFactory, ExistsOptions, ExitCode, FakeFactory, InstanceClient, InstanceDirectories, InstanceName,
+    ListOptions, Providers, RunState, ServiceHost, SizeBounds, StopOptions, find_application,
+};
+use apportion_placement::{
+    ClientError, ContainerExit, ContainerRef, EngineClient, FakeCluster, OutstandingCause, ServiceStatus,
+};
+use tempfile::TempDir;
+
+use super::support::{AT_ONCE, Outcome, code, detail, forced, web};
+
+const HOSTS: [&str; 3] = ["alpha", "beta", "gamma"];
+
+/// A factory whose clients' containers can be made to end.
+trait Factory: ClientFactory + Sized + 'static {
+    fn new() -> Result<Self, Box<dyn std::error::Error>>;
+    fn end(client: &mut Self::Client, container: ContainerRef, status: i32) -> Result<(), ClientError>;
+}
+
+impl Factory for FakeFactory {
+    fn new() -> Result<Self, Box<dyn std::error::Error>> {
+        let nodes = HOSTS.map(|host| (host.to_owned(), Resources::new(&[1_024, 8_000])));
+        Ok(Self::new(nodes.into()))
+    }
+
+    fn end(client: &mut FakeCluster, container: ContainerRef, status: i32) -> Result<(), ClientError> {
+        client.complete(container, ContainerExit::of(status))
+    }
+}
+
+impl Factory for EngineFactory {
+    fn new() -> Result<Self, Box<dyn std::error::Error>> {
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None)?;
+        for host in HOSTS {
+            engine.handle().add_node(NodeSpec::new(host, Resources::new(&[1_024, 8_000])))?;
+        }
+        Ok(Self::new(Arc::new(engine), "root.default"))
+    }
+
+    fn end(client: &mut EngineClient, container: ContainerRef, status: i32) -> Result<(), ClientError> {
+        client.report_exit(container, ContainerExit::of(status))
+    }
+}
+
+struct Bed<F: Factory> {
+    folder: TempDir,
+    host: Arc<ServiceHost<F>>,
+    client: InstanceClient,
+}
+
+fn client<F: Factory>(folder: &Path, host: &Arc<ServiceHost<F>>) -> InstanceClient {
+    let host: Arc<dyn ApplicationHost> = Arc::clone(host) as Arc<dyn ApplicationHost>;
+    let directories = InstanceDirectories::new(folder.join("cluster"));
+    InstanceClient::new(directories, host, Arc::new(Providers::built_in()), "ann", "this test")
+}
+
+impl<F: Factory> Bed<F> {
+    fn new() -> Result<Self, Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let host = Arc::new(ServiceHost::new(F::new()?, SizeBounds::default()));
+        let client = client(folder.path(), &host);
+        Ok(Self { folder, host, client })
+    }
+
+    fn report(&self) -> Result<ApplicationReport, Box<dyn std::error::Error>> {
+        let reports = self.host.reports("ann");
+        let name: InstanceName = "web".parse()?;
+        Ok(find_application(&reports, &name).cloned().ok_or("web was started")?)
+    }
+
+    fn app(&self) -> Result<AppId, Box<dyn std::error::Error>> {
+        Ok(self.report()?.id)
+    }
+
+    fn status(&self) -> Result<ServiceStatus, Box<dyn std::error::Error>> {
+        match detail(self.client.status("web"))? {
+            AnswerDetail::Status(status) => Ok(*status),
+            other => Err(format!("{other:?} is no status").into()),
+        }
+    }
+
+    fn live(&self) -> Result<u32, Box<dyn std::error::Error>> {
+        Ok(self.status()?.components.iter().map(|component| component.live).sum())
+    }
+
+    /// Where the workers are.
+    fn workers(&self) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+        let containers = self.host.containers(self.app()?)?;
+        let workers = containers.into_iter().filter(|found| found.component == "worker");
+        let mut hosts: Vec<String> = workers.map(|found| found.host.to_string()).collect();
+        hosts.sort();
+        Ok(hosts)
+    }
+
+    /// The first container of a component ends by itself.
+    fn end(&self, component: &str, status: i32) -> Outcome {
+        let containers = self.host.containers(self.app()?)?;
+        let found = containers.into_iter().find(|found| found.component == component);
+        let container = found.ok_or("it has one")?.container;
+        self.host.with_client(self.app()?, |client| F::end(client, container, status))??;
+        self.host.tick(0);
+        Ok(())
+    }
+}
+
+macro_rules! on_both {
+    ($name:ident) => {
+        mod $name {
+            #[test]
+            fn on_the_engine() -> super::Outcome {
+                super::$name::<apportion_placement::instance::EngineFactory>()
+            }
+
+            #[test]
+            fn on_the_fake() -> super::Outcome {
+                super::$name::<apportion_placement::instance::FakeFactory>()
+            }
+        }
+    };
+}
+
+on_both!(the_whole_life_of_an_instance_that_runs);
+/// Spec 5, the run of Slider's commands; and it comes back to where it was.
+fn the_whole_life_of_an_instance_that_runs<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    let client = &bed.client;
+    let sure = DestroyOptions { force: true };
+    let live = ExistsOptions { live: true, state: None };
+
+    assert_eq!(code(&client.create("web", &web(2), AT_ONCE, 1_000)), ExitCode::Success);
+    assert_eq!((bed.report()?.state, bed.live()?), (RunState::Running, 3));
+    assert_eq!(code(&client.exists("web", live)), ExitCode::Success);
+    assert_eq!(code(&client.destroy("web", sure)), ExitCode::InUse);
+    assert_eq!(code(&client.start("web", AT_ONCE, 2_000)), ExitCode::InUse);
+    assert_eq!(code(&client.list(None, ListOptions::default())), ExitCode::Success);
+    let was = bed.workers()?;
+
+    assert_eq!(code(&client.stop("web", &StopOptions::default())), ExitCode::Success);
+    assert_eq!((bed.report()?.state, bed.report()?.exit_code), (RunState::Finished, Some(0)));
+    assert_eq!(code(&client.exists("web", live)), ExitCode::False);
+    assert_eq!(code(&client.start("web", AT_ONCE, 3_000)), ExitCode::Success);
+    assert_eq!(bed.workers()?, was, "read from the files of its history");
+
+    assert_eq!(code(&client.stop("web", &forced())), ExitCode::Success);
+    assert_eq!(bed.report()?.state, RunState::Killed);
+    assert_eq!(code(&client.start("web", AT_ONCE, 4_000)), ExitCode::Success);
+    assert_eq!(code(&client.kill_master("web")), ExitCode::Success);
+    assert_eq!((bed.status()?.containers_at_restart, bed.live()?), (Some(3), 3));
+
+    assert_eq!(code(&client.flex("web", &[("worker", "+2")])), ExitCode::Success);
+    assert_eq!(bed.live()?, 5);
+    assert_eq!(code(&client.flex("web", &[("worker", "1")])), ExitCode::Success);
+    assert_eq!(bed.live()?, 2);
+
+    assert_eq!(code(&client.stop("web", &StopOptions::default())), ExitCode::Success);
+    assert_eq!(code(&client.destroy("web", sure)), ExitCode::Success);
+    assert_eq!(code(&client.exists("web", ExistsOptions::default())), ExitCode::UnknownInstance);
+    Ok(())
+}
+
+on_both!(a_service_that_fails_too_often_ends_with_a_diagnosis);
+fn a_service_that_fails_too_often_ends_with_a_diagnosis<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    let limited = web(2);
+    let resources = limited.resources.with("worker", "yarn.container.failure.threshold", 1);
+    bed.client.create("web", &Definition { resources, ..limited }, AT_ONCE, 1)?;
+    let app = bed.app()?;
+    bed.end("worker", 3)?;
+    assert_eq!(bed.report()?.state, RunState::Running);
+    bed.end("worker", 3)?;
+    let report = bed.report()?;
+    assert_eq!((report.state, report.exit_code), (RunState::Failed, Some(72)));
+    assert!(
+        report.diagnostics.contains("`worker`") && report.diagnostics.contains("exit status 3"),
+        "{report:?}"
+    );
+    assert_eq!(bed.host.containers(app)?, [], "all was given back");
+    assert_eq!(code(&bed.client.status("web")), ExitCode::BadState);
+    assert_eq!(code(&bed.client.start("web", AT_ONCE, 2)), ExitCode::Success);
+    Ok(())
+}
+
+on_both!(a_killed_container_is_replaced_and_somebody_else_s_is_left_alone);
+fn a_killed_container_is_replaced_and_somebody_else_s_is_left_alone<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    bed.client.create("web", &web(1), AT_ONCE, 1)?;
+    let before = bed.host.containers(bed.app()?)?;
+    let mine = before[0].container.0;
+    assert_eq!(code(&bed.client.kill_container("web", Some("999"))), ExitCode::BadState);
+    assert_eq!(bed.host.containers(bed.app()?)?, before);
+    assert_eq!(code(&bed.client.kill_container("web", Some(&mine.to_string()))), ExitCode::Success);
+    let after = bed.host.containers(bed.app()?)?;
+    assert_eq!(after.len(), 2);
+    assert!(after.iter().all(|found| found.container.0 != mine));
+    Ok(())
+}
+
+on_both!(status_says_why_a_request_waits);
+fn status_says_why_a_request_waits<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    bed.client.create("web", &web(20), AT_ONCE, 1)?;
+    let status = bed.status()?;
+    assert!(!status.outstanding.is_empty());
+    for waits in &status.outstanding {
+        assert_eq!(waits.cause, OutstandingCause::ClusterTooSmall, "{waits:?}");
+        assert!(waits.remedy.contains("add nodes"), "{waits:?}");
+    }
+    let json = serde_json::to_value(&status)?;
+    assert_eq!(json["outstanding"][0]["cause"], "cluster_too_small");
+    Ok(())
+}
+
+on_both!(of_starters_at_the_same_time_one_is_served_for_real);
+fn of_starters_at_the_same_time_one_is_served_for_real<F: Factory>() -> Outcome
+where
+    ServiceHost<F>: Send + Sync,
+{
+    let bed = Bed::<F>::new()?;
+    bed.client.build("web", &web(1))?;
+    let codes: Vec<ExitCode> = std::thread::scope(|scope| {
+        let start = |number: u64| {
+            let client = client(bed.folder.path(), &bed.host);
+            scope.spawn(move || code(&client.start("web", AT_ONCE, number)))
+        };
+        let starters: Vec<_> = (1..=6).map(start).collect();
+        starters.into_iter().filter_map(|starter| starter.join().ok()).collect()
+    });
+    assert_eq!(codes.len(), 6);
+    assert_eq!(codes.iter().filter(|code| **code == ExitCode::Success).count(), 1, "{codes:?}");
+    assert_eq!(bed.host.reports("ann").len(), 1);
+    assert_eq!(bed.live()?, 2);
+    Ok(())
+}
+
+on_both!(a_master_that_dies_too_often_ends_the_service);
+fn a_master_that_dies_too_often_ends_the_service<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    let web = web(1);
+    let internal = web.internal.with_global("slider.yarn.restart.limit", 2);
+    bed.client.create("web", &Definition { internal, ..web }, AT_ONCE, 1)?;
+    assert_eq!(code(&bed.client.kill_master("web")), ExitCode::Success);
+    assert_eq!(bed.report()?.state, RunState::Running);
+    assert_eq!(code(&bed.client.kill_master("web")), ExitCode::Success);
+    assert_eq!((bed.report()?.state, bed.report()?.exit_code), (RunState::Failed, Some(65)));
+    Ok(())
+}
