@@ -145,7 +145,9 @@ impl Build {
             Suite::Integration => quick(&["-p", "apportion-tests", "--test", "integration"]),
             Suite::Walkthrough => quick(&["-p", "apportion-tests", "--test", "walkthrough"]),
             Suite::Idle => quick(&["-p", "apportion-tests", "--test", "idle"]),
-            Suite::Placement => quick(&["-p", "apportion-placement", "--test", "client"]),
+            Suite::Placement => quick(&["-p", "apportion-placement", "--test", "services"]),
+            Suite::Instance => quick(&["-p", "apportion-placement", "--test", "instance"]),
+            Suite::History => quick(&["-p", "apportion-placement", "--test", "history_files"]),
         }
     }
 }
@@ -154,7 +156,7 @@ impl Build {
 fn home(suite: Suite) -> &'static str {
     match suite {
         Suite::Loom | Suite::Unit => "scheduler",
-        Suite::Placement => "placement",
+        Suite::Placement | Suite::Instance | Suite::History => "placement",
         Suite::Integration | Suite::Property | Suite::Walkthrough | Suite::Idle => "tests",
     }
 }

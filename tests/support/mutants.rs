@@ -22,13 +22,17 @@ pub enum Suite {
     Walkthrough,
     /// An engine at rest.
     Idle,
-    /// The placement crate's tests.
+    /// Services on clusters, in the placement crate.
     Placement,
+    /// The life of application instances, there.
+    Instance,
+    /// History files, there.
+    History,
 }
 
 impl Suite {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Loom,
         Self::Unit,
         Self::Integration,
@@ -36,6 +40,8 @@ impl Suite {
         Self::Walkthrough,
         Self::Idle,
         Self::Placement,
+        Self::Instance,
+        Self::History,
     ];
 
     /// The word for it in a patch.
@@ -49,6 +55,8 @@ impl Suite {
             Self::Walkthrough => "walkthrough",
             Self::Idle => "idle",
             Self::Placement => "placement",
+            Self::Instance => "instance",
+            Self::History => "history",
         }
     }
 
@@ -66,7 +74,7 @@ pub struct Mutant {
     pub file: String,
     /// Where the file is.
     pub path: PathBuf,
-    /// What it breaks, the first of them foremost: `I1` to `I16`.
+    /// What it breaks, the first of them foremost: `I1` to `I16` of the engine; of services `F1` to `F21` and `D1` to `D35`.
     pub invariants: Vec<String>,
     /// Where the tests are that turn red.
     pub suite: Suite,
@@ -91,7 +99,7 @@ impl Mutant {
         let header: Vec<&str> = text.lines().take_while(|line| !line.starts_with("diff --git ")).collect();
         let invariants: Vec<String> = field(&header, "Invariant")?.split(", ").map(str::to_owned).collect();
         if let Some(wrong) = invariants.iter().find(|name| !is_invariant(name)) {
-            return Err(format!("`{wrong}` is no invariant; there are I1 to I16"));
+            return Err(format!("`{wrong}` is no invariant; there are I1 to I16, F1 to F21 and D1 to D35"));
         }
         let red = field(&header, "Turned red by")?;
         let Some((suite, tests)) = red.split_once(' ') else {
@@ -136,8 +144,9 @@ pub fn mutants(folder: &Path) -> Result<Vec<Mutant>, String> {
             Err(problem) => problems.push(problem),
         }
     }
-    // I2 before I13.
-    mutants.sort_by_key(|mutant| (number(&mutant.file), mutant.file.clone()));
+    // I2 before I13, and the engine's before those of services.
+    let letter = |mutant: &Mutant| std::cmp::Reverse(mutant.file.as_bytes().first().copied());
+    mutants.sort_by_key(|mutant| (letter(mutant), number(&mutant.file), mutant.file.clone()));
     if problems.is_empty() { Ok(mutants) } else { Err(problems.join("\n")) }
 }
 
@@ -147,7 +156,13 @@ fn number(name: &str) -> u32 {
 }
 
 fn is_invariant(name: &str) -> bool {
-    name.starts_with('I') && (1..=16).contains(&number(name)) && name[1..].chars().all(|c| c.is_ascii_digit())
+    let last = match name.as_bytes().first() {
+        Some(b'I') => 16,
+        Some(b'F') => 21,
+        Some(b'D') => 35,
+        _ => return false,
+    };
+    (1..=last).contains(&number(name)) && name[1..].chars().all(|c| c.is_ascii_digit())
 }
 
 fn field<'a>(header: &[&'a str], name: &str) -> Result<&'a str, String> {

@@ -7,8 +7,9 @@ use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::instance::{
     AnswerDetail, AppId, ApplicationHost, ApplicationReport, ClientFactory, Definition, DestroyOptions,
-    EngineFactory, ExistsOptions, ExitCode, FakeFactory, InstanceClient, InstanceDirectories, InstanceName,
-    ListOptions, Providers, RunState, ServiceHost, SizeBounds, StopOptions, find_application,
+    EngineFactory, ExistsOptions, ExitCode, FakeFactory, HostError, InstanceClient, InstanceDirectories,
+    InstanceName, ListOptions, Providers, RunState, ServiceHost, SizeBounds, StopOptions, Submission,
+    find_application,
 };
 use apportion_placement::{
     ClientError, ContainerExit, ContainerRef, EngineClient, FakeCluster, OutstandingCause, ServiceStatus,
@@ -251,5 +252,32 @@ fn a_master_that_dies_too_often_ends_the_service<F: Factory>() -> Outcome {
     assert_eq!(bed.report()?.state, RunState::Running);
     assert_eq!(code(&bed.client.kill_master("web")), ExitCode::Success);
     assert_eq!((bed.report()?.state, bed.report()?.exit_code), (RunState::Failed, Some(65)));
+    Ok(())
+}
+
+on_both!(a_host_takes_one_of_a_name);
+/// F4 without the commands' own look: what two hosts' worth of commands would come to.
+fn a_host_takes_one_of_a_name<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    let (name, other): (InstanceName, InstanceName) = ("web".parse()?, "other".parse()?);
+    let definition = web(1);
+    let resolved = definition.resolve(&SizeBounds::default())?;
+    let history = bed.folder.path().join("history");
+    let submit = |user, name| {
+        bed.host.submit(Submission {
+            user,
+            name,
+            definition: &definition,
+            resolved: &resolved,
+            history: &history,
+            now_ms: 1,
+        })
+    };
+    let first = submit("ann", &name)?;
+    assert_eq!(submit("ann", &name), Err(HostError::AlreadyRunning(first)));
+    assert!(submit("ben", &name).is_ok(), "another user's is another one");
+    assert!(submit("ann", &other).is_ok());
+    bed.host.stop(first, "enough")?;
+    assert!(submit("ann", &name).is_ok(), "what is over is in nobody's way");
     Ok(())
 }

@@ -52,7 +52,12 @@ fn a_container_moves_to_a_host<M: Manager>() {
     let (first, other) = (bed.only(1), bed.only(2));
     act(&mut bed, 1, 1, ActionKind::MoveTo(host(2).into()));
     assert_eq!(bed.state_of(first.container), Some(InstanceState::Live), "nothing is stopped yet");
-    let calls = bed.settle();
+    bed.manager().settle();
+    let mut calls = bed.tick();
+    let status = bed.status(1);
+    let counts = (status.actual, status.releasing, status.reserved, status.starting, status.requested);
+    assert_eq!(counts, (1, 1, 1, 0, 0), "one is stopped, one waits, and none is missing");
+    calls.extend(bed.settle());
     assert_eq!((bed.only(1).host, bed.only(2)), (host(2), other));
     assert_eq!(bed.state_of(first.container), None);
     assert_eq!(requests(&calls).len(), 1, "the one for its new place");

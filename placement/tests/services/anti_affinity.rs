@@ -111,3 +111,17 @@ fn a_manager_that_can_do_less_will_do() {
     bed.settle();
     assert_eq!((bed.status(1).live, bed.status(2).live, bed.status(2).requested), (1, 6, 0));
 }
+
+/// D18: a request that waits is made anew when one host more will do.
+#[test]
+fn a_request_that_waits_names_hosts_that_come() {
+    let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 2, 8).one_by_one().start(vec![], None);
+    let calls = bed.change(|components| components.push(apart(2, 2)));
+    assert_eq!(named(requests(&calls)[0]), [host(0), host(1)]);
+    Manager::add_node(bed.manager(), &host(7), "", "", 8);
+    let calls = bed.tick();
+    let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
+    assert_eq!((cancels(&calls), named(request)), (1, vec![&*host(0), &*host(1), &*host(7)]));
+    bed.manager().lose_node(&host(0));
+    assert_eq!(bed.tick(), [], "a host less is no reason");
+}

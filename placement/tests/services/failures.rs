@@ -281,32 +281,6 @@ fn what_ends_young_but_did_not_fail_is_held_against_nobody<M: Manager>() {
     }
 }
 
-on_both!(a_host_where_a_start_failed_is_trusted_again_when_the_component_runs_elsewhere);
-/// D10.
-fn a_host_where_a_start_failed_is_trusted_again_when_the_component_runs_elsewhere<M: Manager>() {
-    let mut bed = Cluster::<M>::of(1, 1).start(vec![component(0, 1)], None);
-    bed.settle();
-    bed.manager().add_node(&host(1), "", "", 1);
-    bed.settle();
-    let was = bed.only(0);
-    assert_eq!(was.host, host(0));
-    bed.at(100_000);
-    bed.flex(0, 0);
-    bed.settle();
-    bed.flex(0, 1);
-    bed.settle();
-    let container = bed.only(0).container;
-    let calls = bed.end(container, 1);
-    assert!(requests(&calls)[0].hosts.is_empty(), "it failed as it started");
-    bed.settle();
-    assert_eq!(bed.status(0).live, 1);
-    let other = bed.only(0);
-    let calls = bed.flex(0, 2);
-    let asked = requests(&calls)[0];
-    let expected = if other.host == host(0) { vec![] } else { vec![&*was.host] };
-    assert_eq!(crate::support::named(asked), expected, "the component ran since, so the host is trusted");
-}
-
 on_both!(shunning_a_host_is_one_operation_and_said_once);
 /// S27.
 fn shunning_a_host_is_one_operation_and_said_once<M: Manager>() {

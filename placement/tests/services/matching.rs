@@ -3,11 +3,12 @@
 
 use apportion::Resources;
 use apportion_placement::{
-    Allocation, AllocationOutcome, ApplicationState, Callback, ComponentId, ContainerRef, ContainerRequest,
-    HistoryEntry, HistoryFile, Operation, RequestId, ServiceEvent, ServiceSettings,
+    Allocation, AllocationOutcome, ApplicationState, Callback, ComponentId, ComponentSpec, ContainerExit,
+    ContainerRef, ContainerRequest, HistoryEntry, HistoryFile, NodeReport, Operation, RequestId,
+    ServiceEvent, ServiceSettings,
 };
 
-use crate::support::roles;
+use crate::support::{component, roles};
 
 fn state(desired: [u32; 3], history: &[(&str, u32, u64)]) -> (ApplicationState, Vec<ContainerRequest>) {
     let mut state = ApplicationState::new(roles(desired), ServiceSettings::default(), 0);
@@ -150,4 +151,85 @@ fn a_request_that_was_not_taken_is_made_again_before_it_is_widened() {
     let wider = service.handle(ServiceEvent::TimePassed, 6_502);
     assert_eq!((wider.len(), requests(wider)[0].relax_locality), (2, true));
     assert_eq!(service.audit(), []);
+}
+
+fn tell(state: &mut ApplicationState, callback: Callback, now_ms: u64) -> Vec<Operation> {
+    let operations = state.handle(ServiceEvent::Callback(callback), now_ms);
+    assert_eq!(state.audit(), []);
+    operations
+}
+
+/// An answer to this request on this host.
+fn answer(container: u64, asked: &ContainerRequest, host: &str) -> Allocation {
+    Allocation { request: Some(asked.id), ..came(container, asked.priority, host) }
+}
+
+/// D10: a host where a start failed is asked for again when the component runs elsewhere, and not before.
+#[test]
+fn a_host_where_a_start_failed_is_asked_for_again_when_the_component_runs() {
+    let (mut service, asked) = state([1, 0, 0], &[("a", 0, 5)]);
+    allocate(&mut service, vec![answer(1, &asked[0], "a")]);
+    let failed = Callback::StartFailed { container: ContainerRef(1), diagnostics: "no".into() };
+    tell(&mut service, failed, 20);
+    let exit = vec![(ContainerRef(1), ContainerExit::of(1))];
+    let asked = requests(tell(&mut service, Callback::Completed(exit), 21));
+    assert!(asked[0].hosts.is_empty(), "it is not trusted");
+    let status = service.component(ComponentId(0)).map(|status| status.counters);
+    assert_eq!(
+        status.map(|c| (c.failed, c.start_failed)),
+        Some((1, 1)),
+        "counted once, whatever its end says (D21)"
+    );
+    allocate(&mut service, vec![answer(2, &asked[0], "b")]);
+    let early = requests(service.handle(ServiceEvent::Flex(roles([2, 0, 0])), 22));
+    assert_eq!(early.len(), 1);
+
+    // A flex forgives; so the failure is made once more.
+    let (mut service, asked) = state([2, 0, 0], &[("a", 0, 5)]);
+    allocate(&mut service, vec![answer(1, &asked[0], "a"), answer(2, &asked[1], "b")]);
+    let failed = Callback::StartFailed { container: ContainerRef(1), diagnostics: "no".into() };
+    tell(&mut service, failed, 20);
+    tell(&mut service, Callback::Started(ContainerRef(2)), 21);
+    let exit = vec![(ContainerRef(1), ContainerExit::of(1))];
+    let asked = requests(tell(&mut service, Callback::Completed(exit), 22));
+    assert_eq!(asked[0].hosts, ["a".into()], "the component runs elsewhere since");
+}
+
+/// D11: of two on one host the newer goes, though one elsewhere is newer still.
+#[test]
+fn a_crowded_host_is_left_before_a_newer_container_elsewhere() {
+    let (mut service, asked) = state([3, 0, 0], &[]);
+    for (number, (asked, host)) in (1..).zip(asked.iter().zip(["a", "a", "b"])) {
+        let came = Callback::Allocated(vec![answer(number, asked, host)]);
+        tell(&mut service, came, number * 10);
+        tell(&mut service, Callback::Started(ContainerRef(number)), number * 10);
+    }
+    let released = service.handle(ServiceEvent::Flex(roles([2, 0, 0])), 100);
+    assert_eq!(released, [Operation::Release(ContainerRef(2))]);
+    let released = service.handle(ServiceEvent::Flex(roles([1, 0, 0])), 101);
+    assert_eq!(released, [Operation::Release(ContainerRef(3))], "then the newest");
+}
+
+/// D13: a host whose label is another one by now is not asked for.
+#[test]
+fn a_host_that_was_given_another_label_is_not_asked_for() {
+    for (label, expected) in [("gpu", 1), ("", 0), ("cpu", 0)] {
+        let labelled = component(1, 0).with_label("gpu");
+        let mut service = ApplicationState::new(vec![labelled.clone()], ServiceSettings::default(), 0);
+        let entries = vec![HistoryEntry { host: "a".into(), role: 1, is_active: true, last_used_ms: 1 }];
+        service.thaw(&HistoryFile { saved_ms: 9, roles: 1, mapping: [].into(), entries });
+        let capacity = Resources::new(&[8]);
+        let report = NodeReport {
+            host: "a".into(),
+            rack: "".into(),
+            label: label.into(),
+            capacity,
+            free: capacity,
+            is_usable: true,
+        };
+        service.learn_nodes(&[report]);
+        let wanted = ComponentSpec { desired: 1, ..labelled };
+        let asked = requests(service.handle(ServiceEvent::Flex(vec![wanted]), 10));
+        assert_eq!(asked[0].hosts.len(), expected, "label `{label}`");
+    }
 }
