@@ -148,6 +148,7 @@ impl Build {
             Suite::Placement => quick(&["-p", "apportion-placement", "--test", "services"]),
             Suite::Instance => quick(&["-p", "apportion-placement", "--test", "instance"]),
             Suite::History => quick(&["-p", "apportion-placement", "--test", "history_files"]),
+            Suite::PlacementUnit => quick(&["-p", "apportion-placement", "--lib"]),
         }
     }
 }
@@ -156,7 +157,7 @@ impl Build {
 fn home(suite: Suite) -> &'static str {
     match suite {
         Suite::Loom | Suite::Unit => "scheduler",
-        Suite::Placement | Suite::Instance | Suite::History => "placement",
+        Suite::Placement | Suite::Instance | Suite::History | Suite::PlacementUnit => "placement",
         Suite::Integration | Suite::Property | Suite::Walkthrough | Suite::Idle => "tests",
     }
 }

@@ -28,11 +28,13 @@ pub enum Suite {
     Instance,
     /// History files, there.
     History,
+    /// The unit tests there.
+    PlacementUnit,
 }
 
 impl Suite {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Loom,
         Self::Unit,
         Self::Integration,
@@ -42,6 +44,7 @@ impl Suite {
         Self::Placement,
         Self::Instance,
         Self::History,
+        Self::PlacementUnit,
     ];
 
     /// The word for it in a patch.
@@ -57,6 +60,7 @@ impl Suite {
             Self::Placement => "placement",
             Self::Instance => "instance",
             Self::History => "history",
+            Self::PlacementUnit => "placement-unit",
         }
     }
 
