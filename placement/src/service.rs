@@ -23,6 +23,7 @@ pub struct Service<C> {
     thawed: Option<ThawReport>,
     answers: Vec<ActionProgress>,
     saved_version: u64,
+    moves: u64,
 }
 
 /// What became of a placement action so far.
@@ -57,7 +58,7 @@ impl<C: ClusterClient> Service<C> {
         let mut state = ApplicationState::new(components, settings, now_ms);
         let thawed = history.map(|file| state.thaw(file));
         state.learn_nodes(&client.nodes());
-        Self { saved_version: state.history_version(), state, client, thawed, answers: Vec::new() }
+        Self { saved_version: state.history_version(), state, client, thawed, answers: Vec::new(), moves: 0 }
     }
 
     /// A service whose master was started again: its containers ran on and stay.
@@ -79,6 +80,7 @@ impl<C: ClusterClient> Service<C> {
     /// happens.
     pub fn tick(&mut self, now_ms: u64) -> Option<u64> {
         for callback in self.client.poll() {
+            self.moves += 1;
             self.handle(ServiceEvent::Callback(callback), now_ms);
         }
         self.handle(ServiceEvent::TimePassed, now_ms);
@@ -149,6 +151,18 @@ impl<C: ClusterClient> Service<C> {
         }
     }
 
+    /// Whether anything that is worth saving has changed since it was last taken.
+    #[must_use]
+    pub fn has_news_to_save(&self) -> bool {
+        self.state.history_version() != self.saved_version
+    }
+
+    /// How often it has heard something of its manager or asked something of it. While this stays, nothing moves.
+    #[must_use]
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
     /// What became of the history that it started from; `None` if there was none.
     pub fn thawed(&self) -> Option<&ThawReport> {
         self.thawed.as_ref()
@@ -178,6 +192,7 @@ impl<C: ClusterClient> Service<C> {
     fn perform(&mut self, operations: Vec<Operation>, now_ms: u64) {
         let mut waiting = VecDeque::from(operations);
         while let Some(operation) = waiting.pop_front() {
+            self.moves += 1;
             if let Some(event) = self.carry_out(operation) {
                 waiting.extend(self.state.handle(event, now_ms));
             }
