@@ -27,7 +27,7 @@ pub use client::{
     RequestId, RunningContainer, Unserved,
 };
 pub use component::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy, UnknownPolicy};
-pub use engine_client::EngineClient;
+pub use engine_client::{ContainerNumbers, EngineClient};
 pub use exit::{ContainerExit, ContainerOutcome};
 pub use fake::{FakeCluster, Fault};
 pub use history::{COMPONENT_ID_MAX, InstanceState, NodeFailures, ThawReport};

@@ -6,6 +6,7 @@ mod requests;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, Blacklist, ContainerId, EndCause, Event,
@@ -33,12 +34,22 @@ pub struct EngineClient {
     requests: Requests,
     containers: BTreeMap<ContainerRef, Placed>,
     by_container: BTreeMap<ContainerId, ContainerRef>,
-    last_container: u64,
+    numbers: ContainerNumbers,
     exits: BTreeMap<ContainerId, ContainerExit>,
     nodes: ReportedNodes,
     has_node_agents: bool,
     /// What is to be told besides what the engine says.
     told: Vec<Callback>,
+}
+
+/// Numbers for containers, each given once. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub struct ContainerNumbers(Arc<AtomicU64>);
+
+impl ContainerNumbers {
+    fn next(&self) -> ContainerRef {
+        ContainerRef(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+    }
 }
 
 /// A container of the service.
@@ -65,7 +76,7 @@ impl EngineClient {
             requests: Requests::default(),
             containers: BTreeMap::new(),
             by_container: BTreeMap::new(),
-            last_container: 0,
+            numbers: ContainerNumbers::default(),
             exits: BTreeMap::new(),
             nodes: ReportedNodes::default(),
             has_node_agents: false,
@@ -77,6 +88,14 @@ impl EngineClient {
     #[must_use]
     pub fn with_node_agents(mut self) -> Self {
         self.has_node_agents = true;
+        self
+    }
+
+    /// The same client, whose containers are numbered along with those of all other clients that share these numbers.
+    /// Without them, clients of one engine give the same numbers to different containers.
+    #[must_use]
+    pub fn with_container_numbers(mut self, numbers: &ContainerNumbers) -> Self {
+        self.numbers = numbers.clone();
         self
     }
 
@@ -162,8 +181,7 @@ impl EngineClient {
     }
 
     fn allocated(&mut self, ask: AskId, container: ContainerId, host: Arc<str>) -> Option<Callback> {
-        self.last_container += 1;
-        let reference = ContainerRef(self.last_container);
+        let reference = self.numbers.next();
         let allocation = self.requests.served(ask, reference, host)?;
         let placed = Placed {
             container,

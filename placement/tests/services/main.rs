@@ -13,4 +13,5 @@ mod history;
 mod matching;
 mod outstanding;
 mod placing;
+mod sharing;
 mod support;
