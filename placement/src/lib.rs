@@ -29,7 +29,7 @@ pub use client::{
 pub use component::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy, UnknownPolicy};
 pub use engine_client::{ContainerNumbers, EngineClient};
 pub use exit::{ContainerExit, ContainerOutcome};
-pub use fake::{FakeCluster, Fault};
+pub use fake::{FakeCluster, FakeTenant, Fault, SharedFakeCluster};
 pub use history::{COMPONENT_ID_MAX, InstanceState, NodeFailures, ThawReport};
 #[doc(hidden)]
 pub use persistence::fuzz_history;

@@ -5,6 +5,7 @@
 mod client;
 mod fault;
 mod place;
+mod shared;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use apportion::Resources;
 
 pub use fault::Fault;
+pub use shared::{FakeTenant, SharedFakeCluster};
 
 use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, RequestId};
 use crate::exit::ContainerExit;
@@ -25,6 +27,8 @@ pub struct FakeCluster {
     served: BTreeMap<RequestId, ContainerRequest>,
     running: BTreeMap<ContainerRef, FakeContainer>,
     blacklist: BTreeSet<Arc<str>>,
+    /// The same of each service that shares the cluster.
+    shunned: BTreeMap<u64, BTreeSet<Arc<str>>>,
     faults: VecDeque<Fault>,
     callbacks: Vec<Callback>,
     delayed: Option<Callback>,
@@ -45,6 +49,8 @@ struct FakeNode {
 
 #[derive(Debug)]
 struct FakeContainer {
+    /// It was placed for it.
+    request: RequestId,
     host: Arc<str>,
     size: Resources,
     priority: u32,
@@ -60,6 +66,7 @@ impl Default for FakeCluster {
             served: BTreeMap::new(),
             running: BTreeMap::new(),
             blacklist: BTreeSet::new(),
+            shunned: BTreeMap::new(),
             faults: VecDeque::new(),
             callbacks: Vec::new(),
             delayed: None,

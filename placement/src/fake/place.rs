@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use apportion::Resources;
 
+use super::shared::tenant_of;
 use super::{FakeCluster, FakeContainer, FakeNode};
 use crate::client::{
     Allocation, Callback, ClientError, ContainerRef, ContainerRequest, NodeReport, Obstacle, RequestId,
@@ -68,7 +69,7 @@ impl FakeCluster {
             let ContainerRequest { id, size, priority, apart, .. } = wanted;
             self.running.insert(
                 container,
-                FakeContainer { host: host.clone(), size, priority, apart, is_started: false },
+                FakeContainer { request: id, host: host.clone(), size, priority, apart, is_started: false },
             );
             let request = self.echoes_requests.then_some(id);
             self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
@@ -93,7 +94,8 @@ impl FakeCluster {
 
     fn may_be_on(&self, request: &ContainerRequest, host: &Arc<str>, node: &FakeNode) -> bool {
         let has_label = *node.label == *request.label.as_deref().unwrap_or_default();
-        node.is_usable && has_label && !self.blacklist.contains(host)
+        let shunned = self.shunned.get(&tenant_of(request.id)).unwrap_or(&self.blacklist);
+        node.is_usable && has_label && !shunned.contains(host)
     }
 
     fn is_apart(&self, request: &ContainerRequest, host: &Arc<str>) -> bool {
@@ -144,7 +146,8 @@ impl FakeCluster {
 }
 
 fn are_one(one: &ContainerRequest, other: &ContainerRequest) -> bool {
-    one.priority == other.priority
+    tenant_of(one.id) == tenant_of(other.id)
+        && one.priority == other.priority
         && one.relax_locality == other.relax_locality
         && (one.relax_locality || (&one.hosts, &one.racks) == (&other.hosts, &other.racks))
 }

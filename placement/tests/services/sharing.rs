@@ -5,7 +5,8 @@ use std::sync::Arc;
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::{
-    Callback, ClusterClient, ContainerNumbers, ContainerRef, ContainerRequest, EngineClient, RequestId,
+    Callback, ClientError, ClusterClient, ContainerNumbers, ContainerRef, ContainerRequest, EngineClient,
+    FakeCluster, FakeTenant, Fault, RequestId, SharedFakeCluster,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -41,5 +42,81 @@ fn clients_of_one_engine_give_no_number_twice() -> Outcome {
     }
     let expected = [(Some(RequestId(1)), ContainerRef(1)), (Some(RequestId(1)), ContainerRef(2))];
     assert_eq!(containers, expected);
+    Ok(())
+}
+
+fn two_tenants(slots: i64) -> (SharedFakeCluster, FakeTenant, FakeTenant) {
+    let mut cluster = FakeCluster::new();
+    cluster.add_node("alpha", Resources::new(&[slots]));
+    let cluster = SharedFakeCluster::new(cluster);
+    let (one, other) = (cluster.client(), cluster.client());
+    (cluster, one, other)
+}
+
+#[test]
+fn tenants_of_a_fake_hear_of_their_own_containers_only() -> Outcome {
+    let (_, mut one, mut other) = two_tenants(2);
+    one.request(request(1))?;
+    other.request(request(1))?;
+    assert_eq!(one.request(request(1)), Ok(()), "a number is free again once its request is served");
+    let callbacks = one.poll();
+    let own = came(&callbacks);
+    let others = came(&other.poll());
+    assert_eq!((own.len(), others.len()), (1, 1));
+    assert_eq!(others[0].0, Some(RequestId(1)));
+    assert_eq!(one.request(request(1)), Err(ClientError::RequestRepeated(RequestId(1))));
+    assert!(one.explain(RequestId(1)).is_some() && other.explain(RequestId(1)).is_none());
+
+    let container = others[0].1;
+    assert_eq!(one.release(container), Err(ClientError::UnknownContainer(container)));
+    assert_eq!(one.start(container, "web"), Err(ClientError::UnknownContainer(container)));
+    other.start(container, "web")?;
+    assert_eq!((one.poll(), other.poll()), (vec![], vec![Callback::Started(container)]));
+    Ok(())
+}
+
+#[test]
+fn what_a_tenant_shuns_others_do_not() -> Outcome {
+    let (_, mut one, mut other) = two_tenants(2);
+    one.update_blacklist(&["alpha".into()], &[])?;
+    one.request(request(1))?;
+    other.request(request(1))?;
+    assert!(came(&one.poll()).is_empty());
+    assert_eq!(came(&other.poll()).len(), 1);
+    one.update_blacklist(&[], &["alpha".into()])?;
+    assert_eq!(came(&one.poll()).len(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_tenant_that_ends_leaves_room() -> Outcome {
+    let (cluster, mut one, mut other) = two_tenants(1);
+    one.request(request(1))?;
+    one.request(request(2))?;
+    other.request(request(1))?;
+    assert!(came(&other.poll()).is_empty());
+    one.finish();
+    assert_eq!(came(&other.poll()).len(), 1);
+    assert_eq!(cluster.with(|cluster| cluster.waiting().count()), 0);
+    Ok(())
+}
+
+/// Also of one of which it never heard.
+#[test]
+fn a_tenant_takes_over_what_is_its_own() -> Outcome {
+    let (cluster, mut one, mut other) = two_tenants(3);
+    cluster.with(|cluster| cluster.inject(Fault::LoseCallback));
+    one.request(request(1))?;
+    other.request(request(1))?;
+    one.request(request(2))?;
+    one.update_blacklist(&["alpha".into()], &[])?;
+    one.request(request(3))?;
+    let running = one.take_over();
+    assert_eq!(running.len(), 2);
+    assert!(one.explain(RequestId(3)).is_none(), "requests are withdrawn");
+    let unheard = running[0].container;
+    one.release(unheard)?;
+    let told = one.poll();
+    assert!(matches!(&told[..], [Callback::NodesUpdated(_), Callback::Completed(_)]), "{told:?}");
     Ok(())
 }

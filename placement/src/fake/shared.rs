@@ -1,0 +1,246 @@
+//! One fake cluster that several services share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::FakeCluster;
+use crate::client::{
+    Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, RequestId,
+    RunningContainer, Unserved,
+};
+use crate::exit::ContainerExit;
+
+/// Which service a request is of, where several share a cluster, stands above its number.
+const TENANT_SHIFT: u32 = 32;
+
+pub(super) fn tenant_of(request: RequestId) -> u64 {
+    request.0 >> TENANT_SHIFT
+}
+
+/// A fake cluster that several services share, each through a [client of its own](Self::client): they are in each
+/// other's way, and none hears of the others' containers. Clones are the same cluster.
+#[derive(Clone, Debug, Default)]
+pub struct SharedFakeCluster {
+    inner: Arc<Mutex<Inner>>,
+}
+
+/// One service of a shared fake cluster.
+#[derive(Debug)]
+pub struct FakeTenant {
+    cluster: SharedFakeCluster,
+    tenant: u64,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    cluster: FakeCluster,
+    last_tenant: u64,
+    inboxes: BTreeMap<u64, Vec<Callback>>,
+    owners: BTreeMap<ContainerRef, u64>,
+}
+
+impl SharedFakeCluster {
+    /// Shares this cluster, on which nothing runs yet.
+    #[must_use]
+    pub fn new(cluster: FakeCluster) -> Self {
+        Self { inner: Arc::new(Mutex::new(Inner { cluster, ..Inner::default() })) }
+    }
+
+    /// A client for one more service.
+    #[must_use]
+    pub fn client(&self) -> FakeTenant {
+        let mut inner = self.inner.lock();
+        inner.last_tenant += 1;
+        let tenant = inner.last_tenant;
+        inner.inboxes.insert(tenant, Vec::new());
+        inner.cluster.shunned.insert(tenant, BTreeSet::new());
+        FakeTenant { cluster: self.clone(), tenant }
+    }
+
+    /// Makes something happen to the cluster. Requests in it have other numbers than their services gave them.
+    pub fn with<T>(&self, act: impl FnOnce(&mut FakeCluster) -> T) -> T {
+        let mut inner = self.inner.lock();
+        let done = act(&mut inner.cluster);
+        inner.deliver();
+        done
+    }
+}
+
+impl Inner {
+    /// Gives each service what it is told; what comes late stays behind until somebody asks.
+    fn deliver(&mut self) {
+        for callback in std::mem::take(&mut self.cluster.callbacks) {
+            match callback {
+                Callback::Allocated(allocations) => {
+                    allocations.into_iter().for_each(|one| self.allocated(one))
+                }
+                Callback::Completed(ended) => {
+                    for (container, exit) in ended {
+                        let owner = self.owners.remove(&container);
+                        self.tell(owner, Callback::Completed(vec![(container, exit)]));
+                    }
+                }
+                Callback::Withdrawn(request) => {
+                    self.tell(Some(tenant_of(request)), Callback::Withdrawn(local(request)));
+                }
+                Callback::NodesUpdated(reports) => {
+                    for inbox in self.inboxes.values_mut() {
+                        inbox.push(Callback::NodesUpdated(reports.clone()));
+                    }
+                }
+                Callback::Started(container)
+                | Callback::StopFailed(container)
+                | Callback::StartFailed { container, .. } => {
+                    self.tell(self.owners.get(&container).copied(), callback);
+                }
+            }
+        }
+    }
+
+    fn allocated(&mut self, allocation: Allocation) {
+        let container = allocation.container;
+        let placed_for = self.cluster.running.get(&container).map(|found| found.request);
+        let Some(request) = allocation.request.or(placed_for) else { return };
+        let tenant = tenant_of(request);
+        // One that has ended before anybody heard of it is nobody's.
+        if placed_for.is_some() {
+            self.owners.insert(container, tenant);
+        }
+        let allocation = Allocation { request: allocation.request.map(local), ..allocation };
+        self.tell(Some(tenant), Callback::Allocated(vec![allocation]));
+    }
+
+    fn tell(&mut self, tenant: Option<u64>, callback: Callback) {
+        if let Some(inbox) = tenant.and_then(|tenant| self.inboxes.get_mut(&tenant)) {
+            inbox.push(callback);
+        }
+    }
+
+    fn running_of(&self, tenant: u64) -> Vec<ContainerRef> {
+        let running = self.cluster.running.iter();
+        running
+            .filter(|(_, found)| tenant_of(found.request) == tenant)
+            .map(|(container, _)| *container)
+            .collect()
+    }
+
+    /// Withdraws what a service has asked for, without a word.
+    fn forget_requests(&mut self, tenant: u64) {
+        self.cluster.waiting.retain(|(_, request), _| tenant_of(*request) != tenant);
+        self.cluster.served.retain(|request, _| tenant_of(*request) != tenant);
+    }
+}
+
+fn local(request: RequestId) -> RequestId {
+    RequestId(request.0 & u64::from(u32::MAX))
+}
+
+impl FakeTenant {
+    /// The service ends, and all it has with it.
+    pub fn finish(self) {
+        let mut inner = self.cluster.inner.lock();
+        inner.forget_requests(self.tenant);
+        for container in inner.running_of(self.tenant) {
+            inner.cluster.end(container, ContainerExit::of(ContainerExit::KILLED_AFTER_APP_COMPLETION));
+        }
+        inner.cluster.shunned.remove(&self.tenant);
+        inner.cluster.place();
+        inner.deliver();
+        inner.inboxes.remove(&self.tenant);
+    }
+
+    fn in_cluster(&self, request: RequestId) -> RequestId {
+        RequestId(self.tenant << TENANT_SHIFT | request.0)
+    }
+
+    /// Does something to a container of the service.
+    fn with_own(
+        &self,
+        container: ContainerRef,
+        act: impl FnOnce(&mut FakeCluster) -> Result<(), ClientError>,
+    ) -> Result<(), ClientError> {
+        self.cluster.with(|cluster| {
+            let found = cluster.running.get(&container);
+            let is_own = found.is_some_and(|found| tenant_of(found.request) == self.tenant);
+            if is_own { act(cluster) } else { Err(ClientError::UnknownContainer(container)) }
+        })
+    }
+}
+
+impl ClusterClient for FakeTenant {
+    fn keeps_apart(&self) -> bool {
+        self.cluster.with(|cluster| cluster.keeps_apart())
+    }
+
+    fn request(&mut self, mut request: ContainerRequest) -> Result<(), ClientError> {
+        let id = request.id;
+        if tenant_of(id) != 0 {
+            return Err(ClientError::Refused("a service has too many requests".to_owned()));
+        }
+        request.id = self.in_cluster(id);
+        request.apart = request.apart.map(|tag| format!("{}/{tag}", self.tenant).into());
+        self.cluster.with(|cluster| cluster.request(request)).map_err(|error| match error {
+            ClientError::RequestRepeated(_) => ClientError::RequestRepeated(id),
+            error => error,
+        })
+    }
+
+    fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
+        let cancelled = self.cluster.with(|cluster| cluster.cancel(self.in_cluster(request)));
+        cancelled.map_err(|_| ClientError::UnknownRequest(request))
+    }
+
+    fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.with_own(container, |cluster| cluster.release(container))
+    }
+
+    fn start(&mut self, container: ContainerRef, component: &str) -> Result<(), ClientError> {
+        self.with_own(container, |cluster| cluster.start(container, component))
+    }
+
+    fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {
+        self.cluster.with(|cluster| {
+            let shunned = cluster.shunned.entry(self.tenant).or_default();
+            shunned.extend(add.iter().cloned());
+            for host in remove {
+                shunned.remove(host);
+            }
+            cluster.place();
+        });
+        Ok(())
+    }
+
+    fn nodes(&self) -> Vec<NodeReport> {
+        self.cluster.with(|cluster| cluster.nodes())
+    }
+
+    fn take_over(&mut self) -> Vec<RunningContainer> {
+        let mut inner = self.cluster.inner.lock();
+        inner.forget_requests(self.tenant);
+        let news = Callback::NodesUpdated(inner.cluster.nodes());
+        inner.inboxes.insert(self.tenant, vec![news]);
+        let own = inner.running_of(self.tenant);
+        // A callback that was lost may have been the one that said whose a container is.
+        inner.owners.extend(own.iter().map(|container| (*container, self.tenant)));
+        let report = |container: ContainerRef| {
+            let found = inner.cluster.running.get(&container)?;
+            let (priority, host) = (found.priority, found.host.clone());
+            Some(RunningContainer { container, priority, host, is_started: found.is_started })
+        };
+        own.into_iter().filter_map(report).collect()
+    }
+
+    fn explain(&self, request: RequestId) -> Option<Unserved> {
+        self.cluster.with(|cluster| cluster.explain(self.in_cluster(request)))
+    }
+
+    fn poll(&mut self) -> Vec<Callback> {
+        let mut inner = self.cluster.inner.lock();
+        let late = inner.cluster.delayed.take();
+        inner.cluster.callbacks.extend(late);
+        inner.deliver();
+        inner.inboxes.get_mut(&self.tenant).map(std::mem::take).unwrap_or_default()
+    }
+}
