@@ -74,7 +74,7 @@ impl Inner {
         for callback in std::mem::take(&mut self.cluster.callbacks) {
             match callback {
                 Callback::Allocated(allocations) => {
-                    allocations.into_iter().for_each(|one| self.allocated(one))
+                    allocations.into_iter().for_each(|one| self.allocated(one));
                 }
                 Callback::Completed(ended) => {
                     for (container, exit) in ended {

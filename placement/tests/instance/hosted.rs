@@ -12,7 +12,8 @@ use apportion_placement::instance::{
     find_application,
 };
 use apportion_placement::{
-    ClientError, ContainerExit, ContainerRef, EngineClient, FakeCluster, OutstandingCause, ServiceStatus,
+    ClientError, ContainerExit, ContainerRef, EngineClient, FakeCluster, FakeTenant, OutstandingCause,
+    ServiceStatus,
 };
 use tempfile::TempDir;
 
@@ -21,19 +22,23 @@ use super::support::{AT_ONCE, Outcome, code, detail, forced, web};
 const HOSTS: [&str; 3] = ["alpha", "beta", "gamma"];
 
 /// A factory whose clients' containers can be made to end.
-trait Factory: ClientFactory + Sized + 'static {
+trait Factory: ClientFactory + Clone + 'static {
     fn new() -> Result<Self, Box<dyn std::error::Error>>;
-    fn end(client: &mut Self::Client, container: ContainerRef, status: i32) -> Result<(), ClientError>;
+    fn end(&self, client: &mut Self::Client, container: ContainerRef, status: i32)
+    -> Result<(), ClientError>;
 }
 
 impl Factory for FakeFactory {
     fn new() -> Result<Self, Box<dyn std::error::Error>> {
-        let nodes = HOSTS.map(|host| (host.to_owned(), Resources::new(&[1_024, 8_000])));
-        Ok(Self::new(nodes.into()))
+        let mut cluster = FakeCluster::new();
+        for host in HOSTS {
+            cluster.add_node(host, Resources::new(&[1_024, 8_000]));
+        }
+        Ok(Self::new(cluster))
     }
 
-    fn end(client: &mut FakeCluster, container: ContainerRef, status: i32) -> Result<(), ClientError> {
-        client.complete(container, ContainerExit::of(status))
+    fn end(&self, _: &mut FakeTenant, container: ContainerRef, status: i32) -> Result<(), ClientError> {
+        self.cluster().with(|cluster| cluster.complete(container, ContainerExit::of(status)))
     }
 }
 
@@ -47,13 +52,19 @@ impl Factory for EngineFactory {
         Ok(Self::new(Arc::new(engine), "root.default"))
     }
 
-    fn end(client: &mut EngineClient, container: ContainerRef, status: i32) -> Result<(), ClientError> {
+    fn end(
+        &self,
+        client: &mut EngineClient,
+        container: ContainerRef,
+        status: i32,
+    ) -> Result<(), ClientError> {
         client.report_exit(container, ContainerExit::of(status))
     }
 }
 
 struct Bed<F: Factory> {
     folder: TempDir,
+    factory: F,
     host: Arc<ServiceHost<F>>,
     client: InstanceClient,
 }
@@ -67,9 +78,10 @@ fn client<F: Factory>(folder: &Path, host: &Arc<ServiceHost<F>>) -> InstanceClie
 impl<F: Factory> Bed<F> {
     fn new() -> Result<Self, Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
-        let host = Arc::new(ServiceHost::new(F::new()?, SizeBounds::default()));
+        let factory = F::new()?;
+        let host = Arc::new(ServiceHost::new(factory.clone(), SizeBounds::default()));
         let client = client(folder.path(), &host);
-        Ok(Self { folder, host, client })
+        Ok(Self { folder, factory, host, client })
     }
 
     fn report(&self) -> Result<ApplicationReport, Box<dyn std::error::Error>> {
@@ -107,7 +119,7 @@ impl<F: Factory> Bed<F> {
         let containers = self.host.containers(self.app()?)?;
         let found = containers.into_iter().find(|found| found.component == component);
         let container = found.ok_or("it has one")?.container;
-        self.host.with_client(self.app()?, |client| F::end(client, container, status))??;
+        self.host.with_client(self.app()?, |client| self.factory.end(client, container, status))??;
         self.host.tick(0);
         Ok(())
     }
@@ -279,5 +291,24 @@ fn a_host_takes_one_of_a_name<F: Factory>() -> Outcome {
     assert!(submit("ann", &other).is_ok());
     bed.host.stop(first, "enough")?;
     assert!(submit("ann", &name).is_ok(), "what is over is in nobody's way");
+    Ok(())
+}
+
+on_both!(containers_of_two_services_have_numbers_of_their_own);
+/// Nobody ends another's container by its number.
+fn containers_of_two_services_have_numbers_of_their_own<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    bed.client.create("web", &web(1), AT_ONCE, 1)?;
+    bed.client.create("other", &web(1), AT_ONCE, 1)?;
+    let reports = bed.host.reports("ann");
+    let containers = |name: &str| {
+        let report = reports.iter().find(|report| report.name == name);
+        report.map_or_else(|| Ok(Vec::new()), |report| bed.host.containers(report.id))
+    };
+    let (mine, others) = (containers("web")?, containers("other")?);
+    assert_eq!((mine.len(), others.len()), (2, 2));
+    let other = others[0].container.0.to_string();
+    assert_eq!(code(&bed.client.kill_container("web", Some(&other))), ExitCode::BadState);
+    assert_eq!((containers("web")?, containers("other")?), (mine, others));
     Ok(())
 }

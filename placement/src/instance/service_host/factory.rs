@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use apportion::{ApplicationEnd, ApplicationSpec, Engine, Resources};
+use apportion::{ApplicationEnd, ApplicationSpec, Engine};
 
 use crate::client::{ClusterClient, NodeReport};
-use crate::engine_client::EngineClient;
-use crate::fake::FakeCluster;
+use crate::engine_client::{ContainerNumbers, EngineClient};
+use crate::fake::{FakeCluster, FakeTenant, SharedFakeCluster};
 
 /// Connects applications to a cluster manager.
 pub trait ClientFactory: fmt::Debug + Send {
@@ -35,6 +35,7 @@ pub trait ClientFactory: fmt::Debug + Send {
 pub struct EngineFactory {
     engine: Arc<Engine>,
     queue: String,
+    numbers: ContainerNumbers,
 }
 
 impl EngineFactory {
@@ -44,7 +45,7 @@ impl EngineFactory {
     /// Applications go to this leaf.
     #[must_use]
     pub fn new(engine: Arc<Engine>, queue: impl Into<String>) -> Self {
-        Self { engine, queue: queue.into() }
+        Self { engine, queue: queue.into(), numbers: ContainerNumbers::default() }
     }
 }
 
@@ -54,7 +55,8 @@ impl ClientFactory for EngineFactory {
     fn connect(&mut self, user: &str, name: &str) -> Result<EngineClient, String> {
         let spec = ApplicationSpec::new(name, &*self.queue, user);
         let client = EngineClient::submit(self.engine.handle(), spec, Self::EVENTS_MAX);
-        client.map_err(|error| error.to_string())
+        let client = client.map_err(|error| error.to_string())?;
+        Ok(client.with_container_numbers(&self.numbers))
     }
 
     fn disconnect(&mut self, client: EngineClient, end: ApplicationEnd) {
@@ -71,38 +73,38 @@ impl ClientFactory for EngineFactory {
     }
 }
 
-/// A cluster in memory for each application, all of the same nodes.
-#[derive(Debug, Default)]
+/// Applications of one cluster in memory.
+#[derive(Clone, Debug)]
 pub struct FakeFactory {
-    nodes: Vec<(String, Resources)>,
+    cluster: SharedFakeCluster,
 }
 
 impl FakeFactory {
-    /// Clusters of these nodes.
+    /// Applications share this cluster.
     #[must_use]
-    pub fn new(nodes: Vec<(String, Resources)>) -> Self {
-        Self { nodes }
+    pub fn new(cluster: FakeCluster) -> Self {
+        Self { cluster: SharedFakeCluster::new(cluster) }
     }
 
-    fn cluster(&self) -> FakeCluster {
-        let mut cluster = FakeCluster::new();
-        for (host, capacity) in &self.nodes {
-            cluster.add_node(host, *capacity);
-        }
-        cluster
+    /// The cluster, to make things happen to it.
+    #[must_use]
+    pub fn cluster(&self) -> &SharedFakeCluster {
+        &self.cluster
     }
 }
 
 impl ClientFactory for FakeFactory {
-    type Client = FakeCluster;
+    type Client = FakeTenant;
 
-    fn connect(&mut self, _user: &str, _name: &str) -> Result<FakeCluster, String> {
-        Ok(self.cluster())
+    fn connect(&mut self, _user: &str, _name: &str) -> Result<FakeTenant, String> {
+        Ok(self.cluster.client())
     }
 
-    fn disconnect(&mut self, _client: FakeCluster, _end: ApplicationEnd) {}
+    fn disconnect(&mut self, client: FakeTenant, _end: ApplicationEnd) {
+        client.finish();
+    }
 
     fn nodes(&self) -> Vec<NodeReport> {
-        self.cluster().nodes()
+        self.cluster.with(|cluster| cluster.nodes())
     }
 }

@@ -82,25 +82,20 @@ impl<F: ClientFactory> Inner<F> {
         let mut next_ms = None;
         for _ in 0..STEPS_MAX {
             self.factory.settle();
-            let before = self.summary();
+            let before = self.moves();
             let ticks = self.running.values_mut().map(|hosted| hosted.tick(self.now_ms));
             next_ms = ticks.collect::<Vec<_>>().into_iter().flatten().min();
             self.end_those_that_ended();
-            if self.summary() == before {
+            if self.moves() == before {
                 break;
             }
         }
         next_ms
     }
 
-    /// What moves when anything does.
-    fn summary(&self) -> Vec<(AppId, RunState, Vec<[u32; 4]>)> {
-        let of_hosted = |(id, hosted): (&AppId, &Hosted<F::Client>)| {
-            let status = hosted.service.state().components();
-            let counts = status.map(|c| [c.starting, c.live, c.releasing + c.reserved, c.requested]);
-            (*id, hosted.report.state, counts.collect())
-        };
-        self.running.iter().map(of_hosted).collect()
+    /// Changes when anything moves.
+    fn moves(&self) -> (usize, u64) {
+        (self.running.len(), self.running.values().map(|hosted| hosted.service.moves()).sum())
     }
 
     fn end_those_that_ended(&mut self) {
