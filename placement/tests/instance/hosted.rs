@@ -312,3 +312,19 @@ fn containers_of_two_services_have_numbers_of_their_own<F: Factory>() -> Outcome
     assert_eq!((containers("web")?, containers("other")?), (mine, others));
     Ok(())
 }
+
+on_both!(a_history_that_cannot_be_read_is_told_of);
+/// The service starts all the same, where it was according to the newest one that can be.
+fn a_history_that_cannot_be_read_is_told_of<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    bed.client.create("web", &web(2), AT_ONCE, 1_000)?;
+    let was = bed.workers()?;
+    bed.client.stop("web", &StopOptions::default())?;
+    let folder =
+        InstanceDirectories::new(bed.folder.path().join("cluster")).of(&"web".parse()?).history_path();
+    std::fs::write(folder.join("rolehistory-7fffffffffffffff.json"), "{broken")?;
+    assert_eq!(code(&bed.client.start("web", AT_ONCE, 2_000)), ExitCode::Success);
+    assert!(bed.report()?.diagnostics.contains("rolehistory-7fffffffffffffff.json was passed over"));
+    assert_eq!(bed.workers()?, was);
+    Ok(())
+}

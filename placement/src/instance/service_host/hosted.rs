@@ -1,6 +1,6 @@
 //! One application of the host: its service while it runs, and what is told of it.
 
-use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 
 use apportion::ApplicationEnd;
@@ -36,6 +36,38 @@ impl Ending {
     }
 }
 
+/// Where an application's history is kept, and what was in there.
+#[derive(Debug)]
+pub(super) struct Files {
+    store: Arc<DirectoryStore>,
+    saver: HistorySaver,
+    history: Option<HistoryFile>,
+    /// What could not be read, in words.
+    unread: String,
+}
+
+impl Files {
+    /// Reads the newest history that can be read. Without one the service starts all the same.
+    ///
+    /// # Errors
+    /// When nothing could be saved.
+    pub(super) fn open(folder: &Path) -> Result<Self, HostError> {
+        let store = Arc::new(DirectoryStore::new(folder));
+        let (loaded, _) = load_and_purge(store.as_ref());
+        let saver = HistorySaver::start(store.clone(), HistorySaver::KEEP);
+        let saver =
+            saver.map_err(|error| HostError::Refused(format!("the history cannot be saved: {error}")))?;
+        let mut unread: Vec<String> = loaded
+            .skipped
+            .iter()
+            .map(|file| format!("history {} was passed over: {}", file.name, file.reason))
+            .collect();
+        unread.extend(loaded.listing_error.map(|error| format!("no history could be read: {error}")));
+        let history = loaded.loaded.map(|loaded| loaded.history.file);
+        Ok(Self { store, saver, history, unread: unread.join("; ") })
+    }
+}
+
 /// An application that runs.
 #[derive(Debug)]
 pub(super) struct Hosted<C> {
@@ -50,16 +82,11 @@ pub(super) struct Hosted<C> {
 }
 
 impl<C: ClusterClient> Hosted<C> {
-    /// Starts a service from its definition and its history.
-    pub(super) fn start(id: AppId, submission: &Submission<'_>, client: C) -> Result<Self, HostError> {
-        let store = Arc::new(DirectoryStore::new(submission.history));
-        let (loaded, _) = load_and_purge(store.as_ref());
-        let history = loaded.loaded.map(|loaded| loaded.history.file);
-        let saver = HistorySaver::start(store.clone(), keep())
-            .map_err(|error| HostError::Refused(error.to_string()))?;
-        let resolved = submission.resolved;
-        let components = resolved.components.clone();
-        let settings = resolved.settings.clone();
+    /// Starts a service from its definition and its history. What of the history could not be read stands in its report.
+    pub(super) fn start(id: AppId, submission: &Submission<'_>, files: Files, client: C) -> Self {
+        let Files { store, saver, history, unread } = files;
+        let components = submission.resolved.components.clone();
+        let settings = submission.resolved.settings.clone();
         let of_service = service_settings(&settings);
         let service =
             Service::start(components.clone(), of_service, client, history.as_ref(), submission.now_ms);
@@ -71,11 +98,11 @@ impl<C: ClusterClient> Hosted<C> {
             started_ms: submission.now_ms,
             host: None,
             rpc_port: None,
-            diagnostics: String::new(),
+            diagnostics: unread,
             exit_code: None,
         };
         let master_starts_ms = vec![submission.now_ms];
-        Ok(Self { report, service, components, settings, store, saver, master_starts_ms, ending: None })
+        Self { report, service, components, settings, store, saver, master_starts_ms, ending: None }
     }
 
     /// Hears what happened, does what is due, and saves what is worth it.
@@ -143,10 +170,6 @@ impl<C: ClusterClient> Hosted<C> {
         let _ = self.saver.stop();
         (report, self.service.into_client())
     }
-}
-
-fn keep() -> NonZeroUsize {
-    HistorySaver::KEEP
 }
 
 fn service_settings(settings: &InstanceSettings) -> ServiceSettings {

@@ -15,7 +15,7 @@ use super::report::{AppId, ApplicationReport, RunState};
 use crate::client::{ContainerRef, NodeReport};
 use crate::component::ComponentSpec;
 use crate::status::ServiceStatus;
-use hosted::{Ending, Hosted};
+use hosted::{Ending, Files, Hosted};
 
 /// Applications that are over and still told of.
 const REPORTS_MAX: usize = 1_000;
@@ -157,10 +157,11 @@ impl<F: ClientFactory> ApplicationHost for ServiceHost<F> {
         if let Some(same) = inner.running.values().find(is_same) {
             return Err(HostError::AlreadyRunning(same.report.id));
         }
+        let files = Files::open(submission.history)?;
         let client = inner.factory.connect(submission.user, &submission.name.to_string());
         let client = client.map_err(HostError::Refused)?;
         let id = AppId(inner.last_app + 1);
-        let hosted = Hosted::start(id, &submission, client)?;
+        let hosted = Hosted::start(id, &submission, files, client);
         inner.last_app += 1;
         inner.running.insert(id, hosted);
         inner.work();
