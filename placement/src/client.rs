@@ -184,6 +184,21 @@ pub enum Obstacle {
     NoNode,
 }
 
+/// Why a manager does nothing for a service any more.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Dismissal {
+    /// It did not take the service's application.
+    #[error("the cluster manager did not take the application: {0}")]
+    Refused(String),
+    /// It ended it after its lifetime.
+    #[error("the cluster manager ended the application after its lifetime")]
+    Expired,
+    /// Somebody ended it there.
+    #[error("somebody ended the application at the cluster manager")]
+    Ended,
+}
+
 /// A cluster manager, from the side of one service.
 ///
 /// Calls do not wait; what comes of them arrives through [`poll`](Self::poll).
@@ -234,4 +249,10 @@ pub trait ClusterClient {
 
     /// What has happened since the last call, in order.
     fn poll(&mut self) -> Vec<Callback>;
+
+    /// Why the manager does nothing for the service any more, if so, as of the last [`poll`](Self::poll). It stays so.
+    /// Managers that dismiss nobody need not say so.
+    fn dismissal(&self) -> Option<&Dismissal> {
+        None
+    }
 }

@@ -23,8 +23,8 @@ pub use application::{
     Operation, PlacementAction, ServiceEvent, ServiceSettings,
 };
 pub use client::{
-    Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, Obstacle,
-    RequestId, RunningContainer, Unserved,
+    Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, NodeReport,
+    Obstacle, RequestId, RunningContainer, Unserved,
 };
 pub use component::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy, UnknownPolicy};
 pub use engine_client::{ContainerNumbers, EngineClient};

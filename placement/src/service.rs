@@ -77,9 +77,14 @@ impl<C: ClusterClient> Service<C> {
     }
 
     /// Hears what the manager tells and does what is due. Says when it wants to be called again even if nothing
-    /// happens.
+    /// happens. A service that its manager [dismissed](ClusterClient::dismissal) stops.
     pub fn tick(&mut self, now_ms: u64) -> Option<u64> {
-        for callback in self.client.poll() {
+        let callbacks = self.client.poll();
+        // Otherwise it would ask again for whatever it is told has ended.
+        if self.client.dismissal().is_some() && !self.state.is_over() {
+            self.stop(now_ms);
+        }
+        for callback in callbacks {
             self.moves += 1;
             self.handle(ServiceEvent::Callback(callback), now_ms);
         }

@@ -14,7 +14,7 @@ use apportion::{
 };
 
 use crate::client::{
-    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, RequestId,
+    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, NodeReport, RequestId,
     RunningContainer, Unserved,
 };
 use crate::exit::ContainerExit;
@@ -38,6 +38,7 @@ pub struct EngineClient {
     exits: BTreeMap<ContainerId, ContainerExit>,
     nodes: ReportedNodes,
     has_node_agents: bool,
+    dismissal: Option<Dismissal>,
     /// What is to be told besides what the engine says.
     told: Vec<Callback>,
 }
@@ -80,6 +81,7 @@ impl EngineClient {
             exits: BTreeMap::new(),
             nodes: ReportedNodes::default(),
             has_node_agents: false,
+            dismissal: None,
             told: Vec::new(),
         })
     }
@@ -176,8 +178,21 @@ impl EngineClient {
             EventKind::AskCancelled { ask, .. } | EventKind::AskRefused { ask, .. } => {
                 self.requests.over(ask).map(Callback::Withdrawn)
             }
+            EventKind::ApplicationEnded { end } => self.dismissed(match end {
+                ApplicationEnd::Expired => Dismissal::Expired,
+                ApplicationEnd::Finished | ApplicationEnd::Killed => Dismissal::Ended,
+            }),
+            EventKind::ApplicationRefused { refusal } => {
+                self.dismissed(Dismissal::Refused(refusal.to_string()))
+            }
             _ => None,
         }
+    }
+
+    /// Nothing is told of it: it is asked for.
+    fn dismissed(&mut self, why: Dismissal) -> Option<Callback> {
+        self.dismissal.get_or_insert(why);
+        None
     }
 
     fn allocated(&mut self, ask: AskId, container: ContainerId, host: Arc<str>) -> Option<Callback> {
@@ -208,6 +223,9 @@ impl EngineClient {
     /// Events were left out: what runs now says what was missed.
     fn resynchronise(&mut self) -> Vec<Callback> {
         let (_, running) = self.handle.resync(&self.events, &[self.application]);
+        if running.is_empty() {
+            self.dismissal.get_or_insert(Dismissal::Ended);
+        }
         let running: BTreeMap<ContainerId, _> =
             running.into_iter().flat_map(|(_, found)| found).map(|found| (found.container, found)).collect();
         let gone: Vec<ContainerId> =
@@ -313,6 +331,10 @@ impl ClusterClient for EngineClient {
         let ask = self.requests.ask(request)?;
         let explanation = self.handle.read(|view| view.explain(ask));
         explain::unserved(&explanation)
+    }
+
+    fn dismissal(&self) -> Option<&Dismissal> {
+        self.dismissal.as_ref()
     }
 
     fn poll(&mut self) -> Vec<Callback> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
-use apportion::{Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+use apportion::{ApplicationEnd, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::instance::{
     AnswerDetail, AppId, ApplicationHost, ApplicationReport, ClientFactory, Definition, DestroyOptions,
     EngineFactory, ExistsOptions, ExitCode, FakeFactory, HostError, InstanceClient, InstanceDirectories,
@@ -326,5 +326,20 @@ fn a_history_that_cannot_be_read_is_told_of<F: Factory>() -> Outcome {
     assert_eq!(code(&bed.client.start("web", AT_ONCE, 2_000)), ExitCode::Success);
     assert!(bed.report()?.diagnostics.contains("rolehistory-7fffffffffffffff.json was passed over"));
     assert_eq!(bed.workers()?, was);
+    Ok(())
+}
+
+/// The fake ends nobody's application.
+#[test]
+fn somebody_ends_it_at_the_engine() -> Outcome {
+    let bed = Bed::<EngineFactory>::new()?;
+    bed.client.create("web", &web(2), AT_ONCE, 1)?;
+    let app = bed.app()?;
+    let application = bed.host.with_client(app, |client| client.application())?;
+    bed.factory.engine().handle().end_application(application, ApplicationEnd::Killed)?;
+    bed.host.tick(2);
+    let report = bed.report()?;
+    assert_eq!((report.state, report.exit_code), (RunState::Killed, Some(66)), "{report:?}");
+    assert_eq!(code(&bed.client.start("web", AT_ONCE, 3)), ExitCode::Success);
     Ok(())
 }

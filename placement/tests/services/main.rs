@@ -7,6 +7,7 @@ mod actions;
 mod anti_affinity;
 mod callbacks;
 mod client;
+mod dismissal;
 mod failures;
 mod flexing;
 mod history;

@@ -47,6 +47,12 @@ impl EngineFactory {
     pub fn new(engine: Arc<Engine>, queue: impl Into<String>) -> Self {
         Self { engine, queue: queue.into(), numbers: ContainerNumbers::default() }
     }
+
+    /// The engine.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
 }
 
 impl ClientFactory for EngineFactory {

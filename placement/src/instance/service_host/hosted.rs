@@ -6,7 +6,7 @@ use std::sync::Arc;
 use apportion::ApplicationEnd;
 
 use crate::application::ServiceSettings;
-use crate::client::ClusterClient;
+use crate::client::{ClusterClient, Dismissal};
 use crate::component::ComponentSpec;
 use crate::instance::ExitCode;
 use crate::instance::definition::InstanceSettings;
@@ -117,6 +117,13 @@ impl<C: ClusterClient> Hosted<C> {
         if let Some(failure) = self.service.state().failure().filter(|_| self.ending.is_none()) {
             let (exit_code, diagnostics) = (failure.exit_code, failure.message.clone());
             self.ending = Some(Ending { state: RunState::Failed, exit_code, diagnostics });
+        }
+        if let Some(why) = self.service.client().dismissal().filter(|_| self.ending.is_none()) {
+            let (state, exit_code) = match why {
+                Dismissal::Ended => (RunState::Killed, ExitCode::ApplicationKilled),
+                _ => (RunState::Failed, ExitCode::ApplicationFailed),
+            };
+            self.ending = Some(Ending::new(state, exit_code, &why.to_string()));
         }
         next_ms
     }

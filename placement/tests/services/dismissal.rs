@@ -1,0 +1,91 @@
+//! A service that its manager dismisses comes to an end by itself.
+
+use std::sync::Arc;
+
+use apportion::config::{ApplicationLimits, EngineConfig, QueueConfig};
+use apportion::{
+    ApplicationEnd, ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
+};
+use apportion_placement::{ClusterClient, ComponentSpec, Dismissal, EngineClient, Service, ServiceSettings};
+
+type Made<T> = Result<T, Box<dyn std::error::Error>>;
+
+struct Bed {
+    engine: Engine,
+    clock: Arc<ManualClock>,
+    service: Service<EngineClient>,
+}
+
+impl Bed {
+    fn new(spec: ApplicationSpec, limits: ApplicationLimits, events_max: usize) -> Made<Self> {
+        let config = EngineConfig::new(
+            ResourceTypes::memory_and_vcores(),
+            QueueConfig::single_leaf().with_applications(limits),
+        );
+        let clock = Arc::new(ManualClock::new());
+        let engine = Engine::start(config, Mode::Serial, clock.clone(), None)?;
+        engine.handle().add_node(NodeSpec::new("alpha", Resources::new(&[10])))?;
+        let client = EngineClient::submit(engine.handle(), spec, events_max)?;
+        let components = vec![ComponentSpec::new("web", 1, 3, Resources::new(&[1]))];
+        let service = Service::start(components, ServiceSettings::default(), client, None, 0);
+        let mut bed = Self { engine, clock, service };
+        bed.settle();
+        Ok(bed)
+    }
+
+    /// Says how much was asked and heard at the last of many ticks.
+    fn settle(&mut self) -> u64 {
+        let mut before = 0;
+        for _ in 0..10 {
+            before = self.service.moves();
+            self.engine.run_until_quiet();
+            self.service.tick(0);
+        }
+        self.service.moves() - before
+    }
+
+    #[track_caller]
+    fn check_over(&mut self, why: &Dismissal) {
+        assert_eq!(self.settle(), 0, "it asks for nothing any more");
+        assert_eq!(self.service.client().dismissal(), Some(why));
+        assert!(self.service.state().is_over());
+        assert_eq!(self.service.state().container_count(), 0);
+        assert_eq!(self.service.state().audit(), []);
+    }
+}
+
+fn spec() -> ApplicationSpec {
+    ApplicationSpec::new("service", "root.default", "ann")
+}
+
+#[test]
+fn somebody_ends_its_application() -> Made<()> {
+    for events_max in [1, 100] {
+        let mut bed = Bed::new(spec(), ApplicationLimits::default(), events_max)?;
+        assert_eq!((bed.service.state().container_count(), bed.service.client().dismissal()), (3, None));
+        let application = bed.service.client().application();
+        bed.engine.handle().end_application(application, ApplicationEnd::Killed)?;
+        bed.check_over(&Dismissal::Ended);
+    }
+    Ok(())
+}
+
+#[test]
+fn its_lifetime_is_over() -> Made<()> {
+    let short = ApplicationSpec { lifetime_ms: Some(1_000), ..spec() };
+    let mut bed = Bed::new(short, ApplicationLimits::default(), 100)?;
+    assert_eq!(bed.service.state().container_count(), 3);
+    bed.clock.set(1_000);
+    bed.check_over(&Dismissal::Expired);
+    Ok(())
+}
+
+#[test]
+fn its_application_is_refused() -> Made<()> {
+    let none = ApplicationLimits { total: Some(0), ..ApplicationLimits::default() };
+    let mut bed = Bed::new(spec(), none, 100)?;
+    let why = bed.service.client().dismissal().cloned().ok_or("it is dismissed")?;
+    assert!(matches!(why, Dismissal::Refused(_)), "{why:?}");
+    bed.check_over(&why);
+    Ok(())
+}
