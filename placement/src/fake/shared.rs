@@ -99,6 +99,12 @@ impl Inner {
         }
     }
 
+    fn deliver_all(&mut self) {
+        let late = self.cluster.delayed.take();
+        self.cluster.callbacks.extend(late);
+        self.deliver();
+    }
+
     fn allocated(&mut self, allocation: Allocation) {
         let container = allocation.container;
         let placed_for = self.cluster.running.get(&container).map(|found| found.request);
@@ -219,6 +225,8 @@ impl ClusterClient for FakeTenant {
     fn take_over(&mut self) -> Vec<RunningContainer> {
         let mut inner = self.cluster.inner.lock();
         inner.forget_requests(self.tenant);
+        // What comes late would name requests of the master that is no more.
+        inner.deliver_all();
         let news = Callback::NodesUpdated(inner.cluster.nodes());
         inner.inboxes.insert(self.tenant, vec![news]);
         let own = inner.running_of(self.tenant);
@@ -238,9 +246,7 @@ impl ClusterClient for FakeTenant {
 
     fn poll(&mut self) -> Vec<Callback> {
         let mut inner = self.cluster.inner.lock();
-        let late = inner.cluster.delayed.take();
-        inner.cluster.callbacks.extend(late);
-        inner.deliver();
+        inner.deliver_all();
         inner.inboxes.get_mut(&self.tenant).map(std::mem::take).unwrap_or_default()
     }
 }

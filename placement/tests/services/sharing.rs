@@ -101,6 +101,19 @@ fn a_tenant_that_ends_leaves_room() -> Outcome {
     Ok(())
 }
 
+/// A callback that comes late concerns the master that is no more.
+#[test]
+fn what_comes_late_does_not_reach_the_next_master() -> Outcome {
+    let (cluster, mut one, _other) = two_tenants(3);
+    one.poll();
+    cluster.with(|cluster| cluster.inject(Fault::DelayCallback));
+    one.request(request(1))?;
+    assert_eq!(one.take_over().len(), 1);
+    let told = one.poll();
+    assert!(matches!(&told[..], [Callback::NodesUpdated(_)]), "{told:?}");
+    Ok(())
+}
+
 /// Also of one of which it never heard.
 #[test]
 fn a_tenant_takes_over_what_is_its_own() -> Outcome {
