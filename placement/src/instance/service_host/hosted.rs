@@ -165,16 +165,21 @@ impl<C: ClusterClient> Hosted<C> {
         load_newest(self.store.as_ref()).loaded.map(|loaded| loaded.history.file)
     }
 
-    /// The report of an application that is over, and its client.
-    pub(super) fn end(self, ending: Ending) -> (ApplicationReport, C) {
+    /// The report of an application that is over, and its client. What has not been saved is saved before; if it cannot
+    /// be, the report says so, and older files are there.
+    pub(super) fn end(mut self, ending: Ending, now_ms: u64) -> (ApplicationReport, C) {
+        if let Some(history) = self.service.take_history(now_ms) {
+            self.saver.offer(history);
+        }
         let mut report = self.report;
         report.state = ending.state;
         report.exit_code = Some(ending.exit_code);
         report.diagnostics = ending.diagnostics;
         report.host = None;
         report.rpc_port = None;
-        // Stops with a last save; if it fails, older files are there.
-        let _ = self.saver.stop();
+        if let Err(error) = self.saver.stop() {
+            report.diagnostics += &format!("; the history was not saved: {error}");
+        }
         (report, self.service.into_client())
     }
 }

@@ -111,7 +111,7 @@ impl<F: ClientFactory> Inner<F> {
     fn end(&mut self, id: AppId, ending: Ending) {
         let Some(hosted) = self.running.remove(&id) else { return };
         let end = ending.of_application();
-        let (report, client) = hosted.end(ending);
+        let (report, client) = hosted.end(ending, self.now_ms);
         self.factory.disconnect(client, end);
         self.factory.settle();
         self.over.push_back(report);
