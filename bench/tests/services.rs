@@ -44,3 +44,13 @@ fn a_cluster_that_is_too_small_is_refused_before_anything_runs() {
         contains_all(&String::from_utf8(output.stderr).unwrap(), &[why]);
     }
 }
+
+/// Crashes that would end a service of Slider's defaults are what was asked for.
+#[test]
+fn many_crashes_in_a_week_are_borne() {
+    let case = Case::new();
+    let output =
+        case.run("services --days 7 --nodes 20 --region-servers 5 --restarts 1 --crashes 1000 --json -");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(json(&output.stdout)["runs"][0]["crashed"].as_u64().unwrap() > 300);
+}

@@ -88,7 +88,12 @@ impl Application {
         let masters = ComponentSpec::new(MASTER, 1, self.masters, slots_of(MASTER_SLOTS));
         let servers =
             ComponentSpec::new(REGION_SERVER, 2, self.region_servers, slots_of(REGION_SERVER_SLOTS));
-        vec![masters.with_policy(PlacementPolicy::AntiAffinity), servers.with_policy(self.placement.policy())]
+        // Whoever asks for many crashes wants to see what becomes of them.
+        let bears_all = |spec: ComponentSpec| ComponentSpec { container_failure_threshold: None, ..spec };
+        vec![
+            bears_all(masters.with_policy(PlacementPolicy::AntiAffinity)),
+            bears_all(servers.with_policy(self.placement.policy())),
+        ]
     }
 
     pub(super) fn start(&mut self, now_ms: u64) -> anyhow::Result<()> {
