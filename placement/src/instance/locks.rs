@@ -168,6 +168,13 @@ fn owner_of(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|_| "somebody who has just gone".to_owned())
 }
 
+impl HeldLock {
+    /// The lock went with its folder: whatever has its name now is somebody else's.
+    pub(crate) fn gone(mut self) {
+        self.path = PathBuf::new();
+    }
+}
+
 impl Drop for HeldLock {
     fn drop(&mut self) {
         // It may have been taken away with its folder, or from an owner that was thought dead.

@@ -139,12 +139,12 @@ impl ApplicationReport {
 }
 
 /// The application that an instance's name stands for: the one that runs, else the one that was started last
-/// (`slider.md` F5).
+/// (`slider.md` F5), which is the one with the highest number: clocks of those who start them need not agree.
 #[must_use]
 pub fn find_application<'a>(
     reports: &'a [ApplicationReport],
     name: &InstanceName,
 ) -> Option<&'a ApplicationReport> {
     let named = reports.iter().filter(|report| report.name == name.as_str());
-    named.max_by_key(|report| (report.state.is_running(), report.started_ms, report.id))
+    named.max_by_key(|report| (report.state.is_running(), report.id))
 }

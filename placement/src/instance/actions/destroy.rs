@@ -28,10 +28,11 @@ impl InstanceClient {
             return Err(ActionError::Usage(what));
         }
         {
-            let _lock = self.lock(&target, LockKind::Write)?;
+            let lock = self.lock(&target, LockKind::Write)?;
             // Whoever started it before the lock was taken was served.
             self.look_at(target.name.clone()).may(LifeState::transition_to_destroyed)?;
             target.directory.destroy()?;
+            lock.gone();
         }
         let after = self.look_at(target.name.clone());
         if after.state != LifeState::Destroyed {

@@ -104,3 +104,21 @@ fn only_its_owner_removes_a_lock() -> Result<(), Box<dyn std::error::Error>> {
     assert!(locks.holders()?.is_empty());
     Ok(())
 }
+
+/// Two threads of one process have one owner's name.
+#[test]
+fn a_lock_that_went_with_its_folder_is_not_given_back_for_another() -> Result<(), Box<dyn std::error::Error>>
+{
+    let root = tempfile::tempdir()?;
+    let folder = root.path().join("web");
+    fs::create_dir(&folder)?;
+    let locks = DefinitionLocks::of(&folder);
+    let of_the_destroyer = locks.take(LockKind::Write, "machine:1")?;
+    fs::rename(&folder, root.path().join("gone"))?;
+    fs::create_dir(&folder)?;
+    let of_the_next = locks.take(LockKind::Write, "machine:1")?;
+    of_the_destroyer.gone();
+    assert_eq!(locks.holders()?.len(), 1, "somebody holds it still");
+    drop(of_the_next);
+    Ok(())
+}
