@@ -5,6 +5,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -36,6 +37,9 @@ impl HistorySaver {
     /// How many files stay unless someone says otherwise: enough to fall back on when the last ones are broken.
     pub const KEEP: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
 
+    /// How long after a save that failed it is tried again, unless someone says otherwise.
+    pub const RETRY_AFTER: Duration = Duration::from_secs(5);
+
     /// A saver to this store that keeps this many files.
     ///
     /// # Errors
@@ -44,13 +48,20 @@ impl HistorySaver {
         let shared = Arc::new(Shared {
             store,
             keep,
-            state: Mutex::new(SaverState::default()),
+            state: Mutex::new(SaverState::new(Self::RETRY_AFTER)),
             offered: Condvar::new(),
             ended: Condvar::new(),
         });
         let body = Arc::clone(&shared);
         let thread = thread::Builder::new().name("history-saver".to_owned()).spawn(move || body.run())?;
         Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Has a save that fails tried again after this time, from the next failure on.
+    #[must_use]
+    pub fn with_retry_after(self, retry_after: Duration) -> Self {
+        self.shared.state.lock().retry_after = retry_after;
+        self
     }
 
     /// Has this history saved in place of all that were offered before and are not saved yet. Touches no file and waits
@@ -73,7 +84,8 @@ impl HistorySaver {
     /// thread try again what failed before.
     ///
     /// # Errors
-    /// If a save fails meanwhile. What was to be saved is kept for the next flush or offer.
+    /// If a save fails meanwhile. What was to be saved is kept, and tried again with the next flush or offer or when
+    /// [`RETRY_AFTER`](Self::RETRY_AFTER) is over.
     pub fn flush(&self) -> Result<(), SaverError> {
         let mut state = self.shared.state.lock();
         let awaited = state.ask_for_flush();
@@ -139,6 +151,11 @@ impl Shared {
             match state.next_task() {
                 Task::End => return,
                 Task::Wait => self.offered.wait(&mut state),
+                Task::WaitToRetry(after) => {
+                    if self.offered.wait_for(&mut state, after).timed_out() {
+                        state.retry();
+                    }
+                }
                 Task::Save(snapshot) => {
                     drop(state);
                     self.save(snapshot);

@@ -1,6 +1,7 @@
 //! What the callers of a saver and its thread tell each other.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -27,7 +28,7 @@ pub struct SaverStats {
 /// Why what a saver was offered is not in its store.
 #[derive(Clone, Debug, Error)]
 pub enum SaverError {
-    /// The save failed. The history is kept and tried again with the next flush or offer.
+    /// The save failed. The history is kept and tried again, at the latest a little later.
     #[error("the history was not saved: {0}")]
     Save(#[source] Arc<SaveError>),
     /// The saver's thread is gone, because its store panicked.
@@ -40,6 +41,8 @@ pub enum SaverError {
 pub(super) struct SaverState {
     pub(super) stats: SaverStats,
     pub(super) last_error: Option<Arc<SaveError>>,
+    /// How long after a save that failed it is tried again, if nothing is offered meanwhile.
+    pub(super) retry_after: Duration,
     /// The last offer that is not saved, unless the thread is at it.
     pending: Option<Snapshot>,
     /// Whether the thread has been told to look at it.
@@ -63,7 +66,10 @@ pub(super) struct Snapshot {
 /// What the thread is to do next.
 pub(super) enum Task {
     Save(Snapshot),
+    /// Until something is offered.
     Wait,
+    /// Until then or for this long: a save failed, and nobody may come to try again.
+    WaitToRetry(Duration),
     End,
 }
 
@@ -75,6 +81,10 @@ pub(super) struct Awaited {
 }
 
 impl SaverState {
+    pub(super) fn new(retry_after: Duration) -> Self {
+        Self { retry_after, ..Self::default() }
+    }
+
     /// Takes a history to be saved, and returns the one it replaces, to be dropped outside of the lock.
     pub(super) fn offer(&mut self, history: HistoryFile) -> Option<Snapshot> {
         self.stats.offered += 1;
@@ -114,7 +124,11 @@ impl SaverState {
 
     pub(super) fn next_task(&mut self) -> Task {
         if !self.is_awake {
-            return if self.is_stopping { Task::End } else { Task::Wait };
+            return match (self.is_stopping, &self.pending) {
+                (true, _) => Task::End,
+                (false, None) => Task::Wait,
+                (false, Some(_)) => Task::WaitToRetry(self.retry_after),
+            };
         }
         self.is_awake = false;
         let Some(snapshot) = self.pending.take() else {
@@ -123,6 +137,11 @@ impl SaverState {
         self.is_saving = true;
         self.attempts += 1;
         Task::Save(snapshot)
+    }
+
+    /// What failed is tried again.
+    pub(super) fn retry(&mut self) {
+        self.is_awake = true;
     }
 
     pub(super) fn saved(&mut self, snapshot: &Snapshot) {
