@@ -240,8 +240,8 @@ pub trait ClusterClient {
     /// The nodes as they are now.
     fn nodes(&self) -> Vec<NodeReport>;
 
-    /// For a master that was started again: withdraws all requests made before, forgets their numbers, and says which
-    /// containers the service has. What still comes of the requests names none of them.
+    /// For a master that was started again: withdraws all requests made before, forgets their numbers and the blacklist,
+    /// and says which containers the service has. What still comes of the requests names none of them.
     fn take_over(&mut self) -> Vec<RunningContainer>;
 
     /// Why a request waits; `None` if it does not.

@@ -14,7 +14,7 @@ pub struct ServiceStatus {
     pub now_ms: u64,
     /// Of each component, in the order of their numbers.
     pub components: Vec<ComponentStatus>,
-    /// Requests that wait, oldest first, each with why.
+    /// Requests that wait, oldest first, each with why, and after them instances that nobody can be asked for.
     pub outstanding: Vec<OutstandingStatus>,
     /// Why the service gives up, if it does.
     pub failure: Option<Failure>,
@@ -102,11 +102,11 @@ pub struct ContainerStatus {
     pub started_ms: Option<u64>,
 }
 
-/// A request that waits.
+/// A request that waits, or instances that wait for a host to ask for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutstandingStatus {
-    /// Its number.
-    pub request: RequestId,
+    /// Its number; `None` if nothing is asked for, because no host is left that could be (anti-affinity, one by one).
+    pub request: Option<RequestId>,
     /// The component it is for.
     pub component: String,
     /// The hosts it names.
@@ -140,6 +140,8 @@ pub enum OutstandingCause {
     AntiAffinity,
     /// No node is large enough.
     TooLarge,
+    /// The cluster manager did not take the request, or withdrew it; it is made again.
+    NotTaken,
     /// No node has the label.
     NoSuchLabel,
     /// The host asked for has no room; other hosts are asked when the request is widened.

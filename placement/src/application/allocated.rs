@@ -51,7 +51,7 @@ impl ApplicationState {
             self.place_found(action, came, now_ms, operations);
             return;
         }
-        if !self.is_wanted(component, &came) {
+        if !self.is_wanted(component, &came) || (answered.is_none() && !self.would_do(component, &came)) {
             if let Some(known) = self.components.get_mut(&component) {
                 known.counters.surplus += 1;
             }
@@ -87,6 +87,14 @@ impl ApplicationState {
     fn is_wanted(&self, component: ComponentId, came: &Allocation) -> bool {
         let Some(known) = self.components.get(&component).filter(|_| !self.is_over()) else { return false };
         known.actual() < known.spec.desired && !self.would_be_together(component, &came.host)
+    }
+
+    /// Whether a container that answers no request is one that could be asked for: it may have been, before a flex.
+    fn would_do(&self, component: ComponentId, came: &Allocation) -> bool {
+        let Some(known) = self.components.get(&component) else { return false };
+        let label = known.spec.label.as_deref();
+        known.spec.size.within(&came.size)
+            && self.history.node(&came.host).is_none_or(|node| node.has_label(label))
     }
 
     /// Whether an instance more on the host would break anti-affinity. One that was told to stop may not, so it counts.

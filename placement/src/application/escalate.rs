@@ -26,12 +26,23 @@ impl ApplicationState {
             self.widen(request, now_ms, operations);
         }
         self.check_stops(now_ms, operations);
+        self.forget_old_hosts(now_ms);
         if let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= now_ms) {
             self.reset_failures();
             let window_ms = self.settings.failure_window_ms.unwrap_or(0).max(1);
             let windows = (now_ms - ends_ms) / window_ms + 1;
             self.window_ends_ms = Some(ends_ms.saturating_add(windows.saturating_mul(window_ms)));
         }
+    }
+
+    /// A service that runs for years does not keep every host that it ever was on. Looks once in a while.
+    fn forget_old_hosts(&mut self, now_ms: u64) {
+        let Some(age_max_ms) = self.settings.history_age_max_ms else { return };
+        if now_ms < self.forgot_ms.saturating_add(age_max_ms / 8) {
+            return;
+        }
+        self.forgot_ms = now_ms;
+        self.history.forget_before(now_ms.saturating_sub(age_max_ms));
     }
 
     /// Makes a request again: as it was if the manager never took it, otherwise one step wider.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ApplicationState;
 use crate::client::{Obstacle, RequestId, Unserved};
-use crate::component::PlacementPolicy;
+use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach};
 use crate::status::{OutstandingCause, OutstandingStatus};
 
@@ -13,12 +13,39 @@ impl ApplicationState {
     /// is asked for. `explain` is what the manager says of a request.
     pub(super) fn outstanding_status(
         &self,
+        now_ms: u64,
         explain: &dyn Fn(RequestId) -> Option<Unserved>,
     ) -> Vec<OutstandingStatus> {
         let mut waiting: Vec<_> =
             self.outstanding.iter().map(|known| self.explained(known, explain)).collect();
         waiting.sort_by_key(|status| (status.since_ms, status.request));
         waiting
+            .extend(self.components.keys().filter_map(|component| self.nowhere_to_ask(*component, now_ms)));
+        waiting
+    }
+
+    /// Instances that keep apart and for which no host is left to be asked.
+    fn nowhere_to_ask(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
+        let known = &self.components[&component];
+        if known.pending_anti_affine == 0 || self.outstanding.count(component) > 0 {
+            return None;
+        }
+        let waiting = known.pending_anti_affine;
+        let explanation = match self.has_node_reports {
+            true => format!("{waiting} more wanted, and no host is left without an instance that takes one"),
+            false => format!("{waiting} more wanted, and no host has been reported yet"),
+        };
+        let cause = OutstandingCause::AntiAffinity;
+        Some(OutstandingStatus {
+            request: None,
+            component: known.spec.name.clone(),
+            hosts: Vec::new(),
+            since_ms: now_ms,
+            widens_at_ms: None,
+            cause,
+            explanation,
+            remedy: remedy(cause, None, known.spec.label.as_deref()),
+        })
     }
 
     fn explained(
@@ -38,7 +65,7 @@ impl ApplicationState {
         let cause = self.cause(waits, spec.policy, obstacle);
         let hosts = waits.request.hosts.iter().map(|host| host.to_string()).collect();
         OutstandingStatus {
-            request: waits.id(),
+            request: Some(waits.id()),
             component: spec.name.clone(),
             hosts,
             since_ms: waits.since_ms,
@@ -59,6 +86,7 @@ impl ApplicationState {
         let is_host_down =
             host.is_some_and(|host| self.history.node(host).is_none_or(|node| !node.is_online));
         match obstacle {
+            _ if waits.not_taken.is_some() && !is_host_down => OutstandingCause::NotTaken,
             Obstacle::None => OutstandingCause::AboutToBeServed,
             Obstacle::Queue => OutstandingCause::Queue,
             _ if policy == PlacementPolicy::Strict && is_host_down => OutstandingCause::StrictHostDown,
@@ -104,6 +132,9 @@ fn remedy(cause: OutstandingCause, host: Option<&Arc<str>>, label: Option<&str>)
             Some(label) => format!("give nodes the label `{label}`, or take it off the component"),
             None => "bring a node that takes containers".to_owned(),
         },
+        OutstandingCause::NotTaken => {
+            "see why the cluster manager refused it; it is asked again meanwhile".to_owned()
+        }
         OutstandingCause::WaitsForHost => {
             format!("make room on {host}, or wait until the request is widened")
         }

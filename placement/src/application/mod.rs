@@ -49,6 +49,8 @@ pub struct ApplicationState {
     actions: Actions,
     last_request: u64,
     window_ends_ms: Option<u64>,
+    /// When hosts used too long ago were looked for last.
+    forgot_ms: u64,
     has_node_reports: bool,
     containers_at_restart: Option<u32>,
     is_stopped: bool,
@@ -108,6 +110,7 @@ impl ApplicationState {
             window_ends_ms: settings.failure_window_ms.map(|window_ms| now_ms.saturating_add(window_ms)),
             settings,
             started_ms: now_ms,
+            forgot_ms: now_ms,
             components: BTreeMap::new(),
             history: RoleHistory::default(),
             outstanding: OutstandingRequests::default(),
@@ -168,6 +171,7 @@ impl ApplicationState {
             Callback::Withdrawn(request) => self.request_withdrawn(request, now_ms, operations),
             Callback::NodesUpdated(reports) => {
                 self.learn_nodes(&reports);
+                self.cancel_where_relabelled(&reports, operations);
                 self.retry_where(&reports, now_ms);
             }
         }

@@ -90,6 +90,26 @@ impl ApplicationState {
         }
     }
 
+    /// A list of hosts is made anew when one of them has not the component's label any more.
+    pub(super) fn cancel_where_relabelled(
+        &mut self,
+        reports: &[NodeReport],
+        operations: &mut Vec<Operation>,
+    ) {
+        let is_relabelled = |waits: &&OutstandingRequest| {
+            let label = self.components[&waits.component].spec.label.as_deref().unwrap_or_default();
+            let mut odd = reports.iter().filter(|report| *report.label != *label);
+            waits.action.is_none()
+                && self.is_one_by_one(waits.component)
+                && odd.any(|odd| waits.request.hosts.contains(&odd.host))
+        };
+        let stale: Vec<RequestId> =
+            self.outstanding.iter().filter(is_relabelled).map(OutstandingRequest::id).collect();
+        for request in stale {
+            self.cancel_request(request, operations);
+        }
+    }
+
     pub(super) fn request_for(&self, component: ComponentId, has_location: bool) -> ContainerRequest {
         let spec = &self.components[&component].spec;
         let id = RequestId(self.last_request + 1);
@@ -165,8 +185,17 @@ impl ApplicationState {
             .get(&outstanding.component)
             .is_some_and(|known| known.spec.policy == PlacementPolicy::Strict);
         match error {
-            ClientError::UnknownHost { host } if !is_strict && outstanding.action.is_none() => {
-                self.history.host_unknown(&Arc::from(host.as_str()));
+            ClientError::UnknownHost { host }
+                if !is_strict && outstanding.action.is_none() && !outstanding.request.hosts.is_empty() =>
+            {
+                // A manager that calls it otherwise than the request does means one of these.
+                let mut unknown = outstanding.request.hosts.clone();
+                if unknown.iter().any(|named| **named == **host) {
+                    unknown.retain(|named| **named == **host);
+                }
+                for host in &unknown {
+                    self.history.host_unknown(host);
+                }
                 self.forget_request(request);
             }
             other if outstanding.action.is_some() => {

@@ -13,7 +13,7 @@ impl ApplicationState {
         ServiceStatus {
             now_ms,
             components: self.components().collect(),
-            outstanding: self.outstanding_status(explain),
+            outstanding: self.outstanding_status(now_ms, explain),
             failure: self.failure.clone(),
             containers_at_restart: self.containers_at_restart,
         }

@@ -4,7 +4,7 @@ mod explain;
 mod nodes;
 mod requests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,6 +39,7 @@ pub struct EngineClient {
     nodes: ReportedNodes,
     has_node_agents: bool,
     dismissal: Option<Dismissal>,
+    blacklisted: BTreeSet<Arc<str>>,
     /// What is to be told besides what the engine says.
     told: Vec<Callback>,
 }
@@ -82,6 +83,7 @@ impl EngineClient {
             nodes: ReportedNodes::default(),
             has_node_agents: false,
             dismissal: None,
+            blacklisted: BTreeSet::new(),
             told: Vec::new(),
         })
     }
@@ -266,7 +268,11 @@ impl ClusterClient for EngineClient {
     }
 
     fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
-        let spec = requests::ask_spec(&self.handle, &request)?;
+        let spec = requests::ask_spec(&self.handle, &request);
+        if let Err(ClientError::UnknownHost { host }) = &spec {
+            self.nodes.doubt(host);
+        }
+        let spec = spec?;
         self.requests.check_new(request.id)?;
         let ask = self.handle.submit_ask(self.application, spec).map_err(refused)?;
         self.requests.made(ask, &request);
@@ -295,8 +301,11 @@ impl ClusterClient for EngineClient {
     fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {
         let list =
             |hosts: &[Arc<str>]| Blacklist::new().with_hosts(hosts.iter().map(|host| host.to_string()));
-        let (add, remove) = (list(add), list(remove));
-        self.handle.update_blacklist(self.application, add, remove).map_err(refused)
+        let (added, removed) = (list(add), list(remove));
+        self.handle.update_blacklist(self.application, added, removed).map_err(refused)?;
+        self.blacklisted.retain(|host| !remove.contains(host));
+        self.blacklisted.extend(add.iter().cloned());
+        Ok(())
     }
 
     fn nodes(&self) -> Vec<NodeReport> {
@@ -318,6 +327,9 @@ impl ClusterClient for EngineClient {
             let _ = self.handle.cancel_ask(ask, 1);
         }
         self.nodes.forget();
+        let hosts: Vec<Arc<str>> = self.blacklisted.iter().cloned().collect();
+        // An engine that is shut down has no list to change.
+        let _ = self.update_blacklist(&[], &hosts);
         let running = self.containers.iter().map(|(container, placed)| RunningContainer {
             container: *container,
             priority: placed.priority,

@@ -1,6 +1,6 @@
 //! What the engine's nodes are to a service, and which of them changed since it was told last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apportion::{Handle, NodeId, NodeState, NodeView, PartitionId};
@@ -15,6 +15,8 @@ pub(super) struct ReportedNodes {
     looked_ms: Option<u64>,
     told: BTreeMap<Arc<str>, NodeReport>,
     hosts: BTreeMap<NodeId, Arc<str>>,
+    /// Hosts that the service was told are not there: it has to hear of them again, though nobody looked meanwhile.
+    doubted: BTreeSet<Arc<str>>,
 }
 
 impl ReportedNodes {
@@ -37,18 +39,29 @@ impl ReportedNodes {
             reports(handle).into_iter().map(|report| (report.host.clone(), report)).collect();
         let mut changed: Vec<NodeReport> = now
             .values()
-            .filter(|report| !self.told.get(&report.host).is_some_and(|told| is_same(told, report)))
+            .filter(|report| {
+                let is_known = self.told.get(&report.host).is_some_and(|told| is_same(told, report));
+                !is_known || self.doubted.contains(&report.host)
+            })
             .cloned()
             .collect();
         for gone in self.told.values().filter(|told| told.is_usable && !now.contains_key(&told.host)) {
             changed.push(NodeReport { is_usable: false, ..gone.clone() });
         }
+        self.doubted.retain(|host| !now.contains_key(host));
         self.told = now;
         if !changed.is_empty() {
             // Numbers of nodes that are gone come to no end.
             self.hosts.clear();
         }
         (is_first || !changed.is_empty()).then_some(Callback::NodesUpdated(changed))
+    }
+
+    /// The service was told that there is no such host.
+    pub(super) fn doubt(&mut self, host: &str) {
+        if self.told.contains_key(host) {
+            self.doubted.insert(host.into());
+        }
     }
 
     /// Whatever was told lately, the nodes are looked at with the next poll.

@@ -62,6 +62,7 @@ impl ClusterClient for FakeCluster {
         self.served.clear();
         self.callbacks.clear();
         self.delayed = None;
+        self.blacklist.clear();
         self.callbacks.push(Callback::NodesUpdated(self.nodes()));
         let running = self.running.iter().map(|(container, found)| RunningContainer {
             container: *container,

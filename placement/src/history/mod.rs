@@ -209,6 +209,23 @@ impl RoleHistory {
         }
     }
 
+    /// Entries of hosts that were left before this time go, and with the last of them a host that takes nothing.
+    pub(crate) fn forget_before(&mut self, oldest_ms: u64) {
+        let is_old = |entry: &NodeEntry| entry.is_idle() && entry.last_used_ms < oldest_ms;
+        let old = |(host, node): (&Arc<str>, &NodeInstance)| {
+            let entries = node.entries.iter().filter(|(_, entry)| is_old(entry));
+            entries.map(|(component, _)| (host.clone(), *component)).collect::<Vec<_>>()
+        };
+        let old: Vec<(Arc<str>, ComponentId)> = self.nodes.iter().flat_map(old).collect();
+        for (host, component) in old {
+            self.version += 1;
+            self.change(&host, component, |entry| *entry = NodeEntry::default());
+            // A component that exempts the host from judgement may be gone with its entry.
+            self.judge(&host);
+        }
+        self.nodes.retain(|_, node| node.is_online || node.is_unreliable || !node.entries.is_empty());
+    }
+
     fn trust_again(&mut self, component: ComponentId) {
         for host in self.distrusted.remove(&component).unwrap_or_default() {
             self.change(&host, component, |entry| entry.is_distrusted = false);

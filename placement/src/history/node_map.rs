@@ -62,6 +62,12 @@ impl NodeEntry {
         self.instances.staying() == 0 && self.requested.is_empty()
     }
 
+    /// Nothing of the component is there, and nothing speaks against the host.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_empty = self.instances.total() == 0 && self.requested.is_empty();
+        is_empty && self.failures.failed_recently == 0 && !self.is_distrusted
+    }
+
     /// Nothing about it is worth keeping.
     pub(crate) fn is_blank(&self) -> bool {
         *self == Self::default()

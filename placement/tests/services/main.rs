@@ -6,6 +6,7 @@
 mod actions;
 mod anti_affinity;
 mod callbacks;
+mod changes;
 mod client;
 mod dismissal;
 mod failures;

@@ -1,7 +1,10 @@
 //! The support question: it hangs with outstanding requests. Which of the causes, and what would help.
 
 use apportion::Resources;
-use apportion_placement::{ComponentSpec, OutstandingCause, OutstandingStatus, PlacementPolicy};
+use apportion_placement::{
+    ComponentSpec, FakeCluster, Fault, OutstandingCause, OutstandingStatus, PlacementPolicy, Service,
+    ServiceSettings,
+};
 
 use crate::support::{Bed, Cluster, Manager, component, host, on_both};
 
@@ -93,4 +96,27 @@ fn the_queue_is_at_its_limit() {
     bed.settle();
     bed.flex(0, 8);
     assert_eq!(causes(&mut bed), [OutstandingCause::Queue; 3]);
+}
+
+#[test]
+fn a_request_that_was_refused_is_not_said_to_lack_a_label() {
+    let mut manager = FakeCluster::new();
+    manager.add_node("a", Resources::new(&[4]));
+    manager.inject(Fault::RefuseRequest);
+    let mut service = Service::start(vec![component(0, 1)], ServiceSettings::default(), manager, None, 1);
+    service.tick(1);
+    let status = service.status(1);
+    assert_eq!(status.outstanding.len(), 1);
+    assert_ne!(status.outstanding[0].cause, OutstandingCause::NoSuchLabel, "{:?}", status.outstanding[0]);
+}
+
+#[test]
+fn one_by_one_what_is_not_asked_for_is_explained() {
+    let apart = component(0, 3).with_policy(PlacementPolicy::AntiAffinity);
+    let mut bed = Cluster::<FakeCluster>::of(2, 2).one_by_one().start(vec![apart], None);
+    bed.settle();
+    let status = bed.service.status(bed.now_ms);
+    assert_eq!(bed.status(0).live, 2);
+    let causes: Vec<_> = status.outstanding.iter().map(|waits| waits.cause).collect();
+    assert_eq!(causes, [OutstandingCause::AntiAffinity]);
 }

@@ -186,7 +186,10 @@ impl ApplicationState {
             }
             ActionKind::Restart | ActionKind::StopAndRestart => vec![source.clone()],
             ActionKind::MoveElsewhere => {
-                self.history.nodes().map(|(host, _)| host.clone()).filter(|host| host != source).collect()
+                // A host that nobody reported may be gone, and a request that names it is refused as a whole.
+                let reported =
+                    self.history.nodes().filter(|(host, node)| node.report.is_some() && *host != source);
+                reported.map(|(host, _)| host.clone()).collect()
             }
         };
         let fit: Vec<Arc<str>> = wanted.into_iter().filter(is_fit).collect();
