@@ -14,6 +14,7 @@ impl ApplicationState {
         for known in self.components.values_mut() {
             known.counters.failed_recently = 0;
         }
+        self.touched.extend(self.components.keys());
         self.history.reset_failures();
     }
 
@@ -22,13 +23,20 @@ impl ApplicationState {
             return;
         }
         let started_ms = self.started_ms;
-        let failures = self.components.values_mut();
-        self.failure = failures.filter_map(|known| known.check(started_ms, now_ms)).next();
+        for component in self.touched.union(&self.watched) {
+            let failure =
+                self.components.get_mut(component).and_then(|known| known.check(started_ms, now_ms));
+            if failure.is_some() {
+                self.failure = failure;
+                return;
+            }
+        }
     }
 
     /// When a component that is unhealthy has been so for too long, or the delay before anybody looks is over.
     pub(super) fn next_health_check_ms(&self) -> Option<u64> {
-        let deadlines = self.components.values().filter_map(|known| {
+        let watched = self.watched.iter().filter_map(|component| self.components.get(component));
+        let deadlines = watched.filter_map(|known| {
             let health = known.spec.health?;
             let looks_from_ms = self.started_ms.saturating_add(health.initial_delay_ms);
             let since_ms = known.unhealthy_since_ms;

@@ -20,17 +20,13 @@ impl ApplicationState {
         for known in self.components.values_mut() {
             if components.iter().all(|spec| spec.id != known.spec.id) {
                 known.spec.desired = 0;
+                self.touched.insert(known.spec.id);
             }
         }
         for spec in components {
-            self.history.declare(&spec);
-            let id = spec.id;
-            let Some(known) = self.components.get_mut(&id) else {
-                self.components.insert(id, Component::new(spec));
-                continue;
-            };
-            let before = std::mem::replace(&mut known.spec, spec);
-            if asks_differently(&before, &known.spec) {
+            let (id, after) = (spec.id, spec.clone());
+            let before = self.declare(spec);
+            if before.is_some_and(|before| asks_differently(&before, &after)) {
                 self.cancel_requests(id, usize::MAX, operations);
             }
         }

@@ -39,7 +39,7 @@ impl ApplicationState {
         operations.push(Operation::Release(container));
         let Some(instance) = self.instances.get(&container).cloned() else { return };
         self.count_failure(&instance, true, diagnostics);
-        self.action_hears_end(container, InstanceState::Starting, operations);
+        self.action_hears_end(instance.component, container, InstanceState::Starting, operations);
     }
 
     pub(super) fn kill_container(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
@@ -69,7 +69,8 @@ impl ApplicationState {
         };
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
-        self.action_hears_end(container, state, operations);
+        self.touch(instance.component);
+        self.action_hears_end(instance.component, container, state, operations);
     }
 
     /// What somebody ended by hand counts as failed (table 1.18, D29), but is held against nobody.

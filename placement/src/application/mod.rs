@@ -47,6 +47,10 @@ pub struct ApplicationState {
     /// Hosts that the manager was told to keep free of the service.
     blacklisted: BTreeSet<Arc<str>>,
     actions: Actions,
+    /// Components of which something changed since they were reviewed.
+    touched: BTreeSet<ComponentId>,
+    /// Components whose health is looked at as time goes by.
+    watched: BTreeSet<ComponentId>,
     last_request: u64,
     window_ends_ms: Option<u64>,
     /// When hosts used too long ago were looked for last.
@@ -118,6 +122,8 @@ impl ApplicationState {
             surplus: BTreeSet::new(),
             blacklisted: BTreeSet::new(),
             actions: Actions::default(),
+            touched: BTreeSet::new(),
+            watched: BTreeSet::new(),
             last_request: 0,
             has_node_reports: false,
             containers_at_restart: None,
@@ -125,10 +131,31 @@ impl ApplicationState {
             failure: None,
         };
         for spec in components {
-            state.history.declare(&spec);
-            state.components.insert(spec.id, Component::new(spec));
+            state.declare(spec);
         }
         state
+    }
+
+    /// The component is this from now on. Says what it was.
+    fn declare(&mut self, spec: ComponentSpec) -> Option<ComponentSpec> {
+        self.history.declare(&spec);
+        let id = spec.id;
+        self.touch(id);
+        if spec.health.is_some() {
+            self.watched.insert(id);
+        } else {
+            self.watched.remove(&id);
+        }
+        if let Some(known) = self.components.get_mut(&id) {
+            return Some(std::mem::replace(&mut known.spec, spec));
+        }
+        self.components.insert(id, Component::new(spec));
+        None
+    }
+
+    /// Something of the component changed that the next review has to look at.
+    fn touch(&mut self, component: ComponentId) {
+        self.touched.insert(component);
     }
 
     /// What is to be done about an event. Events that concern nothing the service knows of change nothing.
@@ -141,7 +168,7 @@ impl ApplicationState {
             ServiceEvent::NotTaken { request, error } => {
                 self.request_not_taken(request, &error, now_ms, &mut operations);
             }
-            ServiceEvent::Act(action) => self.act(action, now_ms, &mut operations),
+            ServiceEvent::Act(action) => self.act(action, &mut operations),
             ServiceEvent::CancelAction(action) => self.cancel_action(action, &mut operations),
             ServiceEvent::Flex(components) => self.flex(components, &mut operations),
             ServiceEvent::KillContainer(container) => self.kill_container(container, &mut operations),
@@ -151,7 +178,6 @@ impl ApplicationState {
         }
         self.pass_time(now_ms, &mut operations);
         self.review(now_ms, &mut operations);
-        self.begin_actions(now_ms, &mut operations);
         operations
     }
 
@@ -218,6 +244,7 @@ impl ApplicationState {
     fn transition_instance(&mut self, container: ContainerRef, to: InstanceState) {
         let Some(instance) = self.instances.get(&container) else { return };
         self.history.transition_instance(&instance.host, instance.component, container, to);
+        self.touched.insert(instance.component);
         if let Some(component) = self.components.get_mut(&instance.component) {
             component.census.put(container, to);
         }

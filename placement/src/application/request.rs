@@ -142,6 +142,7 @@ impl ApplicationState {
     /// The request waits no more. Its host is a candidate again if nothing is there.
     pub(super) fn forget_request(&mut self, request: RequestId) -> Option<OutstandingRequest> {
         let outstanding = self.outstanding.remove(request)?;
+        self.touch(outstanding.component);
         if let Some(host) = &outstanding.host {
             self.history.request_over(host, outstanding.component, request);
         }

@@ -7,17 +7,28 @@ use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::InstanceState;
 
 impl ApplicationState {
-    /// Asks for what is missing and gives back what is too much. Twice in a row it finds nothing the second time.
+    /// Asks for what is missing and gives back what is too much, of components of which something changed. Twice in a row
+    /// it finds nothing the second time.
     pub(super) fn review(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         self.check_failures(now_ms);
         if self.is_over() {
+            self.touched.clear();
             self.give_everything_back(operations);
             return;
         }
         self.review_blacklist(operations);
-        let components: Vec<ComponentId> = self.components.keys().copied().collect();
-        for component in components {
-            self.review_component(component, now_ms, operations);
+        if self.asks_one_by_one() {
+            // Any of them may have got a host to ask for.
+            self.touched.extend(self.components.keys());
+        }
+        while !self.touched.is_empty() {
+            let touched = std::mem::take(&mut self.touched);
+            for component in &touched {
+                self.review_component(*component, now_ms, operations);
+            }
+            for component in touched {
+                self.begin_actions(component, now_ms, operations);
+            }
         }
     }
 

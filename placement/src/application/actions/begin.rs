@@ -10,32 +10,25 @@ use crate::history::{InstanceState, OutstandingRequest, Reach};
 
 impl ApplicationState {
     /// Takes an action on. It begins at once unless another one goes on with the same container.
-    pub(in crate::application) fn act(
-        &mut self,
-        action: PlacementAction,
-        now_ms: u64,
-        operations: &mut Vec<Operation>,
-    ) {
+    pub(in crate::application) fn act(&mut self, action: PlacementAction, operations: &mut Vec<Operation>) {
         if let Err(reason) = self.check(&action) {
             Self::answer(action.id, ActionStatus::BadRequest, reason, operations);
             return;
         }
         Self::answer(action.id, ActionStatus::Accepted, "it waits for its turn", operations);
-        self.actions.queued.push_back(action);
-        self.begin_actions(now_ms, operations);
+        self.touch(action.component);
+        self.actions.queue(action);
     }
 
     /// Takes an action back, if its container was not stopped yet.
     pub(in crate::application) fn cancel_action(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
-        let before = self.actions.queued.len();
-        self.actions.queued.retain(|queued| queued.id != id);
-        let was_queued = self.actions.queued.len() < before;
-        let request = match self.actions.active.get(&id).map(|active| active.stage) {
+        let was_queued = self.actions.remove_queued(id);
+        let request = match self.actions.get(id).map(|active| active.stage) {
             Some(Stage::Reserving(request)) => Some(request),
             _ => None,
         };
         if let Some(request) = request {
-            self.actions.active.remove(&id);
+            self.actions.end(id);
             self.cancel_request(request, operations);
         }
         if was_queued || request.is_some() {
@@ -47,9 +40,7 @@ impl ApplicationState {
         if self.is_over() {
             return Err("the service ends".to_owned());
         }
-        let is_known = self.actions.active.contains_key(&action.id)
-            || self.actions.queued.iter().any(|queued| queued.id == action.id);
-        if is_known {
+        if self.actions.is_known(action.id) {
             return Err("an action with this number goes on already".to_owned());
         }
         let known = self.components.get(&action.component);
@@ -67,16 +58,21 @@ impl ApplicationState {
         Ok(())
     }
 
-    /// Begins every action whose container is free, in the order in which they came.
-    pub(in crate::application) fn begin_actions(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
-        for action in std::mem::take(&mut self.actions.queued) {
-            let source = action.container.or_else(|| self.only_container(action.component));
+    /// Begins every action on a component whose container is free, in the order in which they came.
+    pub(in crate::application) fn begin_actions(
+        &mut self,
+        component: ComponentId,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) {
+        for action in self.actions.take_queued(component) {
+            let source = action.container.or_else(|| self.only_container(component));
             let is_busy = match source {
-                Some(source) => self.actions.on(source).is_some(),
-                None => self.actions.active.values().any(|active| active.component == action.component),
+                Some(source) => self.actions.on(component, source).is_some(),
+                None => self.actions.active_on(component).next().is_some(),
             };
             if is_busy {
-                self.actions.queued.push_back(action);
+                self.actions.queue(action);
                 continue;
             }
             if let Err(reason) = self.begin(&action, source, now_ms, operations) {
@@ -128,12 +124,12 @@ impl ApplicationState {
         let message = format!("it is stopped on {source_host}");
         let active = Active {
             component: action.component,
-            source,
+            source: Some(source),
             source_host,
             stage: Stage::Stopping { reserved: None, until_ms },
             recover_by_ms: until_ms.saturating_add(action.expires_after_ms),
         };
-        self.actions.active.insert(action.id, active);
+        self.actions.begin(action.id, active);
         Self::answer(action.id, ActionStatus::InProgress, message, operations);
         self.release(source, operations);
     }
@@ -160,9 +156,14 @@ impl ApplicationState {
             action: Some(action.id),
         };
         let stage = Stage::Reserving(outstanding.request.id);
-        let active =
-            Active { component: action.component, source, source_host, stage, recover_by_ms: deadline_ms };
-        self.actions.active.insert(action.id, active);
+        let active = Active {
+            component: action.component,
+            source: Some(source),
+            source_host,
+            stage,
+            recover_by_ms: deadline_ms,
+        };
+        self.actions.begin(action.id, active);
         Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
         self.issue(outstanding, operations);
         Ok(())

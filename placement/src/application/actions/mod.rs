@@ -6,12 +6,14 @@
 //! and asks for it as it always does: on the host where it was last, then elsewhere.
 
 mod begin;
+mod ledger;
 mod progress;
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+pub(super) use ledger::Actions;
 
 use super::{ApplicationState, Operation};
 use crate::client::{ContainerRef, RequestId};
@@ -76,19 +78,12 @@ impl ActionStatus {
     }
 }
 
-/// Actions that wait or go on.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Actions {
-    queued: VecDeque<PlacementAction>,
-    active: BTreeMap<ActionId, Active>,
-}
-
 /// An action that goes on.
 #[derive(Clone, Debug)]
 struct Active {
     component: ComponentId,
-    /// The container that is replaced; gone when its replacement starts.
-    source: ContainerRef,
+    /// The container that is replaced; gone when its replacement starts. `None`: nothing ran.
+    source: Option<ContainerRef>,
     /// Where it is, or was.
     source_host: Arc<str>,
     stage: Stage,
@@ -109,33 +104,14 @@ enum Stage {
     Recovering,
 }
 
-impl Actions {
-    /// Actions that wait or go on.
-    pub(super) fn len(&self) -> usize {
-        self.queued.len() + self.active.len()
-    }
-
-    /// The action that goes on with a container, as the one that is replaced or the one that replaces it.
-    fn on(&self, container: ContainerRef) -> Option<ActionId> {
-        let is_concerned = |active: &Active| {
-            let other = match active.stage {
-                Stage::Stopping { reserved, .. } => reserved,
-                Stage::Starting(container) => Some(container),
-                Stage::Reserving(_) | Stage::Recovering => None,
-            };
-            active.source == container || other == Some(container)
-        };
-        self.active.iter().find(|(_, active)| is_concerned(active)).map(|(id, _)| *id)
-    }
-
-    /// When the next source has had enough time to stop, or to run again.
-    pub(super) fn next_deadline_ms(&self) -> Option<u64> {
-        let deadlines = self.active.values().filter_map(|active| match active.stage {
+impl Active {
+    /// When its source has had enough time to stop, or to run again.
+    fn deadline_ms(&self) -> Option<u64> {
+        match self.stage {
             Stage::Stopping { until_ms, .. } => Some(until_ms),
-            Stage::Recovering => Some(active.recover_by_ms),
+            Stage::Recovering => Some(self.recover_by_ms),
             Stage::Reserving(_) | Stage::Starting(_) => None,
-        });
-        deadlines.min()
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{ActionId, ActionStatus, Active, ApplicationState, Stage};
 use crate::application::{AllocationOutcome, ComponentInstance, Operation};
 use crate::client::{Allocation, ContainerRef, RequestId};
+use crate::component::ComponentId;
 use crate::history::InstanceState;
 
 impl ApplicationState {
@@ -15,13 +16,13 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         let until_ms = now_ms.saturating_add(self.settings.stop_timeout_ms);
-        let Some(active) = self.actions.active.get_mut(&id) else {
+        let Some(active) = self.actions.get(id).cloned() else {
             self.give_back(came.container, operations);
             return;
         };
         let reserved = came.container;
-        active.stage = Stage::Stopping { reserved: Some(reserved), until_ms };
-        let Active { component, source, source_host, .. } = active.clone();
+        self.actions.transition_stage(id, Stage::Stopping { reserved: Some(reserved), until_ms });
+        let Active { component, source, source_host, .. } = active;
         if source_host != came.host && self.would_be_together(component, &came.host) {
             self.give_back(reserved, operations);
             self.fail_action(id, "an instance that it keeps apart from is there by now", operations);
@@ -38,7 +39,9 @@ impl ApplicationState {
         self.instances.insert(reserved, instance);
         self.transition_instance(reserved, InstanceState::Reserved);
         Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {source_host}"), operations);
-        self.release(source, operations);
+        if let Some(source) = source {
+            self.release(source, operations);
+        }
     }
 
     /// The request for a place came to nothing. What runs goes on running.
@@ -62,35 +65,40 @@ impl ApplicationState {
         container: ContainerRef,
         operations: &mut Vec<Operation>,
     ) {
-        let stage =
-            self.actions.on(container).and_then(|id| self.actions.active.get(&id)).map(|active| active.stage);
+        let stage = self.action_on(container).and_then(|id| self.actions.get(id)).map(|active| active.stage);
         if let Some(Stage::Reserving(request)) = stage {
             self.no_place_found(request, "the container was given back meanwhile", operations);
         }
     }
 
+    /// The action that goes on with a container of a component.
+    fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
+        self.actions.on(self.instances.get(&container)?.component, container)
+    }
+
     /// A container of a component has ended, and is known no more.
     pub(in crate::application) fn action_hears_end(
         &mut self,
+        component: ComponentId,
         container: ContainerRef,
         was: InstanceState,
         operations: &mut Vec<Operation>,
     ) {
-        let Some(id) = self.actions.on(container) else { return };
-        let Some(active) = self.actions.active.get_mut(&id) else { return };
+        let Some(id) = self.actions.on(component, container) else { return };
+        let Some(active) = self.actions.get(id) else { return };
+        let is_source = active.source == Some(container);
         match active.stage {
             Stage::Reserving(request) => self.no_place_found(
                 request,
                 "the container ended by itself; it is started again as if nothing had been asked",
                 operations,
             ),
-            Stage::Stopping { reserved: Some(reserved), .. } if container == active.source => {
-                active.stage = Stage::Starting(reserved);
-                let component = active.component;
+            Stage::Stopping { reserved: Some(reserved), .. } if is_source => {
+                self.actions.transition_stage(id, Stage::Starting(reserved));
                 self.transition_instance(reserved, InstanceState::Starting);
                 operations.push(Operation::Start { container: reserved, component });
             }
-            Stage::Stopping { .. } if container == active.source => active.stage = Stage::Recovering,
+            Stage::Stopping { .. } if is_source => self.actions.transition_stage(id, Stage::Recovering),
             Stage::Stopping { .. } => {
                 self.fail_action(id, "the place that was found for it was lost", operations);
             }
@@ -110,13 +118,16 @@ impl ApplicationState {
         let Some(instance) = self.instances.get(&container) else { return };
         let is_done = |active: &Active| match active.stage {
             Stage::Starting(replacement) => replacement == container,
-            Stage::Recovering => active.component == instance.component,
+            Stage::Recovering => true,
             Stage::Reserving(_) | Stage::Stopping { .. } => false,
         };
-        let done = self.actions.active.iter().find(|(_, active)| is_done(active)).map(|(id, _)| *id);
+        let found = self.actions.active_on(instance.component).find(|(_, active)| is_done(active));
+        let done = found.map(|(id, _)| id);
         if let Some(id) = done {
             let message = format!("it runs on {}", instance.host);
-            self.actions.active.remove(&id);
+            let component = instance.component;
+            self.actions.end(id);
+            self.touch(component);
             Self::answer(id, ActionStatus::Succeeded, message, operations);
         }
     }
@@ -128,7 +139,7 @@ impl ApplicationState {
         container: ContainerRef,
         operations: &mut Vec<Operation>,
     ) {
-        let Some(id) = self.actions.on(container) else { return };
+        let Some(id) = self.action_on(container) else { return };
         if self.instance_state(container) != Some(InstanceState::Releasing) {
             return;
         }
@@ -140,14 +151,7 @@ impl ApplicationState {
     /// Sources that have had enough time to stop, or to run again. They will be missed when they do stop, and are asked for
     /// until they run.
     pub(in crate::application) fn check_stops(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
-        let is_late = |active: &Active| match active.stage {
-            Stage::Stopping { until_ms, .. } => until_ms < now_ms,
-            Stage::Recovering => active.recover_by_ms < now_ms,
-            Stage::Reserving(_) | Stage::Starting(_) => false,
-        };
-        let late: Vec<ActionId> =
-            self.actions.active.iter().filter(|(_, active)| is_late(active)).map(|(id, _)| *id).collect();
-        for id in late {
+        for id in self.actions.late(now_ms) {
             self.drop_reserved(id, operations);
             self.fail_action(id, "the container did not stop, or does not run again, in time", operations);
         }
@@ -155,12 +159,11 @@ impl ApplicationState {
 
     /// The service ends, and all actions with it.
     pub(in crate::application) fn end_actions(&mut self, operations: &mut Vec<Operation>) {
-        for action in std::mem::take(&mut self.actions.queued) {
+        for action in self.actions.take_all_queued() {
             Self::answer(action.id, ActionStatus::Failed, "the service ends", operations);
         }
-        let active: Vec<ActionId> = self.actions.active.keys().copied().collect();
-        for id in active {
-            if let Some(Stage::Reserving(request)) = self.actions.active.get(&id).map(|active| active.stage) {
+        for id in self.actions.active_ids() {
+            if let Some(Stage::Reserving(request)) = self.actions.get(id).map(|active| active.stage) {
                 self.cancel_request(request, operations);
             }
             self.drop_reserved(id, operations);
@@ -170,7 +173,7 @@ impl ApplicationState {
 
     fn drop_reserved(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
         let Some(Stage::Stopping { reserved: Some(reserved), .. }) =
-            self.actions.active.get(&id).map(|active| active.stage)
+            self.actions.get(id).map(|active| active.stage)
         else {
             return;
         };
@@ -178,13 +181,15 @@ impl ApplicationState {
             if let Some(known) = self.components.get_mut(&instance.component) {
                 known.census.remove(reserved);
             }
+            self.touch(instance.component);
             self.history.instance_gone(&instance.host, instance.component, reserved, None);
         }
         self.give_back(reserved, operations);
     }
 
     fn fail_action(&mut self, id: ActionId, why: &str, operations: &mut Vec<Operation>) {
-        if self.actions.active.remove(&id).is_some() {
+        if let Some(active) = self.actions.end(id) {
+            self.touch(active.component);
             Self::answer(id, ActionStatus::Failed, why, operations);
         }
     }
