@@ -90,6 +90,23 @@ pub struct Allocation {
     pub host: Arc<str>,
 }
 
+/// What is to run in a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The component's name.
+    pub component: String,
+    /// The version of it; empty if nobody cares.
+    pub version: String,
+}
+
+impl Launch {
+    /// A component without a version.
+    #[must_use]
+    pub fn of(component: impl Into<String>) -> Self {
+        Self { component: component.into(), version: String::new() }
+    }
+}
+
 /// A container of the service that the manager knows of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunningContainer {
@@ -229,7 +246,7 @@ pub trait ClusterClient {
     ///
     /// # Errors
     /// When the container has ended.
-    fn start(&mut self, container: ContainerRef, component: &str) -> Result<(), ClientError>;
+    fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError>;
 
     /// Changes which hosts the service's containers never come to.
     ///

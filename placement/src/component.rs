@@ -74,6 +74,26 @@ pub struct HealthThreshold {
     pub initial_delay_ms: u64,
 }
 
+/// How far from each other instances have to be that are kept apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultDomain {
+    /// Not on one host.
+    #[default]
+    Host,
+    /// Not on one rack either, where racks are known.
+    Rack,
+}
+
+/// Components whose instances are kept apart from each other, such as an active container and its standbys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApartGroup {
+    /// The group's name; components that give the same one are of it.
+    pub name: String,
+    /// How far apart.
+    pub domain: FaultDomain,
+}
+
 /// What a component is, and how its instances are placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentSpec {
@@ -101,6 +121,15 @@ pub struct ComponentSpec {
     pub container_failure_threshold: Option<u32>,
     /// Used instead of `container_failure_threshold` if given.
     pub health: Option<HealthThreshold>,
+    /// The group that its instances are kept apart from; not for anti-affine components.
+    #[serde(default)]
+    pub apart_from: Option<ApartGroup>,
+    /// The version of what runs in it; empty if nobody cares.
+    #[serde(default)]
+    pub version: String,
+    /// With too many failures it is given up, and the service goes on without it (Samza's degraded mode).
+    #[serde(default)]
+    pub degrades: bool,
 }
 
 impl ComponentSpec {
@@ -127,6 +156,9 @@ impl ComponentSpec {
             node_failure_threshold: Some(Self::NODE_FAILURE_THRESHOLD),
             container_failure_threshold: Some(Self::CONTAINER_FAILURE_THRESHOLD),
             health: None,
+            apart_from: None,
+            version: String::new(),
+            degrades: false,
         }
     }
 
@@ -134,6 +166,13 @@ impl ComponentSpec {
     #[must_use]
     pub fn with_policy(mut self, policy: PlacementPolicy) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// The same component, kept apart from the others of this group.
+    #[must_use]
+    pub fn apart_from(mut self, name: impl Into<String>, domain: FaultDomain) -> Self {
+        self.apart_from = Some(ApartGroup { name: name.into(), domain });
         self
     }
 

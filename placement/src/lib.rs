@@ -19,14 +19,16 @@ mod service;
 mod status;
 
 pub use application::{
-    ActionId, ActionKind, ActionStatus, AllocationOutcome, AntiAffinity, ApplicationState, Inconsistency,
-    Operation, PlacementAction, ServiceEvent, ServiceSettings,
+    ActionId, ActionKind, ActionStatus, AllocationOutcome, AntiAffinity, ApplicationState, ComponentChange,
+    Inconsistency, Operation, PlacementAction, ServiceEvent, ServiceSettings,
 };
 pub use client::{
-    Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, NodeReport,
-    Obstacle, RequestId, RunningContainer, Unserved,
+    Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, Launch,
+    NodeReport, Obstacle, RequestId, RunningContainer, Unserved,
 };
-pub use component::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy, UnknownPolicy};
+pub use component::{
+    ApartGroup, ComponentId, ComponentSpec, FaultDomain, HealthThreshold, PlacementPolicy, UnknownPolicy,
+};
 pub use engine_client::{ContainerNumbers, EngineClient};
 pub use exit::{ContainerExit, ContainerOutcome};
 pub use fake::{FakeCluster, FakeTenant, Fault, SharedFakeCluster};

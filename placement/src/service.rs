@@ -214,8 +214,8 @@ impl<C: ClusterClient> Service<C> {
             }
             Operation::Release(container) => ended_unheard(container, &self.client.release(container)),
             Operation::Start { container, component } => {
-                let name = self.state.component(component).map(|status| status.name).unwrap_or_default();
-                ended_unheard(container, &self.client.start(container, &name))
+                let launch = self.state.launch(container, component);
+                ended_unheard(container, &self.client.start(container, &launch))
             }
             Operation::Answer { action, status, message } => {
                 self.answers.push(ActionProgress { action, status, message });

@@ -49,6 +49,8 @@ pub struct ComponentStatus {
     pub requested: u32,
     /// Instances that will be asked for when those before them are placed (anti-affinity, one by one).
     pub pending_anti_affine: u32,
+    /// Whether it failed too often, and the service goes on without it.
+    pub is_given_up: bool,
     /// What has happened to it so far.
     pub counters: ComponentCounters,
 }
@@ -96,6 +98,8 @@ pub struct ContainerStatus {
     pub state: InstanceState,
     /// How it answered its request.
     pub outcome: AllocationOutcome,
+    /// Which version of the component runs in it; empty if nobody cares.
+    pub version: String,
     /// When it came.
     pub came_ms: u64,
     /// When what runs in it was started, if it was.

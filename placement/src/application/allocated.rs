@@ -86,7 +86,7 @@ impl ApplicationState {
 
     fn is_wanted(&self, component: ComponentId, came: &Allocation) -> bool {
         let Some(known) = self.components.get(&component).filter(|_| !self.is_over()) else { return false };
-        known.actual() < known.spec.desired && !self.would_be_together(component, &came.host)
+        known.actual() < known.wanted() && !self.would_be_together(component, &came.host, None)
     }
 
     /// Whether a container that answers no request is one that could be asked for: it may have been, before a flex.
@@ -97,10 +97,9 @@ impl ApplicationState {
             && self.history.node(&came.host).is_none_or(|node| node.has_label(label))
     }
 
-    /// Whether an instance more on the host would break anti-affinity. One that was told to stop may not, so it counts.
-    pub(super) fn would_be_together(&self, component: ComponentId, host: &str) -> bool {
-        let entry = self.history.entry(host, component);
-        self.is_anti_affine(component) && entry.is_some_and(|entry| entry.instances.total() > 0)
+    /// The version that a container that starts now gets.
+    pub(super) fn version_of(&self, component: ComponentId) -> String {
+        self.components.get(&component).map(|known| known.spec.version.clone()).unwrap_or_default()
     }
 
     fn take_on(
@@ -112,6 +111,7 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         let outcome = outcome(&came, answered);
+        let version = self.version_of(component);
         let (container, host) = (came.container, came.host);
         let instance = ComponentInstance {
             component,
@@ -119,6 +119,7 @@ impl ApplicationState {
             came_ms: now_ms,
             started_ms: None,
             outcome,
+            version,
             is_killed: false,
         };
         self.instances.insert(container, instance);

@@ -97,12 +97,18 @@ impl ApplicationState {
             return;
         }
         let missing = self.delta(component);
-        let is_left =
-            if is_one_by_one { missing != i64::from(known.pending_anti_affine) } else { missing != 0 };
+        let is_left = if self.lists_hosts(component) {
+            missing != i64::from(known.pending_anti_affine)
+        } else {
+            missing != 0
+        };
         if is_left {
             found.push(Inconsistency::Short { component, missing });
         }
-        let threshold = known.spec.container_failure_threshold.filter(|_| known.spec.health.is_none());
+        let threshold = known
+            .spec
+            .container_failure_threshold
+            .filter(|_| known.spec.health.is_none() && !known.spec.degrades);
         if threshold.is_some_and(|threshold| known.counters.failed_recently > threshold) {
             found.push(Inconsistency::GoesOn(component));
         }
@@ -117,6 +123,10 @@ impl ApplicationState {
     ) {
         let held = entry.instances.held();
         if held > 1 && self.is_anti_affine(component) {
+            found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
+        }
+        let is_near = held > 0 && self.is_grouped(component) && self.would_be_together(component, host, None);
+        if is_near {
             found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
         }
         let is_here =

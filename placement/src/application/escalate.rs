@@ -1,5 +1,7 @@
 //! What happens because time goes by: requests are widened (spec 1.13), the failure window ends (1.12).
 
+use std::sync::Arc;
+
 use super::{ApplicationState, Operation};
 use crate::client::RequestId;
 use crate::history::{OutstandingRequest, Reach, request_priority};
@@ -58,9 +60,16 @@ impl ApplicationState {
         let rack = host.and_then(|host| self.history.node(host)).and_then(|node| node.rack().cloned());
         let escalates = known.spec.policy == crate::PlacementPolicy::Normal;
         let was_taken = outstanding.not_taken.is_none();
+        let apart = self.is_grouped(outstanding.component).then(|| self.hosts_apart(outstanding.component));
         let change = move |outstanding: &mut OutstandingRequest| match (outstanding.reach, rack) {
             (Reach::Host | Reach::Rack, _) if !escalates => outstanding.deadline_ms = None,
             (Reach::Host | Reach::Rack, _) if !was_taken => outstanding.deadline_ms = Some(next_ms),
+            (Reach::Host | Reach::Rack, _) if apart.is_some() => {
+                match apart.filter(|hosts| !hosts.is_empty()) {
+                    Some(hosts) => to_listed(outstanding, hosts),
+                    None => outstanding.deadline_ms = Some(next_ms),
+                }
+            }
             (Reach::Host, Some(rack)) => {
                 outstanding.reach = Reach::Rack;
                 outstanding.request.racks = vec![rack];
@@ -75,6 +84,13 @@ impl ApplicationState {
             known.counters.widened += 1;
         }
     }
+}
+
+/// To any host that is apart from the others of its group.
+fn to_listed(outstanding: &mut OutstandingRequest, hosts: Vec<Arc<str>>) {
+    outstanding.reach = Reach::Anywhere;
+    outstanding.deadline_ms = None;
+    outstanding.request.hosts = hosts;
 }
 
 /// The host stays as a hint, except beside a label, which managers such as YARN take alone.

@@ -1,6 +1,6 @@
 //! What a service is told, and what it wants done: all that goes in and out of its decisions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,8 @@ pub enum ServiceEvent {
     Act(PlacementAction),
     /// An action is taken back, if there is still time.
     CancelAction(ActionId),
+    /// From now on these hosts and no others are kept free: nothing of the service comes there.
+    Exclude(BTreeSet<Arc<str>>),
     /// Time went by.
     TimePassed,
     /// The service ends: everything is given back.

@@ -50,7 +50,11 @@ impl ApplicationState {
 
 impl Component {
     fn check(&mut self, started_ms: u64, now_ms: u64) -> Option<Failure> {
-        let Some(health) = self.spec.health else { return self.too_many_failures() };
+        let Some(health) = self.spec.health else {
+            let failure = self.too_many_failures();
+            self.is_given_up |= failure.is_some() && self.spec.degrades;
+            return failure.filter(|_| !self.spec.degrades);
+        };
         let looks = now_ms >= started_ms.saturating_add(health.initial_delay_ms);
         if !looks || !self.is_too_few(health.percent) {
             self.unhealthy_since_ms = None;

@@ -36,5 +36,8 @@ impl ApplicationState {
 
 /// Whether requests made for the one will not do for the other.
 fn asks_differently(before: &ComponentSpec, after: &ComponentSpec) -> bool {
-    before.size != after.size || before.label != after.label || before.policy != after.policy
+    before.size != after.size
+        || before.label != after.label
+        || before.policy != after.policy
+        || before.apart_from != after.apart_from
 }

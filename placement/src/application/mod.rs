@@ -5,6 +5,7 @@
 
 mod actions;
 mod allocated;
+mod apart;
 mod audit;
 mod escalate;
 mod event;
@@ -21,7 +22,7 @@ mod status;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use actions::{ActionId, ActionKind, ActionStatus, PlacementAction};
+pub use actions::{ActionId, ActionKind, ActionStatus, ComponentChange, PlacementAction};
 pub use audit::Inconsistency;
 pub(crate) use event::Names;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
@@ -39,16 +40,22 @@ pub struct ApplicationState {
     settings: ServiceSettings,
     started_ms: u64,
     components: BTreeMap<ComponentId, Component>,
+    /// Components that are kept apart from each other, by the name of their group.
+    groups: BTreeMap<String, BTreeSet<ComponentId>>,
     history: RoleHistory,
     outstanding: OutstandingRequests,
     instances: BTreeMap<ContainerRef, ComponentInstance>,
     /// Containers that nobody wanted when they came, given back and not ended yet.
     surplus: BTreeSet<ContainerRef>,
+    /// Hosts that somebody wants free of the service.
+    excluded: BTreeSet<Arc<str>>,
     /// Hosts that the manager was told to keep free of the service.
     blacklisted: BTreeSet<Arc<str>>,
     actions: Actions,
     /// Components of which something changed since they were reviewed.
     touched: BTreeSet<ComponentId>,
+    /// As of the hosts when lists of them were made last.
+    listed_version: u64,
     /// Components whose health is looked at as time goes by.
     watched: BTreeSet<ComponentId>,
     last_request: u64,
@@ -70,6 +77,8 @@ struct Component {
     /// Instances that are asked for one after another, and whose turn has not come.
     pending_anti_affine: u32,
     last_failure: String,
+    /// It failed too often, and the service goes on without it.
+    is_given_up: bool,
     /// Since when too few instances run.
     unhealthy_since_ms: Option<u64>,
 }
@@ -82,6 +91,8 @@ struct ComponentInstance {
     came_ms: u64,
     started_ms: Option<u64>,
     outcome: AllocationOutcome,
+    /// Of what runs in it.
+    version: String,
     /// Somebody ended it by hand.
     is_killed: bool,
 }
@@ -94,8 +105,14 @@ impl Component {
             counters: ComponentCounters::default(),
             pending_anti_affine: 0,
             last_failure: String::new(),
+            is_given_up: false,
             unhealthy_since_ms: None,
         }
+    }
+
+    /// How many containers it should have: of one that was given up those that it still has.
+    fn wanted(&self) -> u32 {
+        if self.is_given_up { self.spec.desired.min(self.actual()) } else { self.spec.desired }
     }
 
     /// Containers it has, those on their way out included (Slider's "actual"), and those that replace others not.
@@ -116,13 +133,16 @@ impl ApplicationState {
             started_ms: now_ms,
             forgot_ms: now_ms,
             components: BTreeMap::new(),
+            groups: BTreeMap::new(),
             history: RoleHistory::default(),
             outstanding: OutstandingRequests::default(),
             instances: BTreeMap::new(),
             surplus: BTreeSet::new(),
+            excluded: BTreeSet::new(),
             blacklisted: BTreeSet::new(),
             actions: Actions::default(),
             touched: BTreeSet::new(),
+            listed_version: 0,
             watched: BTreeSet::new(),
             last_request: 0,
             has_node_reports: false,
@@ -146,16 +166,30 @@ impl ApplicationState {
         } else {
             self.watched.remove(&id);
         }
-        if let Some(known) = self.components.get_mut(&id) {
-            return Some(std::mem::replace(&mut known.spec, spec));
+        let group = spec.apart_from.as_ref().map(|group| group.name.clone());
+        let before = match self.components.get_mut(&id) {
+            Some(known) => Some(std::mem::replace(&mut known.spec, spec)),
+            None => {
+                self.components.insert(id, Component::new(spec));
+                None
+            }
+        };
+        let left = before.as_ref().and_then(|before| before.apart_from.as_ref());
+        if let Some(members) = left.and_then(|left| self.groups.get_mut(&left.name)) {
+            members.remove(&id);
         }
-        self.components.insert(id, Component::new(spec));
-        None
+        if let Some(group) = group {
+            self.groups.entry(group).or_default().insert(id);
+        }
+        before
     }
 
-    /// Something of the component changed that the next review has to look at.
+    /// Something of the component changed that the next review has to look at. Those kept apart from it may have got a host
+    /// to ask for.
     fn touch(&mut self, component: ComponentId) {
         self.touched.insert(component);
+        let peers: Vec<ComponentId> = self.peers(component).collect();
+        self.touched.extend(peers);
     }
 
     /// What is to be done about an event. Events that concern nothing the service knows of change nothing.
@@ -173,6 +207,7 @@ impl ApplicationState {
             ServiceEvent::Flex(components) => self.flex(components, &mut operations),
             ServiceEvent::KillContainer(container) => self.kill_container(container, &mut operations),
             ServiceEvent::ContainerLost(container) => self.release(container, &mut operations),
+            ServiceEvent::Exclude(hosts) => self.exclude(hosts),
             ServiceEvent::TimePassed => {}
             ServiceEvent::Stop => self.is_stopped = true,
         }
@@ -201,6 +236,14 @@ impl ApplicationState {
                 self.retry_where(&reports, now_ms);
             }
         }
+    }
+
+    /// From now on these hosts and no others are kept free of the service.
+    fn exclude(&mut self, hosts: BTreeSet<Arc<str>>) {
+        for host in self.excluded.symmetric_difference(&hosts) {
+            self.history.transition_excluded(host, hosts.contains(host));
+        }
+        self.excluded = hosts;
     }
 
     /// Takes over what is known of the cluster's nodes when the service starts. Wants nothing done about it yet.
@@ -243,10 +286,11 @@ impl ApplicationState {
     /// The only way for an instance to change its state: both views of it follow.
     fn transition_instance(&mut self, container: ContainerRef, to: InstanceState) {
         let Some(instance) = self.instances.get(&container) else { return };
-        self.history.transition_instance(&instance.host, instance.component, container, to);
-        self.touched.insert(instance.component);
-        if let Some(component) = self.components.get_mut(&instance.component) {
-            component.census.put(container, to);
+        let component = instance.component;
+        self.history.transition_instance(&instance.host, component, container, to);
+        if let Some(known) = self.components.get_mut(&component) {
+            known.census.put(container, to);
         }
+        self.touch(component);
     }
 }

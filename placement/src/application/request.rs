@@ -17,17 +17,17 @@ impl ApplicationState {
         self.asks_one_by_one() && self.is_anti_affine(component)
     }
 
-    pub(super) fn is_anti_affine(&self, component: ComponentId) -> bool {
-        self.components
-            .get(&component)
-            .is_some_and(|known| known.spec.policy == PlacementPolicy::AntiAffinity)
-    }
-
     /// Asks for one container: on the host where the component was last, if its policy says so and there is one.
     pub(super) fn ask(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
         let Some(known) = self.components.get(&component) else { return };
-        let host = if known.spec.policy.uses_history() { self.history.recent_host(component) } else { None };
+        let host = if known.spec.policy.uses_history() { self.host_to_come_back_to(component) } else { None };
         let is_normal = known.spec.policy == PlacementPolicy::Normal;
+        if host.is_none() && self.is_grouped(component) {
+            if !self.is_peer_listed(component) {
+                self.ask_apart(component, now_ms, operations);
+            }
+            return;
+        }
         let escalates = host.is_some() && is_normal;
         let deadline_ms = escalates.then(|| now_ms.saturating_add(known.spec.escalate_after_ms));
         let reach = if host.is_some() { Reach::Host } else { Reach::Anywhere };
@@ -54,7 +54,7 @@ impl ApplicationState {
     /// Asks for one container on any of the hosts where the component is not. Without such a host, and before anybody
     /// said which hosts there are, nothing is asked for.
     pub(super) fn ask_apart(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
-        let hosts: Vec<Arc<str>> = self.history.candidates(component).cloned().collect();
+        let hosts = self.hosts_apart(component);
         if hosts.is_empty() || !self.has_node_reports {
             return;
         }
@@ -135,6 +135,7 @@ impl ApplicationState {
         if let Some(host) = &outstanding.host {
             self.history.request_made(host, outstanding.component, outstanding.request.id);
         }
+        self.touch(outstanding.component);
         operations.push(Operation::Request(outstanding.request.clone()));
         self.outstanding.add(outstanding);
     }

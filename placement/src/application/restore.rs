@@ -24,7 +24,7 @@ impl ApplicationState {
             let component = component_of(found.priority);
             // What was never started runs nothing: it would be one instance too many of something.
             let is_of_use = self.components.contains_key(&component) && found.is_started;
-            if !is_of_use || self.would_be_together(component, &found.host) {
+            if !is_of_use || self.would_be_together(component, &found.host, None) {
                 self.surplus.insert(found.container);
                 operations.push(Operation::Release(found.container));
                 continue;
@@ -38,6 +38,7 @@ impl ApplicationState {
                 came_ms: now_ms,
                 started_ms: Some(now_ms),
                 outcome: AllocationOutcome::Unallocated,
+                version: self.version_of(component),
                 is_killed: false,
             };
             self.instances.insert(found.container, instance);

@@ -1,5 +1,6 @@
 //! The review: are there as many containers as there should be? (spec 1.5)
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{ApplicationState, Operation};
@@ -21,6 +22,10 @@ impl ApplicationState {
             // Any of them may have got a host to ask for.
             self.touched.extend(self.components.keys());
         }
+        let version = self.history.hosts_version();
+        if std::mem::replace(&mut self.listed_version, version) != version {
+            self.touch_listed();
+        }
         while !self.touched.is_empty() {
             let touched = std::mem::take(&mut self.touched);
             for component in &touched {
@@ -38,7 +43,8 @@ impl ApplicationState {
     pub(super) fn delta(&self, component: ComponentId) -> i64 {
         let Some(known) = self.components.get(&component) else { return 0 };
         let asked = i64::from(self.outstanding.count(component));
-        let delta = i64::from(known.spec.desired) - (i64::from(known.actual()) + asked);
+        let wanted = known.wanted();
+        let delta = i64::from(wanted) - (i64::from(known.actual()) + asked);
         if delta < 0 { (delta + i64::from(known.census.leaving())).min(0) } else { delta }
     }
 
@@ -46,6 +52,8 @@ impl ApplicationState {
         let Some(known) = self.components.get(&component) else { return };
         if known.spec.policy == PlacementPolicy::AntiAffinity && self.asks_one_by_one() {
             self.refresh_anti_affine(component, operations);
+        } else if self.is_grouped(component) {
+            self.refresh_grouped(component, operations);
         }
         let delta = self.delta(component);
         let is_one_by_one = self.is_one_by_one(component);
@@ -58,7 +66,7 @@ impl ApplicationState {
         } else if delta > 0 && self.outstanding.count(component) == 0 {
             self.ask_apart(component, now_ms, operations);
         }
-        let pending = if is_one_by_one { self.delta(component).max(0) } else { 0 };
+        let pending = if self.lists_hosts(component) { self.delta(component).max(0) } else { 0 };
         if let Some(known) = self.components.get_mut(&component) {
             known.pending_anti_affine = u32::try_from(pending).unwrap_or(u32::MAX);
         }
@@ -73,15 +81,16 @@ impl ApplicationState {
         }
     }
 
-    /// Tells the manager which hosts became unreliable or can be trusted again, if any did.
+    /// Tells the manager which hosts became unreliable or unwanted, or are neither any more, if any did.
     fn review_blacklist(&mut self, operations: &mut Vec<Operation>) {
-        let unreliable = self.history.unreliable();
-        if *unreliable == self.blacklisted {
+        let shunned = || self.history.unreliable().union(&self.excluded);
+        if shunned().eq(&self.blacklisted) {
             return;
         }
-        let add: Vec<Arc<str>> = unreliable.difference(&self.blacklisted).cloned().collect();
-        let remove: Vec<Arc<str>> = self.blacklisted.difference(unreliable).cloned().collect();
-        self.blacklisted = unreliable.clone();
+        let shunned: BTreeSet<Arc<str>> = shunned().cloned().collect();
+        let add: Vec<Arc<str>> = shunned.difference(&self.blacklisted).cloned().collect();
+        let remove: Vec<Arc<str>> = self.blacklisted.difference(&shunned).cloned().collect();
+        self.blacklisted = shunned;
         operations.push(Operation::UpdateBlacklist { add, remove });
     }
 

@@ -1,7 +1,7 @@
 //! How the service stands, as a value.
 
 use super::{ApplicationState, Component};
-use crate::client::{ContainerRef, RequestId, Unserved};
+use crate::client::{ContainerRef, Launch, RequestId, Unserved};
 use crate::component::ComponentId;
 use crate::history::InstanceState;
 use crate::status::{ComponentStatus, ContainerStatus, ServiceStatus};
@@ -46,6 +46,7 @@ impl ApplicationState {
             releasing: known.census.leaving(),
             requested: self.outstanding.count(spec.id),
             pending_anti_affine: known.pending_anti_affine,
+            is_given_up: known.is_given_up,
             counters: known.counters,
         }
     }
@@ -53,6 +54,16 @@ impl ApplicationState {
     /// The service's containers, by number; those that nobody wanted are left out.
     pub fn containers(&self) -> impl Iterator<Item = ContainerStatus> + '_ {
         self.instances.keys().filter_map(|container| self.container(*container))
+    }
+
+    /// What is to run in a container of a component.
+    pub(crate) fn launch(&self, container: ContainerRef, component: ComponentId) -> Launch {
+        let known = self.components.get(&component);
+        let instance = self.instances.get(&container);
+        Launch {
+            component: known.map(|known| known.spec.name.clone()).unwrap_or_default(),
+            version: instance.map(|instance| instance.version.clone()).unwrap_or_default(),
+        }
     }
 
     /// One of them.
@@ -66,6 +77,7 @@ impl ApplicationState {
             host: instance.host.to_string(),
             state: known.census.state(container)?,
             outcome: instance.outcome,
+            version: instance.version.clone(),
             came_ms: instance.came_ms,
             started_ms: instance.started_ms,
         })

@@ -14,8 +14,8 @@ use apportion::{
 };
 
 use crate::client::{
-    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, NodeReport, RequestId,
-    RunningContainer, Unserved,
+    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, Launch, NodeReport,
+    RequestId, RunningContainer, Unserved,
 };
 use crate::exit::ContainerExit;
 use nodes::ReportedNodes;
@@ -289,7 +289,7 @@ impl ClusterClient for EngineClient {
         self.handle.release_container(id).map_err(refused)
     }
 
-    fn start(&mut self, container: ContainerRef, _component: &str) -> Result<(), ClientError> {
+    fn start(&mut self, container: ContainerRef, _launch: &Launch) -> Result<(), ClientError> {
         let placed = self.containers.get_mut(&container);
         placed.ok_or(ClientError::UnknownContainer(container))?.is_started = true;
         if !self.has_node_agents {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::FakeCluster;
 use crate::client::{
-    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, RequestId,
+    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Launch, NodeReport, RequestId,
     RunningContainer, Unserved,
 };
 use crate::exit::ContainerExit;
@@ -22,8 +22,10 @@ impl ClusterClient for FakeCluster {
         if self.key_of(request.id).is_ok() {
             return Err(ClientError::RequestRepeated(request.id));
         }
-        self.waiting.insert((request.priority, request.id), request);
-        self.place();
+        // Whatever waited before did not fit a moment ago, and nothing else has changed.
+        let key = (request.priority, request.id);
+        self.waiting.insert(key, request);
+        self.place_one(key);
         Ok(())
     }
 
@@ -37,7 +39,7 @@ impl ClusterClient for FakeCluster {
         self.complete(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER))
     }
 
-    fn start(&mut self, container: ContainerRef, _component: &str) -> Result<(), ClientError> {
+    fn start(&mut self, container: ContainerRef, _launch: &Launch) -> Result<(), ClientError> {
         let found = self.running.get_mut(&container);
         found.ok_or(ClientError::UnknownContainer(container))?.is_started = true;
         self.launch(container);

@@ -45,6 +45,9 @@ struct FakeNode {
     label: Arc<str>,
     capacity: Resources,
     is_usable: bool,
+    /// What runs on it, and what that takes.
+    running: BTreeSet<ContainerRef>,
+    used: Resources,
 }
 
 #[derive(Debug)]
@@ -116,7 +119,10 @@ impl FakeCluster {
 
     /// Adds a node, or changes what is known of it.
     pub fn add_node_in(&mut self, host: &str, rack: &str, label: &str, capacity: Resources) {
-        let node = FakeNode { rack: rack.into(), label: label.into(), capacity, is_usable: true };
+        let before = self.nodes.remove(host);
+        let (running, used) = before.map_or_else(Default::default, |node| (node.running, node.used));
+        let node =
+            FakeNode { rack: rack.into(), label: label.into(), capacity, is_usable: true, running, used };
         self.nodes.insert(host.into(), node);
         self.tell_of(host);
     }
@@ -140,8 +146,8 @@ impl FakeCluster {
     /// A node fails: it takes nothing, and what ran on it is lost.
     pub fn lose_node(&mut self, host: &str) {
         self.set_usable(host, false);
-        let lost = self.running.iter().filter(|(_, found)| *found.host == *host);
-        let lost: Vec<ContainerRef> = lost.map(|(container, _)| *container).collect();
+        let lost: Vec<ContainerRef> =
+            self.nodes.get(host).map(|node| node.running.iter().copied().collect()).unwrap_or_default();
         for container in lost {
             self.end(container, ContainerExit::of(ContainerExit::ABORTED));
         }
@@ -188,7 +194,11 @@ impl FakeCluster {
     }
 
     fn end(&mut self, container: ContainerRef, exit: ContainerExit) {
-        if self.running.remove(&container).is_some() {
+        if let Some(found) = self.running.remove(&container) {
+            if let Some(node) = self.nodes.get_mut(&found.host) {
+                node.running.remove(&container);
+                node.used -= found.size;
+            }
             self.tell(Callback::Completed(vec![(container, exit)]));
         }
     }

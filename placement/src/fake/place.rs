@@ -11,6 +11,12 @@ use crate::client::{
     Unserved,
 };
 
+impl FakeNode {
+    fn free(&self) -> Resources {
+        self.capacity - self.used
+    }
+}
+
 impl FakeCluster {
     /// Serves every request that something fits.
     pub(super) fn place(&mut self) {
@@ -19,7 +25,14 @@ impl FakeCluster {
         }
         let waiting: Vec<_> = self.waiting.keys().copied().collect();
         for key in waiting {
-            let request = &self.waiting[&key];
+            self.place_one(key);
+        }
+    }
+
+    /// Serves a request if something fits.
+    pub(super) fn place_one(&mut self, key: (u32, RequestId)) {
+        if self.places_by_itself {
+            let Some(request) = self.waiting.get(&key) else { return };
             let host = self.hosts_in_order(request).find(|host| self.is_place_for(request, host)).cloned();
             if let Some(host) = host {
                 self.serve(key, host);
@@ -67,6 +80,10 @@ impl FakeCluster {
                 self.served.insert(wanted.id, wanted.clone());
             }
             let ContainerRequest { id, size, priority, apart, .. } = wanted;
+            if let Some(node) = self.nodes.get_mut(&host) {
+                node.running.insert(container);
+                node.used += size;
+            }
             self.running.insert(
                 container,
                 FakeContainer { request: id, host: host.clone(), size, priority, apart, is_started: false },
@@ -89,7 +106,7 @@ impl FakeCluster {
         let Some(node) = self.nodes.get(host) else { return false };
         self.may_be_on(request, host, node)
             && self.is_apart(request, host)
-            && request.size.within(&self.free(host, node))
+            && request.size.within(&node.free())
     }
 
     fn may_be_on(&self, request: &ContainerRequest, host: &Arc<str>, node: &FakeNode) -> bool {
@@ -99,13 +116,9 @@ impl FakeCluster {
     }
 
     fn is_apart(&self, request: &ContainerRequest, host: &Arc<str>) -> bool {
-        let is_there = |found: &FakeContainer| found.host == *host && found.apart == request.apart;
-        request.apart.is_none() || !self.running.values().any(is_there)
-    }
-
-    fn free(&self, host: &Arc<str>, node: &FakeNode) -> Resources {
-        let running = self.running.values().filter(|found| found.host == *host);
-        running.fold(node.capacity, |free, found| free - found.size)
+        let Some(node) = self.nodes.get(host).filter(|_| request.apart.is_some()) else { return true };
+        let is_alike = |found: &FakeContainer| found.apart == request.apart;
+        !node.running.iter().filter_map(|container| self.running.get(container)).any(is_alike)
     }
 
     pub(super) fn report_of(&self, host: &Arc<str>, node: &FakeNode) -> NodeReport {
@@ -114,7 +127,7 @@ impl FakeCluster {
             rack: node.rack.clone(),
             label: node.label.clone(),
             capacity: node.capacity,
-            free: self.free(host, node),
+            free: node.free(),
             is_usable: node.is_usable,
         }
     }
@@ -126,8 +139,7 @@ impl FakeCluster {
         let usable: Vec<_> =
             nodes.into_iter().filter(|(host, node)| self.may_be_on(request, host, node)).collect();
         let large = usable.iter().filter(|(_, node)| request.size.within(&node.capacity)).count();
-        let with_room: Vec<_> =
-            usable.iter().filter(|(host, node)| request.size.within(&self.free(host, node))).collect();
+        let with_room: Vec<_> = usable.iter().filter(|(_, node)| request.size.within(&node.free())).collect();
         let apart = with_room.iter().filter(|(host, _)| self.is_apart(request, host)).count();
         let obstacle = match (usable.len(), large, with_room.len(), apart) {
             (0, ..) => Obstacle::NoNode,

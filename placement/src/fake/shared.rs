@@ -7,8 +7,8 @@ use parking_lot::Mutex;
 
 use super::FakeCluster;
 use crate::client::{
-    Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, NodeReport, RequestId,
-    RunningContainer, Unserved,
+    Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Launch, NodeReport,
+    RequestId, RunningContainer, Unserved,
 };
 use crate::exit::ContainerExit;
 
@@ -202,8 +202,8 @@ impl ClusterClient for FakeTenant {
         self.with_own(container, |cluster| cluster.release(container))
     }
 
-    fn start(&mut self, container: ContainerRef, component: &str) -> Result<(), ClientError> {
-        self.with_own(container, |cluster| cluster.start(container, component))
+    fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
+        self.with_own(container, |cluster| cluster.start(container, launch))
     }
 
     fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {

@@ -35,6 +35,8 @@ pub(crate) struct RoleHistory {
     distrusted: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
     /// Hosts on which too much failed.
     unreliable: BTreeSet<Arc<str>>,
+    /// Moves when a host begins or ceases to take containers.
+    hosts_version: u64,
     /// Moves with every change worth saving.
     version: u64,
 }
@@ -70,14 +72,22 @@ impl RoleHistory {
     pub(crate) fn update_nodes(&mut self, reports: &[NodeReport]) {
         for report in reports {
             let node = self.nodes.entry(report.host.clone()).or_default();
-            node.report(report);
+            self.hosts_version += u64::from(node.report(report));
             self.refresh_all(&report.host);
         }
+    }
+
+    /// Nothing of the service is to come to the host, or it may again.
+    pub(crate) fn transition_excluded(&mut self, host: &Arc<str>, is_excluded: bool) {
+        self.nodes.entry(host.clone()).or_default().is_excluded = is_excluded;
+        self.hosts_version += 1;
+        self.refresh_all(host);
     }
 
     /// The manager does not know the host: it takes nothing until it is reported.
     pub(crate) fn host_unknown(&mut self, host: &Arc<str>) {
         self.nodes.entry(host.clone()).or_default().is_online = false;
+        self.hosts_version += 1;
         self.refresh_all(host);
     }
 
@@ -100,6 +110,10 @@ impl RoleHistory {
     /// Moves when there is something to save.
     pub(crate) fn version(&self) -> u64 {
         self.version
+    }
+
+    pub(crate) fn hosts_version(&self) -> u64 {
+        self.hosts_version
     }
 
     pub(crate) fn unreliable(&self) -> &BTreeSet<Arc<str>> {
@@ -223,7 +237,9 @@ impl RoleHistory {
             // A component that exempts the host from judgement may be gone with its entry.
             self.judge(&host);
         }
-        self.nodes.retain(|_, node| node.is_online || node.is_unreliable || !node.entries.is_empty());
+        self.nodes.retain(|_, node| {
+            node.is_online || node.is_unreliable || node.is_excluded || !node.entries.is_empty()
+        });
     }
 
     fn trust_again(&mut self, component: ComponentId) {
@@ -257,6 +273,7 @@ impl RoleHistory {
             return;
         }
         node.is_unreliable = is_unreliable;
+        self.hosts_version += 1;
         if is_unreliable {
             self.unreliable.insert(host.clone());
         } else {
@@ -303,11 +320,11 @@ impl NodeInstance {
         let entry = self.entries.get(&component);
         let is_available =
             entry.is_none_or(NodeEntry::is_available) && self.has_label(rules.label.as_deref());
-        let is_trusted = self.is_online && !self.is_unreliable;
+        let is_trusted = self.is_online && !self.is_unreliable && !self.is_excluded;
         let last_used_ms = entry.map(|entry| entry.last_used_ms).filter(|last_used_ms| *last_used_ms > 0);
         match rules.policy {
             PlacementPolicy::Anywhere => None,
-            PlacementPolicy::Strict => last_used_ms.filter(|_| is_available),
+            PlacementPolicy::Strict => last_used_ms.filter(|_| is_available && !self.is_excluded),
             PlacementPolicy::Normal => {
                 let trusts = is_trusted && entry.is_some_and(|entry| !entry.is_distrusted);
                 last_used_ms.filter(|_| is_available && trusts)

@@ -16,6 +16,8 @@ pub(crate) struct NodeInstance {
     pub(crate) is_online: bool,
     /// What the last report said of it.
     pub(crate) report: Option<NodePlace>,
+    /// Somebody wants it free of the service.
+    pub(crate) is_excluded: bool,
     /// More failed on it than some component bears.
     pub(crate) is_unreliable: bool,
     pub(crate) entries: BTreeMap<ComponentId, NodeEntry>,
@@ -76,7 +78,13 @@ impl NodeEntry {
 
 impl Default for NodeInstance {
     fn default() -> Self {
-        Self { is_online: true, report: None, is_unreliable: false, entries: BTreeMap::new() }
+        Self {
+            is_online: true,
+            report: None,
+            is_excluded: false,
+            is_unreliable: false,
+            entries: BTreeMap::new(),
+        }
     }
 }
 
@@ -84,6 +92,15 @@ impl NodeInstance {
     /// Whether the host has the label, as far as anybody said; none is the empty one.
     pub(crate) fn has_label(&self, label: Option<&str>) -> bool {
         self.report.as_ref().is_none_or(|place| *place.label == *label.unwrap_or_default())
+    }
+
+    /// Whether it was reported to take containers of components with this label, and none speaks against it.
+    pub(crate) fn takes(&self, label: Option<&str>) -> bool {
+        self.report.is_some()
+            && self.is_online
+            && !self.is_excluded
+            && !self.is_unreliable
+            && self.has_label(label)
     }
 
     pub(crate) fn rack(&self) -> Option<&Arc<str>> {
@@ -99,17 +116,14 @@ impl NodeInstance {
         most.map_or(u64::MAX, i64::unsigned_abs)
     }
 
-    /// Takes over what is reported. Says whether it may be of use where it was not before: it is new, it is usable
-    /// again, or usable with another label (spec 1.14).
+    /// Takes over what is reported. Says whether other containers may come to it than before (spec 1.14).
     pub(crate) fn report(&mut self, report: &NodeReport) -> bool {
-        let was_online = self.is_online && self.report.is_some();
-        let had = self.report.replace(NodePlace {
-            rack: report.rack.clone(),
-            capacity: report.capacity,
-            label: report.label.clone(),
-        });
-        let is_relabelled = had.is_none_or(|had| had.label != report.label);
+        let place =
+            NodePlace { rack: report.rack.clone(), capacity: report.capacity, label: report.label.clone() };
+        let is_as_before = |had: &NodePlace| had.rack == place.rack && had.label == place.label;
+        let is_other = !self.report.as_ref().is_some_and(is_as_before) || self.is_online != report.is_usable;
+        self.report = Some(place);
         self.is_online = report.is_usable;
-        self.is_online && (!was_online || is_relabelled)
+        is_other
     }
 }

@@ -2,8 +2,8 @@
 //! the fake alike.
 
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, InstanceState, PlacementAction,
-    PlacementPolicy,
+    ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, ComponentSpec, InstanceState,
+    PlacementAction, PlacementPolicy,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, on_both, requests};
@@ -23,6 +23,7 @@ fn act<M: Manager>(bed: &mut Bed<M>, action: u64, id: u32, kind: ActionKind) {
         container: None,
         kind,
         expires_after_ms: EXPIRES_AFTER_MS,
+        change: ComponentChange::default(),
     };
     bed.service.act(action, bed.now_ms);
 }
@@ -213,11 +214,12 @@ fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
         container: Some(wrong),
         kind: ActionKind::Restart,
         expires_after_ms: 0,
+        change: ComponentChange::default(),
     };
     bed.service.act(action, 1);
     let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
-    use ActionStatus::{BadRequest, Failed};
-    assert_eq!(ends, [(1, BadRequest), (2, BadRequest), (3, Failed), (4, BadRequest)]);
+    use ActionStatus::BadRequest;
+    assert_eq!(ends, [(1, BadRequest), (2, BadRequest), (3, BadRequest), (4, BadRequest)]);
     bed.settle();
     assert_eq!((bed.only(1), bed.only(2), bed.containers(3)), before);
 }

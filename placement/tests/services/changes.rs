@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apportion::Resources;
 use apportion_placement::{
     Allocation, ApplicationState, Callback, ClientError, ClusterClient, ComponentSpec, ContainerRef,
-    ContainerRequest, FakeCluster, HistoryEntry, HistoryFile, NodeReport, Operation, PlacementPolicy,
+    ContainerRequest, FakeCluster, HistoryEntry, HistoryFile, Launch, NodeReport, Operation, PlacementPolicy,
     RequestId, RunningContainer, Service, ServiceEvent, ServiceSettings, Unserved,
 };
 
@@ -94,7 +94,7 @@ impl ClusterClient for FullNames {
     fn release(&mut self, _: ContainerRef) -> Result<(), ClientError> {
         Ok(())
     }
-    fn start(&mut self, _: ContainerRef, _: &str) -> Result<(), ClientError> {
+    fn start(&mut self, _: ContainerRef, _: &Launch) -> Result<(), ClientError> {
         Ok(())
     }
     fn update_blacklist(&mut self, _: &[Arc<str>], _: &[Arc<str>]) -> Result<(), ClientError> {
@@ -219,7 +219,9 @@ fn hosts_used_too_long_ago_are_forgotten_while_it_runs<M: Manager>() {
 
 on_both!(a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported);
 fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
-    use apportion_placement::{ActionId, ActionKind, ActionStatus, ComponentId, PlacementAction};
+    use apportion_placement::{
+        ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, PlacementAction,
+    };
     let entry = |host: &str, last_used_ms| HistoryEntry {
         host: host.into(),
         role: 0,
@@ -241,6 +243,7 @@ fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
         container: None,
         kind: ActionKind::MoveElsewhere,
         expires_after_ms: 60_000,
+        change: ComponentChange::default(),
     };
     bed.service.act(action, bed.now_ms);
     bed.settle();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apportion::Resources;
 use apportion_placement::{
     Allocation, Callback, ClientError, ClusterClient, ContainerExit, ContainerRequest, FakeCluster, Fault,
-    RequestId,
+    Launch, RequestId,
 };
 
 use crate::support::{EngineCluster, Manager, on_both};
@@ -53,14 +53,14 @@ fn a_request_is_answered_once_and_where_it_should_be<M: Manager>() {
     assert_eq!(manager.cancel(RequestId(2)), Err(ClientError::UnknownRequest(RequestId(2))));
 
     // A released container ends as released, once, and its room serves the next request.
-    assert_eq!(manager.start(container, "web"), Ok(()));
+    assert_eq!(manager.start(container, &Launch::of("web")), Ok(()));
     assert_eq!(manager.poll(), [Callback::Started(container)]);
     assert_eq!(manager.release(container), Ok(()));
     manager.settle();
     let released = ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER);
     assert_eq!(manager.poll(), [Callback::Completed(vec![(container, released)])]);
     assert_eq!(manager.release(container), Err(ClientError::UnknownContainer(container)));
-    assert_eq!(manager.start(container, "web"), Err(ClientError::UnknownContainer(container)));
+    assert_eq!(manager.start(container, &Launch::of("web")), Err(ClientError::UnknownContainer(container)));
     assert_eq!(manager.request(request(3, 100).only_on(["beta"])), Ok(()));
     manager.settle();
     assert_eq!(only_allocation(&manager.poll()).request, Some(RequestId(3)));
@@ -208,6 +208,6 @@ fn the_fake_misbehaves_as_it_is_told() {
     assert_eq!(served, [Some(RequestId(5)), Some(RequestId(4))]);
     fake.inject(Fault::FailStart);
     let container = apportion_placement::ContainerRef(4);
-    assert_eq!(fake.start(container, "web"), Ok(()));
+    assert_eq!(fake.start(container, &Launch::of("web")), Ok(()));
     assert!(matches!(&*fake.poll(), [Callback::StartFailed { .. }]));
 }

@@ -6,7 +6,7 @@ use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::{
     Callback, ClientError, ClusterClient, ContainerNumbers, ContainerRef, ContainerRequest, EngineClient,
-    FakeCluster, FakeTenant, Fault, RequestId, SharedFakeCluster,
+    FakeCluster, FakeTenant, Fault, Launch, RequestId, SharedFakeCluster,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -69,8 +69,8 @@ fn tenants_of_a_fake_hear_of_their_own_containers_only() -> Outcome {
 
     let container = others[0].1;
     assert_eq!(one.release(container), Err(ClientError::UnknownContainer(container)));
-    assert_eq!(one.start(container, "web"), Err(ClientError::UnknownContainer(container)));
-    other.start(container, "web")?;
+    assert_eq!(one.start(container, &Launch::of("web")), Err(ClientError::UnknownContainer(container)));
+    other.start(container, &Launch::of("web"))?;
     assert_eq!((one.poll(), other.poll()), (vec![], vec![Callback::Started(container)]));
     Ok(())
 }

@@ -8,6 +8,16 @@ use crate::client::ContainerRef;
 use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest, Reach};
 
+/// Why an action comes to nothing at once: it makes no sense, or cannot be done.
+pub(super) type Refusal = (ActionStatus, String);
+
+/// What an action is about: a container and where it is, or a component of which nothing runs and where it was last.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) container: Option<ContainerRef>,
+    pub(super) host: Option<Arc<str>>,
+}
+
 impl ApplicationState {
     /// Takes an action on. It begins at once unless another one goes on with the same container.
     pub(in crate::application) fn act(&mut self, action: PlacementAction, operations: &mut Vec<Operation>) {
@@ -66,17 +76,20 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         for action in self.actions.take_queued(component) {
-            let source = action.container.or_else(|| self.only_container(component));
-            let is_busy = match source {
-                Some(source) => self.actions.on(component, source).is_some(),
+            let container = action.container.or_else(|| self.only_container(component));
+            let is_busy = match container {
+                Some(container) => self.actions.on(component, container).is_some(),
                 None => self.actions.active_on(component).next().is_some(),
             };
             if is_busy {
                 self.actions.queue(action);
                 continue;
             }
-            if let Err(reason) = self.begin(&action, source, now_ms, operations) {
-                Self::answer(action.id, ActionStatus::Failed, reason, operations);
+            let begun = self
+                .source(component, container)
+                .and_then(|source| self.begin(&action, source, now_ms, operations));
+            if let Err((status, reason)) = begun {
+                Self::answer(action.id, status, reason, operations);
             }
         }
     }
@@ -87,29 +100,45 @@ impl ApplicationState {
         known.census.iter().find(|(_, state)| state.is_held()).map(|(container, _)| container)
     }
 
+    fn source(&self, component: ComponentId, container: Option<ContainerRef>) -> Result<Source, Refusal> {
+        let failed = |reason: &str| (ActionStatus::Failed, reason.to_owned());
+        let Some(container) = container else {
+            let is_given_up = self.components.get(&component).is_some_and(|known| known.is_given_up);
+            let host = self.host_to_come_back_to(component);
+            return if is_given_up {
+                Ok(Source { container: None, host })
+            } else {
+                Err(failed("the container does not run; it is about to be started"))
+            };
+        };
+        let is_held = self.instance_state(container).is_some_and(InstanceState::is_held);
+        let instance = self.instances.get(&container).filter(|_| is_held);
+        let instance = instance.ok_or_else(|| failed("the container has ended"))?;
+        Ok(Source { container: Some(container), host: Some(instance.host.clone()) })
+    }
+
     fn begin(
         &mut self,
         action: &PlacementAction,
-        source: Option<ContainerRef>,
+        source: Source,
         now_ms: u64,
         operations: &mut Vec<Operation>,
-    ) -> Result<(), String> {
-        let source = source.ok_or("the container does not run; it is about to be started")?;
-        let is_held = self.instance_state(source).is_some_and(InstanceState::is_held);
-        let instance = self.instances.get(&source).filter(|_| is_held);
-        let source_host = instance.ok_or("the container has ended")?.host.clone();
+    ) -> Result<(), Refusal> {
         let stays = match &action.kind {
-            ActionKind::MoveTo(host) => *host == source_host,
+            ActionKind::MoveTo(host) => source.host.as_ref() == Some(host),
             ActionKind::MoveElsewhere => false,
             ActionKind::Restart | ActionKind::StopAndRestart => true,
         };
         // Beside itself it cannot be where instances keep apart.
         let stops_first = stays && self.is_anti_affine(action.component);
-        if stops_first || action.kind == ActionKind::StopAndRestart {
-            self.stop_first(action, source, source_host, now_ms, operations);
-            return Ok(());
+        if !stops_first && action.kind != ActionKind::StopAndRestart {
+            return self.reserve_first(action, source, now_ms, operations);
         }
-        self.reserve_first(action, source, source_host, now_ms, operations)
+        let Source { container: Some(container), host: Some(host) } = source else {
+            return Err((ActionStatus::BadRequest, "nothing runs that could be stopped".to_owned()));
+        };
+        self.stop_first(action, container, host, now_ms, operations);
+        Ok(())
     }
 
     fn stop_first(
@@ -122,12 +151,15 @@ impl ApplicationState {
     ) {
         let until_ms = now_ms.saturating_add(self.settings.stop_timeout_ms);
         let message = format!("it is stopped on {source_host}");
+        let undo = self.change_component(action.component, &action.change, operations);
         let active = Active {
             component: action.component,
             source: Some(source),
-            source_host,
+            source_host: Some(source_host),
             stage: Stage::Stopping { reserved: None, until_ms },
             recover_by_ms: until_ms.saturating_add(action.expires_after_ms),
+            change: action.change.clone(),
+            undo: Some(undo),
         };
         self.actions.begin(action.id, active);
         Self::answer(action.id, ActionStatus::InProgress, message, operations);
@@ -137,17 +169,18 @@ impl ApplicationState {
     fn reserve_first(
         &mut self,
         action: &PlacementAction,
-        source: ContainerRef,
-        source_host: Arc<str>,
+        source: Source,
         now_ms: u64,
         operations: &mut Vec<Operation>,
-    ) -> Result<(), String> {
-        let hosts = self.destinations(action, &source_host)?;
+    ) -> Result<(), Refusal> {
+        let hosts = self.destinations(action, &source)?;
         let deadline_ms = now_ms.saturating_add(action.expires_after_ms);
+        let mut request = self.request_for(action.component, true).only_on(hosts);
+        request.size = action.change.size.unwrap_or(request.size);
         let outstanding = OutstandingRequest {
             component: action.component,
-            host: (hosts.len() == 1).then(|| hosts[0].clone()),
-            request: self.request_for(action.component, true).only_on(hosts),
+            host: (request.hosts.len() == 1).then(|| request.hosts[0].clone()),
+            request,
             reach: Reach::Host,
             since_ms: now_ms,
             deadline_ms: Some(deadline_ms),
@@ -155,50 +188,18 @@ impl ApplicationState {
             gained: 0,
             action: Some(action.id),
         };
-        let stage = Stage::Reserving(outstanding.request.id);
         let active = Active {
             component: action.component,
-            source: Some(source),
-            source_host,
-            stage,
+            source: source.container,
+            source_host: source.host,
+            stage: Stage::Reserving(outstanding.request.id),
             recover_by_ms: deadline_ms,
+            change: action.change.clone(),
+            undo: None,
         };
         self.actions.begin(action.id, active);
         Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
         self.issue(outstanding, operations);
         Ok(())
-    }
-
-    /// The hosts that will do.
-    fn destinations(&self, action: &PlacementAction, source: &Arc<str>) -> Result<Vec<Arc<str>>, String> {
-        let component = action.component;
-        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
-        let is_fit = |host: &Arc<str>| {
-            let node = self.history.node(host).filter(|node| node.is_online && node.has_label(label));
-            let is_free = self.history.entry(host, component).is_none_or(|entry| entry.requested.is_empty());
-            node.is_some() && is_free && (host == source || !self.would_be_together(component, host))
-        };
-        let wanted = match &action.kind {
-            ActionKind::MoveTo(host) => {
-                if self.history.node(host).is_none() {
-                    return Err(format!("there is no host `{host}`"));
-                }
-                vec![host.clone()]
-            }
-            ActionKind::Restart | ActionKind::StopAndRestart => vec![source.clone()],
-            ActionKind::MoveElsewhere => {
-                // A host that nobody reported may be gone, and a request that names it is refused as a whole.
-                let reported =
-                    self.history.nodes().filter(|(host, node)| node.report.is_some() && *host != source);
-                reported.map(|(host, _)| host.clone()).collect()
-            }
-        };
-        let fit: Vec<Arc<str>> = wanted.into_iter().filter(is_fit).collect();
-        if fit.is_empty() {
-            return Err("no host will do: it is down, has another label, is asked for already, or runs an instance that \
-                        this one keeps apart from"
-                .to_owned());
-        }
-        Ok(fit)
     }
 }

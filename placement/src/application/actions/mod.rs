@@ -6,11 +6,14 @@
 //! and asks for it as it always does: on the host where it was last, then elsewhere.
 
 mod begin;
+mod change;
+mod destination;
 mod ledger;
 mod progress;
 
 use std::sync::Arc;
 
+use apportion::Resources;
 use serde::{Deserialize, Serialize};
 
 pub(super) use ledger::Actions;
@@ -37,6 +40,18 @@ pub struct PlacementAction {
     pub kind: ActionKind,
     /// How long a place may be looked for.
     pub expires_after_ms: u64,
+    /// What it comes back as.
+    pub change: ComponentChange,
+}
+
+/// What of a component is another one when its container comes back. It stays so if the action succeeds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ComponentChange {
+    /// Its version; `None`: as it was.
+    pub version: Option<String>,
+    /// Its size; `None`: as it was.
+    pub size: Option<Resources>,
 }
 
 /// What is to be done with a container.
@@ -85,10 +100,13 @@ struct Active {
     /// The container that is replaced; gone when its replacement starts. `None`: nothing ran.
     source: Option<ContainerRef>,
     /// Where it is, or was.
-    source_host: Arc<str>,
+    source_host: Option<Arc<str>>,
     stage: Stage,
     /// When an instance that was stopped first has to run again.
     recover_by_ms: u64,
+    change: ComponentChange,
+    /// What takes back the change, where that was made before the container ran.
+    undo: Option<ComponentChange>,
 }
 
 /// How far an action is.

@@ -21,9 +21,13 @@ impl ApplicationState {
             return;
         };
         let reserved = came.container;
-        self.actions.transition_stage(id, Stage::Stopping { reserved: Some(reserved), until_ms });
-        let Active { component, source, source_host, .. } = active;
-        if source_host != came.host && self.would_be_together(component, &came.host) {
+        let stage = match active.source {
+            Some(_) => Stage::Stopping { reserved: Some(reserved), until_ms },
+            None => Stage::Starting(reserved),
+        };
+        self.actions.transition_stage(id, stage);
+        let Active { component, source, source_host, change, .. } = active;
+        if self.would_be_together(component, &came.host, source) {
             self.give_back(reserved, operations);
             self.fail_action(id, "an instance that it keeps apart from is there by now", operations);
             return;
@@ -34,14 +38,19 @@ impl ApplicationState {
             came_ms: now_ms,
             started_ms: None,
             outcome: AllocationOutcome::Placed,
+            version: change.version.unwrap_or_else(|| self.version_of(component)),
             is_killed: false,
         };
         self.instances.insert(reserved, instance);
+        let Some(source) = source else {
+            self.transition_instance(reserved, InstanceState::Starting);
+            operations.push(Operation::Start { container: reserved, component });
+            return;
+        };
         self.transition_instance(reserved, InstanceState::Reserved);
-        Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {source_host}"), operations);
-        if let Some(source) = source {
-            self.release(source, operations);
-        }
+        let from = source_host.as_deref().unwrap_or("its host");
+        Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
+        self.release(source, operations);
     }
 
     /// The request for a place came to nothing. What runs goes on running.
@@ -126,8 +135,14 @@ impl ApplicationState {
         if let Some(id) = done {
             let message = format!("it runs on {}", instance.host);
             let component = instance.component;
-            self.actions.end(id);
+            let active = self.actions.end(id);
             self.touch(component);
+            if let Some(known) = self.components.get_mut(&component) {
+                known.is_given_up = false;
+            }
+            if let Some(active) = active.filter(|active| active.undo.is_none()) {
+                self.change_component(component, &active.change, operations);
+            }
             Self::answer(id, ActionStatus::Succeeded, message, operations);
         }
     }
@@ -189,6 +204,9 @@ impl ApplicationState {
 
     fn fail_action(&mut self, id: ActionId, why: &str, operations: &mut Vec<Operation>) {
         if let Some(active) = self.actions.end(id) {
+            if let Some(undo) = &active.undo {
+                self.change_component(active.component, undo, operations);
+            }
             self.touch(active.component);
             Self::answer(id, ActionStatus::Failed, why, operations);
         }

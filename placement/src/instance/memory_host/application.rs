@@ -88,6 +88,7 @@ impl Application {
             releasing: 0,
             requested: 0,
             pending_anti_affine: 0,
+            is_given_up: false,
             counters: self.counters.get(&spec.id).copied().unwrap_or_default(),
         }
     }

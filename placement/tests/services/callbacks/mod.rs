@@ -4,13 +4,13 @@
 
 mod world;
 
-use apportion_placement::{AntiAffinity, ComponentSpec, PlacementPolicy};
+use apportion_placement::{AntiAffinity, ApartGroup, ComponentSpec, FaultDomain, PlacementPolicy};
 use proptest::prelude::*;
 
 use crate::support::component;
 use world::World;
 
-const COMPONENTS: u32 = 5;
+const COMPONENTS: u32 = 8;
 const HOSTS: usize = 6;
 
 /// Something that happens. Numbers choose among what there is at the time.
@@ -76,6 +76,12 @@ enum Step {
         host: usize,
         kind: u8,
         expires_after_ms: u64,
+        /// It comes back with this size, if above 0.
+        size: i64,
+    },
+    /// A host is kept free, or none.
+    Exclude {
+        host: usize,
     },
     CancelAction {
         back: u64,
@@ -106,8 +112,9 @@ fn step() -> impl Strategy<Value = Step> {
         3 => prop::sample::select(vec![0, 1, 999, 30_001, 70_000, 22_000_000]).prop_map(|by_ms| Step::Pass { by_ms }),
         1 => which.clone().prop_map(|which| Step::Kill { which }),
         1 => which.clone().prop_map(|which| Step::Lose { which }),
-        4 => (which.clone(), 0..HOSTS + 1, 0..4_u8, prop::sample::select(vec![0, 1_000, 100_000]))
-            .prop_map(|(which, host, kind, expires_after_ms)| Step::Act { which, host, kind, expires_after_ms }),
+        4 => (which.clone(), 0..HOSTS + 1, 0..4_u8, prop::sample::select(vec![0, 1_000, 100_000]), 0..4_i64)
+            .prop_map(|(which, host, kind, expires_after_ms, size)| Step::Act { which, host, kind, expires_after_ms, size }),
+        1 => (0..2 * HOSTS).prop_map(|host| Step::Exclude { host }),
         1 => (0..4_u64).prop_map(|back| Step::CancelAction { back }),
         1 => which.prop_map(|which| Step::StopFails { which }),
         1 => Just(Step::RestartMaster),
@@ -121,12 +128,18 @@ fn components() -> Vec<ComponentSpec> {
         PlacementPolicy::Anywhere,
         PlacementPolicy::AntiAffinity,
         PlacementPolicy::Normal,
+        PlacementPolicy::Normal,
+        PlacementPolicy::Normal,
+        PlacementPolicy::Normal,
     ];
+    let group = ApartGroup { name: "active and standby".into(), domain: FaultDomain::Rack };
     let spec = |(id, policy)| ComponentSpec {
+        apart_from: matches!(id, 5 | 6).then(|| group.clone()),
+        degrades: id == 7,
         label: (id == 4).then(|| "gpu".to_owned()),
-        container_failure_threshold: (id == 2).then_some(3),
+        container_failure_threshold: matches!(id, 2 | 7).then_some(3),
         node_failure_threshold: Some(1),
-        ..component(id, 2).with_policy(policy)
+        ..component(id, if id < 5 { 2 } else { 1 }).with_policy(policy)
     };
     (0..COMPONENTS).zip(policies).map(spec).collect()
 }
@@ -139,7 +152,8 @@ fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
     world.behave();
     for spec in &world.components {
         let Some(status) = world.service.component(spec.id) else { panic!("{} is known", spec.name) };
-        let wanted = if world.service.is_over() { 0 } else { spec.desired };
+        let is_left = world.service.is_over() || (status.is_given_up && status.live == 0);
+        let wanted = if is_left { 0 } else { spec.desired };
         assert_eq!(
             (status.live, status.requested),
             (wanted, 0),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback,
-    ClientError, ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest, ContainerStatus,
-    InstanceState, NodeReport, Operation, PlacementAction, RequestId, RunningContainer, ServiceEvent,
-    ServiceSettings,
+    ClientError, ComponentChange, ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest,
+    ContainerStatus, InstanceState, NodeReport, Operation, PlacementAction, RequestId, RunningContainer,
+    ServiceEvent, ServiceSettings,
 };
 
 use super::{COMPONENTS, HOSTS, Step, components};
@@ -40,7 +40,8 @@ fn host(number: usize) -> Arc<str> {
 fn report(number: usize, is_usable: bool, is_labelled: bool) -> NodeReport {
     let capacity = Resources::new(&[100]);
     let label = if is_labelled { "gpu" } else { "" }.into();
-    NodeReport { host: host(number), rack: "".into(), label, capacity, free: capacity, is_usable }
+    let rack = format!("rack{}", number / 2).into();
+    NodeReport { host: host(number), rack, label, capacity, free: capacity, is_usable }
 }
 
 /// Whether a manager that does not say which request a container answers counts these together, as YARN does.
@@ -147,14 +148,19 @@ impl World {
         self.running.values().nth(which.checked_rem(count)?).cloned()
     }
 
-    fn comes(&mut self, request: Option<RequestId>, priority: u32, host: Arc<str>) -> ContainerRef {
+    fn comes(
+        &mut self,
+        request: Option<RequestId>,
+        priority: u32,
+        size: Resources,
+        host: Arc<str>,
+    ) -> ContainerRef {
         self.last_container += 1;
         let container = ContainerRef(self.last_container);
         self.running.insert(
             container,
             RunningContainer { container, priority, host: host.clone(), is_started: true },
         );
-        let size = Resources::new(&[1]);
         self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
         container
     }
@@ -170,7 +176,7 @@ impl World {
         if !echoes {
             self.served.insert(request.id, request.clone());
         }
-        let container = self.comes(echoes.then_some(request.id), request.priority, at.clone());
+        let container = self.comes(echoes.then_some(request.id), request.priority, request.size, at.clone());
         let is_placed = self.service.outcome(container) == Some(AllocationOutcome::Placed);
         if is_placed && echoes {
             assert!(
@@ -184,26 +190,12 @@ impl World {
         match *step {
             Step::Grant { which, host, rightly, echoes } => self.grant(which, host, rightly, echoes),
             Step::GrantUnasked { component, host: at } => {
-                self.comes(None, component, host(at));
+                self.comes(None, component, Resources::new(&[1]), host(at));
             }
-            Step::Start { which, fails } => {
-                let Some(RunningContainer { container, .. }) = self.nth_container(which) else { return };
-                self.tell(match fails {
-                    true => Callback::StartFailed { container, diagnostics: "no".into() },
-                    false => Callback::Started(container),
-                });
-            }
+            Step::Start { which, fails } => self.start(which, fails),
             Step::End { which, exit } => self.end(which, exit, true),
             Step::EndUnheard { which } => self.end(which, 0, false),
-            Step::Repeat { which } => {
-                let count = self.told.len();
-                let Some(back) = which.checked_rem(count) else { return };
-                let callback = self.told[count - 1 - back].clone();
-                if let Callback::StopFailed(container) = callback {
-                    self.released.remove(&container);
-                }
-                self.handle(ServiceEvent::Callback(callback));
-            }
+            Step::Repeat { which } => self.repeat(which),
             Step::Withdraw { which } => {
                 let Some(request) = self.nth_request(which) else { return };
                 self.requests.remove(&request.id);
@@ -217,12 +209,20 @@ impl World {
             }
             Step::Flex { component, desired } => {
                 // Instances that keep apart have three hosts without a label.
-                let most = if component == 3 { 3 } else { desired };
+                let most = match component {
+                    3 => 3,
+                    0..5 => desired,
+                    _ => 1,
+                };
                 self.components[component as usize].desired = desired.min(most);
                 self.handle(ServiceEvent::Flex(self.components.clone()));
             }
             Step::Node { host, is_usable, is_labelled } => {
                 self.tell(Callback::NodesUpdated(vec![report(host, is_usable, is_labelled)]));
+            }
+            Step::Exclude { host: at } => {
+                let hosts = (at < HOSTS).then(|| host(at)).into_iter().collect();
+                self.handle(ServiceEvent::Exclude(hosts));
             }
             Step::Pass { by_ms } => {
                 self.now_ms += by_ms;
@@ -236,8 +236,10 @@ impl World {
                 let Some(found) = self.nth_container(which) else { return };
                 self.handle(ServiceEvent::ContainerLost(found.container));
             }
-            Step::Act { which, host, kind, expires_after_ms } => {
-                self.act(which, host, kind, expires_after_ms);
+            Step::Act { which, host, kind, expires_after_ms, size } => {
+                let size = (size > 0).then(|| Resources::new(&[size]));
+                let version = size.map(|size| format!("{size:?}"));
+                self.act(which, host, kind, expires_after_ms, ComponentChange { version, size });
             }
             Step::CancelAction { back } => {
                 self.handle(ServiceEvent::CancelAction(ActionId(self.last_action.saturating_sub(back))));
@@ -252,6 +254,23 @@ impl World {
         }
     }
 
+    fn start(&mut self, which: usize, fails: bool) {
+        let Some(RunningContainer { container, .. }) = self.nth_container(which) else { return };
+        self.tell(match fails {
+            true => Callback::StartFailed { container, diagnostics: "no".into() },
+            false => Callback::Started(container),
+        });
+    }
+
+    fn repeat(&mut self, which: usize) {
+        let Some(back) = which.checked_rem(self.told.len()) else { return };
+        let callback = self.told[self.told.len() - 1 - back].clone();
+        if let Callback::StopFailed(container) = callback {
+            self.released.remove(&container);
+        }
+        self.handle(ServiceEvent::Callback(callback));
+    }
+
     fn end(&mut self, which: usize, exit: i32, is_told: bool) {
         let Some(found) = self.nth_container(which) else { return };
         self.running.remove(&found.container);
@@ -260,7 +279,7 @@ impl World {
         }
     }
 
-    fn act(&mut self, which: usize, at: usize, kind: u8, expires_after_ms: u64) {
+    fn act(&mut self, which: usize, at: usize, kind: u8, expires_after_ms: u64, change: ComponentChange) {
         let containers: Vec<_> = self.service.containers().collect();
         let chosen = which.checked_rem(containers.len()).map(|which| &containers[which]);
         let component = chosen.and_then(|chosen| chosen.component.strip_prefix("role")?.parse().ok());
@@ -275,7 +294,14 @@ impl World {
         };
         let component = ComponentId(component.unwrap_or(77));
         let container = chosen.map(|chosen| chosen.container);
-        self.handle(ServiceEvent::Act(PlacementAction { id, component, container, kind, expires_after_ms }));
+        self.handle(ServiceEvent::Act(PlacementAction {
+            id,
+            component,
+            container,
+            kind,
+            expires_after_ms,
+            change,
+        }));
     }
 
     /// The next master knows the history and what runs, and nothing else.
@@ -306,6 +332,7 @@ impl World {
     pub(super) fn behave(&mut self) {
         let reports = (0..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
         self.tell(Callback::NodesUpdated(reports));
+        self.handle(ServiceEvent::Exclude(BTreeSet::new()));
         for _ in 0..40 {
             self.now_ms += 22_000_000;
             self.handle(ServiceEvent::TimePassed);
@@ -349,7 +376,7 @@ impl World {
             let free = named.chain(others).find(|host| !taken.contains(&**host));
             if let Some(free) = free {
                 self.requests.remove(&request.id);
-                self.comes(Some(request.id), request.priority, free);
+                self.comes(Some(request.id), request.priority, request.size, free);
             }
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use apportion::Resources;
 use apportion_placement::{
     AntiAffinity, Callback, ClientError, ClusterClient, ComponentId, ComponentSpec, ComponentStatus,
-    ContainerExit, ContainerRef, ContainerRequest, ContainerStatus, HistoryFile, InstanceState, NodeReport,
-    PlacementPolicy, RequestId, RunningContainer, Service, ServiceSettings, Unserved,
+    ContainerExit, ContainerRef, ContainerRequest, ContainerStatus, HistoryFile, InstanceState, Launch,
+    NodeReport, PlacementPolicy, RequestId, RunningContainer, Service, ServiceSettings, Unserved,
 };
 
 use super::Manager;
@@ -48,8 +48,8 @@ impl<M: Manager> ClusterClient for Recorder<M> {
         self.manager.release(container)
     }
 
-    fn start(&mut self, container: ContainerRef, component: &str) -> Result<(), ClientError> {
-        self.manager.start(container, component)
+    fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
+        self.manager.start(container, launch)
     }
 
     fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {

@@ -9,7 +9,7 @@ use apportion::{
 };
 use apportion_placement::{
     Callback, ClientError, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, EngineClient,
-    FakeCluster, NodeReport, RequestId, RunningContainer, Unserved,
+    FakeCluster, Launch, NodeReport, RequestId, RunningContainer, Unserved,
 };
 
 /// A cluster manager and the cluster behind it.
@@ -174,8 +174,8 @@ impl ClusterClient for EngineCluster {
         self.client.release(container)
     }
 
-    fn start(&mut self, container: ContainerRef, component: &str) -> Result<(), ClientError> {
-        self.client.start(container, component)
+    fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
+        self.client.start(container, launch)
     }
 
     fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {

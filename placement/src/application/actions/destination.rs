@@ -1,0 +1,66 @@
+//! Where an action may bring a container.
+
+use std::sync::Arc;
+
+use super::{ActionKind, ActionStatus, ApplicationState, PlacementAction};
+use crate::application::actions::begin::{Refusal, Source};
+use crate::client::ContainerRef;
+use crate::component::ComponentId;
+
+impl ApplicationState {
+    /// The hosts that will do; at least one.
+    pub(super) fn destinations(
+        &self,
+        action: &PlacementAction,
+        source: &Source,
+    ) -> Result<Vec<Arc<str>>, Refusal> {
+        if let ActionKind::MoveTo(host) = &action.kind {
+            self.check_destination(action.component, host, source.container)?;
+        }
+        let wanted = match (&action.kind, &source.host) {
+            (ActionKind::MoveTo(host), _)
+            | (ActionKind::Restart | ActionKind::StopAndRestart, Some(host)) => vec![host.clone()],
+            // A host that nobody reported may be gone, and a request that names it is refused as a whole.
+            (_, from) => {
+                let reported = self.history.nodes().filter(|(_, node)| node.report.is_some());
+                let is_another =
+                    |host: &&Arc<str>| source.container.is_none() || Some(*host) != from.as_ref();
+                reported.map(|(host, _)| host).filter(is_another).cloned().collect()
+            }
+        };
+        let is_fit = |host: &Arc<str>| self.is_destination(action.component, host, source.container);
+        let fit: Vec<Arc<str>> = wanted.into_iter().filter(is_fit).collect();
+        if fit.is_empty() {
+            let reason = "no host will do: it is down or kept free, has another label, is asked for already, or runs an \
+                          instance that this one keeps apart from";
+            return Err((ActionStatus::Failed, reason.to_owned()));
+        }
+        Ok(fit)
+    }
+
+    /// A destination that makes no sense, whatever happens elsewhere.
+    fn check_destination(
+        &self,
+        component: ComponentId,
+        host: &Arc<str>,
+        source: Option<ContainerRef>,
+    ) -> Result<(), Refusal> {
+        let bad = |reason: String| Err((ActionStatus::BadRequest, reason));
+        if self.history.node(host).is_none() {
+            return bad(format!("there is no host `{host}`"));
+        }
+        if self.is_grouped(component) && self.would_be_together(component, host, source) {
+            return bad(format!("host `{host}` does not meet the standby constraints"));
+        }
+        Ok(())
+    }
+
+    fn is_destination(&self, component: ComponentId, host: &Arc<str>, source: Option<ContainerRef>) -> bool {
+        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
+        let node = self.history.node(host);
+        let takes_it = node.is_some_and(|node| node.is_online && !node.is_excluded && node.has_label(label));
+        let is_free = self.history.entry(host, component).is_none_or(|entry| entry.requested.is_empty());
+        let is_apart = !self.would_be_together(component, host, source);
+        takes_it && is_free && is_apart && self.is_clear_of_peers(component, host)
+    }
+}
