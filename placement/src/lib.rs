@@ -9,6 +9,7 @@
 mod application;
 mod client;
 mod component;
+pub mod control;
 mod engine_client;
 mod exit;
 mod fake;

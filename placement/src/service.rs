@@ -117,6 +117,11 @@ impl<C: ClusterClient> Service<C> {
         self.handle(ServiceEvent::Act(action), now_ms);
     }
 
+    /// Whether nothing has become of placement actions since they were asked for last.
+    pub(crate) fn has_no_answers(&self) -> bool {
+        self.answers.is_empty()
+    }
+
     /// What has become of placement actions since the last call, in order.
     pub fn take_answers(&mut self) -> Vec<ActionProgress> {
         std::mem::take(&mut self.answers)

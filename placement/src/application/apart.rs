@@ -52,8 +52,8 @@ impl ApplicationState {
             let entry = self.history.entry(host, component);
             return entry.is_some_and(|entry| entry.instances.iter().any(|(found, _)| Some(found) != except));
         }
-        let Some(domain) = self.fault_domain(component) else { return false };
-        self.peers(component).any(|peer| self.hosts_of(peer).any(|other| self.is_near(domain, other, host)))
+        self.peers(component)
+            .any(|peer| self.hosts_of(peer).any(|other| self.is_near(component, other, host)))
     }
 
     fn fault_domain(&self, component: ComponentId) -> Option<FaultDomain> {
@@ -67,8 +67,10 @@ impl ApplicationState {
         containers.filter_map(|(container, _)| self.instances.get(&container)).map(|instance| &instance.host)
     }
 
-    fn is_near(&self, domain: FaultDomain, one: &str, other: &str) -> bool {
-        one == other || (domain == FaultDomain::Rack && self.are_on_one_rack(one, other))
+    /// Whether these are too near to each other for the component's group.
+    pub(super) fn is_near(&self, component: ComponentId, one: &str, other: &str) -> bool {
+        let spans_racks = self.fault_domain(component) == Some(FaultDomain::Rack);
+        one == other || (spans_racks && self.are_on_one_rack(one, other))
     }
 
     fn are_on_one_rack(&self, one: &str, other: &str) -> bool {

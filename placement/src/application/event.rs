@@ -23,6 +23,8 @@ pub enum ServiceEvent {
     },
     /// There should be other numbers of instances, or other components. Components left out go down to none.
     Flex(Vec<ComponentSpec>),
+    /// One component should be like this, new or not; the others stay as they are.
+    Change(ComponentSpec),
     /// Somebody ends one container; another one comes in its place.
     KillContainer(ContainerRef),
     /// A container has not been heard of for too long: it is given back like one that is not wanted any more.

@@ -15,6 +15,15 @@ impl ApplicationState {
         components.iter().any(is_new) || self.components.values().any(is_left_out)
     }
 
+    /// One component is like this from now on, new or not; nothing else changes.
+    pub(super) fn change(&mut self, spec: ComponentSpec, operations: &mut Vec<Operation>) {
+        let (id, after) = (spec.id, spec.clone());
+        let before = self.declare(spec);
+        if before.is_some_and(|before| asks_differently(&before, &after)) {
+            self.cancel_requests(id, usize::MAX, operations);
+        }
+    }
+
     /// Components that are left out stay known, with nothing wanted of them. Recent failures are forgotten.
     pub(super) fn flex(&mut self, components: Vec<ComponentSpec>, operations: &mut Vec<Operation>) {
         for known in self.components.values_mut() {
@@ -24,11 +33,7 @@ impl ApplicationState {
             }
         }
         for spec in components {
-            let (id, after) = (spec.id, spec.clone());
-            let before = self.declare(spec);
-            if before.is_some_and(|before| asks_differently(&before, &after)) {
-                self.cancel_requests(id, usize::MAX, operations);
-            }
+            self.change(spec, operations);
         }
         self.reset_failures();
     }

@@ -205,6 +205,7 @@ impl ApplicationState {
             ServiceEvent::Act(action) => self.act(action, &mut operations),
             ServiceEvent::CancelAction(action) => self.cancel_action(action, &mut operations),
             ServiceEvent::Flex(components) => self.flex(components, &mut operations),
+            ServiceEvent::Change(component) => self.change(component, &mut operations),
             ServiceEvent::KillContainer(container) => self.kill_container(container, &mut operations),
             ServiceEvent::ContainerLost(container) => self.release(container, &mut operations),
             ServiceEvent::Exclude(hosts) => self.exclude(hosts),

@@ -1,5 +1,7 @@
 //! How the service stands, as a value.
 
+use std::sync::Arc;
+
 use super::{ApplicationState, Component};
 use crate::client::{ContainerRef, Launch, RequestId, Unserved};
 use crate::component::ComponentId;
@@ -54,6 +56,51 @@ impl ApplicationState {
     /// The service's containers, by number; those that nobody wanted are left out.
     pub fn containers(&self) -> impl Iterator<Item = ContainerStatus> + '_ {
         self.instances.keys().filter_map(|container| self.container(*container))
+    }
+
+    /// The container of a component that has one and keeps it; of several the first.
+    #[must_use]
+    pub fn container_of(&self, component: ComponentId) -> Option<ContainerRef> {
+        let census = &self.components.get(&component)?.census;
+        census.iter().find(|(_, state)| state.is_held()).map(|(container, _)| container)
+    }
+
+    /// Where a container of a component is.
+    #[must_use]
+    pub fn host_of(&self, container: ContainerRef) -> Option<Arc<str>> {
+        self.instances.get(&container).map(|instance| instance.host.clone())
+    }
+
+    /// Whether a component has containers, those on their way out included.
+    #[must_use]
+    pub fn has_containers(&self, component: ComponentId) -> bool {
+        self.components.get(&component).is_some_and(|known| known.census.total() > 0)
+    }
+
+    /// Whether a component failed too often, and the service goes on without it.
+    #[must_use]
+    pub fn is_given_up(&self, component: ComponentId) -> bool {
+        self.components.get(&component).is_some_and(|known| known.is_given_up)
+    }
+
+    /// Containers on a host, and whose they are.
+    pub fn containers_on(&self, host: &str) -> impl Iterator<Item = (ContainerRef, ComponentId)> + '_ {
+        let entries = self.history.node(host).into_iter().flat_map(|node| node.entries.iter());
+        entries.flat_map(|(component, entry)| entry.instances.iter().map(|(found, _)| (found, *component)))
+    }
+
+    /// Whether the host was ever reported, or used.
+    #[must_use]
+    pub fn knows_host(&self, host: &str) -> bool {
+        self.history.node(host).is_some()
+    }
+
+    /// How many instances do not run though they should.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        let missing =
+            |known: &Component| known.spec.desired.saturating_sub(known.census.count(InstanceState::Live));
+        self.components.values().map(|known| u64::from(missing(known))).sum()
     }
 
     /// What is to run in a container of a component.

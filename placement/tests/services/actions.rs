@@ -23,6 +23,7 @@ fn act<M: Manager>(bed: &mut Bed<M>, action: u64, id: u32, kind: ActionKind) {
         container: None,
         kind,
         expires_after_ms: EXPIRES_AFTER_MS,
+        avoid: Vec::new(),
         change: ComponentChange::default(),
     };
     bed.service.act(action, bed.now_ms);
@@ -214,6 +215,7 @@ fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
         container: Some(wrong),
         kind: ActionKind::Restart,
         expires_after_ms: 0,
+        avoid: Vec::new(),
         change: ComponentChange::default(),
     };
     bed.service.act(action, 1);

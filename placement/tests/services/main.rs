@@ -8,6 +8,7 @@ mod anti_affinity;
 mod callbacks;
 mod changes;
 mod client;
+mod control;
 mod dismissal;
 mod failures;
 mod flexing;

@@ -28,7 +28,11 @@ impl ApplicationState {
                 reported.map(|(host, _)| host).filter(is_another).cloned().collect()
             }
         };
-        let is_fit = |host: &Arc<str>| self.is_destination(action.component, host, source.container);
+        let is_avoided =
+            |host: &Arc<str>| action.avoid.iter().any(|other| self.is_near(action.component, other, host));
+        let is_fit = |host: &Arc<str>| {
+            !is_avoided(host) && self.is_destination(action.component, host, source.container)
+        };
         let fit: Vec<Arc<str>> = wanted.into_iter().filter(is_fit).collect();
         if fit.is_empty() {
             let reason = "no host will do: it is down or kept free, has another label, is asked for already, or runs an \

@@ -40,6 +40,8 @@ pub struct PlacementAction {
     pub kind: ActionKind,
     /// How long a place may be looked for.
     pub expires_after_ms: u64,
+    /// Hosts that will not do, nor others as near to them as the component's group keeps apart.
+    pub avoid: Vec<Arc<str>>,
     /// What it comes back as.
     pub change: ComponentChange,
 }

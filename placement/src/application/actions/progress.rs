@@ -137,8 +137,10 @@ impl ApplicationState {
             let component = instance.component;
             let active = self.actions.end(id);
             self.touch(component);
-            if let Some(known) = self.components.get_mut(&component) {
+            let known = self.components.get_mut(&component);
+            if let Some(known) = known.filter(|known| known.is_given_up) {
                 known.is_given_up = false;
+                known.counters.failed_recently = 0;
             }
             if let Some(active) = active.filter(|active| active.undo.is_none()) {
                 self.change_component(component, &active.change, operations);

@@ -300,6 +300,7 @@ impl World {
             container,
             kind,
             expires_after_ms,
+            avoid: Vec::new(),
             change,
         }));
     }

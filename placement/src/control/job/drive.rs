@@ -1,0 +1,223 @@
+//! Which steps begin, and what each of them does next.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::super::processor::ProcessorId;
+use super::Job;
+use super::plan::{Move, Plan, RunStage, Running, Step};
+use crate::application::{ActionId, ActionKind, ComponentChange, PlacementAction};
+use crate::client::ClusterClient;
+use crate::component::ComponentId;
+
+impl<C: ClusterClient> Job<C> {
+    /// Goes on with everything that can go on.
+    pub(super) fn drive(&mut self, now_ms: u64) {
+        loop {
+            self.hear_answers(now_ms);
+            self.look_after_awaiting(now_ms);
+            self.begin_queued(now_ms);
+            self.begin_batches(now_ms);
+            if self.service.has_no_answers() && self.freed.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Begins the next request of each processor that is free.
+    fn begin_queued(&mut self, now_ms: u64) {
+        while let Some(group) = self.freed.pop_first() {
+            if self.busy.contains_key(&group) {
+                continue;
+            }
+            let Some(queue) = self.queued.get_mut(&group) else { continue };
+            let Some(request) = queue.pop_front() else {
+                self.queued.remove(&group);
+                continue;
+            };
+            match self.plans.get_mut(&request).and_then(|plan| plan.waiting.pop_front()) {
+                Some(step) => self.begin_step(request, step, now_ms),
+                // It was taken back while it waited.
+                None => {
+                    self.freed.insert(group);
+                }
+            }
+        }
+    }
+
+    /// Begins as many steps of requests about many containers as their pace allows, oldest request first.
+    fn begin_batches(&mut self, now_ms: u64) {
+        for request in self.batches.clone() {
+            while let Some(step) = self.next_of_batch(request, now_ms) {
+                self.begin_step(request, step, now_ms);
+            }
+            self.finish_if_done(request, now_ms);
+        }
+    }
+
+    fn next_of_batch(&mut self, request: Uuid, now_ms: u64) -> Option<Step> {
+        if !self.may_begin(request, now_ms) {
+            return None;
+        }
+        let is_free = |step: &Step| !self.busy.contains_key(&step.group);
+        let waiting = &self.plans.get(&request)?.waiting;
+        let place = waiting.iter().position(is_free)?;
+        self.plans.get_mut(&request)?.waiting.remove(place)
+    }
+
+    /// Whether pace, canaries and budget let another step of the request begin.
+    fn may_begin(&mut self, request: Uuid, now_ms: u64) -> bool {
+        if !self.canaries_allow(request, now_ms) {
+            return false;
+        }
+        let Some(plan) = self.plans.get(&request).filter(|plan| !plan.waiting.is_empty()) else {
+            return false;
+        };
+        let Some(batch) = &plan.batch else { return false };
+        let pace = batch.pace;
+        if plan.running.len() >= pace.at_once.get() as usize {
+            return false;
+        }
+        let is_within = self.down_or_about_to_be() < u64::from(pace.disruption_budget.get());
+        self.note_stall(request, !is_within, now_ms);
+        is_within
+    }
+
+    /// Containers that do not run though they should, and those that run and are being worked on.
+    fn down_or_about_to_be(&self) -> u64 {
+        let running = self.busy.iter().filter_map(|(group, request)| {
+            let running = self.plans.get(request)?.running.get(group)?;
+            self.live_container(self.component_of_move(group, running.left.front()?)?)
+        });
+        self.service.state().missing() + running.count() as u64
+    }
+
+    fn component_of_move(&self, group: &ProcessorId, next: &Move) -> Option<ComponentId> {
+        match next {
+            Move::Act { component, .. }
+            | Move::VacateStandby { component }
+            | Move::TakeVacated { component } => Some(*component),
+            Move::StartStandby { number }
+            | Move::AwaitStandby { number, .. }
+            | Move::StopStandby { number } => self.numbers.get(&group.standby(*number)).copied(),
+        }
+    }
+
+    fn begin_step(&mut self, request: Uuid, step: Step, now_ms: u64) {
+        let Some(plan) = self.plans.get_mut(&request) else { return };
+        let group = step.group.clone();
+        let is_needless = step.only_while.is_some_and(|(component, container)| {
+            self.service.state().container_of(component) != Some(container)
+        });
+        let left = if is_needless { std::collections::VecDeque::new() } else { step.moves.clone() };
+        let until_ms = now_ms.saturating_add(plan.expires_after_ms);
+        let running = Running { step, left, vacated: None, stage: RunStage::Ready { until_ms } };
+        plan.running.insert(group.clone(), running);
+        self.busy.insert(group.clone(), request);
+        self.next_move(request, &group, now_ms);
+    }
+
+    pub(super) fn running(&self, request: Uuid, group: &ProcessorId) -> Option<(&Plan, &Running)> {
+        let plan = self.plans.get(&request)?;
+        Some((plan, plan.running.get(group)?))
+    }
+
+    fn running_mut(&mut self, request: Uuid, group: &ProcessorId) -> Option<&mut Running> {
+        self.plans.get_mut(&request)?.running.get_mut(group)
+    }
+
+    /// The move that went on is done.
+    pub(super) fn move_done(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
+        if let Some(running) = self.running_mut(request, group) {
+            running.left.pop_front();
+        }
+        self.next_move(request, group, now_ms);
+    }
+
+    /// Begins the next move of a step, or ends the step.
+    pub(super) fn next_move(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
+        let Some((plan, running)) = self.running(request, group) else { return };
+        let until_ms = now_ms.saturating_add(plan.expires_after_ms);
+        let Some(next) = running.left.front().cloned() else {
+            return self.step_done(request, group, now_ms);
+        };
+        match next {
+            Move::Act { component, .. }
+            | Move::VacateStandby { component }
+            | Move::TakeVacated { component } => {
+                if self.is_ready(component) {
+                    self.act_on(request, group, next, now_ms);
+                } else {
+                    self.await_stage(request, group, RunStage::Ready { until_ms });
+                }
+            }
+            Move::StartStandby { number } => {
+                self.add_standby(group, number, now_ms);
+                self.move_done(request, group, now_ms);
+            }
+            Move::AwaitStandby { number, has_to_catch_up } => {
+                let Some(component) = self.numbers.get(&group.standby(number)).copied() else {
+                    return self.step_failed(request, group, "the standby was stopped meanwhile", now_ms);
+                };
+                let stage = RunStage::Standby { component, until_ms, has_to_catch_up };
+                self.await_stage(request, group, stage);
+            }
+            Move::StopStandby { number } => self.stop_standby(request, group, number, until_ms, now_ms),
+        }
+    }
+
+    pub(super) fn await_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage) {
+        if let Some(running) = self.running_mut(request, group) {
+            running.stage = stage;
+        }
+        self.awaiting.insert((request, group.clone()));
+    }
+
+    pub(super) fn remember_vacated(&mut self, request: Uuid, group: &ProcessorId, host: Option<Arc<str>>) {
+        if let Some(running) = self.running_mut(request, group) {
+            running.vacated = host;
+        }
+    }
+
+    /// Whether an action on the component can begin: its container runs, or it was given up.
+    pub(super) fn is_ready(&self, component: ComponentId) -> bool {
+        self.live_container(component).is_some() || self.service.state().is_given_up(component)
+    }
+
+    fn act_on(&mut self, request: Uuid, group: &ProcessorId, next: Move, now_ms: u64) {
+        let none = ComponentChange::default();
+        let (component, kind, avoid, change) = match next {
+            Move::Act { component, kind, change } => (component, kind, Vec::new(), change),
+            Move::VacateStandby { component } => {
+                let host = self.host_of(component);
+                self.remember_vacated(request, group, host.clone());
+                (component, ActionKind::MoveElsewhere, host.into_iter().collect(), none)
+            }
+            Move::TakeVacated { component } => {
+                let vacated = self.running(request, group).and_then(|(_, running)| running.vacated.clone());
+                let Some(host) = vacated else {
+                    return self.step_failed(
+                        request,
+                        group,
+                        "the standby's host is not known any more",
+                        now_ms,
+                    );
+                };
+                (component, ActionKind::MoveTo(host), Vec::new(), none)
+            }
+            Move::StartStandby { .. } | Move::AwaitStandby { .. } | Move::StopStandby { .. } => return,
+        };
+        let Some((plan, _)) = self.running(request, group) else { return };
+        let expires_after_ms = plan.expires_after_ms;
+        self.last_action += 1;
+        let id = ActionId(self.last_action);
+        self.acts.insert(id, (request, group.clone()));
+        if let Some(running) = self.running_mut(request, group) {
+            running.stage = RunStage::Acting(id);
+        }
+        let action =
+            PlacementAction { id, component, container: None, kind, expires_after_ms, avoid, change };
+        self.service.act(action, now_ms);
+    }
+}

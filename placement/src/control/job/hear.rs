@@ -1,0 +1,286 @@
+//! What becomes of steps, and of the requests that they belong to.
+
+use uuid::Uuid;
+
+use super::super::processor::ProcessorId;
+use super::Job;
+use super::plan::{Move, Plan, RunStage, Step};
+use crate::application::{ActionStatus, ServiceEvent};
+use crate::client::ClusterClient;
+use crate::service::ActionProgress;
+
+impl<C: ClusterClient> Job<C> {
+    pub(super) fn hear_answers(&mut self, now_ms: u64) {
+        for said in self.service.take_answers() {
+            self.hear(said, now_ms);
+        }
+        if self.service.state().is_over() && !self.plans.is_empty() {
+            self.end_all(now_ms);
+        }
+    }
+
+    fn hear(&mut self, said: ActionProgress, now_ms: u64) {
+        let ActionProgress { action, status, message } = said;
+        let Some((request, group)) = self.acts.get(&action).cloned() else { return };
+        if status.is_terminal() {
+            self.acts.remove(&action);
+        }
+        match status {
+            ActionStatus::Accepted => {}
+            ActionStatus::InProgress => {
+                if self.plans.get(&request).is_some_and(|plan| plan.batch.is_none()) {
+                    self.answer(request, status, message);
+                }
+            }
+            ActionStatus::Succeeded => {
+                self.keep_change(request, &group);
+                self.note_canaries(request, &group);
+                self.note(request, message);
+                self.move_done(request, &group, now_ms);
+            }
+            ActionStatus::Failed => self.step_failed(request, &group, &message, now_ms),
+            ActionStatus::BadRequest | ActionStatus::Cancelled => {
+                self.step_over(request, &group, status, &message, now_ms);
+            }
+        }
+    }
+
+    /// The component was changed by the action that succeeded, and stays so.
+    fn keep_change(&mut self, request: Uuid, group: &ProcessorId) {
+        let Some((_, running)) = self.running(request, group) else { return };
+        let Some(Move::Act { component, change, .. }) = running.left.front().cloned() else { return };
+        let Some(known) = self.components.get_mut(&component) else { return };
+        let place = self.places.get(group).filter(|_| known.name == group.to_string());
+        let processor = place.and_then(|place| self.spec.processors.get_mut(*place));
+        if let Some(size) = change.size {
+            known.size = size;
+        }
+        if let Some(version) = &change.version {
+            known.version.clone_from(version);
+        }
+        if let Some(processor) = processor {
+            processor.size = known.size;
+            processor.version.clone_from(&known.version);
+        }
+    }
+
+    fn note(&mut self, request: Uuid, message: String) {
+        if let Some(plan) = self.plans.get_mut(&request) {
+            plan.reason = message;
+        }
+    }
+
+    pub(super) fn look_after_awaiting(&mut self, now_ms: u64) {
+        let awaiting: Vec<(Uuid, ProcessorId)> = self.awaiting.iter().cloned().collect();
+        for (request, group) in awaiting {
+            let stage = self.running(request, &group).map(|(_, running)| running.stage);
+            let (is_met, until_ms, what) = match stage {
+                Some(RunStage::Ready { until_ms }) => {
+                    (self.is_next_ready(request, &group), until_ms, "the container did not run in time")
+                }
+                Some(RunStage::Standby { component, until_ms, has_to_catch_up }) => {
+                    let container = self.live_container(component);
+                    let is_up = container.is_some()
+                        && (!has_to_catch_up || self.caught_up.get(&component).copied() == container);
+                    (is_up, until_ms, "the standby did not run, or had not read all state, in time")
+                }
+                Some(RunStage::Gone { component, until_ms }) => (
+                    !self.service.state().has_containers(component),
+                    until_ms,
+                    "the standby did not stop in time",
+                ),
+                Some(RunStage::Acting(_)) | None => {
+                    self.awaiting.remove(&(request, group));
+                    continue;
+                }
+            };
+            if is_met {
+                self.awaiting.remove(&(request, group.clone()));
+                match stage {
+                    Some(RunStage::Ready { .. }) => self.next_move(request, &group, now_ms),
+                    _ => self.move_done(request, &group, now_ms),
+                }
+            } else if until_ms < now_ms {
+                self.step_failed(request, &group, what, now_ms);
+            }
+        }
+    }
+
+    fn is_next_ready(&self, request: Uuid, group: &ProcessorId) -> bool {
+        let next = self.running(request, group).and_then(|(_, running)| running.left.front());
+        match next {
+            Some(
+                Move::Act { component, .. }
+                | Move::VacateStandby { component }
+                | Move::TakeVacated { component },
+            ) => self.is_ready(*component),
+            _ => true,
+        }
+    }
+
+    pub(super) fn step_done(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
+        self.step_over(request, group, ActionStatus::Succeeded, "", now_ms);
+    }
+
+    /// It is tried again if there are tries left.
+    pub(super) fn step_failed(&mut self, request: Uuid, group: &ProcessorId, why: &str, now_ms: u64) {
+        let again = self.running(request, group).and_then(|(plan, running)| {
+            let step = &running.step;
+            let is_left = step.retries > 0 && !plan.is_cancelled;
+            is_left.then(|| Step { retries: step.retries - 1, ..step.clone() })
+        });
+        let Some(again) = again.filter(|_| !self.service.state().is_over()) else {
+            return self.step_over(request, group, ActionStatus::Failed, why, now_ms);
+        };
+        self.answer(request, ActionStatus::InProgress, format!("{why}; {} tries left", again.retries));
+        self.drop_started_standbys(request, group, now_ms);
+        self.awaiting.remove(&(request, group.clone()));
+        if let Some(plan) = self.plans.get_mut(&request) {
+            plan.running.remove(group);
+            plan.waiting.push_front(again);
+            let is_single = plan.batch.is_none();
+            if is_single {
+                self.queued.entry(group.clone()).or_default().push_front(request);
+            }
+        }
+        self.busy.remove(group);
+        self.freed.insert(group.clone());
+    }
+
+    /// The step is over, however. Of a request about one processor it is the whole.
+    fn step_over(
+        &mut self,
+        request: Uuid,
+        group: &ProcessorId,
+        status: ActionStatus,
+        why: &str,
+        now_ms: u64,
+    ) {
+        if status != ActionStatus::Succeeded {
+            self.drop_started_standbys(request, group, now_ms);
+        }
+        self.awaiting.remove(&(request, group.clone()));
+        let Some(plan) = self.plans.get_mut(&request) else { return };
+        if plan.running.remove(group).is_none() {
+            return;
+        }
+        self.busy.remove(group);
+        self.freed.insert(group.clone());
+        let before = plan.percent_done();
+        if status == ActionStatus::Succeeded {
+            plan.succeeded += 1;
+        } else {
+            plan.failed += 1;
+            why.clone_into(&mut plan.reason);
+            if plan.batch.as_ref().is_some_and(|batch| batch.ends_with_failure) {
+                plan.waiting.clear();
+            }
+        }
+        if plan.batch.is_none() {
+            return self.finish(request, status);
+        }
+        let message = (plan.percent_done() > before && !plan.is_done()).then(|| plan.tally());
+        if let Some(message) = message {
+            self.answer(request, ActionStatus::InProgress, message);
+        }
+        self.canary_done(request, now_ms);
+        self.finish_if_done(request, now_ms);
+    }
+
+    /// Says the last word of a request about many containers when nothing of it is left.
+    pub(super) fn finish_if_done(&mut self, request: Uuid, _now_ms: u64) {
+        let Some(plan) = self.plans.get(&request).filter(|plan| plan.is_done()) else { return };
+        let Some(batch) = &plan.batch else { return };
+        let left = batch.drains.as_ref().map_or(0, |host| self.held_on(host));
+        let status = match (plan.is_cancelled, plan.failed, left) {
+            (true, ..) => ActionStatus::Cancelled,
+            (false, 0, 0) => ActionStatus::Succeeded,
+            _ => ActionStatus::Failed,
+        };
+        self.finish(request, status);
+    }
+
+    fn held_on(&self, host: &str) -> usize {
+        let state = self.service.state();
+        let is_held = |container| state.instance_state(container).is_some_and(crate::InstanceState::is_held);
+        state.containers_on(host).filter(|(container, _)| is_held(*container)).count()
+    }
+
+    fn finish(&mut self, request: Uuid, status: ActionStatus) {
+        let Some(plan) = self.plans.remove(&request) else { return };
+        self.batches.retain(|batch| *batch != request);
+        let message = if plan.batch.is_some() { plan.tally() } else { plan.reason };
+        self.answer(request, status, message);
+    }
+
+    /// Takes a request back, as far as there is still time.
+    pub(super) fn cancel(&mut self, request: Uuid, other: Uuid, now_ms: u64) {
+        let Some(plan) = self.plans.get_mut(&other) else {
+            return self.answer(
+                request,
+                ActionStatus::BadRequest,
+                format!("request {other} is over or not known"),
+            );
+        };
+        plan.is_cancelled = true;
+        plan.waiting.clear();
+        let running: Vec<(ProcessorId, RunStage)> =
+            plan.running.iter().map(|(group, running)| (group.clone(), running.stage)).collect();
+        "it was taken back".clone_into(&mut plan.reason);
+        let is_idle = running.is_empty();
+        for (group, stage) in running {
+            match stage {
+                RunStage::Acting(action) => self.service.handle(ServiceEvent::CancelAction(action), now_ms),
+                // A standby that is going has been told to.
+                RunStage::Gone { .. } => {}
+                RunStage::Ready { .. } | RunStage::Standby { .. } => {
+                    self.step_over(other, &group, ActionStatus::Cancelled, "it was taken back", now_ms);
+                }
+            }
+        }
+        if is_idle {
+            self.finish(other, ActionStatus::Cancelled);
+        }
+        self.answer(
+            request,
+            ActionStatus::Succeeded,
+            format!("request {other} is taken back as far as it can be"),
+        );
+    }
+
+    /// The job ends, and all requests with it.
+    fn end_all(&mut self, now_ms: u64) {
+        let requests: Vec<Uuid> = self.plans.keys().copied().collect();
+        for request in requests {
+            let Some(plan) = self.plans.get_mut(&request) else { continue };
+            plan.waiting.clear();
+            let groups: Vec<ProcessorId> = plan.running.keys().cloned().collect();
+            for group in groups {
+                self.step_over(request, &group, ActionStatus::Failed, "the job ends", now_ms);
+            }
+            if let Some(plan) = self.plans.get_mut(&request) {
+                "the job ends".clone_into(&mut plan.reason);
+                self.finish(request, ActionStatus::Failed);
+            }
+        }
+    }
+}
+
+impl Plan {
+    fn percent_done(&self) -> u32 {
+        let done = u64::from(self.succeeded) + u64::from(self.failed);
+        u32::try_from(done * 100 / u64::from(self.steps.max(1))).unwrap_or(100)
+    }
+
+    fn tally(&self) -> String {
+        let left = self.steps - self.succeeded - self.failed;
+        let mut text = format!("{} of {} done", self.succeeded, self.steps);
+        if self.failed > 0 {
+            text.push_str(&format!(", {} failed, the last one because: {}", self.failed, self.reason));
+        }
+        if left > 0 && self.is_done() {
+            text.push_str(&format!(", {left} not begun"));
+        }
+        text
+    }
+}

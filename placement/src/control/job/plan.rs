@@ -1,0 +1,118 @@
+//! What a request comes to: steps, one for each processor that it concerns.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::super::action::Pace;
+use super::super::processor::ProcessorId;
+use crate::application::{ActionId, ActionKind, ComponentChange};
+use crate::client::ContainerRef;
+use crate::component::ComponentId;
+
+/// A request that goes on.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// Steps whose turn has not come.
+    pub(super) waiting: VecDeque<Step>,
+    /// Steps that go on, by the processor that they keep others from.
+    pub(super) running: BTreeMap<ProcessorId, Running>,
+    /// What holds for requests about many containers.
+    pub(super) batch: Option<Batch>,
+    pub(super) expires_after_ms: u64,
+    /// Steps in all, those that succeeded, and those that did not.
+    pub(super) steps: u32,
+    pub(super) succeeded: u32,
+    pub(super) failed: u32,
+    /// Why the last step that failed did.
+    pub(super) reason: String,
+    pub(super) is_cancelled: bool,
+}
+
+/// How a request about many containers goes.
+#[derive(Clone, Debug)]
+pub(super) struct Batch {
+    pub(super) pace: Pace,
+    /// Whether the first failure ends it.
+    pub(super) ends_with_failure: bool,
+    pub(super) canary: Option<Canary>,
+    /// The host that is to be empty in the end.
+    pub(super) drains: Option<Arc<str>>,
+    /// Since when nothing of it could begin.
+    pub(super) stalled_since_ms: Option<u64>,
+}
+
+/// Steps that have to go well before the others begin.
+#[derive(Clone, Debug)]
+pub(super) struct Canary {
+    /// How many.
+    pub(super) steps: u32,
+    pub(super) wait_ms: u64,
+    /// The containers that have to go on running, and until when; known when the last of these steps is done.
+    pub(super) runs: Vec<(ComponentId, ContainerRef)>,
+    pub(super) until_ms: Option<u64>,
+}
+
+/// What is done with one processor, in order.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// The processor, for a standby the one that it stands by for.
+    pub(super) group: ProcessorId,
+    pub(super) moves: VecDeque<Move>,
+    /// It is only needed while this container is there.
+    pub(super) only_while: Option<(ComponentId, ContainerRef)>,
+    pub(super) retries: u32,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub(super) enum Move {
+    /// A container goes elsewhere or starts anew.
+    Act { component: ComponentId, kind: ActionKind, change: ComponentChange },
+    /// A standby goes away from where it is, as far as standbys are kept apart. Its host is remembered.
+    VacateStandby { component: ComponentId },
+    /// A container goes to the host that was remembered.
+    TakeVacated { component: ComponentId },
+    /// The processor has this standby from now on.
+    StartStandby { number: u32 },
+    /// The standby has to run, and to have read all state.
+    AwaitStandby { number: u32, has_to_catch_up: bool },
+    /// The processor has this standby no more. Its host is remembered.
+    StopStandby { number: u32 },
+}
+
+/// A step that goes on.
+#[derive(Clone, Debug)]
+pub(super) struct Running {
+    pub(super) step: Step,
+    /// What is left of it, the move that goes on included.
+    pub(super) left: VecDeque<Move>,
+    /// The host that a standby left.
+    pub(super) vacated: Option<Arc<str>>,
+    pub(super) stage: RunStage,
+}
+
+/// What a step waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RunStage {
+    /// Its container does not run yet.
+    Ready { until_ms: u64 },
+    /// The answer of a placement action.
+    Acting(ActionId),
+    /// A standby that is to run, or to have read all state.
+    Standby { component: ComponentId, until_ms: u64, has_to_catch_up: bool },
+    /// A standby that is to be gone.
+    Gone { component: ComponentId, until_ms: u64 },
+}
+
+impl Batch {
+    /// One that goes on after a failure.
+    pub(super) fn at(pace: Pace, drains: Option<Arc<str>>) -> Self {
+        Self { pace, ends_with_failure: false, canary: None, drains, stalled_since_ms: None }
+    }
+}
+
+impl Plan {
+    pub(super) fn is_done(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_empty()
+    }
+}

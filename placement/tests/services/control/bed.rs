@@ -1,0 +1,158 @@
+//! A job on a cluster.
+
+use std::num::NonZeroU32;
+
+use apportion::Resources;
+use apportion_placement::control::{
+    Destination, Job, JobAction, JobRequest, JobSpec, Pace, ProcessorId, ProcessorSpec, ProcessorStatus,
+};
+use apportion_placement::{ActionStatus, ContainerExit, ServiceSettings};
+use uuid::Uuid;
+
+use crate::support::Manager;
+
+/// What a request may take.
+pub(super) const EXPIRES_AFTER_MS: u64 = 10_000;
+
+pub(super) struct JobBed<M> {
+    pub(super) job: Job<M>,
+    pub(super) now_ms: u64,
+    last_request: u128,
+    answers: Vec<(Uuid, ActionStatus, String)>,
+    /// The most containers that were down at once while it was watched.
+    pub(super) down_max: u64,
+}
+
+pub(super) fn processor(name: &str) -> ProcessorId {
+    name.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A job of so many stateless processors of one slot.
+pub(super) fn job_of(processors: usize) -> JobSpec {
+    let spec = |number: usize| ProcessorSpec::new(processor(&number.to_string()), Resources::new(&[1]));
+    JobSpec::new("job", (0..processors).map(spec).collect())
+}
+
+/// The same with so many standbys of each, and state.
+pub(super) fn with_standbys(mut spec: JobSpec, standbys: u32) -> JobSpec {
+    for processor in &mut spec.processors {
+        processor.is_stateful = true;
+        processor.standbys = (0..standbys).collect();
+    }
+    spec
+}
+
+pub(super) fn pace(at_once: u32, budget: u32) -> Pace {
+    let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+    Pace { at_once: number(at_once), disruption_budget: number(budget) }
+}
+
+impl<M: Manager> JobBed<M> {
+    /// The job starts on this manager, and settles.
+    pub(super) fn start(spec: JobSpec, manager: M) -> Self {
+        let job = Job::start(spec, ServiceSettings::default(), manager, None, 1);
+        let job = job.unwrap_or_else(|error| panic!("{error}"));
+        let mut bed = Self { job, now_ms: 1, last_request: 0, answers: Vec::new(), down_max: 0 };
+        bed.manager().set_time(1);
+        bed.settle();
+        bed
+    }
+
+    pub(super) fn manager(&mut self) -> &mut M {
+        self.job.service_mut().client_mut()
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.job.tick(self.now_ms);
+        self.hear();
+    }
+
+    fn hear(&mut self) {
+        let said = self.job.take_answers().into_iter();
+        self.answers.extend(said.map(|answer| (answer.request, answer.status, answer.message)));
+        assert_eq!(self.job.service().state().audit(), []);
+        self.down_max = self.down_max.max(self.job.status().below_configured);
+    }
+
+    /// Job and cluster go on until nothing moves any more.
+    pub(super) fn settle(&mut self) {
+        for _ in 0..1_000 {
+            self.manager().settle();
+            let before = self.job.service().moves();
+            self.tick();
+            if self.job.service().moves() == before {
+                return;
+            }
+        }
+        panic!("it does not settle: {:?}", self.job.status());
+    }
+
+    pub(super) fn at(&mut self, now_ms: u64) {
+        self.now_ms = now_ms;
+        self.manager().set_time(now_ms);
+        self.tick();
+    }
+
+    pub(super) fn ask(&mut self, action: JobAction) -> Uuid {
+        self.ask_with(JobRequest { expires_after_ms: EXPIRES_AFTER_MS, ..JobRequest::new(action) })
+    }
+
+    pub(super) fn ask_with(&mut self, request: JobRequest) -> Uuid {
+        self.last_request += 1;
+        let id = Uuid::from_u128(self.last_request);
+        self.job.act(id, request, self.now_ms);
+        self.hear();
+        id
+    }
+
+    pub(super) fn place(&mut self, name: &str, destination: Destination) -> Uuid {
+        self.ask(JobAction::Place { processor: processor(name), destination })
+    }
+
+    pub(super) fn move_to(&mut self, name: &str, host: &str) -> Uuid {
+        self.place(name, Destination::Host(host.into()))
+    }
+
+    /// All that was said of a request.
+    pub(super) fn said(&self, request: Uuid) -> Vec<ActionStatus> {
+        self.answers.iter().filter(|(of, ..)| *of == request).map(|(_, status, _)| *status).collect()
+    }
+
+    /// Its last word, which is its only last word.
+    pub(super) fn outcome(&self, request: Uuid) -> Option<ActionStatus> {
+        let said = self.said(request);
+        let last = said.iter().position(|status| status.is_terminal())?;
+        assert_eq!(last + 1, said.len(), "nothing is said after the last word: {said:?}");
+        said.last().copied()
+    }
+
+    pub(super) fn message(&self, request: Uuid) -> &str {
+        let said = self.answers.iter().rev().find(|(of, ..)| *of == request);
+        said.map_or("", |(_, _, message)| message)
+    }
+
+    pub(super) fn status(&self, name: &str) -> ProcessorStatus {
+        let status = self.job.processor_status(&processor(name));
+        status.unwrap_or_else(|| panic!("there is no processor {name}"))
+    }
+
+    pub(super) fn host_of(&self, name: &str) -> String {
+        self.status(name).host.unwrap_or_default()
+    }
+
+    pub(super) fn end(&mut self, name: &str, exit: i32) {
+        let container = self.status(name).container.unwrap_or_else(|| panic!("{name} has a container"));
+        assert_eq!(self.manager().end(container, ContainerExit::of(exit)), Ok(()));
+    }
+
+    /// Its coordinator is started again.
+    pub(super) fn restart(self) -> Self {
+        let spec = self.job.spec().clone();
+        let Self { job, now_ms, last_request, down_max, .. } = self;
+        let job = Job::restart(spec, ServiceSettings::default(), job.into_client(), None, now_ms);
+        let job = job.unwrap_or_else(|error| panic!("{error}"));
+        let mut bed = Self { job, now_ms, last_request, answers: Vec::new(), down_max };
+        bed.tick();
+        bed
+    }
+}

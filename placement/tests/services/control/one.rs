@@ -1,0 +1,217 @@
+//! Actions on one processor.
+
+use apportion_placement::control::{Destination, JobAction, JobRequest, JobSpec};
+use apportion_placement::{ActionStatus, ContainerExit};
+use uuid::Uuid;
+
+use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor};
+use crate::support::{Manager, host, on_both};
+use ActionStatus::{Accepted, BadRequest, Cancelled, Failed, InProgress, Succeeded};
+
+/// A cluster of so many hosts with so many slots.
+pub(super) fn cluster<M: Manager>(hosts: usize, slots: i64) -> M {
+    let mut manager = M::new();
+    for number in 0..hosts {
+        manager.add_node(&host(number), "", "", slots);
+    }
+    manager
+}
+
+/// Processors 0 and 1 on hosts 0 and 1, and a host to spare.
+fn job<M: Manager>() -> JobBed<M> {
+    let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 1));
+    bed.manager().add_node(&host(2), "", "", 2);
+    bed.settle();
+    bed
+}
+
+on_both!(a_processor_moves_to_a_host);
+/// P1.
+fn a_processor_moves_to_a_host<M: Manager>() {
+    let mut bed = job::<M>();
+    let other = bed.host_of("1");
+    let request = bed.move_to("0", &host(2));
+    bed.settle();
+    assert_eq!((bed.host_of("0"), bed.host_of("1")), (host(2), other));
+    assert_eq!(bed.said(request), [Accepted, InProgress, InProgress, Succeeded]);
+}
+
+on_both!(what_is_not_there_is_said_at_once);
+/// X1 and Z10: an unknown processor, an unknown host and a host of a standby are answered, and nothing waits for them.
+fn what_is_not_there_is_said_at_once<M: Manager>() {
+    let mut bed = job::<M>();
+    let requests = [
+        bed.move_to("7", &host(2)),
+        bed.move_to("0", "nowhere"),
+        bed.place("0-0", Destination::AnyHost),
+        bed.place("0", Destination::Standby),
+        bed.ask(JobAction::StopStandby { standby: processor("0") }),
+        bed.ask(JobAction::ReadmitHost { host: host(0).into() }),
+        bed.ask(JobAction::Cancel { request: Uuid::from_u128(77) }),
+    ];
+    for request in requests {
+        assert_eq!(bed.said(request), [BadRequest], "{}", bed.message(request));
+    }
+    assert!(bed.message(requests[0]).contains("there is no processor `7`"));
+    assert_eq!(bed.job.request_count(), 0);
+}
+
+on_both!(requests_for_one_processor_wait_for_each_other);
+/// I1 and Z2.
+fn requests_for_one_processor_wait_for_each_other<M: Manager>() {
+    let mut bed = job::<M>();
+    let first = bed.move_to("0", &host(2));
+    let second = bed.place("0", Destination::LastSeen);
+    let third = bed.place("1", Destination::LastSeen);
+    assert_eq!(bed.said(second), [Accepted]);
+    assert_eq!(bed.status("0").queued, 1);
+    bed.settle();
+    assert_eq!((bed.outcome(first), bed.outcome(second)), (Some(Succeeded), Some(Succeeded)));
+    assert_eq!(bed.host_of("0"), host(2));
+    assert_eq!(bed.outcome(third), None, "its host has no room for two: it waits, and holds nobody up");
+    bed.at(EXPIRES_AFTER_MS + 2);
+    assert_eq!(bed.outcome(third), Some(Failed), "Z17");
+}
+
+on_both!(a_restart_that_finds_no_room_beside_itself_can_stop_first);
+/// Z17: both modes.
+fn a_restart_that_finds_no_room_beside_itself_can_stop_first<M: Manager>() {
+    let mut bed = job::<M>();
+    let (was, at) = (bed.status("1").container, bed.host_of("1"));
+    let request = bed.place("1", Destination::ForceRestartLastSeen);
+    bed.settle();
+    assert_eq!((bed.outcome(request), bed.host_of("1")), (Some(Succeeded), at));
+    assert_ne!(bed.status("1").container, was);
+}
+
+on_both!(a_waiting_action_blocks_nobodys_recovery);
+/// X2 and X6: while a move waits for ten minutes, another container that is lost comes back.
+fn a_waiting_action_blocks_nobodys_recovery<M: Manager>() {
+    let mut bed = job::<M>();
+    let full = bed.host_of("1");
+    let action = JobAction::Place { processor: processor("0"), destination: Destination::Host(full.into()) };
+    let request = bed.ask_with(JobRequest { expires_after_ms: 600_000, ..JobRequest::new(action) });
+    bed.settle();
+    let lost = bed.host_of("1");
+    bed.manager().lose_node(&lost);
+    bed.settle();
+    bed.at(20_000);
+    bed.settle();
+    assert_eq!(bed.host_of("1"), host(2));
+    assert_eq!(bed.outcome(request), None, "it waits still");
+}
+
+on_both!(a_container_that_dies_while_its_move_waits_is_started_again);
+/// X3 and Z9.
+fn a_container_that_dies_while_its_move_waits_is_started_again<M: Manager>() {
+    let mut bed = job::<M>();
+    let (at, full) = (bed.host_of("0"), bed.host_of("1"));
+    let request = bed.move_to("0", &full);
+    bed.settle();
+    bed.end("0", 1);
+    bed.settle();
+    bed.at(EXPIRES_AFTER_MS + 2);
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Failed));
+    assert_eq!((bed.host_of("0"), bed.job.status().below_configured), (at, 0));
+}
+
+on_both!(planned_stops_are_no_failures);
+/// X4 and Z7: not one failure is borne, and moves and restarts cost none.
+fn planned_stops_are_no_failures<M: Manager>() {
+    let mut bed = JobBed::start(JobSpec { failures_max: Some(0), ..job_of(2) }, cluster::<M>(3, 4));
+    for _ in 0..3 {
+        let requests = [
+            bed.place("0", Destination::AnyHost),
+            bed.place("1", Destination::LastSeen),
+            bed.place("1", Destination::ForceRestartLastSeen),
+        ];
+        bed.settle();
+        for request in requests {
+            assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+        }
+    }
+    assert_eq!(bed.job.status().failure, None);
+}
+
+on_both!(a_request_is_taken_back_in_time);
+fn a_request_is_taken_back_in_time<M: Manager>() {
+    let mut bed = job::<M>();
+    let full = bed.host_of("1");
+    let before = bed.status("0").container;
+    let waits = bed.move_to("0", &full);
+    let queued = bed.place("0", Destination::AnyHost);
+    let cancels = bed.ask(JobAction::Cancel { request: queued });
+    assert_eq!((bed.outcome(queued), bed.outcome(cancels)), (Some(Cancelled), Some(Succeeded)));
+    let cancels = bed.ask(JobAction::Cancel { request: waits });
+    bed.settle();
+    assert_eq!((bed.outcome(waits), bed.outcome(cancels)), (Some(Cancelled), Some(Succeeded)));
+    assert_eq!(bed.status("0").container, before);
+    let again = bed.ask(JobAction::Cancel { request: waits });
+    assert_eq!(bed.outcome(again), Some(BadRequest), "it is over");
+    let moved = bed.place("0", Destination::AnyHost);
+    bed.settle();
+    assert_eq!(bed.outcome(moved), Some(Succeeded), "nothing is left in its way");
+}
+
+on_both!(a_request_is_tried_again_if_asked_to);
+/// Z5: by default it is not.
+fn a_request_is_tried_again_if_asked_to<M: Manager>() {
+    let mut bed = job::<M>();
+    let full = bed.host_of("1");
+    let action =
+        JobAction::Place { processor: processor("0"), destination: Destination::Host(full.clone().into()) };
+    let request = bed.ask_with(JobRequest { action, expires_after_ms: EXPIRES_AFTER_MS, retries: 1 });
+    bed.settle();
+    bed.at(EXPIRES_AFTER_MS + 2);
+    bed.settle();
+    assert_eq!(bed.outcome(request), None);
+    bed.move_to("1", &host(2));
+    bed.settle();
+    assert_eq!((bed.outcome(request), bed.host_of("0")), (Some(Succeeded), full));
+}
+
+on_both!(a_request_for_a_container_that_is_being_started_waits);
+fn a_request_for_a_container_that_is_being_started_waits<M: Manager>() {
+    let mut bed = job::<M>();
+    bed.end("0", ContainerExit::ABORTED);
+    bed.manager().settle();
+    bed.tick();
+    let request = bed.place("0", Destination::AnyHost);
+    assert_eq!(bed.said(request), [Accepted]);
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+}
+
+on_both!(without_host_affinity_any_host_is_asked_for);
+/// P6: with host affinity off the job starts on any hosts, and a move still goes where it is told.
+fn without_host_affinity_any_host_is_asked_for<M: Manager>() {
+    let spec = JobSpec { has_host_affinity: false, ..job_of(2) };
+    let mut bed = JobBed::start(spec, cluster::<M>(2, 1));
+    bed.manager().add_node(&host(2), "", "", 1);
+    bed.settle();
+    let other = bed.host_of("1");
+    let request = bed.move_to("0", &host(2));
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Succeeded));
+    assert_eq!((bed.host_of("0"), bed.host_of("1")), (host(2), other));
+}
+
+on_both!(a_coordinator_that_is_started_again_leaves_one_container_each);
+fn a_coordinator_that_is_started_again_leaves_one_container_each<M: Manager>() {
+    for settled in 0..4 {
+        let mut bed = job::<M>();
+        bed.place("0", Destination::AnyHost);
+        for _ in 0..settled {
+            bed.manager().settle();
+            bed.tick();
+        }
+        let mut bed = bed.restart();
+        bed.settle();
+        bed.at(20_000);
+        bed.settle();
+        let status = bed.job.status();
+        assert_eq!((status.below_configured, bed.job.service().state().container_count()), (0, 2));
+        assert!(status.requests.is_empty());
+    }
+}
