@@ -2,10 +2,18 @@
 
 mod action;
 mod job;
+mod metadata_store;
 mod processor;
 
 pub use action::{Destination, JobAction, JobRequest, Pace, RollingRestart};
 pub use job::{Job, JobAnswer, JobStatus, ProcessorStatus};
+pub use metadata_store::{
+    BadEntry, Change, ControlStore, ControlStoreError, Counts, Deployment, EXPLANATION_MAX, FORMAT_VERSION,
+    HOST_MAX, ID_MAX, KEY_MAX, Listing, MESSAGE_MAX, MemoryControlStore, MessageError, MessageProblem,
+    NAMESPACE, OpenStoreError, PARAMETERS_DEPTH_MAX, PARAMETERS_MAX, Page, PlacementClient, PlacementRequest,
+    PlacementResponse, REQUEST_SUB_TYPE, REQUESTS_MAX, RESPONSE_SUB_TYPE, RedbControlStore, StatusCode,
+    UnknownStatusCode, request_key, response_key,
+};
 pub use processor::{
     BadProcessorId, JobSpec, JobSpecError, PROCESSORS_MAX, ProcessorId, ProcessorSpec, STANDBYS_MAX,
 };

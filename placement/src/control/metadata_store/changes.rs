@@ -1,0 +1,134 @@
+//! The changes of one apply, one after the other. Whoever calls this undoes all of them if one is refused.
+
+use uuid::Uuid;
+
+use super::keys::{request_key, uuid_of_request_key};
+use super::message::{ID_MAX, MESSAGE_MAX, PlacementRequest};
+use super::message_error::{MessageError, MessageProblem, excerpt};
+use super::store::{BadEntry, Change, ControlStoreError, Deployment, KEY_MAX};
+use super::tables::{Edit, Table, time_key, time_of};
+use super::wire::too_long;
+
+/// Makes the changes, and says whether they brought requests.
+pub(super) fn make(
+    tables: &mut impl Edit,
+    changes: &[Change],
+    requests_max: u64,
+) -> Result<bool, ControlStoreError> {
+    let mut brings_requests = false;
+    for change in changes {
+        make_one(tables, change, requests_max)?;
+        brings_requests |= matches!(change, Change::PutRequest(_) | Change::PutRawRequest { .. });
+    }
+    Ok(brings_requests)
+}
+
+fn make_one(tables: &mut impl Edit, change: &Change, max: u64) -> Result<(), ControlStoreError> {
+    match change {
+        Change::PutRequest(request) => put_request(tables, request, &request.write()?, max),
+        Change::PutRawRequest { key, bytes } => put_raw(tables, key, bytes, max),
+        Change::PutResponse(response) => {
+            tables.put(Table::Responses, response.uuid.as_bytes(), &response.write()?)
+        }
+        Change::DeleteRequest(uuid) => delete_request(tables, *uuid),
+        Change::DeleteResponse(uuid) => tables.remove(Table::Responses, uuid.as_bytes()),
+        Change::DeleteBad(key) => tables.remove(Table::Bad, key.as_bytes()),
+        Change::PutDeployment(deployment) => put_deployment(tables, deployment),
+        Change::DeleteDeployment(id) => tables.remove(Table::Deployments, id.as_bytes()),
+    }
+}
+
+fn put_request(
+    tables: &mut impl Edit,
+    request: &PlacementRequest,
+    bytes: &[u8],
+    max: u64,
+) -> Result<(), ControlStoreError> {
+    let uuid = request.uuid;
+    refuse_duplicate(tables, uuid)?;
+    tables.remove(Table::Bad, request_key(uuid).as_bytes())?;
+    refuse_beyond(tables, max)?;
+    tables.put(Table::Requests, &time_key(request.timestamp_ms, uuid), bytes)?;
+    tables.put(Table::Times, uuid.as_bytes(), &request.timestamp_ms.to_be_bytes())
+}
+
+/// The first outcome of a uuid is kept: neither another request nor rubbish takes its place.
+fn refuse_duplicate(tables: &impl Edit, uuid: Uuid) -> Result<(), ControlStoreError> {
+    let is_known = tables.get(Table::Times, uuid.as_bytes())?.is_some()
+        || tables.get(Table::Responses, uuid.as_bytes())?.is_some();
+    if is_known { Err(ControlStoreError::Duplicate(uuid)) } else { Ok(()) }
+}
+
+/// What cannot be read takes up room as well.
+fn refuse_beyond(tables: &impl Edit, max: u64) -> Result<(), ControlStoreError> {
+    let count = tables.len(Table::Requests)?.saturating_add(tables.len(Table::Bad)?);
+    if count < max { Ok(()) } else { Err(ControlStoreError::Full { max }) }
+}
+
+fn put_raw(tables: &mut impl Edit, key: &str, bytes: &[u8], max: u64) -> Result<(), ControlStoreError> {
+    refuse_longer("the key", key, KEY_MAX)?;
+    match read_raw(key, bytes) {
+        // Written anew, so that what the store holds is in its own form.
+        Ok(request) => put_request(tables, &request, &request.write()?, max),
+        Err(_) => put_bad(tables, key, bytes, max),
+    }
+}
+
+/// The request under a key, if it is one and stands there rightly.
+fn read_raw(key: &str, bytes: &[u8]) -> Result<PlacementRequest, MessageError> {
+    let request = PlacementRequest::read(bytes)?;
+    let wrong = |problem| MessageError { uuid: Some(request.uuid), problem };
+    match uuid_of_request_key(key) {
+        Some(uuid) if uuid == request.uuid => Ok(request),
+        Some(uuid) => Err(wrong(MessageProblem::KeyOfAnother { key: uuid })),
+        None => Err(wrong(MessageProblem::Key { key: excerpt(key) })),
+    }
+}
+
+fn put_bad(tables: &mut impl Edit, key: &str, bytes: &[u8], max: u64) -> Result<(), ControlStoreError> {
+    if let Some(uuid) = uuid_of_request_key(key) {
+        refuse_duplicate(tables, uuid)?;
+    }
+    if tables.get(Table::Bad, key.as_bytes())?.is_none() {
+        refuse_beyond(tables, max)?;
+    }
+    tables.put(Table::Bad, key.as_bytes(), &bad_value(bytes))
+}
+
+/// Its length, and of what is not too long the bytes too: rubbish must not fill the store.
+fn bad_value(bytes: &[u8]) -> Vec<u8> {
+    let kept = if bytes.len() > MESSAGE_MAX { &[] } else { bytes };
+    [&(bytes.len() as u64).to_be_bytes(), kept].concat()
+}
+
+/// What [`bad_value`] made of a value, as it is told of.
+pub(super) fn bad_entry(key: Vec<u8>, value: &[u8]) -> Result<BadEntry, ControlStoreError> {
+    let key = String::from_utf8(key).map_err(|error| Table::Bad.damaged(&error))?;
+    let (length, bytes) =
+        value.split_first_chunk().ok_or_else(|| Table::Bad.damaged(&"a value without its length"))?;
+    let length = u64::from_be_bytes(*length);
+    let error = if length == bytes.len() as u64 {
+        read_raw(&key, bytes).err().ok_or_else(|| Table::Bad.damaged(&"a request that can be read"))?
+    } else {
+        MessageError { uuid: None, problem: too_long(length) }
+    };
+    Ok(BadEntry { uuid: uuid_of_request_key(&key).or(error.uuid), key, error })
+}
+
+fn delete_request(tables: &mut impl Edit, uuid: Uuid) -> Result<(), ControlStoreError> {
+    let Some(timestamp_ms) = time_of(tables, uuid)? else { return Ok(()) };
+    tables.remove(Table::Requests, &time_key(timestamp_ms, uuid))?;
+    tables.remove(Table::Times, uuid.as_bytes())
+}
+
+fn put_deployment(tables: &mut impl Edit, deployment: &Deployment) -> Result<(), ControlStoreError> {
+    refuse_longer("a deployment's id", &deployment.id, ID_MAX)?;
+    refuse_longer("a deployment's job", &deployment.job, ID_MAX)?;
+    let bytes = serde_json::to_vec(deployment).map_err(|error| Table::Deployments.damaged(&error))?;
+    tables.put(Table::Deployments, deployment.id.as_bytes(), &bytes)
+}
+
+fn refuse_longer(what: &'static str, text: &str, max: usize) -> Result<(), ControlStoreError> {
+    let bytes = text.len();
+    if bytes <= max { Ok(()) } else { Err(ControlStoreError::TooLong { what, bytes, max }) }
+}

@@ -1,0 +1,30 @@
+//! Waking whoever waits for requests.
+
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+/// How many applies brought requests.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    written: Mutex<u64>,
+    raised: Condvar,
+}
+
+impl Signal {
+    /// One more. Only after the requests can be read: who is woken looks at once.
+    pub(super) fn raise(&self) {
+        *self.written.lock() += 1;
+        self.raised.notify_all();
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        *self.written.lock()
+    }
+
+    pub(super) fn wait(&self, seen: u64, timeout: Duration) -> u64 {
+        let mut written = self.written.lock();
+        self.raised.wait_while_for(&mut written, |written| *written <= seen, timeout);
+        *written
+    }
+}

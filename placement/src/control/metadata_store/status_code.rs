@@ -1,0 +1,108 @@
+//! How far a request has come.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// How far a request has come, in Samza's words and those that were added to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum StatusCode {
+    /// It was written, and nobody has looked at it.
+    Created,
+    /// It cannot be understood or carried out, now or ever.
+    BadRequest,
+    /// Whoever asks may not.
+    Unauthorized,
+    /// Another request for the same is not over yet.
+    Conflict,
+    /// It will be carried out.
+    Accepted,
+    /// It is being carried out.
+    InProgress,
+    /// What it asked for is so.
+    Succeeded,
+    /// It was tried in vain.
+    Failed,
+    /// It was taken back before its end.
+    Cancelled,
+}
+
+/// A word that is no status.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "there is no status `{word}`; the words are CREATED, BAD_REQUEST, UNAUTHORIZED, CONFLICT, ACCEPTED, \
+         IN_PROGRESS, SUCCEEDED, FAILED and CANCELLED"
+)]
+pub struct UnknownStatusCode {
+    /// The word.
+    pub word: String,
+}
+
+impl StatusCode {
+    /// Every status, in the order in which requests come to them.
+    pub const ALL: [Self; 9] = [
+        Self::Created,
+        Self::BadRequest,
+        Self::Unauthorized,
+        Self::Conflict,
+        Self::Accepted,
+        Self::InProgress,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// The word that stands for it in messages.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "CREATED",
+            Self::BadRequest => "BAD_REQUEST",
+            Self::Unauthorized => "UNAUTHORIZED",
+            Self::Conflict => "CONFLICT",
+            Self::Accepted => "ACCEPTED",
+            Self::InProgress => "IN_PROGRESS",
+            Self::Succeeded => "SUCCEEDED",
+            Self::Failed => "FAILED",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+
+    /// Whether nothing follows it: a request that has come to it stays there.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        !matches!(self, Self::Created | Self::Accepted | Self::InProgress)
+    }
+
+    /// The HTTP status with which a server tells of it.
+    #[must_use]
+    pub fn http(self) -> u16 {
+        match self {
+            Self::Created | Self::Accepted | Self::InProgress => 202,
+            Self::Succeeded => 200,
+            Self::BadRequest => 400,
+            Self::Unauthorized => 401,
+            Self::Conflict => 409,
+            Self::Cancelled => 410,
+            Self::Failed => 500,
+        }
+    }
+}
+
+impl fmt::Display for StatusCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.word())
+    }
+}
+
+impl FromStr for StatusCode {
+    type Err = UnknownStatusCode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownStatusCode> {
+        let found = Self::ALL.into_iter().find(|code| code.word() == text);
+        found.ok_or_else(|| UnknownStatusCode { word: super::message_error::excerpt(text) })
+    }
+}

@@ -1,0 +1,32 @@
+//! The store of the control plane: what it keeps, in which order, what it refuses, and what is left when its process is
+//! killed. What both stores promise is tested with both.
+
+/// Tests of a room for each store: functions that take a [`Bed`](support::Bed).
+macro_rules! with_both_stores {
+    ($($name:ident),+ $(,)?) => {
+        mod in_memory {
+            $(#[test]
+            fn $name() -> crate::support::TestResult {
+                super::$name(&crate::support::Bed::memory())
+            })+
+        }
+        mod in_a_file {
+            $(#[test]
+            fn $name() -> crate::support::TestResult {
+                super::$name(&crate::support::Bed::redb()?)
+            })+
+        }
+    };
+}
+
+mod bad_values;
+mod clients;
+mod files;
+mod keeping;
+mod killed;
+mod messages;
+mod model;
+mod paging;
+mod refusals;
+mod support;
+mod waiting;

@@ -1,0 +1,50 @@
+//! Waking whoever waits for requests.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use apportion_placement::control::Change;
+
+use crate::support::{Bed, TestResult, accepted, plain, uuid};
+
+with_both_stores!(a_write_wakes_who_waits, only_requests_count, who_has_missed_one_does_not_wait);
+
+const LONG: Duration = Duration::from_hours(1);
+
+fn a_write_wakes_who_waits(bed: &Bed) -> TestResult {
+    let store = Arc::clone(&bed.store);
+    let seen = store.written();
+    // Whether it waits already when the request comes or not: it must not sleep on.
+    let waiter = thread::spawn(move || {
+        let written = store.wait_for_write(seen, LONG);
+        (written, store.requests(None, 10))
+    });
+    bed.put(&[plain(1, 5)])?;
+    let (written, page) = waiter.join().map_err(|_| "the waiter has panicked")?;
+    assert_eq!(written, seen + 1);
+    assert_eq!(page?.requests, [plain(1, 5)], "what woke it can be read");
+    Ok(())
+}
+
+fn only_requests_count(bed: &Bed) -> TestResult {
+    assert_eq!(bed.store.written(), 0);
+    bed.put(&[plain(1, 5), plain(2, 5)])?;
+    assert_eq!(bed.store.written(), 1);
+    bed.apply(&[Change::PutResponse(accepted(&plain(1, 5))), Change::DeleteRequest(uuid(1))])?;
+    assert!(bed.put(&[plain(2, 5)]).is_err());
+    bed.apply(&[])?;
+    assert_eq!((bed.store.written(), bed.store.wait_for_write(1, Duration::from_millis(1))), (1, 1));
+    bed.apply(&[Change::PutRawRequest { key: "x".to_owned(), bytes: Vec::new() }])?;
+    assert_eq!(bed.store.written(), 2);
+    Ok(())
+}
+
+fn who_has_missed_one_does_not_wait(bed: &Bed) -> TestResult {
+    bed.put(&[plain(1, 5)])?;
+    bed.put(&[plain(2, 5)])?;
+    assert_eq!(bed.store.wait_for_write(0, LONG), 2);
+    assert_eq!(bed.store.wait_for_write(1, Duration::MAX), 2);
+    assert_eq!(bed.store.wait_for_write(2, Duration::ZERO), 2);
+    Ok(())
+}
