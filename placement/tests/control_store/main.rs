@@ -19,13 +19,13 @@ macro_rules! with_both_stores {
     };
 }
 
+mod any_changes;
 mod bad_values;
 mod clients;
 mod files;
 mod keeping;
 mod killed;
 mod messages;
-mod model;
 mod paging;
 mod refusals;
 mod support;

@@ -1,8 +1,8 @@
 //! Messages as bytes.
 
 use apportion_placement::control::{
-    EXPLANATION_MAX, MESSAGE_MAX, MessageError, MessageProblem, NAMESPACE, PlacementRequest,
-    PlacementResponse, StatusCode, UnknownStatusCode, request_key, response_key,
+    EXPLANATION_MAX, MESSAGE_MAX, MessageError, MessageProblem, NAMESPACE, PARAMETERS_DEPTH_MAX,
+    PlacementRequest, PlacementResponse, StatusCode, UnknownStatusCode, request_key, response_key,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -168,6 +168,20 @@ fn what_could_not_be_read_is_not_written() {
         let error = request.write().expect_err("it is wrong");
         assert!(error.to_string().contains(word) && error.uuid == Some(uuid(7)), "{error}");
     }
+}
+
+#[test]
+fn parameters_may_be_as_deep_as_said() -> TestResult {
+    let nested = |levels: usize, wrap: fn(Value) -> Value| (1..levels).fold(json!(1), |inner, _| wrap(inner));
+    for wrap in [(|inner| json!([0, inner])) as fn(Value) -> Value, |inner| json!({ "b": inner })] {
+        let mut request = plain(7, 5);
+        request.parameters.insert("a".to_owned(), nested(PARAMETERS_DEPTH_MAX, wrap));
+        assert_eq!(PlacementRequest::read(&request.write()?)?, request);
+        request.parameters.insert("a".to_owned(), nested(PARAMETERS_DEPTH_MAX + 1, wrap));
+        let error = request.write().expect_err("too deep");
+        assert_eq!(error.problem, MessageProblem::TooDeep { max: PARAMETERS_DEPTH_MAX });
+    }
+    Ok(())
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Waking whoever waits for requests.
+//! Threads beside each other: waking whoever waits for requests, and reading while others write.
 
 use std::sync::Arc;
 use std::thread;
@@ -8,7 +8,12 @@ use apportion_placement::control::Change;
 
 use crate::support::{Bed, TestResult, accepted, plain, uuid};
 
-with_both_stores!(a_write_wakes_who_waits, only_requests_count, who_has_missed_one_does_not_wait);
+with_both_stores!(
+    a_write_wakes_who_waits,
+    only_requests_count,
+    who_has_missed_one_does_not_wait,
+    readers_see_whole_applies
+);
 
 const LONG: Duration = Duration::from_hours(1);
 
@@ -47,4 +52,25 @@ fn who_has_missed_one_does_not_wait(bed: &Bed) -> TestResult {
     assert_eq!(bed.store.wait_for_write(1, Duration::MAX), 2);
     assert_eq!(bed.store.wait_for_write(2, Duration::ZERO), 2);
     Ok(())
+}
+
+fn readers_see_whole_applies(bed: &Bed) -> TestResult {
+    bed.put(&[plain(0, 5), plain(1, 5)])?;
+    let store = Arc::clone(&bed.store);
+    let writer = thread::spawn(move || {
+        (2..200).step_by(2).try_for_each(|number| {
+            let gone = [uuid(number - 2), uuid(number - 1)].map(Change::DeleteRequest);
+            let new = [plain(number, 5), plain(number + 1, 5)].map(Change::PutRequest);
+            store.apply(&[gone, new].concat())
+        })
+    });
+    let mut last = uuid(0);
+    while last != uuid(198) && !(writer.is_finished() && bed.store.written() < 100) {
+        let requests = bed.store.requests(None, 10)?.requests;
+        let [one, other] = &requests[..] else { panic!("{} requests", requests.len()) };
+        assert_eq!(other.uuid.as_u128(), one.uuid.as_u128() + 1);
+        assert!(one.uuid >= last);
+        last = one.uuid;
+    }
+    Ok(writer.join().map_err(|_| "the writer has panicked")??)
 }

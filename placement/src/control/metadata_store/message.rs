@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::fields::Fields;
 use super::message_error::{MessageError, MessageProblem};
 use super::status_code::StatusCode;
-use super::wire::{Fields, Wire};
+use super::wire::Wire;
 
 /// `subType` of a request.
 pub const REQUEST_SUB_TYPE: &str = "ContainerPlacementRequestMessage";

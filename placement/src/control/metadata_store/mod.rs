@@ -8,6 +8,7 @@
 
 mod changes;
 mod client;
+mod fields;
 mod keys;
 mod memory_store;
 mod message;

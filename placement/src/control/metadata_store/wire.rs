@@ -1,4 +1,4 @@
-//! Messages as bytes: JSON objects in Samza's form.
+//! Messages as they are written: JSON objects in Samza's form, within their bounds.
 
 use std::io::{self, Write};
 
@@ -7,15 +7,13 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::message::{HOST_MAX, ID_MAX, MESSAGE_MAX, PARAMETERS_DEPTH_MAX, PARAMETERS_MAX};
-use super::message_error::{MessageError, MessageProblem, excerpt};
+use super::message_error::{MessageError, MessageProblem};
 use super::status_code::StatusCode;
 
 /// Samza's times are Java's `long`.
 const MS_MAX: u64 = i64::MAX.unsigned_abs();
-const A_TEXT: &str = "a text";
-const A_UUID: &str = "a UUID of 32 hexadecimal digits in five groups with hyphens";
-const A_TIME: &str = "a whole number of milliseconds, at most 2^63 - 1";
-const AN_OBJECT: &str = "a JSON object";
+/// What a time should be.
+pub(super) const A_TIME: &str = "a whole number of milliseconds, at most 2^63 - 1";
 
 /// A message in the order and with the names of its fields.
 #[derive(Serialize)]
@@ -102,10 +100,11 @@ fn bounded_parameters(parameters: &Map<String, Value>) -> Result<(), MessageProb
 }
 
 fn is_deeper(value: &Value, levels: usize) -> bool {
-    let is_deeper = |inner: &Value| levels == 0 || is_deeper(inner, levels - 1);
+    // Only asked while levels are left.
+    let is_inner_deeper = |inner: &Value| is_deeper(inner, levels - 1);
     match value {
-        Value::Array(list) => levels == 0 || list.iter().any(is_deeper),
-        Value::Object(object) => levels == 0 || object.values().any(is_deeper),
+        Value::Array(list) => levels == 0 || list.iter().any(is_inner_deeper),
+        Value::Object(object) => levels == 0 || object.values().any(is_inner_deeper),
         _ => false,
     }
 }
@@ -127,131 +126,9 @@ pub(super) fn too_long(bytes: u64) -> MessageProblem {
     MessageProblem::MessageTooLong { bytes, max: MESSAGE_MAX }
 }
 
-fn not_json(error: &serde_json::Error) -> MessageProblem {
+pub(super) fn not_json(error: &serde_json::Error) -> MessageProblem {
     let text = error.to_string();
     // serde_json repeats the place at the end.
     let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason).to_owned();
     MessageProblem::NotJson { line: error.line(), column: error.column(), reason }
-}
-
-/// A message's fields as they are taken out one by one.
-pub(super) struct Fields {
-    object: Map<String, Value>,
-}
-
-impl Fields {
-    /// The fields of a message of this kind, and its uuid.
-    pub(super) fn of(bytes: &[u8], sub_type: &'static str) -> Result<(Self, Uuid), MessageError> {
-        let object = object(bytes).map_err(|problem| MessageError { uuid: None, problem })?;
-        let mut fields = Self { object };
-        let uuid = fields.uuid();
-        let wrong = |problem| MessageError { uuid: uuid.as_ref().ok().copied(), problem };
-        let found = fields.text("subType").map_err(wrong)?;
-        if found != sub_type {
-            let problem = MessageProblem::UnknownSubType { found: excerpt(&found), expected: sub_type };
-            return Err(wrong(problem));
-        }
-        let uuid = uuid.map_err(|problem| MessageError { uuid: None, problem })?;
-        Ok((fields, uuid))
-    }
-
-    fn uuid(&mut self) -> Result<Uuid, MessageProblem> {
-        let value = self.needed("uuid", A_UUID)?;
-        let text = value.as_str().filter(|text| text.len() == 36);
-        text.and_then(|text| Uuid::try_parse(text).ok()).ok_or_else(|| wrong_type("uuid", A_UUID, &value))
-    }
-
-    /// A field of which null is nothing.
-    fn given(&mut self, field: &'static str) -> Option<Value> {
-        self.object.remove(field).filter(|value| !value.is_null())
-    }
-
-    fn needed(&mut self, field: &'static str, expected: &'static str) -> Result<Value, MessageProblem> {
-        self.object.remove(field).ok_or(MessageProblem::Missing { field, expected })
-    }
-
-    pub(super) fn text(&mut self, field: &'static str) -> Result<String, MessageProblem> {
-        text(field, self.needed(field, A_TEXT)?)
-    }
-
-    pub(super) fn given_text(&mut self, field: &'static str) -> Result<Option<String>, MessageProblem> {
-        self.given(field).map(|value| text(field, value)).transpose()
-    }
-
-    pub(super) fn timestamp(&mut self) -> Result<u64, MessageProblem> {
-        let value = self.needed("timestamp", A_TIME)?;
-        time("timestamp", &value, |found| MessageProblem::Timestamp { found })
-    }
-
-    pub(super) fn expiry(&mut self) -> Result<Option<u64>, MessageProblem> {
-        let value = self.given("requestExpiry");
-        let read = |value| time("requestExpiry", &value, |found| MessageProblem::Expiry { found });
-        value.map(read).transpose()
-    }
-
-    pub(super) fn parameters(&mut self) -> Result<Map<String, Value>, MessageProblem> {
-        match self.given("parameters") {
-            None => Ok(Map::new()),
-            Some(Value::Object(object)) => Ok(object),
-            Some(value) => Err(wrong_type("parameters", AN_OBJECT, &value)),
-        }
-    }
-
-    pub(super) fn status_code(&mut self) -> Result<StatusCode, MessageProblem> {
-        const EXPECTED: &str = "one of Samza's words, such as ACCEPTED or SUCCEEDED";
-        let value = self.needed("statusCode", EXPECTED)?;
-        let code = value.as_str().and_then(|word| word.parse().ok());
-        code.ok_or_else(|| wrong_type("statusCode", EXPECTED, &value))
-    }
-}
-
-fn object(bytes: &[u8]) -> Result<Map<String, Value>, MessageProblem> {
-    if bytes.len() > MESSAGE_MAX {
-        return Err(too_long(bytes.len() as u64));
-    }
-    let text =
-        std::str::from_utf8(bytes).map_err(|error| MessageProblem::NotUtf8 { byte: error.valid_up_to() })?;
-    match serde_json::from_str(text).map_err(|error| not_json(&error))? {
-        Value::Object(object) => Ok(object),
-        other => Err(MessageProblem::NotAnObject { found: kind(&other) }),
-    }
-}
-
-fn text(field: &'static str, value: Value) -> Result<String, MessageProblem> {
-    match value {
-        Value::String(text) => Ok(text),
-        other => Err(wrong_type(field, A_TEXT, &other)),
-    }
-}
-
-fn time(
-    field: &'static str,
-    value: &Value,
-    negative: impl Fn(i64) -> MessageProblem,
-) -> Result<u64, MessageProblem> {
-    match (value.as_u64(), value.as_i64()) {
-        (Some(ms), _) => Ok(ms),
-        (None, Some(found)) => Err(negative(found)),
-        (None, None) => Err(wrong_type(field, A_TIME, value)),
-    }
-}
-
-fn wrong_type(field: &'static str, expected: &'static str, value: &Value) -> MessageProblem {
-    let found = match value {
-        Value::String(text) => format!("the text `{}`", excerpt(text)),
-        Value::Number(number) => format!("the number {number}"),
-        other => kind(other).to_owned(),
-    };
-    MessageProblem::WrongType { field, expected, found }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => AN_OBJECT,
-    }
 }

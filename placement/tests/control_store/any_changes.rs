@@ -108,7 +108,7 @@ impl Model {
 const UUIDS: u128 = 16;
 
 fn request() -> impl Strategy<Value = PlacementRequest> {
-    (0..UUIDS, 0..4_u64, any::<bool>())
+    (0..UUIDS, prop::sample::select(vec![0, 1, 2, 255, 256]), any::<bool>())
         .prop_map(|(number, time, is_full)| if is_full { full(number, time) } else { plain(number, time) })
 }
 
@@ -186,7 +186,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn a_store_in_a_file_is_as_its_model(steps in prop::collection::vec(step(), 0..24), limit in 1..20_usize) {
+    fn a_store_in_a_file_is_as_its_model(steps in prop::collection::vec(step(), 0..40), limit in 1..20_usize) {
         let bed = Bed::redb().map_err(|error| TestCaseError::fail(error.to_string()))?;
         run(bed, &steps, limit)?;
     }
