@@ -3,6 +3,7 @@
 mod action;
 mod job;
 mod metadata_store;
+mod plane;
 mod processor;
 
 pub use action::{Destination, JobAction, JobRequest, Pace, RollingRestart};
@@ -13,6 +14,10 @@ pub use metadata_store::{
     NAMESPACE, OpenStoreError, PARAMETERS_DEPTH_MAX, PARAMETERS_MAX, Page, PlacementClient, PlacementRequest,
     PlacementResponse, REQUEST_SUB_TYPE, REQUESTS_MAX, RESPONSE_SUB_TYPE, RedbControlStore, StatusCode,
     UnknownStatusCode, request_key, response_key,
+};
+pub use plane::{
+    ACTIONS, AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlMetrics, ControlPlane,
+    ControlSettings, ControlThread, ControlledJob, DeployError, OutcomeTally,
 };
 pub use processor::{
     BadProcessorId, JobSpec, JobSpecError, PROCESSORS_MAX, ProcessorId, ProcessorSpec, STANDBYS_MAX,

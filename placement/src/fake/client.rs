@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::FakeCluster;
+use super::{FakeCluster, Fault};
 use crate::client::{
     Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Launch, NodeReport, RequestId,
     RunningContainer, Unserved,
@@ -36,12 +36,16 @@ impl ClusterClient for FakeCluster {
     }
 
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        if self.running.contains_key(&container) && self.takes_turn(Fault::FailStop) {
+            self.tell(Callback::StopFailed(container));
+            return Ok(());
+        }
         self.complete(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER))
     }
 
-    fn start(&mut self, container: ContainerRef, _launch: &Launch) -> Result<(), ClientError> {
+    fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
         let found = self.running.get_mut(&container);
-        found.ok_or(ClientError::UnknownContainer(container))?.is_started = true;
+        found.ok_or(ClientError::UnknownContainer(container))?.launch = Some(launch.clone());
         self.launch(container);
         Ok(())
     }
@@ -70,7 +74,7 @@ impl ClusterClient for FakeCluster {
             container: *container,
             priority: found.priority,
             host: found.host.clone(),
-            is_started: found.is_started,
+            is_started: found.launch.is_some(),
         });
         running.collect()
     }

@@ -10,6 +10,8 @@ pub enum Fault {
     RefuseRequest,
     /// Nothing can be started in the next container.
     FailStart,
+    /// The next container that is given back cannot be stopped.
+    FailStop,
     /// The next callback is lost.
     LoseCallback,
     /// The next callback comes twice.
@@ -19,7 +21,7 @@ pub enum Fault {
 }
 
 impl FakeCluster {
-    fn takes_turn(&mut self, fault: Fault) -> bool {
+    pub(super) fn takes_turn(&mut self, fault: Fault) -> bool {
         let turn = self.faults.iter().position(|waits| *waits == fault);
         turn.is_some_and(|turn| self.faults.remove(turn).is_some())
     }

@@ -15,7 +15,7 @@ use apportion::Resources;
 pub use fault::Fault;
 pub use shared::{FakeTenant, SharedFakeCluster};
 
-use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, RequestId};
+use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, Launch, RequestId};
 use crate::exit::ContainerExit;
 
 /// Nodes with room, requests that wait, containers that run.
@@ -58,7 +58,8 @@ struct FakeContainer {
     size: Resources,
     priority: u32,
     apart: Option<Arc<str>>,
-    is_started: bool,
+    /// What was started in it, if anything was.
+    launch: Option<Launch>,
 }
 
 impl Default for FakeCluster {
@@ -191,6 +192,12 @@ impl FakeCluster {
     #[must_use]
     pub fn host_of(&self, container: ContainerRef) -> Option<&Arc<str>> {
         self.running.get(&container).map(|found| &found.host)
+    }
+
+    /// Containers in which something was started, where, and what.
+    pub fn launched(&self) -> impl Iterator<Item = (ContainerRef, &Arc<str>, &Launch)> {
+        let running = self.running.iter();
+        running.filter_map(|(container, found)| Some((*container, &found.host, found.launch.as_ref()?)))
     }
 
     fn end(&mut self, container: ContainerRef, exit: ContainerExit) {

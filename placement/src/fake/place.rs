@@ -86,7 +86,7 @@ impl FakeCluster {
             }
             self.running.insert(
                 container,
-                FakeContainer { request: id, host: host.clone(), size, priority, apart, is_started: false },
+                FakeContainer { request: id, host: host.clone(), size, priority, apart, launch: None },
             );
             let request = self.echoes_requests.then_some(id);
             self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));

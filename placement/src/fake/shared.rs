@@ -235,7 +235,7 @@ impl ClusterClient for FakeTenant {
         let report = |container: ContainerRef| {
             let found = inner.cluster.running.get(&container)?;
             let (priority, host) = (found.priority, found.host.clone());
-            Some(RunningContainer { container, priority, host, is_started: found.is_started })
+            Some(RunningContainer { container, priority, host, is_started: found.launch.is_some() })
         };
         own.into_iter().filter_map(report).collect()
     }

@@ -4,4 +4,6 @@ mod bed;
 mod degraded;
 mod many;
 mod one;
+mod plane;
+mod plane_bed;
 mod standbys;

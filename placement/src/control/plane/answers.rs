@@ -1,0 +1,61 @@
+//! What jobs say of requests, on its way to the store.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::ControlPlane;
+use crate::application::ActionStatus;
+use crate::control::job::JobAnswer;
+use crate::control::metadata_store::{Change, ControlStoreError, PlacementResponse, StatusCode};
+
+/// How many answers are saved in one transaction.
+const BATCH: usize = 256;
+
+impl ControlPlane {
+    /// Saves what the jobs have said. What cannot be saved is kept, and saved later.
+    pub(super) fn save_answers(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
+        let mut said: Vec<JobAnswer> = Vec::new();
+        for deployed in self.jobs.values_mut() {
+            said.extend(deployed.job.take_answers());
+        }
+        self.note(said, now_ms);
+        while !self.unsaved.is_empty() {
+            let batch = self.unsaved.len().min(BATCH);
+            let changes: Vec<Change> =
+                self.unsaved[..batch].iter().cloned().map(Change::PutResponse).collect();
+            self.store.apply(&changes)?;
+            self.unsaved.drain(..batch);
+        }
+        Ok(())
+    }
+
+    /// Of several answers to one request the last one is worth saving.
+    fn note(&mut self, said: Vec<JobAnswer>, now_ms: u64) {
+        let mut last: BTreeMap<Uuid, PlacementResponse> = BTreeMap::new();
+        for JobAnswer { request, status, message } in said {
+            let Some(open) = self.open.get(&request) else { continue };
+            let status = status_code(status);
+            last.insert(request, open.request.answer(status, &message, now_ms));
+            if status.is_terminal() {
+                let took_ms = now_ms.saturating_sub(open.accepted_ms);
+                self.metrics.ended(open.action, status, took_ms);
+                self.open.remove(&request);
+            }
+        }
+        // That it was accepted is in the store.
+        let is_news = |response: &PlacementResponse| response.status_code != StatusCode::Accepted;
+        self.unsaved.extend(last.into_values().filter(is_news));
+    }
+}
+
+fn status_code(status: ActionStatus) -> StatusCode {
+    match status {
+        ActionStatus::Accepted => StatusCode::Accepted,
+        ActionStatus::BadRequest => StatusCode::BadRequest,
+        ActionStatus::InProgress => StatusCode::InProgress,
+        ActionStatus::Succeeded => StatusCode::Succeeded,
+        ActionStatus::Failed => StatusCode::Failed,
+        ActionStatus::Cancelled => StatusCode::Cancelled,
+    }
+}

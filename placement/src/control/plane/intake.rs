@@ -1,0 +1,204 @@
+//! Requests from the store: which are taken on, and which are answered at once.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::translate::translate;
+use super::{ConflictPolicy, ControlPlane, Deployed, Open};
+use crate::control::action::JobRequest;
+use crate::control::metadata_store::{
+    BadEntry, Change, ControlStoreError, Page, PlacementRequest, PlacementResponse, StatusCode,
+};
+use crate::control::processor::ProcessorId;
+
+/// How many requests are read and answered in one transaction.
+const PAGE: usize = 256;
+
+/// What is to be done about a request.
+enum Verdict {
+    Accept(JobRequest),
+    Refuse {
+        action: &'static str,
+        status: StatusCode,
+        why: String,
+    },
+    /// It is for a job of somebody else who uses the same store.
+    Leave,
+}
+
+impl ControlPlane {
+    /// Takes on what waits in the store, oldest first, as far as there is room.
+    pub(super) fn take_in(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
+        let written = self.store.written();
+        if written == self.seen && !self.has_backlog {
+            return Ok(());
+        }
+        // A write that comes from now on is a later one.
+        self.seen = written;
+        self.has_backlog = true;
+        let mut after = None;
+        loop {
+            let room = self.settings.accepted_max.saturating_sub(self.open.len());
+            if room == 0 {
+                return Ok(());
+            }
+            let page = self.store.requests(after, room.min(PAGE))?;
+            let next = page.next;
+            let has_bad = !page.bad.is_empty();
+            self.take_page(page, now_ms)?;
+            if next.is_none() && !has_bad {
+                self.has_backlog = false;
+                return Ok(());
+            }
+            after = if has_bad { None } else { next };
+        }
+    }
+
+    /// All of a page is answered in one transaction, before anything is done about it.
+    fn take_page(&mut self, page: Page, now_ms: u64) -> Result<(), ControlStoreError> {
+        let mut changes = Vec::new();
+        let mut accepted: Vec<(PlacementRequest, JobRequest)> = Vec::new();
+        let mut refused = Vec::new();
+        let mut queued: BTreeMap<(String, ProcessorId), usize> = BTreeMap::new();
+        let unreadable = page.bad.len() as u64;
+        for bad in page.bad {
+            self.refuse_bad(bad, now_ms, &mut changes)?;
+        }
+        for request in page.requests {
+            let (status, why) = match self.judge(&request, &mut queued, now_ms)? {
+                Verdict::Leave => continue,
+                Verdict::Accept(asked) => {
+                    accepted.push((request.clone(), asked));
+                    (StatusCode::Accepted, "it waits for its turn".to_owned())
+                }
+                Verdict::Refuse { action, status, why } => {
+                    refused.push((action, status));
+                    (status, why)
+                }
+            };
+            changes.push(Change::PutResponse(request.answer(status, &why, now_ms)));
+            changes.push(Change::DeleteRequest(request.uuid));
+        }
+        if !changes.is_empty() {
+            self.store.apply(&changes)?;
+        }
+        self.metrics.unreadable += unreadable;
+        for (action, status) in refused {
+            self.metrics.ended(action, status, 0);
+        }
+        for (request, asked) in accepted {
+            self.hand_over(request, asked, now_ms);
+        }
+        Ok(())
+    }
+
+    /// A value that is no request goes, and whoever wrote it is told if they can be.
+    fn refuse_bad(
+        &self,
+        bad: BadEntry,
+        now_ms: u64,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), ControlStoreError> {
+        let unanswered = match bad.uuid {
+            Some(uuid) if self.store.response(uuid)?.is_none() && self.store.request(uuid)?.is_none() => {
+                Some(uuid)
+            }
+            _ => None,
+        };
+        changes.push(Change::DeleteBad(bad.key));
+        if let Some(uuid) = unanswered {
+            changes.push(Change::PutResponse(PlacementResponse {
+                uuid,
+                deployment_id: String::new(),
+                processor_id: String::new(),
+                destination_host: String::new(),
+                request_expiry_ms: None,
+                timestamp_ms: now_ms,
+                action: None,
+                parameters: serde_json::Map::new(),
+                principal: None,
+                status_code: StatusCode::BadRequest,
+                response_message: format!("it cannot be read: {}", bad.error),
+            }));
+        }
+        Ok(())
+    }
+
+    fn judge(
+        &self,
+        request: &PlacementRequest,
+        queued: &mut BTreeMap<(String, ProcessorId), usize>,
+        now_ms: u64,
+    ) -> Result<Verdict, ControlStoreError> {
+        let refuse = |action, status, why| Ok(Verdict::Refuse { action, status, why });
+        let Some(deployed) = self.jobs.get(&request.deployment_id) else {
+            return self.judge_foreign(request);
+        };
+        let asked = match translate(request) {
+            Ok(asked) => asked,
+            Err(why) => return refuse("UNKNOWN", StatusCode::BadRequest, why),
+        };
+        let action = asked.action.name();
+        let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
+        if waited_ms > self.settings.age_max_ms {
+            let why =
+                format!("it waited for {waited_ms} ms, and may wait for {} ms", self.settings.age_max_ms);
+            return refuse(action, StatusCode::Failed, why);
+        }
+        if let Err(why) = deployed.authoriser.authorise(request.principal.as_deref(), &asked.action) {
+            return refuse(action, StatusCode::Unauthorized, why);
+        }
+        let Some(processor) = asked.action.processor() else { return Ok(Verdict::Accept(asked)) };
+        if !deployed.job.has_processor(processor) {
+            return refuse(action, StatusCode::BadRequest, format!("the job has no processor `{processor}`"));
+        }
+        let group = processor.active();
+        let taken = queued.entry((request.deployment_id.clone(), group.clone())).or_default();
+        if let Some(why) = conflict(deployed, &group, *taken) {
+            return refuse(action, StatusCode::Conflict, why);
+        }
+        *taken += 1;
+        Ok(Verdict::Accept(asked))
+    }
+
+    fn judge_foreign(&self, request: &PlacementRequest) -> Result<Verdict, ControlStoreError> {
+        let id = &request.deployment_id;
+        Ok(match self.store.deployment(id)? {
+            Some(known) if known.is_current => Verdict::Leave,
+            Some(known) => Verdict::Refuse {
+                action: "UNKNOWN",
+                status: StatusCode::Failed,
+                why: format!("deployment `{id}` of job `{}` is over; ask the one that goes on", known.job),
+            },
+            None => Verdict::Refuse {
+                action: "UNKNOWN",
+                status: StatusCode::BadRequest,
+                why: format!("there is no deployment `{id}`"),
+            },
+        })
+    }
+
+    fn hand_over(&mut self, request: PlacementRequest, asked: JobRequest, now_ms: u64) {
+        let Some(deployed) = self.jobs.get_mut(&request.deployment_id) else { return };
+        let (uuid, action): (Uuid, &'static str) = (request.uuid, asked.action.name());
+        self.open.insert(uuid, Open { request, action, accepted_ms: now_ms });
+        self.metrics.accepted += 1;
+        self.metrics.open_max = self.metrics.open_max.max(self.open.len());
+        deployed.job.act(uuid, asked, now_ms);
+    }
+}
+
+/// Why a request for a processor cannot be taken on beside those that wait for it, or go on with it.
+fn conflict(deployed: &Deployed, group: &ProcessorId, taken: usize) -> Option<String> {
+    let before = deployed.job.requests_for(group) + taken;
+    match deployed.conflicts {
+        ConflictPolicy::Refuse if before > 0 => {
+            Some(format!("another request for processor `{group}` or its standbys is not over"))
+        }
+        ConflictPolicy::Queue { most } if before > most => {
+            Some(format!("{before} requests for processor `{group}` and its standbys wait already"))
+        }
+        ConflictPolicy::Refuse | ConflictPolicy::Queue { .. } => None,
+    }
+}

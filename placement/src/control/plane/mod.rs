@@ -1,0 +1,199 @@
+//! The control plane of jobs: takes requests from a store, has the jobs carry them out, and leaves the answers there.
+//!
+//! A request is accepted and taken out of the store in one transaction, before anything is done about it. So a crash
+//! leaves it either as it was, and the next control plane takes it on, or accepted without a last word, and that is
+//! said when the job's next deployment is registered. Nothing is done twice.
+
+mod answers;
+mod intake;
+mod metrics;
+mod settings;
+mod sweep;
+mod thread;
+mod translate;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+pub use metrics::{ControlMetrics, OutcomeTally};
+pub use settings::{
+    AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlSettings, ControlledJob, DeployError,
+};
+pub use thread::ControlThread;
+pub use translate::ACTIONS;
+
+use super::metadata_store::{
+    Change, ControlStore, ControlStoreError, Deployment, PlacementRequest, PlacementResponse,
+};
+
+/// The control plane of some jobs.
+#[derive(Debug)]
+pub struct ControlPlane {
+    store: Arc<dyn ControlStore>,
+    settings: ControlSettings,
+    /// By deployment.
+    jobs: BTreeMap<String, Deployed>,
+    open: BTreeMap<Uuid, Open>,
+    /// Answers that the store has not got yet.
+    unsaved: Vec<PlacementResponse>,
+    /// As of the store when requests were read last.
+    seen: u64,
+    /// Whether requests may wait in the store that were there then.
+    has_backlog: bool,
+    next_sweep_ms: u64,
+    metrics: ControlMetrics,
+}
+
+/// A job with its deployment's rules.
+#[derive(Debug)]
+struct Deployed {
+    job: Box<dyn ControlledJob>,
+    conflicts: ConflictPolicy,
+    authoriser: Box<dyn Authoriser>,
+}
+
+/// A request that was accepted and is not over.
+#[derive(Debug)]
+struct Open {
+    request: PlacementRequest,
+    action: &'static str,
+    accepted_ms: u64,
+}
+
+impl ControlPlane {
+    /// A control plane without jobs on this store. Requests that wait there are looked at with the first
+    /// [`turn`](Self::turn).
+    #[must_use]
+    pub fn new(store: Arc<dyn ControlStore>, settings: ControlSettings) -> Self {
+        Self {
+            store,
+            settings,
+            jobs: BTreeMap::new(),
+            open: BTreeMap::new(),
+            unsaved: Vec::new(),
+            seen: 0,
+            has_backlog: true,
+            next_sweep_ms: 0,
+            metrics: ControlMetrics::default(),
+        }
+    }
+
+    /// Takes a job in under the id of its deployment, with everybody allowed to ask and requests that wait for each other.
+    /// What was accepted for earlier deployments of a job of this name and has no last word gets it now.
+    ///
+    /// # Errors
+    /// When the id was used before, or the store does not work; then the job can be taken in again.
+    pub fn deploy(
+        &mut self,
+        job_name: &str,
+        deployment: &str,
+        job: impl ControlledJob + 'static,
+        now_ms: u64,
+    ) -> Result<(), DeployError> {
+        self.deploy_with(job_name, deployment, job, ConflictPolicy::default(), AllowAll, now_ms)
+    }
+
+    /// The same with these rules.
+    ///
+    /// # Errors
+    /// As [`deploy`](Self::deploy).
+    pub fn deploy_with(
+        &mut self,
+        job_name: &str,
+        deployment: &str,
+        job: impl ControlledJob + 'static,
+        conflicts: ConflictPolicy,
+        authoriser: impl Authoriser + 'static,
+        now_ms: u64,
+    ) -> Result<(), DeployError> {
+        if self.store.deployment(deployment)?.is_some() {
+            return Err(DeployError::Known(deployment.to_owned()));
+        }
+        let known = self.store.deployments()?;
+        let earlier: Vec<Deployment> = known.into_iter().filter(|known| known.job == job_name).collect();
+        let superseded: BTreeSet<String> = earlier.iter().map(|known| known.id.clone()).collect();
+        self.end_orphans(&superseded, deployment, now_ms)?;
+        let closed = earlier.into_iter().map(|known| Deployment { is_current: false, ..known });
+        let mut changes: Vec<Change> = closed.map(Change::PutDeployment).collect();
+        let (id, job_name) = (deployment.to_owned(), job_name.to_owned());
+        changes.push(Change::PutDeployment(Deployment {
+            id: id.clone(),
+            job: job_name,
+            started_ms: now_ms,
+            is_current: true,
+        }));
+        self.store.apply(&changes)?;
+        self.jobs.retain(|id, _| !superseded.contains(id));
+        self.jobs.insert(id, Deployed { job: Box::new(job), conflicts, authoriser: Box::new(authoriser) });
+        self.has_backlog = true;
+        Ok(())
+    }
+
+    /// Takes a job out, for instance because it ended. What is open gets its last word.
+    ///
+    /// # Errors
+    /// When the store does not work; then it can be tried again.
+    pub fn retire(&mut self, deployment: &str, now_ms: u64) -> Result<(), ControlStoreError> {
+        self.save_answers(now_ms)?;
+        let ids = BTreeSet::from([deployment.to_owned()]);
+        self.end_orphans(&ids, "none", now_ms)?;
+        if let Some(known) = self.store.deployment(deployment)? {
+            self.store.apply(&[Change::PutDeployment(Deployment { is_current: false, ..known })])?;
+        }
+        self.jobs.remove(deployment);
+        Ok(())
+    }
+
+    /// Takes on what was asked since, lets the jobs go on, and saves what became of it. Says when it wants to be called
+    /// again even if nothing happens; besides when the store [is written to](ControlStore::wait_for_write) and when a job's
+    /// cluster manager has something to tell.
+    ///
+    /// # Errors
+    /// When the store does not work. Nothing is lost by it: what was not read is read, and what was not saved is saved, by
+    /// the next turn.
+    pub fn turn(&mut self, now_ms: u64) -> Result<Option<u64>, ControlStoreError> {
+        let taken = self.take_in(now_ms);
+        let deadlines: Vec<u64> =
+            self.jobs.values_mut().filter_map(|deployed| deployed.job.tick(now_ms)).collect();
+        let saved = self.save_answers(now_ms);
+        let swept = self.sweep(now_ms);
+        let done = taken.and(saved).and(swept);
+        self.metrics.store_errors += u64::from(done.is_err());
+        done?;
+        // There is room again for what had to stay in the store.
+        let at_once = (self.has_backlog && self.open.len() < self.settings.accepted_max).then_some(now_ms);
+        Ok(deadlines.into_iter().chain(at_once).chain([self.next_sweep_ms]).min())
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn metrics(&self) -> &ControlMetrics {
+        &self.metrics
+    }
+
+    /// How many requests were accepted and are not over.
+    #[must_use]
+    pub fn open_count(&self) -> usize {
+        self.open.len()
+    }
+
+    /// As of the store when requests were read last: whoever waits for a write waits for a later one.
+    #[must_use]
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// The store that it works on.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn ControlStore> {
+        &self.store
+    }
+
+    /// Whether a job goes on under this id.
+    #[must_use]
+    pub fn is_deployed(&self, deployment: &str) -> bool {
+        self.jobs.contains_key(deployment)
+    }
+}

@@ -1,0 +1,167 @@
+//! What a control plane and the jobs in it are told when they start.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use thiserror::Error;
+use uuid::Uuid;
+
+use crate::client::ClusterClient;
+use crate::control::action::{JobAction, JobRequest};
+use crate::control::job::{Job, JobAnswer};
+use crate::control::metadata_store::ControlStoreError;
+use crate::control::processor::ProcessorId;
+
+/// Limits of a control plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlSettings {
+    /// So many requests at once are taken on and not over; the others stay in the store.
+    pub accepted_max: usize,
+    /// A request that has waited for longer than this in the store is not begun any more.
+    pub age_max_ms: u64,
+    /// The outcome of a request is kept for this long, and longer than `age_max_ms`: whoever repeats the request meanwhile
+    /// finds the first outcome, and later it is too old.
+    pub retention_ms: u64,
+    /// How often outcomes that are too old are looked for.
+    pub sweep_every_ms: u64,
+}
+
+impl Default for ControlSettings {
+    /// 10,000 requests at once, an hour in the store, outcomes for a week.
+    fn default() -> Self {
+        const HOUR_MS: u64 = 3_600_000;
+        Self {
+            accepted_max: 10_000,
+            age_max_ms: HOUR_MS,
+            retention_ms: 7 * 24 * HOUR_MS,
+            sweep_every_ms: HOUR_MS,
+        }
+    }
+}
+
+/// What becomes of a request for a processor for which another one is not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConflictPolicy {
+    /// It waits, unless so many wait already (Samza's way, `samza.md` Z2).
+    Queue {
+        /// How many may wait for one processor and its standbys.
+        most: usize,
+    },
+    /// It is refused with `CONFLICT` (the seed's 409).
+    Refuse,
+}
+
+impl Default for ConflictPolicy {
+    fn default() -> Self {
+        Self::Queue { most: 1_000 }
+    }
+}
+
+/// Who may ask for what.
+pub trait Authoriser: fmt::Debug + Send {
+    /// Whether this principal may ask for this.
+    ///
+    /// # Errors
+    /// Why not, in words for whoever asked.
+    fn authorise(&self, principal: Option<&str>, action: &JobAction) -> Result<(), String>;
+}
+
+/// Everybody may ask for everything.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllowAll;
+
+impl Authoriser for AllowAll {
+    fn authorise(&self, _principal: Option<&str>, _action: &JobAction) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Some principals may ask for everything, others for the actions that are named.
+#[derive(Clone, Debug, Default)]
+pub struct AllowPrincipals {
+    /// Action names by principal; none means all of them.
+    pub actions: BTreeMap<String, Vec<String>>,
+}
+
+impl Authoriser for AllowPrincipals {
+    fn authorise(&self, principal: Option<&str>, action: &JobAction) -> Result<(), String> {
+        let Some(principal) = principal else { return Err("principal is missing: who asks?".to_owned()) };
+        let Some(allowed) = self.actions.get(principal) else {
+            return Err(format!("`{principal}` may ask for nothing of this job"));
+        };
+        if allowed.is_empty() || allowed.iter().any(|name| name == action.name()) {
+            return Ok(());
+        }
+        Err(format!("`{principal}` may ask for {}, and not for {}", allowed.join(", "), action.name()))
+    }
+}
+
+/// A job as its control plane sees it. [`Job`] is one; so is one that its owner shares, to look at it.
+pub trait ControlledJob: fmt::Debug + Send {
+    /// Takes a request on.
+    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64);
+    /// Goes on; says when it wants to be called again.
+    fn tick(&mut self, now_ms: u64) -> Option<u64>;
+    /// What has become of requests since the last call, in order.
+    fn take_answers(&mut self) -> Vec<JobAnswer>;
+    /// Whether it has this processor or standby.
+    fn has_processor(&self, processor: &ProcessorId) -> bool;
+    /// How many requests wait for or go on with a processor and its standbys.
+    fn requests_for(&self, processor: &ProcessorId) -> usize;
+}
+
+impl<C: ClusterClient + fmt::Debug + Send> ControlledJob for Job<C> {
+    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
+        Self::act(self, request, asked, now_ms);
+    }
+
+    fn tick(&mut self, now_ms: u64) -> Option<u64> {
+        Self::tick(self, now_ms)
+    }
+
+    fn take_answers(&mut self) -> Vec<JobAnswer> {
+        Self::take_answers(self)
+    }
+
+    fn has_processor(&self, processor: &ProcessorId) -> bool {
+        Self::has_processor(self, processor)
+    }
+
+    fn requests_for(&self, processor: &ProcessorId) -> usize {
+        Self::requests_for(self, processor)
+    }
+}
+
+impl<J: ControlledJob> ControlledJob for std::sync::Arc<parking_lot::Mutex<J>> {
+    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
+        self.lock().act(request, asked, now_ms);
+    }
+
+    fn tick(&mut self, now_ms: u64) -> Option<u64> {
+        self.lock().tick(now_ms)
+    }
+
+    fn take_answers(&mut self) -> Vec<JobAnswer> {
+        self.lock().take_answers()
+    }
+
+    fn has_processor(&self, processor: &ProcessorId) -> bool {
+        self.lock().has_processor(processor)
+    }
+
+    fn requests_for(&self, processor: &ProcessorId) -> usize {
+        self.lock().requests_for(processor)
+    }
+}
+
+/// Why a job was not taken into a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DeployError {
+    /// Each start of a coordinator is a deployment of its own, or old requests would be carried out again.
+    #[error("there was a deployment `{0}` already: each start of a job's coordinator needs a new id")]
+    Known(String),
+    /// The store does not work.
+    #[error(transparent)]
+    Store(#[from] ControlStoreError),
+}

@@ -1,0 +1,89 @@
+//! What earlier deployments left behind, and what has been kept for long enough (`samza.md` Z13).
+
+use std::collections::BTreeSet;
+
+use super::ControlPlane;
+use crate::control::metadata_store::{Change, ControlStoreError, PlacementResponse, StatusCode};
+
+/// How many responses are looked at at once.
+const PAGE: usize = 256;
+
+impl ControlPlane {
+    /// Requests of these deployments that have no last word get it: whoever carried them out is gone.
+    pub(super) fn end_orphans(
+        &mut self,
+        deployments: &BTreeSet<String>,
+        successor: &str,
+        now_ms: u64,
+    ) -> Result<(), ControlStoreError> {
+        if deployments.is_empty() {
+            return Ok(());
+        }
+        let why =
+            format!("the job's coordinator ended before it was done; the next deployment is {successor}");
+        let is_orphan = |response: &PlacementResponse| {
+            !response.status_code.is_terminal() && deployments.contains(&response.deployment_id)
+        };
+        self.each_page(|responses| {
+            let ended = responses.into_iter().filter(is_orphan).map(|response| {
+                let (status_code, response_message) = (StatusCode::Failed, why.clone());
+                Change::PutResponse(PlacementResponse {
+                    status_code,
+                    response_message,
+                    timestamp_ms: now_ms,
+                    ..response
+                })
+            });
+            ended.collect()
+        })
+        .map(|ended| self.metrics.orphans += ended)?;
+        self.open.retain(|_, open| !deployments.contains(&open.request.deployment_id));
+        self.unsaved.retain(|answer| !deployments.contains(&answer.deployment_id));
+        Ok(())
+    }
+
+    /// Deletes outcomes that are too old, and deployments that nothing is left of.
+    pub(super) fn sweep(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
+        if now_ms < self.next_sweep_ms {
+            return Ok(());
+        }
+        let oldest_ms = now_ms.saturating_sub(self.settings.retention_ms);
+        let is_old = |response: &PlacementResponse| {
+            response.status_code.is_terminal() && response.timestamp_ms < oldest_ms
+        };
+        let mut kept = BTreeSet::new();
+        let deleted = self.each_page(|responses| {
+            let (old, young): (Vec<_>, Vec<_>) = responses.into_iter().partition(is_old);
+            kept.extend(young.into_iter().map(|response| response.deployment_id));
+            old.into_iter().map(|response| Change::DeleteResponse(response.uuid)).collect()
+        })?;
+        self.metrics.aged_out += deleted;
+        let deployments = self.store.deployments()?.into_iter();
+        let over = deployments
+            .filter(|known| !known.is_current && known.started_ms < oldest_ms && !kept.contains(&known.id));
+        let changes: Vec<Change> = over.map(|known| Change::DeleteDeployment(known.id)).collect();
+        if !changes.is_empty() {
+            self.store.apply(&changes)?;
+        }
+        self.next_sweep_ms = now_ms.saturating_add(self.settings.sweep_every_ms);
+        Ok(())
+    }
+
+    /// Has each page of responses changed, and says how many changes that were.
+    fn each_page(
+        &self,
+        mut changes_of: impl FnMut(Vec<PlacementResponse>) -> Vec<Change>,
+    ) -> Result<u64, ControlStoreError> {
+        let (mut after, mut done) = (None, 0);
+        loop {
+            let page = self.store.responses(after, PAGE)?;
+            let Some(last) = page.last().map(|response| response.uuid) else { return Ok(done) };
+            after = Some(last);
+            let changes = changes_of(page);
+            if !changes.is_empty() {
+                done += changes.len() as u64;
+                self.store.apply(&changes)?;
+            }
+        }
+    }
+}

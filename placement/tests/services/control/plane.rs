@@ -1,0 +1,331 @@
+//! The control plane: what becomes of messages in its store (`samza.md` 1.12 and section 2).
+
+use std::fmt::Debug;
+
+use apportion_placement::control::{
+    AllowPrincipals, Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore, DeployError,
+    MESSAGE_MAX, PlacementRequest, StatusCode, request_key,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::bed::{job_of, processor, with_standbys};
+use super::one::cluster;
+use super::plane_bed::PlaneBed;
+use crate::support::{EngineCluster, Manager, host, on_both};
+use StatusCode::{Accepted, BadRequest, Cancelled, Conflict, Failed, Succeeded, Unauthorized};
+
+fn bed<M: Manager + Debug + Send + 'static>() -> PlaneBed<M> {
+    PlaneBed::start(job_of(3), cluster::<M>(3, 4))
+}
+
+on_both!(a_request_is_carried_out_and_answered);
+/// P1 through the store: the answer has the request's fields, and the request is gone.
+fn a_request_is_carried_out_and_answered<M: Manager + Debug + Send + 'static>() {
+    let mut bed = bed::<M>();
+    let request = PlacementRequest { request_expiry_ms: Some(7_000), ..bed.message("0", &host(2)) };
+    let uuid = bed.submit(request.clone());
+    bed.settle();
+    let answer = bed.answer(uuid).unwrap_or_else(|| panic!("an answer"));
+    assert_eq!(answer, request.answer(Succeeded, &answer.response_message, bed.now_ms));
+    assert_eq!((bed.host_of("0"), bed.store.request(uuid)), (host(2), Ok(None)));
+}
+
+on_both!(that_it_was_accepted_is_seen);
+/// Z14: what waits for another one has been accepted, in the transaction that took it out of the store.
+fn that_it_was_accepted_is_seen<M: Manager + Debug + Send + 'static>() {
+    let mut bed = bed::<M>();
+    let first = bed.ask("0", "ANY_HOST");
+    let second = bed.ask("0", "LAST_SEEN");
+    bed.turn();
+    assert_eq!(bed.status(second), Some(Accepted));
+    assert_eq!(bed.store.request(second), Ok(None));
+    bed.settle();
+    assert_eq!((bed.status(first), bed.status(second)), (Some(Succeeded), Some(Succeeded)));
+}
+
+on_both!(a_duplicate_keeps_the_first_outcome);
+/// P6, with Z12: the same uuid for another processor is not carried out, and the first outcome stays.
+fn a_duplicate_keeps_the_first_outcome<M: Manager + Debug + Send + 'static>() {
+    let mut bed = bed::<M>();
+    let request = bed.message("0", "ANY_HOST");
+    let uuid = bed.submit(request.clone());
+    bed.settle();
+    let (before, other) = (bed.answer(uuid), bed.host_of("1"));
+    let again = PlacementRequest { processor_id: "1".to_owned(), ..request.clone() };
+    assert!(bed.store.apply(&[Change::PutRequest(again.clone())]).is_err());
+    let bytes = again.write().unwrap_or_else(|error| panic!("{error}"));
+    let raw = Change::PutRawRequest { key: request_key(uuid), bytes };
+    assert!(bed.store.apply(&[raw]).is_err());
+    bed.settle();
+    assert_eq!((bed.answer(uuid), bed.host_of("1")), (before, other));
+}
+
+on_both!(what_makes_no_sense_is_answered);
+/// Bad messages: each is answered or swept, and nothing waits or turns for ever.
+fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
+    let mut bed = bed::<M>();
+    let foreign = PlacementRequest { deployment_id: "elsewhere".to_owned(), ..bed.message("0", "ANY_HOST") };
+    let asked = [
+        (bed.submit(foreign), "no deployment `elsewhere`"),
+        (bed.ask("77", "ANY_HOST"), "no processor `77`"),
+        (bed.ask("0/1", "ANY_HOST"), "is no processor id"),
+        (bed.ask("0", "nowhere"), "no host `nowhere`"),
+        (bed.ask("0", ""), "destinationHost is empty"),
+        (bed.ask_for("EXPLODE", "0", "", json!({})), "no action `EXPLODE`"),
+        (bed.ask_for("DRAIN_HOST", "", &host(0), json!({"atOnce": 0})), "parameters: "),
+        (bed.ask_for("DRAIN_HOST", "", &host(0), json!({"pace": 3})), "unknown field `pace`"),
+        (bed.ask_for("ROLLING_RESTART", "", "", json!({"size": [-1]})), "size has to be"),
+        (bed.ask_for("ROLLING_RESTART", "", "", json!({"processors": ["99"]})), "no processor `99`"),
+        (bed.ask_for("MOVE", "0", "ANY_HOST", json!({"retries": 1_000_000})), "retries"),
+        (bed.ask_for("CANCEL", "", "", json!({})), "request is missing"),
+        (bed.ask_for("CANCEL", "", "", json!({"request": Uuid::from_u128(99)})), "over or not known"),
+        (bed.ask_for("START_STANDBY", "0-0", "", json!({})), "no processor `0-0`"),
+    ];
+    bed.settle();
+    for (uuid, part) in asked {
+        let (status, why) = (bed.status(uuid), bed.why(uuid));
+        assert_eq!(status, Some(BadRequest), "{part}: {why}");
+        assert!(why.contains(part), "{part}: {why}");
+    }
+    assert_eq!(bed.plane.open_count(), 0);
+}
+
+on_both!(what_cannot_be_read_is_answered_where_it_says_whom);
+fn what_cannot_be_read_is_answered_where_it_says_whom<M: Manager + Debug + Send + 'static>() {
+    let mut bed = bed::<M>();
+    let uuid = |number: u128| Uuid::from_u128(1_000 + number);
+    let message = |number: u128, change: fn(&mut serde_json::Value)| {
+        let mut value = json!({
+            "subType": "ContainerPlacementRequestMessage", "uuid": uuid(number), "deploymentId": "run-1",
+            "processorId": "0", "destinationHost": "ANY_HOST", "statusCode": "CREATED", "timestamp": 1,
+        });
+        change(&mut value);
+        value.to_string().into_bytes()
+    };
+    let bad: Vec<Vec<u8>> = vec![
+        message(0, |value| drop(value.as_object_mut().and_then(|fields| fields.remove("processorId")))),
+        message(1, |value| value["subType"] = json!("SomethingElse")),
+        message(2, |value| value["requestExpiry"] = json!(0)),
+        message(3, |value| value["requestExpiry"] = json!(-5)),
+        message(4, |value| value["destinationHost"] = json!("h".repeat(1 << 20))),
+        message(5, |value| value["timestamp"] = json!("yesterday")),
+        message(6, |value| value["deploymentId"] = json!(null)),
+        b"no JSON".to_vec(),
+        vec![0xff; MESSAGE_MAX + 1],
+    ];
+    let count = bad.len() as u128;
+    for (number, bytes) in (0..).zip(bad) {
+        let raw = Change::PutRawRequest { key: request_key(uuid(number)), bytes };
+        assert_eq!(bed.store.apply(&[raw]), Ok(()));
+    }
+    let good = bed.ask("1", "ANY_HOST");
+    bed.settle();
+    for number in 0..count {
+        assert_eq!(bed.status(uuid(number)), Some(BadRequest), "{number}: {}", bed.why(uuid(number)));
+    }
+    assert_eq!(bed.status(good), Some(Succeeded), "and the others go on");
+    let counts = bed.store.counts();
+    assert_eq!(counts.map(|counts| (counts.requests, counts.bad)), Ok((0, 0)));
+    assert_eq!(u128::from(bed.plane.metrics().unreadable), count);
+}
+
+on_both!(all_actions_can_be_asked_for);
+fn all_actions_can_be_asked_for<M: Manager + Debug + Send + 'static>() {
+    let mut bed = PlaneBed::<M>::start(with_standbys(job_of(2), 1), cluster::<M>(5, 9));
+    let pace = || json!({"atOnce": 2, "disruptionBudget": 2});
+    let asked = [
+        ("MOVE", "0", "ANY_HOST".to_owned(), json!({"retries": 1})),
+        ("RESTART", "0", String::new(), json!({})),
+        ("FORCE_RESTART", "0", String::new(), json!({})),
+        ("MOVE_TO_STANDBY", "0", String::new(), json!({})),
+        ("START_STANDBY", "0", String::new(), json!({})),
+        ("STOP_STANDBY", "0-1", String::new(), json!({})),
+        ("RELIEVE_HOST", "", host(0), json!({"containers": 1})),
+        ("DRAIN_HOST", "", host(0), pace()),
+        ("READMIT_HOST", "", host(0), json!({})),
+        (
+            "ROLLING_RESTART",
+            "",
+            String::new(),
+            json!({"canaries": 1, "version": "v2", "size": [2], "atOnce": 2}),
+        ),
+    ];
+    for (action, processor, at, parameters) in asked {
+        let uuid = bed.ask_for(action, processor, &at, parameters);
+        bed.settle();
+        bed.at(bed.now_ms + 1);
+        assert_eq!(bed.status(uuid), Some(Succeeded), "{action}: {}", bed.why(uuid));
+    }
+    let tallies = &bed.plane.metrics().outcomes;
+    assert_eq!(tallies.len(), 10, "{tallies:?}");
+    assert!(tallies.values().all(|tally| tally.count == 1));
+    let version = bed.job.lock().processor_status(&processor("1")).map(|status| status.version);
+    assert_eq!(version.as_deref(), Some("v2"));
+}
+
+on_both!(a_request_is_cancelled_through_the_store);
+fn a_request_is_cancelled_through_the_store<M: Manager + Debug + Send + 'static>() {
+    let mut bed = PlaneBed::<M>::start(job_of(2), cluster::<M>(2, 1));
+    let full = bed.host_of("1");
+    let request = PlacementRequest { request_expiry_ms: Some(600_000), ..bed.message("0", &full) };
+    let waits = bed.submit(request);
+    bed.settle();
+    assert_eq!(bed.status(waits), Some(StatusCode::InProgress));
+    let cancel = bed.ask_for("CANCEL", "", "", json!({"request": waits}));
+    bed.settle();
+    assert_eq!((bed.status(waits), bed.status(cancel)), (Some(Cancelled), Some(Succeeded)));
+}
+
+on_both!(a_busy_processor_queues_or_refuses);
+/// The conflict policy: queue (Samza), or the seed's 409.
+fn a_busy_processor_queues_or_refuses<M: Manager + Debug + Send + 'static>() {
+    let mut bed = PlaneBed::<M>::with(
+        job_of(2),
+        cluster::<M>(2, 9),
+        ControlSettings::default(),
+        ConflictPolicy::Refuse,
+    );
+    let (first, second, other) =
+        (bed.ask("0", "LAST_SEEN"), bed.ask("0", "LAST_SEEN"), bed.ask("1", "LAST_SEEN"));
+    bed.settle();
+    let statuses = [first, second, other].map(|uuid| bed.status(uuid));
+    assert_eq!(statuses, [Some(Succeeded), Some(Conflict), Some(Succeeded)]);
+    assert_eq!(Conflict.http(), 409);
+    let few = ConflictPolicy::Queue { most: 1 };
+    let mut bed = PlaneBed::<M>::with(job_of(2), cluster::<M>(2, 9), ControlSettings::default(), few);
+    let asked: Vec<Uuid> = (0..4).map(|_| bed.ask("0", "LAST_SEEN")).collect();
+    bed.settle();
+    let statuses: Vec<_> = asked.into_iter().map(|uuid| bed.status(uuid)).collect();
+    assert_eq!(statuses, [Some(Succeeded), Some(Succeeded), Some(Conflict), Some(Conflict)]);
+}
+
+#[test]
+fn principals_may_ask_for_what_they_may() {
+    let mut bed = bed::<EngineCluster>();
+    let actions = [("ann".to_owned(), Vec::new()), ("bob".to_owned(), vec!["RESTART".to_owned()])].into();
+    let spec = bed.job.lock().spec().clone();
+    let job = apportion_placement::control::Job::start(
+        spec,
+        apportion_placement::ServiceSettings::default(),
+        cluster::<EngineCluster>(2, 4),
+        None,
+        1,
+    );
+    let job = job.unwrap_or_else(|error| panic!("{error}"));
+    let rules = AllowPrincipals { actions };
+    let deployed =
+        bed.plane.deploy_with("guarded", "guarded-1", job, ConflictPolicy::default(), rules, bed.now_ms);
+    assert_eq!(deployed, Ok(()));
+    let ask = |bed: &mut PlaneBed<EngineCluster>, who: Option<&str>, host: &str| {
+        let message = PlacementRequest {
+            deployment_id: "guarded-1".to_owned(),
+            principal: who.map(str::to_owned),
+            ..bed.message("0", host)
+        };
+        bed.submit(message)
+    };
+    let refused = [
+        (ask(&mut bed, None, "ANY_HOST"), "principal is missing"),
+        (ask(&mut bed, Some("eve"), "ANY_HOST"), "`eve` may ask for nothing"),
+        (ask(&mut bed, Some("bob"), "ANY_HOST"), "not for MOVE"),
+    ];
+    let allowed = [ask(&mut bed, Some("ann"), "ANY_HOST"), ask(&mut bed, Some("bob"), "LAST_SEEN")];
+    bed.settle();
+    for (uuid, why) in refused {
+        assert_eq!(bed.status(uuid), Some(Unauthorized));
+        assert!(bed.why(uuid).contains(why), "{}", bed.why(uuid));
+    }
+    assert!(allowed.iter().all(|uuid| bed.status(*uuid) != Some(Unauthorized)));
+    assert_eq!(Unauthorized.http(), 401);
+}
+
+on_both!(an_orphan_gets_its_last_word_from_the_next_deployment);
+/// Z13: requests that were accepted, those that still wait, and those that come later for a deployment that is over.
+fn an_orphan_gets_its_last_word_from_the_next_deployment<M: Manager + Debug + Send + 'static>() {
+    let mut bed = PlaneBed::<M>::start(job_of(2), cluster::<M>(2, 1));
+    let full = bed.host_of("1");
+    let accepted = bed.ask("0", &full);
+    bed.turn();
+    let waiting = bed.ask("1", "LAST_SEEN");
+    let late = bed.message("1", "LAST_SEEN");
+    let spec = bed.job.lock().spec().clone();
+    let mut bed = bed.crash(spec);
+    let late = bed.submit(late);
+    bed.settle();
+    for uuid in [accepted, waiting, late] {
+        assert_eq!(bed.status(uuid), Some(Failed), "{}", bed.why(uuid));
+    }
+    assert!(bed.why(accepted).contains("the next deployment is run-2"), "{}", bed.why(accepted));
+    assert!(bed.why(late).contains("deployment `run-1` of job `job` is over"), "{}", bed.why(late));
+    let used = bed.plane.deploy("job", "run-1", std::sync::Arc::clone(&bed.job), bed.now_ms);
+    assert_eq!(used, Err(DeployError::Known("run-1".to_owned())));
+}
+
+on_both!(nothing_is_kept_for_ever);
+/// Bounded growth: outcomes go with age, and a request that is repeated after that is too old.
+fn nothing_is_kept_for_ever<M: Manager + Debug + Send + 'static>() {
+    let mut bed = bed::<M>();
+    let first = bed.message("0", "LAST_SEEN");
+    let uuid = bed.submit(first.clone());
+    bed.settle();
+    let settings = ControlSettings::default();
+    bed.at(settings.retention_ms + 3);
+    assert_eq!(bed.answer(uuid), None);
+    let container = bed.job.lock().processor_status(&processor("0")).and_then(|status| status.container);
+    bed.submit(first);
+    bed.settle();
+    assert_eq!(bed.status(uuid), Some(Failed), "{}", bed.why(uuid));
+    let after = bed.job.lock().processor_status(&processor("0")).and_then(|status| status.container);
+    assert_eq!(after, container, "it is not done twice");
+}
+
+#[test]
+fn a_job_that_is_taken_out_leaves_nothing_open() {
+    let mut bed = PlaneBed::<apportion_placement::FakeCluster>::start(job_of(2), cluster(2, 1));
+    let full = bed.host_of("1");
+    let open = bed.ask("0", &full);
+    bed.turn();
+    let now_ms = bed.now_ms;
+    assert_eq!(bed.plane.retire("run-1", now_ms), Ok(()));
+    assert_eq!((bed.status(open), bed.plane.is_deployed("run-1")), (Some(Failed), false));
+    let late = bed.ask("0", "LAST_SEEN");
+    bed.turn();
+    assert_eq!(bed.status(late), Some(Failed));
+}
+
+/// Two control planes share a store: each leaves the other's requests alone.
+#[test]
+fn requests_of_somebody_elses_job_stay() {
+    let mut bed = bed::<apportion_placement::FakeCluster>();
+    let other = bed.message("0", "ANY_HOST");
+    let deployment = apportion_placement::control::Deployment {
+        id: "elsewhere".to_owned(),
+        job: "other".to_owned(),
+        started_ms: 1,
+        is_current: true,
+    };
+    assert_eq!(bed.store.apply(&[Change::PutDeployment(deployment)]), Ok(()));
+    let theirs = bed.submit(PlacementRequest { deployment_id: "elsewhere".to_owned(), ..other });
+    let ours = bed.ask("0", "LAST_SEEN");
+    bed.settle();
+    assert_eq!((bed.status(theirs), bed.status(ours)), (None, Some(Succeeded)));
+    assert!(bed.store.request(theirs).is_ok_and(|request| request.is_some()));
+}
+
+/// Whatever cannot be saved for a while is saved later.
+#[test]
+fn answers_survive_a_store_that_fails_for_a_while() {
+    let mut bed = bed::<apportion_placement::FakeCluster>();
+    let uuid = bed.ask("0", "ANY_HOST");
+    bed.turn();
+    bed.store.ends_after(0, false);
+    for _ in 0..5 {
+        let turned: Result<_, _> = ControlPlane::turn(&mut bed.plane, 1);
+        drop(turned);
+    }
+    assert!(bed.plane.metrics().store_errors > 0);
+    bed.store.reopen();
+    bed.settle();
+    assert_eq!(bed.status(uuid), Some(Succeeded));
+}
