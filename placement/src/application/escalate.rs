@@ -11,16 +11,18 @@ impl ApplicationState {
     /// [`TimePassed`](super::ServiceEvent::TimePassed) then. `None`: nothing will.
     #[must_use]
     pub fn next_deadline_ms(&self) -> Option<u64> {
+        let again_ms = self.stubborn.first().map(|(due_ms, _)| *due_ms);
         if self.is_over() {
-            return None;
+            return again_ms;
         }
         let request_ms = self.outstanding.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
         let stop_ms = self.actions.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
-        let deadlines = [request_ms, stop_ms, self.window_ends_ms, self.next_health_check_ms()];
+        let deadlines = [request_ms, stop_ms, again_ms, self.window_ends_ms, self.next_health_check_ms()];
         deadlines.into_iter().flatten().min()
     }
 
     pub(super) fn pass_time(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
+        self.stop_again(now_ms, operations);
         if self.is_over() {
             return;
         }

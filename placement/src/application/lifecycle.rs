@@ -42,6 +42,31 @@ impl ApplicationState {
         self.action_hears_end(instance.component, container, InstanceState::Starting, operations);
     }
 
+    /// A container that nobody wants runs on. To stop it again at once would be to do so for ever.
+    pub(super) fn stop_later(&mut self, container: ContainerRef, now_ms: u64) {
+        if self.is_unwanted(container) {
+            self.stubborn.insert((now_ms.saturating_add(self.settings.retry_after_ms), container));
+        }
+    }
+
+    pub(super) fn stop_again(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
+        while let Some((_, container)) =
+            self.stubborn.first().copied().filter(|(due_ms, _)| *due_ms <= now_ms)
+        {
+            self.stubborn.pop_first();
+            if self.is_unwanted(container) {
+                operations.push(Operation::Release(container));
+            }
+        }
+    }
+
+    /// Whether the container was given back and has not ended.
+    fn is_unwanted(&self, container: ContainerRef) -> bool {
+        let state = self.instance_state(container);
+        self.surplus.contains(&container)
+            || matches!(state, Some(InstanceState::Releasing | InstanceState::StartFailed))
+    }
+
     pub(super) fn kill_container(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         if let Some(instance) = self.instances.get_mut(&container) {
             instance.is_killed = true;

@@ -47,6 +47,8 @@ pub struct ApplicationState {
     instances: BTreeMap<ContainerRef, ComponentInstance>,
     /// Containers that nobody wanted when they came, given back and not ended yet.
     surplus: BTreeSet<ContainerRef>,
+    /// Containers that nobody wants and that could not be stopped, by when they are stopped again.
+    stubborn: BTreeSet<(u64, ContainerRef)>,
     /// Hosts that somebody wants free of the service.
     excluded: BTreeSet<Arc<str>>,
     /// Hosts that the manager was told to keep free of the service.
@@ -138,6 +140,7 @@ impl ApplicationState {
             outstanding: OutstandingRequests::default(),
             instances: BTreeMap::new(),
             surplus: BTreeSet::new(),
+            stubborn: BTreeSet::new(),
             excluded: BTreeSet::new(),
             blacklisted: BTreeSet::new(),
             actions: Actions::default(),
@@ -221,7 +224,7 @@ impl ApplicationState {
         match callback {
             Callback::Allocated(allocations) => self.containers_allocated(allocations, now_ms, operations),
             Callback::Started(container) => self.container_started(container, now_ms, operations),
-            Callback::StopFailed(container) => self.stop_failed(container, operations),
+            Callback::StopFailed(container) => self.stop_failed(container, now_ms, operations),
             Callback::StartFailed { container, diagnostics } => {
                 self.container_start_failed(container, diagnostics, operations);
             }

@@ -172,6 +172,11 @@ impl FakeCluster {
         self.faults.push_back(fault);
     }
 
+    /// What was to go wrong and has not yet goes well.
+    pub fn forget_faults(&mut self) {
+        self.faults.clear();
+    }
+
     /// Tells the service something, whether it is true or not.
     pub fn report(&mut self, callback: Callback) {
         self.callbacks.push(callback);

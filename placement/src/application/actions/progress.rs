@@ -149,17 +149,18 @@ impl ApplicationState {
         }
     }
 
-    /// A container that was stopped to be replaced could not be: it goes on running. Of others that nobody wants any more it
-    /// changes nothing: to stop them again at once would be to do so for ever.
+    /// A container that was stopped to be replaced could not be: it goes on running. Others are stopped again later.
     pub(in crate::application) fn stop_failed(
         &mut self,
         container: ContainerRef,
+        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
-        let Some(id) = self.action_on(container) else { return };
-        if self.instance_state(container) != Some(InstanceState::Releasing) {
+        let is_releasing = self.instance_state(container) == Some(InstanceState::Releasing);
+        let Some(id) = self.action_on(container).filter(|_| is_releasing) else {
+            self.stop_later(container, now_ms);
             return;
-        }
+        };
         self.transition_instance(container, InstanceState::Live);
         self.drop_reserved(id, operations);
         self.fail_action(id, "the container could not be stopped; it goes on running", operations);

@@ -156,8 +156,9 @@ impl<C: ClusterClient> Job<C> {
         why: &str,
         now_ms: u64,
     ) {
-        if status != ActionStatus::Succeeded {
-            self.drop_started_standbys(request, group, now_ms);
+        match status {
+            ActionStatus::Succeeded => self.keep_started_standbys(request, group),
+            _ => self.drop_started_standbys(request, group, now_ms),
         }
         self.awaiting.remove(&(request, group.clone()));
         let Some(plan) = self.plans.get_mut(&request) else { return };

@@ -184,9 +184,8 @@ impl<C: ClusterClient> Job<C> {
         if processor.standby_number().is_some() {
             return Err(format!("`{processor}` is a standby, and has none"));
         }
-        let known =
-            self.processor(processor).ok_or_else(|| format!("there is no processor `{processor}`"))?;
-        let free = (0..STANDBYS_MAX).find(|number| !known.standbys.contains(number));
+        self.number_of(processor)?;
+        let free = (0..STANDBYS_MAX).find(|number| !self.numbers.contains_key(&processor.standby(*number)));
         free.ok_or_else(|| format!("processor `{processor}` has {STANDBYS_MAX} standbys already"))
     }
 

@@ -14,12 +14,12 @@ impl<C: ClusterClient> Job<C> {
         self.spec.processors.get(*self.places.get(&processor.active())?)
     }
 
-    /// The processor has a standby more, kept apart from it and from the others.
+    /// The processor has a standby more, kept apart from it and from the others. It belongs to the job as others know it
+    /// when the step that it was started by is done.
     pub(super) fn add_standby(&mut self, group: &ProcessorId, number: u32, now_ms: u64) {
         let Some(place) = self.places.get(group).copied() else { return };
-        let Some(processor) = self.spec.processors.get_mut(place) else { return };
+        let Some(mut processor) = self.spec.processors.get(place).cloned() else { return };
         processor.standbys.insert(number);
-        let processor = processor.clone();
         let (id, component) = self.spec.component(place, &processor, Some(number));
         let apart_from = component.apart_from.clone();
         let active = self.numbers.get(group).copied();
@@ -60,6 +60,18 @@ impl<C: ClusterClient> Job<C> {
         match self.remove_standby(group, number, now_ms) {
             Some(component) => self.await_stage(request, group, RunStage::Gone { component, until_ms }),
             None => self.step_failed(request, group, "the standby is not there any more", now_ms),
+        }
+    }
+
+    /// Standbys that a step started and did not stop belong to the job from now on.
+    pub(super) fn keep_started_standbys(&mut self, request: Uuid, group: &ProcessorId) {
+        let Some((_, running)) = self.running(request, group) else { return };
+        let started = running.step.moves.iter().filter_map(started_standby);
+        let stay = started.filter(|number| self.numbers.contains_key(&group.standby(*number)));
+        let stay: Vec<u32> = stay.collect();
+        let place = self.places.get(group).copied();
+        if let Some(processor) = place.and_then(|place| self.spec.processors.get_mut(place)) {
+            processor.standbys.extend(stay);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Jobs and what can be asked of them, on the engine and on the fake alike (`samza.md` section 3).
 
 mod bed;
+mod crashes;
 mod degraded;
 mod many;
 mod one;

@@ -72,15 +72,15 @@ fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
         (bed.ask("0/1", "ANY_HOST"), "is no processor id"),
         (bed.ask("0", "nowhere"), "no host `nowhere`"),
         (bed.ask("0", ""), "destinationHost is empty"),
-        (bed.ask_for("EXPLODE", "0", "", json!({})), "no action `EXPLODE`"),
-        (bed.ask_for("DRAIN_HOST", "", &host(0), json!({"atOnce": 0})), "parameters: "),
-        (bed.ask_for("DRAIN_HOST", "", &host(0), json!({"pace": 3})), "unknown field `pace`"),
-        (bed.ask_for("ROLLING_RESTART", "", "", json!({"size": [-1]})), "size has to be"),
-        (bed.ask_for("ROLLING_RESTART", "", "", json!({"processors": ["99"]})), "no processor `99`"),
-        (bed.ask_for("MOVE", "0", "ANY_HOST", json!({"retries": 1_000_000})), "retries"),
-        (bed.ask_for("CANCEL", "", "", json!({})), "request is missing"),
-        (bed.ask_for("CANCEL", "", "", json!({"request": Uuid::from_u128(99)})), "over or not known"),
-        (bed.ask_for("START_STANDBY", "0-0", "", json!({})), "no processor `0-0`"),
+        (bed.ask_for("EXPLODE", "0", "", &json!({})), "no action `EXPLODE`"),
+        (bed.ask_for("DRAIN_HOST", "", &host(0), &json!({"atOnce": 0})), "parameters: "),
+        (bed.ask_for("DRAIN_HOST", "", &host(0), &json!({"pace": 3})), "unknown field `pace`"),
+        (bed.ask_for("ROLLING_RESTART", "", "", &json!({"size": [-1]})), "size has to be"),
+        (bed.ask_for("ROLLING_RESTART", "", "", &json!({"processors": ["99"]})), "no processor `99`"),
+        (bed.ask_for("MOVE", "0", "ANY_HOST", &json!({"retries": 1_000_000})), "retries"),
+        (bed.ask_for("CANCEL", "", "", &json!({})), "request is missing"),
+        (bed.ask_for("CANCEL", "", "", &json!({"request": Uuid::from_u128(99)})), "over or not known"),
+        (bed.ask_for("START_STANDBY", "0-0", "", &json!({})), "no processor `0-0`"),
     ];
     bed.settle();
     for (uuid, part) in asked {
@@ -152,7 +152,7 @@ fn all_actions_can_be_asked_for<M: Manager + Debug + Send + 'static>() {
         ),
     ];
     for (action, processor, at, parameters) in asked {
-        let uuid = bed.ask_for(action, processor, &at, parameters);
+        let uuid = bed.ask_for(action, processor, &at, &parameters);
         bed.settle();
         bed.at(bed.now_ms + 1);
         assert_eq!(bed.status(uuid), Some(Succeeded), "{action}: {}", bed.why(uuid));
@@ -172,7 +172,7 @@ fn a_request_is_cancelled_through_the_store<M: Manager + Debug + Send + 'static>
     let waits = bed.submit(request);
     bed.settle();
     assert_eq!(bed.status(waits), Some(StatusCode::InProgress));
-    let cancel = bed.ask_for("CANCEL", "", "", json!({"request": waits}));
+    let cancel = bed.ask_for("CANCEL", "", "", &json!({"request": waits}));
     bed.settle();
     assert_eq!((bed.status(waits), bed.status(cancel)), (Some(Cancelled), Some(Succeeded)));
 }

@@ -199,7 +199,8 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
 
     pub(super) fn submit(&self, request: PlacementRequest) -> Uuid {
         let uuid = request.uuid;
-        assert_eq!(self.store.apply(&[Change::PutRequest(request)]), Ok(()));
+        // Whoever asks is another process.
+        assert_eq!(self.store.store.apply(&[Change::PutRequest(request)]), Ok(()));
         uuid
     }
 
@@ -213,7 +214,7 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         action: &str,
         processor: &str,
         host: &str,
-        parameters: serde_json::Value,
+        parameters: &serde_json::Value,
     ) -> Uuid {
         let message = PlacementRequest {
             action: Some(action.to_owned()),

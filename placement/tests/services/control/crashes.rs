@@ -1,0 +1,297 @@
+//! I1 to I6 of `samza.md` 1.13, and that a crash loses nothing: random requests, callbacks, failures, and ends of the
+//! coordinator's process between any two writes of the store.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use apportion::Resources;
+use apportion_placement::control::{ControlStore, JobSpec, PlacementResponse, StatusCode};
+use apportion_placement::{ContainerExit, FakeCluster, Fault, FaultDomain, InstanceState};
+use proptest::prelude::*;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::bed::{job_of, processor};
+use super::plane_bed::PlaneBed;
+use crate::support::host;
+
+const HOSTS: usize = 5;
+const PROCESSORS: usize = 3;
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// A request; `kind` says which.
+    Ask {
+        kind: u8,
+        processor: usize,
+        host: usize,
+        expiry_ms: Option<u64>,
+    },
+    /// The control plane turns.
+    Turn,
+    Pass {
+        by_ms: u64,
+    },
+    /// A container ends by itself.
+    End {
+        which: usize,
+        exit: i32,
+    },
+    Lose {
+        host: usize,
+    },
+    Bring {
+        host: usize,
+    },
+    Inject {
+        fault: Fault,
+    },
+    CaughtUp {
+        processor: usize,
+    },
+    /// The process ends at one of its next writes, before it or after it.
+    CrashAt {
+        writes: u32,
+        is_made: bool,
+    },
+    /// The coordinator is started again now; the next one knows the job as it was when `is_late`, or as it began.
+    Restart {
+        is_late: bool,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let host = 0..HOSTS;
+    let processor = 0..PROCESSORS;
+    let fault = prop::sample::select(vec![
+        Fault::RefuseRequest,
+        Fault::FailStart,
+        Fault::FailStop,
+        Fault::RepeatCallback,
+        Fault::DelayCallback,
+    ]);
+    let expiry = prop::option::of(prop::sample::select(vec![1_u64, 1_000, 60_000]));
+    prop_oneof![
+        8 => (0..14_u8, processor.clone(), host.clone(), expiry)
+            .prop_map(|(kind, processor, host, expiry_ms)| Step::Ask { kind, processor, host, expiry_ms }),
+        12 => Just(Step::Turn),
+        3 => prop::sample::select(vec![1, 1_001, 5_001, 61_000]).prop_map(|by_ms| Step::Pass { by_ms }),
+        2 => (0..8_usize, prop::sample::select(vec![0, 1, -100])).prop_map(|(which, exit)| Step::End { which, exit }),
+        1 => host.clone().prop_map(|host| Step::Lose { host }),
+        2 => host.prop_map(|host| Step::Bring { host }),
+        3 => fault.prop_map(|fault| Step::Inject { fault }),
+        1 => processor.prop_map(|processor| Step::CaughtUp { processor }),
+        1 => (0..4_u32, any::<bool>()).prop_map(|(writes, is_made)| Step::CrashAt { writes, is_made }),
+        1 => any::<bool>().prop_map(|is_late| Step::Restart { is_late }),
+    ]
+}
+
+fn spec(domain: FaultDomain) -> JobSpec {
+    let mut spec = JobSpec { standby_domain: domain, failures_max: None, ..job_of(PROCESSORS) };
+    spec.processors[0].standbys = [0].into();
+    spec.processors[0].is_stateful = true;
+    spec.processors[2].is_stateful = true;
+    spec
+}
+
+fn capacity() -> Resources {
+    Resources::new(&[4])
+}
+
+fn add(manager: &mut FakeCluster, number: usize) {
+    manager.add_node_in(&host(number), &format!("rack{}", number % 3), "", capacity());
+}
+
+struct World {
+    bed: Option<PlaneBed<FakeCluster>>,
+    spec: JobSpec,
+    submitted: Vec<Uuid>,
+    ended: BTreeMap<Uuid, PlacementResponse>,
+}
+
+impl World {
+    fn new(domain: FaultDomain) -> Self {
+        let mut manager = FakeCluster::new();
+        for number in 0..HOSTS {
+            add(&mut manager, number);
+        }
+        let spec = spec(domain);
+        let bed = PlaneBed::start(spec.clone(), manager);
+        Self { bed: Some(bed), spec, submitted: Vec::new(), ended: BTreeMap::new() }
+    }
+
+    fn bed(&mut self) -> &mut PlaneBed<FakeCluster> {
+        self.bed.as_mut().unwrap_or_else(|| panic!("between two coordinators"))
+    }
+
+    fn restart(&mut self, is_late: bool) {
+        let Some(bed) = self.bed.take() else { return };
+        let latest = bed.job.lock().spec().clone();
+        // What nobody wrote down of the job is forgotten; standbys without a processor are given back.
+        let spec = if is_late { latest } else { self.spec.clone() };
+        self.bed = Some(bed.crash(spec));
+    }
+
+    fn ask(&mut self, kind: u8, number: usize, at: usize, expiry_ms: Option<u64>) {
+        let last = self.submitted.last().copied().unwrap_or_default();
+        let bed = self.bed();
+        if bed.store.is_dead() {
+            return;
+        }
+        let (name, at) = (number.to_string(), host(at));
+        let pace = json!({"atOnce": 2, "disruptionBudget": 2});
+        let (action, processor, destination, parameters) = match kind {
+            0 | 1 => ("MOVE", name, at, json!({})),
+            2 => ("MOVE", name, "ANY_HOST".to_owned(), json!({"retries": 1})),
+            3 => ("RESTART", name, String::new(), json!({})),
+            4 => ("FORCE_RESTART", name, String::new(), json!({})),
+            5 => ("MOVE", "0-0".to_owned(), "ANY_HOST".to_owned(), json!({})),
+            6 => ("MOVE_TO_STANDBY", "0".to_owned(), String::new(), json!({})),
+            7 => ("START_STANDBY", name, String::new(), json!({})),
+            8 => ("STOP_STANDBY", format!("{name}-0"), String::new(), json!({})),
+            9 => ("DRAIN_HOST", String::new(), at, pace),
+            10 => ("READMIT_HOST", String::new(), at, json!({})),
+            11 => (
+                "ROLLING_RESTART",
+                String::new(),
+                String::new(),
+                json!({"version": "v2", "canaries": 1, "canaryWaitMs": 500}),
+            ),
+            12 => ("CANCEL", String::new(), String::new(), json!({"request": last})),
+            _ => ("MOVE", "9".to_owned(), at, json!({})),
+        };
+        let message = apportion_placement::control::PlacementRequest {
+            action: Some(action.to_owned()),
+            parameters: parameters.as_object().cloned().unwrap_or_default(),
+            request_expiry_ms: expiry_ms,
+            ..bed.message(&processor, &destination)
+        };
+        let uuid = bed.submit(message);
+        self.submitted.push(uuid);
+    }
+
+    fn take(&mut self, step: &Step) {
+        match *step {
+            Step::Ask { kind, processor, host, expiry_ms } => self.ask(kind, processor, host, expiry_ms),
+            Step::Turn => self.bed().turn(),
+            Step::Pass { by_ms } => {
+                self.bed().now_ms += by_ms;
+                self.bed().turn();
+            }
+            Step::CrashAt { writes, is_made } => self.bed().store.ends_after(writes, is_made),
+            Step::Restart { is_late } => self.restart(is_late),
+            _ => self.disturb(step),
+        }
+        if self.bed().store.is_dead() {
+            self.restart(true);
+        }
+        self.check();
+    }
+
+    fn disturb(&mut self, step: &Step) {
+        let bed = self.bed();
+        let now_ms = bed.now_ms;
+        let mut job = bed.job.lock();
+        if let Step::CaughtUp { processor: number } = step {
+            job.report_caught_up(&processor(&format!("{number}-0")), now_ms);
+            return;
+        }
+        let manager = job.service_mut().client_mut();
+        match step {
+            Step::End { which, exit } => {
+                let running: Vec<_> = manager.launched().map(|(container, ..)| container).collect();
+                if let Some(which) = which.checked_rem(running.len()) {
+                    assert_eq!(manager.complete(running[which], ContainerExit::of(*exit)), Ok(()));
+                }
+            }
+            Step::Lose { host: number } => manager.lose_node(&host(*number)),
+            Step::Bring { host: number } => add(manager, *number),
+            Step::Inject { fault } => manager.inject(*fault),
+            _ => {}
+        }
+    }
+
+    /// What always holds.
+    fn check(&mut self) {
+        let submitted = self.submitted.clone();
+        let mut ended = std::mem::take(&mut self.ended);
+        let bed = self.bed();
+        for uuid in submitted {
+            let answer = bed.answer(uuid);
+            let waits = bed.store.request(uuid).is_ok_and(|request| request.is_some());
+            assert!(waits || answer.is_some(), "a crash loses nothing: {uuid}");
+            assert!(!(waits && answer.is_some()), "it was taken out when it was answered: {uuid}");
+            if let Some(before) = ended.get(&uuid) {
+                assert_eq!(answer.as_ref(), Some(before), "the last word stays (I5)");
+            } else if let Some(answer) = answer.filter(|answer| answer.status_code.is_terminal()) {
+                ended.insert(uuid, answer);
+            }
+        }
+        let job = bed.job.lock();
+        let mut launched: BTreeMap<&str, usize> = BTreeMap::new();
+        for (container, _, launch) in job.service().client().launched() {
+            // What was given back and cannot be stopped yet is nobody's.
+            if job.service().state().instance_state(container).is_none() {
+                continue;
+            }
+            *launched.entry(launch.component.as_str()).or_default() += 1;
+        }
+        let twice: Vec<_> = launched.iter().filter(|(_, count)| **count > 1).collect();
+        assert!(twice.is_empty(), "one running instance each (I6): {twice:?}");
+        let mut reserved = BTreeSet::new();
+        for found in job.service().state().containers().filter(|found| found.state == InstanceState::Reserved)
+        {
+            let group = processor(&found.component).active();
+            assert!(reserved.insert(group), "one active action for a processor and its standbys (I1)");
+        }
+        drop(job);
+        self.ended = ended;
+    }
+
+    /// From now on nothing goes wrong any more.
+    fn heal(&mut self) {
+        self.restart(true);
+        let bed = self.bed();
+        {
+            let mut job = bed.job.lock();
+            let manager = job.service_mut().client_mut();
+            manager.forget_faults();
+            for number in 0..HOSTS {
+                add(manager, number);
+            }
+        }
+        for _ in 0..40 {
+            let bed = self.bed();
+            let now_ms = bed.now_ms + 61_000;
+            bed.at(now_ms);
+            self.check();
+        }
+    }
+}
+
+fn whatever_happens(domain: FaultDomain, steps: &[Step]) {
+    let mut world = World::new(domain);
+    for step in steps {
+        world.take(step);
+    }
+    world.heal();
+    let open: Vec<_> = world.submitted.iter().filter(|uuid| !world.ended.contains_key(uuid)).collect();
+    assert!(open.is_empty(), "every request has its last word (I5): {open:?}");
+    let status = world.bed().job.lock().status();
+    assert_eq!(status.below_configured, 0, "as many containers as configured (Z7): {status:?}");
+    assert!(status.requests.is_empty() && world.bed().plane.open_count() == 0);
+    assert!(world.ended.values().all(|answer| answer.status_code != StatusCode::InProgress));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_request_has_one_last_word_whatever_happens(steps in prop::collection::vec(step(), 0..60)) {
+        whatever_happens(FaultDomain::Host, &steps);
+    }
+
+    #[test]
+    fn also_where_racks_are_fault_domains(steps in prop::collection::vec(step(), 0..60)) {
+        whatever_happens(FaultDomain::Rack, &steps);
+    }
+}
