@@ -128,6 +128,10 @@ impl World {
         let latest = bed.job.lock().spec().clone();
         // What nobody wrote down of the job is forgotten; standbys without a processor are given back.
         let spec = if is_late { latest } else { self.spec.clone() };
+        self.begin_again(bed, spec);
+    }
+
+    fn begin_again(&mut self, bed: PlaneBed<FakeCluster>, spec: JobSpec) {
         self.bed = Some(bed.crash(spec));
     }
 
@@ -249,7 +253,10 @@ impl World {
 
     /// From now on nothing goes wrong any more.
     fn heal(&mut self) {
-        self.restart(true);
+        let Some(bed) = self.bed.take() else { return };
+        // Where most hosts were drained there may be no place for a standby.
+        let spec = JobSpec { hosts_kept_free: BTreeSet::new(), ..bed.job.lock().spec().clone() };
+        self.begin_again(bed, spec);
         let bed = self.bed();
         {
             let mut job = bed.job.lock();

@@ -8,3 +8,4 @@ mod one;
 mod plane;
 mod plane_bed;
 mod standbys;
+mod volume;
