@@ -65,6 +65,7 @@ impl ApplicationState {
     pub(super) fn give_back(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         self.surplus.insert(container);
         operations.push(Operation::Release(container));
+        self.look_after_end(container, self.settings.stop_timeout_ms);
     }
 
     /// The container answered a request for its host, but its priority says that the manager gave it for another one. That
@@ -125,6 +126,7 @@ impl ApplicationState {
         self.instances.insert(container, instance);
         self.transition_instance(container, InstanceState::Starting);
         operations.push(Operation::Start { container, component });
+        self.action_hears_arrival(component, container);
         let Some(known) = self.components.get_mut(&component) else { return };
         known.counters.unrequested += u64::from(outcome == AllocationOutcome::Unallocated);
         if known.actual() >= known.spec.desired {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{ApplicationState, Operation};
 use crate::client::{ContainerRef, RequestId};
 use crate::component::{ComponentId, FaultDomain, PlacementPolicy};
-use crate::history::{OutstandingRequest, Reach};
+use crate::history::{InstanceState, OutstandingRequest, Reach};
 
 /// Where the others of a group are, or are about to be.
 #[derive(Debug)]
@@ -65,6 +65,23 @@ impl ApplicationState {
         let census = self.components.get(&component).map(|known| &known.census);
         let containers = census.into_iter().flat_map(crate::history::Census::iter);
         containers.filter_map(|(container, _)| self.instances.get(&container)).map(|instance| &instance.host)
+    }
+
+    /// Whether another instance that stays is too near to this one.
+    pub(super) fn is_beside_a_held_one(&self, component: ComponentId, host: &str, of: ContainerRef) -> bool {
+        let stays = |container: ContainerRef| {
+            container != of && self.instance_state(container).is_some_and(InstanceState::is_held)
+        };
+        if self.is_anti_affine(component) {
+            let entry = self.history.entry(host, component);
+            return entry.is_some_and(|entry| entry.instances.iter().any(|(found, _)| stays(found)));
+        }
+        self.peers(component).any(|peer| {
+            let known = self.components.get(&peer).into_iter();
+            let held = known.flat_map(|known| known.census.iter()).filter(|(container, _)| stays(*container));
+            let mut hosts = held.filter_map(|(container, _)| self.instances.get(&container));
+            hosts.any(|instance| self.is_near(component, &instance.host, host))
+        })
     }
 
     /// Whether these are too near to each other for the component's group.

@@ -11,7 +11,7 @@ impl ApplicationState {
     /// [`TimePassed`](super::ServiceEvent::TimePassed) then. `None`: nothing will.
     #[must_use]
     pub fn next_deadline_ms(&self) -> Option<u64> {
-        let again_ms = self.stubborn.first().map(|(due_ms, _)| *due_ms);
+        let again_ms = self.leaving.next_ms();
         if self.is_over() {
             return again_ms;
         }
@@ -22,7 +22,7 @@ impl ApplicationState {
     }
 
     pub(super) fn pass_time(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
-        self.stop_again(now_ms, operations);
+        self.stop_again(operations);
         if self.is_over() {
             return;
         }
@@ -31,12 +31,18 @@ impl ApplicationState {
         }
         self.check_stops(now_ms, operations);
         self.forget_old_hosts(now_ms);
-        if let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= now_ms) {
-            self.reset_failures();
-            let window_ms = self.settings.failure_window_ms.unwrap_or(0).max(1);
-            let windows = (now_ms - ends_ms) / window_ms + 1;
-            self.window_ends_ms = Some(ends_ms.saturating_add(windows.saturating_mul(window_ms)));
-        }
+    }
+
+    /// What fails from the end of a failure window on is of the next one, also if nobody looked between.
+    pub(super) fn pass_window(&mut self, now_ms: u64) {
+        let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= now_ms && !self.is_over())
+        else {
+            return;
+        };
+        self.reset_failures();
+        let window_ms = self.settings.failure_window_ms.unwrap_or(0).max(1);
+        let windows = (now_ms - ends_ms) / window_ms + 1;
+        self.window_ends_ms = Some(ends_ms.saturating_add(windows.saturating_mul(window_ms)));
     }
 
     /// A service that runs for years does not keep every host that it ever was on. Looks once in a while.
@@ -61,28 +67,42 @@ impl ApplicationState {
         let host = outstanding.host.as_deref();
         let rack = host.and_then(|host| self.history.node(host)).and_then(|node| node.rack().cloned());
         let escalates = known.spec.policy == crate::PlacementPolicy::Normal;
+        let is_widest = outstanding.reach == Reach::Anywhere;
+        // The time of a request that was not taken begins when it is; one that was taken back goes on waiting.
         let was_taken = outstanding.not_taken.is_none();
+        let begins_anew = !was_taken && outstanding.widens_ms.is_none();
+        let is_time = was_taken || outstanding.widens_ms.is_some_and(|widens_ms| widens_ms < now_ms);
         let apart = self.is_grouped(outstanding.component).then(|| self.hosts_apart(outstanding.component));
         let change = move |outstanding: &mut OutstandingRequest| match (outstanding.reach, rack) {
             (Reach::Host | Reach::Rack, _) if !escalates => outstanding.deadline_ms = None,
-            (Reach::Host | Reach::Rack, _) if !was_taken => outstanding.deadline_ms = Some(next_ms),
+            (Reach::Host | Reach::Rack, _) if begins_anew => {
+                outstanding.deadline_ms = Some(next_ms);
+                outstanding.widens_ms = Some(next_ms);
+            }
+            (Reach::Host | Reach::Rack, _) if !is_time => outstanding.deadline_ms = outstanding.widens_ms,
             (Reach::Host | Reach::Rack, _) if apart.is_some() => {
                 match apart.filter(|hosts| !hosts.is_empty()) {
                     Some(hosts) => to_listed(outstanding, hosts),
-                    None => outstanding.deadline_ms = Some(next_ms),
+                    None => {
+                        outstanding.deadline_ms = Some(next_ms);
+                        outstanding.widens_ms = Some(next_ms);
+                    }
                 }
             }
             (Reach::Host, Some(rack)) => {
                 outstanding.reach = Reach::Rack;
                 outstanding.request.racks = vec![rack];
                 outstanding.deadline_ms = Some(next_ms);
+                outstanding.widens_ms = Some(next_ms);
             }
             (Reach::Host | Reach::Rack, _) => to_anywhere(outstanding),
             (Reach::Anywhere, _) => outstanding.deadline_ms = None,
         };
         let component = outstanding.component;
         self.reissue(request, change, operations);
-        if let Some(known) = self.components.get_mut(&component).filter(|_| was_taken && escalates) {
+        if let Some(known) =
+            self.components.get_mut(&component).filter(|_| is_time && escalates && !is_widest)
+        {
             known.counters.widened += 1;
         }
     }

@@ -110,8 +110,11 @@ pub struct ServiceSettings {
     pub anti_affinity: AntiAffinity,
     /// After this time a request that the manager did not take is made again.
     pub retry_after_ms: u64,
-    /// A container that is stopped to be replaced has this long to end.
+    /// A container that is given back has this long to end; then it is given back again, and an action that waits for it
+    /// has failed.
     pub stop_timeout_ms: u64,
+    /// What an action starts has this long to run.
+    pub start_timeout_ms: u64,
     /// What was used this long before the history was saved is forgotten; `None`: nothing is.
     pub history_age_max_ms: Option<u64>,
 }
@@ -126,6 +129,7 @@ impl Default for ServiceSettings {
             anti_affinity: AntiAffinity::AllAtOnce,
             retry_after_ms: 5_000,
             stop_timeout_ms: MINUTE_MS,
+            start_timeout_ms: 10 * MINUTE_MS,
             history_age_max_ms: Some(7 * 24 * 60 * MINUTE_MS),
         }
     }

@@ -1,7 +1,9 @@
 //! Flexing: other numbers of instances, other components (spec 1.16).
 
 use super::{ApplicationState, Component, Operation};
-use crate::component::ComponentSpec;
+use crate::client::ContainerRef;
+use crate::component::{ComponentId, ComponentSpec, PlacementPolicy};
+use crate::history::InstanceState;
 
 impl ApplicationState {
     /// Whether a flex to these components would change what is wanted.
@@ -19,8 +21,27 @@ impl ApplicationState {
     pub(super) fn change(&mut self, spec: ComponentSpec, operations: &mut Vec<Operation>) {
         let (id, after) = (spec.id, spec.clone());
         let before = self.declare(spec);
-        if before.is_some_and(|before| asks_differently(&before, &after)) {
-            self.cancel_requests(id, usize::MAX, operations);
+        let Some(before) = before.filter(|before| asks_differently(before, &after)) else { return };
+        self.cancel_requests(id, usize::MAX, operations);
+        if before.policy != after.policy || before.name != after.name || before.apart_from != after.apart_from
+        {
+            self.separate(id, operations);
+        }
+    }
+
+    /// Instances that came before they had to be apart: the manager does not know of it, and those that are too near to
+    /// others go, the newest first.
+    fn separate(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
+        let Some(known) = self.components.get_mut(&component) else { return };
+        let containers: Vec<ContainerRef> = known.census.iter().map(|(container, _)| container).collect();
+        known.untagged.extend(&containers);
+        for container in containers.into_iter().rev() {
+            let host = self.instances.get(&container).map(|instance| instance.host.clone());
+            let is_held = self.instance_state(container).is_some_and(InstanceState::is_held);
+            let is_near = host.is_some_and(|host| self.is_beside_a_held_one(component, &host, container));
+            if is_held && is_near {
+                self.release(container, operations);
+            }
         }
     }
 
@@ -45,4 +66,5 @@ fn asks_differently(before: &ComponentSpec, after: &ComponentSpec) -> bool {
         || before.label != after.label
         || before.policy != after.policy
         || before.apart_from != after.apart_from
+        || (before.name != after.name && after.policy == PlacementPolicy::AntiAffinity)
 }

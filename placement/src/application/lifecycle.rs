@@ -37,25 +37,25 @@ impl ApplicationState {
         }
         self.transition_instance(container, InstanceState::StartFailed);
         operations.push(Operation::Release(container));
+        self.look_after_end(container, self.settings.stop_timeout_ms);
         let Some(instance) = self.instances.get(&container).cloned() else { return };
         self.count_failure(&instance, true, diagnostics);
         self.action_hears_end(instance.component, container, InstanceState::Starting, operations);
     }
 
-    /// A container that nobody wants runs on. To stop it again at once would be to do so for ever.
-    pub(super) fn stop_later(&mut self, container: ContainerRef, now_ms: u64) {
+    /// A container was given back. If it has not ended in time, or could not be stopped, it is given back again: its end may
+    /// not have been heard, and the manager says so then.
+    pub(super) fn look_after_end(&mut self, container: ContainerRef, within_ms: u64) {
         if self.is_unwanted(container) {
-            self.stubborn.insert((now_ms.saturating_add(self.settings.retry_after_ms), container));
+            self.leaving.expect_end(container, self.now_ms.saturating_add(within_ms));
         }
     }
 
-    pub(super) fn stop_again(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
-        while let Some((_, container)) =
-            self.stubborn.first().copied().filter(|(due_ms, _)| *due_ms <= now_ms)
-        {
-            self.stubborn.pop_first();
+    pub(super) fn stop_again(&mut self, operations: &mut Vec<Operation>) {
+        for container in self.leaving.take_late(self.now_ms) {
             if self.is_unwanted(container) {
                 operations.push(Operation::Release(container));
+                self.look_after_end(container, self.settings.stop_timeout_ms.max(1));
             }
         }
     }
@@ -82,10 +82,12 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         self.surplus.remove(&container);
+        self.leaving.ended(container);
         let Some(state) = self.instance_state(container) else { return };
         let Some(instance) = self.instances.remove(&container) else { return };
         if let Some(known) = self.components.get_mut(&instance.component) {
             known.census.remove(container);
+            known.untagged.remove(&container);
         }
         let is_trusted = match state {
             InstanceState::Releasing => self.ended_as_planned(&instance),

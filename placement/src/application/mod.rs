@@ -12,6 +12,7 @@ mod event;
 mod explain;
 mod failures;
 mod flex;
+mod leaving;
 mod lifecycle;
 mod release;
 mod request;
@@ -28,6 +29,7 @@ pub(crate) use event::Names;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
 
 use actions::Actions;
+use leaving::Leaving;
 
 use crate::client::{Callback, ContainerRef, NodeReport};
 use crate::component::{ComponentId, ComponentSpec};
@@ -39,6 +41,8 @@ use crate::status::{ComponentCounters, Failure};
 pub struct ApplicationState {
     settings: ServiceSettings,
     started_ms: u64,
+    /// When the event that is handled happened.
+    now_ms: u64,
     components: BTreeMap<ComponentId, Component>,
     /// Components that are kept apart from each other, by the name of their group.
     groups: BTreeMap<String, BTreeSet<ComponentId>>,
@@ -47,8 +51,7 @@ pub struct ApplicationState {
     instances: BTreeMap<ContainerRef, ComponentInstance>,
     /// Containers that nobody wanted when they came, given back and not ended yet.
     surplus: BTreeSet<ContainerRef>,
-    /// Containers that nobody wants and that could not be stopped, by when they are stopped again.
-    stubborn: BTreeSet<(u64, ContainerRef)>,
+    leaving: Leaving,
     /// Hosts that somebody wants free of the service.
     excluded: BTreeSet<Arc<str>>,
     /// Hosts that the manager was told to keep free of the service.
@@ -79,6 +82,8 @@ struct Component {
     /// Instances that are asked for one after another, and whose turn has not come.
     pending_anti_affine: u32,
     last_failure: String,
+    /// Containers that the manager does not know to be kept apart from others of the component.
+    untagged: BTreeSet<ContainerRef>,
     /// It failed too often, and the service goes on without it.
     is_given_up: bool,
     /// Since when too few instances run.
@@ -107,6 +112,7 @@ impl Component {
             counters: ComponentCounters::default(),
             pending_anti_affine: 0,
             last_failure: String::new(),
+            untagged: BTreeSet::new(),
             is_given_up: false,
             unhealthy_since_ms: None,
         }
@@ -133,6 +139,7 @@ impl ApplicationState {
             window_ends_ms: settings.failure_window_ms.map(|window_ms| now_ms.saturating_add(window_ms)),
             settings,
             started_ms: now_ms,
+            now_ms,
             forgot_ms: now_ms,
             components: BTreeMap::new(),
             groups: BTreeMap::new(),
@@ -140,7 +147,7 @@ impl ApplicationState {
             outstanding: OutstandingRequests::default(),
             instances: BTreeMap::new(),
             surplus: BTreeSet::new(),
-            stubborn: BTreeSet::new(),
+            leaving: Leaving::default(),
             excluded: BTreeSet::new(),
             blacklisted: BTreeSet::new(),
             actions: Actions::default(),
@@ -200,6 +207,8 @@ impl ApplicationState {
     /// Every event ends in a review, the only place where containers are asked for and given back for their number.
     pub fn handle(&mut self, event: ServiceEvent, now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
+        self.now_ms = now_ms;
+        self.pass_window(now_ms);
         match event {
             ServiceEvent::Callback(callback) => self.hear(callback, now_ms, &mut operations),
             ServiceEvent::NotTaken { request, error } => {
@@ -224,7 +233,7 @@ impl ApplicationState {
         match callback {
             Callback::Allocated(allocations) => self.containers_allocated(allocations, now_ms, operations),
             Callback::Started(container) => self.container_started(container, now_ms, operations),
-            Callback::StopFailed(container) => self.stop_failed(container, now_ms, operations),
+            Callback::StopFailed(container) => self.stop_failed(container, operations),
             Callback::StartFailed { container, diagnostics } => {
                 self.container_start_failed(container, diagnostics, operations);
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AntiAffinity, ApplicationState, Operation};
+use super::{AntiAffinity, ApplicationState, Component, Operation};
 use crate::client::{ClientError, ContainerRequest, NodeReport, RequestId};
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach, request_priority};
@@ -12,9 +12,12 @@ impl ApplicationState {
         self.settings.anti_affinity == AntiAffinity::OneByOne
     }
 
-    /// Whether instances of the component are asked for one after another.
+    /// Whether instances of the component are asked for one after another: the manager cannot keep them apart, or not from
+    /// those that came before it was told to.
     pub(super) fn is_one_by_one(&self, component: ComponentId) -> bool {
-        self.asks_one_by_one() && self.is_anti_affine(component)
+        let is_known = |known: &Component| known.untagged.is_empty();
+        let all_are_known = self.components.get(&component).is_none_or(is_known);
+        self.is_anti_affine(component) && (self.asks_one_by_one() || !all_are_known)
     }
 
     /// Asks for one container: on the host where the component was last, if its policy says so and there is one.
@@ -43,6 +46,7 @@ impl ApplicationState {
                 reach,
                 since_ms: now_ms,
                 deadline_ms,
+                widens_ms: deadline_ms,
                 not_taken: None,
                 gained: 0,
                 action: None,
@@ -67,6 +71,7 @@ impl ApplicationState {
                 reach: Reach::Anywhere,
                 since_ms: now_ms,
                 deadline_ms: None,
+                widens_ms: None,
                 not_taken: None,
                 gained: self.history.gained(component),
                 action: None,
@@ -203,7 +208,10 @@ impl ApplicationState {
             other if outstanding.action.is_some() => {
                 self.no_place_found(request, &other.to_string(), operations);
             }
-            other => self.wait_to_retry(request, other.to_string(), now_ms),
+            other => {
+                self.wait_to_retry(request, other.to_string(), now_ms);
+                self.outstanding.begin_anew(request);
+            }
         }
     }
 

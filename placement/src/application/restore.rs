@@ -17,6 +17,7 @@ impl ApplicationState {
     /// those in which nothing was started, and those that should be apart and are not: one of them was given back before, and has not ended.
     pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
+        self.now_ms = now_ms;
         for found in running {
             if self.instances.contains_key(&found.container) {
                 continue;
@@ -25,12 +26,13 @@ impl ApplicationState {
             // What was never started runs nothing: it would be one instance too many of something.
             let is_of_use = self.components.contains_key(&component) && found.is_started;
             if !is_of_use || self.would_be_together(component, &found.host, None) {
-                self.surplus.insert(found.container);
-                operations.push(Operation::Release(found.container));
+                self.give_back(found.container, &mut operations);
                 continue;
             }
             if let Some(known) = self.components.get_mut(&component) {
                 known.counters.started += 1;
+                // It may be from before it had to be apart.
+                known.untagged.insert(found.container);
             }
             let instance = ComponentInstance {
                 component,

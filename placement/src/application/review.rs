@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{ApplicationState, Operation};
-use crate::component::{ComponentId, PlacementPolicy};
+use crate::component::ComponentId;
 use crate::history::InstanceState;
 
 impl ApplicationState {
@@ -49,8 +49,7 @@ impl ApplicationState {
     }
 
     fn review_component(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
-        let Some(known) = self.components.get(&component) else { return };
-        if known.spec.policy == PlacementPolicy::AntiAffinity && self.asks_one_by_one() {
+        if self.is_one_by_one(component) {
             self.refresh_anti_affine(component, operations);
         } else if self.is_grouped(component) {
             self.refresh_grouped(component, operations);
@@ -117,6 +116,7 @@ impl ApplicationState {
         }
         self.transition_instance(container, InstanceState::Releasing);
         operations.push(Operation::Release(container));
+        self.look_after_end(container, self.settings.stop_timeout_ms);
         self.action_hears_release(container, operations);
     }
 }

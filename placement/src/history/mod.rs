@@ -30,6 +30,8 @@ use candidates::Candidates;
 pub(crate) struct RoleHistory {
     nodes: BTreeMap<Arc<str>, NodeInstance>,
     rules: BTreeMap<ComponentId, Rules>,
+    /// Components that any host will do for; the others only go where they were.
+    anti_affine: BTreeSet<ComponentId>,
     candidates: BTreeMap<ComponentId, Candidates>,
     /// Hosts where a start failed, by component, until something speaks for them.
     distrusted: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
@@ -60,6 +62,10 @@ impl RoleHistory {
         if self.rules.get(&spec.id) == Some(&rules) {
             return;
         }
+        match rules.policy {
+            PlacementPolicy::AntiAffinity => self.anti_affine.insert(spec.id),
+            _ => self.anti_affine.remove(&spec.id),
+        };
         self.rules.insert(spec.id, rules);
         let hosts: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
         for host in hosts {
@@ -283,7 +289,8 @@ impl RoleHistory {
     }
 
     fn refresh_all(&mut self, host: &Arc<str>) {
-        let components: Vec<ComponentId> = self.rules.keys().copied().collect();
+        let used = self.nodes.get(host).into_iter().flat_map(|node| node.entries.keys());
+        let components: BTreeSet<ComponentId> = used.chain(&self.anti_affine).copied().collect();
         for component in components {
             self.refresh(host, component);
         }

@@ -31,6 +31,8 @@ pub(crate) struct OutstandingRequest {
     pub(crate) since_ms: u64,
     /// After this time it is widened, or made again if the manager did not take it.
     pub(crate) deadline_ms: Option<u64>,
+    /// After this time it is widened, whether the manager took it or not.
+    pub(crate) widens_ms: Option<u64>,
     /// Why the manager has not got it.
     pub(crate) not_taken: Option<String>,
     /// What [`Candidates::gained`](super::candidates::Candidates::gained) was when its hosts were listed.
@@ -90,6 +92,13 @@ impl OutstandingRequests {
 
     pub(crate) fn get(&self, id: RequestId) -> Option<&OutstandingRequest> {
         self.requests.get(&id)
+    }
+
+    /// The manager never had it: the time until it is widened has not begun.
+    pub(crate) fn begin_anew(&mut self, id: RequestId) {
+        if let Some(outstanding) = self.requests.get_mut(&id) {
+            outstanding.widens_ms = None;
+        }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &OutstandingRequest> {

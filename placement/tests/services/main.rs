@@ -13,6 +13,7 @@ mod dismissal;
 mod failures;
 mod flexing;
 mod history;
+mod lost_and_late;
 mod matching;
 mod outstanding;
 mod placing;

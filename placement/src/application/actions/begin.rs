@@ -184,6 +184,7 @@ impl ApplicationState {
             reach: Reach::Host,
             since_ms: now_ms,
             deadline_ms: Some(deadline_ms),
+            widens_ms: None,
             not_taken: None,
             gained: 0,
             action: Some(action.id),

@@ -97,7 +97,7 @@ impl Actions {
         let is_concerned = |active: &Active| {
             let other = match active.stage {
                 Stage::Stopping { reserved, .. } => reserved,
-                Stage::Starting(container) => Some(container),
+                Stage::Starting { container, .. } => Some(container),
                 Stage::Reserving(_) | Stage::Recovering => None,
             };
             active.source == Some(container) || other == Some(container)

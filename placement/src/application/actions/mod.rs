@@ -119,7 +119,7 @@ enum Stage {
     /// The source is being stopped; the reserved container waits. `None`: it will be asked for again by the review.
     Stopping { reserved: Option<ContainerRef>, until_ms: u64 },
     /// The replacement is being started.
-    Starting(ContainerRef),
+    Starting { container: ContainerRef, until_ms: u64 },
     /// The source has been stopped, and the review looks for a place.
     Recovering,
 }
@@ -128,9 +128,9 @@ impl Active {
     /// When its source has had enough time to stop, or to run again.
     fn deadline_ms(&self) -> Option<u64> {
         match self.stage {
-            Stage::Stopping { until_ms, .. } => Some(until_ms),
+            Stage::Stopping { until_ms, .. } | Stage::Starting { until_ms, .. } => Some(until_ms),
             Stage::Recovering => Some(self.recover_by_ms),
-            Stage::Reserving(_) | Stage::Starting(_) => None,
+            Stage::Reserving(_) => None,
         }
     }
 }

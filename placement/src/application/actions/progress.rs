@@ -23,7 +23,7 @@ impl ApplicationState {
         let reserved = came.container;
         let stage = match active.source {
             Some(_) => Stage::Stopping { reserved: Some(reserved), until_ms },
-            None => Stage::Starting(reserved),
+            None => self.starting(reserved),
         };
         self.actions.transition_stage(id, stage);
         let Active { component, source, source_host, change, .. } = active;
@@ -103,7 +103,7 @@ impl ApplicationState {
                 operations,
             ),
             Stage::Stopping { reserved: Some(reserved), .. } if is_source => {
-                self.actions.transition_stage(id, Stage::Starting(reserved));
+                self.actions.transition_stage(id, self.starting(reserved));
                 self.transition_instance(reserved, InstanceState::Starting);
                 operations.push(Operation::Start { container: reserved, component });
             }
@@ -111,10 +111,28 @@ impl ApplicationState {
             Stage::Stopping { .. } => {
                 self.fail_action(id, "the place that was found for it was lost", operations);
             }
-            Stage::Starting(_) | Stage::Recovering => {
+            Stage::Starting { .. } | Stage::Recovering => {
                 let ended = if was == InstanceState::Live { "ended" } else { "could not be started" };
                 self.fail_action(id, &format!("the container {ended} where it should be"), operations);
             }
+        }
+    }
+
+    fn starting(&self, container: ContainerRef) -> Stage {
+        Stage::Starting { container, until_ms: self.now_ms.saturating_add(self.settings.start_timeout_ms) }
+    }
+
+    /// A container was taken on for a component. It is the one that an action stopped an instance for, if there is such an
+    /// action.
+    pub(in crate::application) fn action_hears_arrival(
+        &mut self,
+        component: ComponentId,
+        container: ContainerRef,
+    ) {
+        let is_recovering = |active: &Active| active.stage == Stage::Recovering;
+        let found = self.actions.active_on(component).find(|(_, active)| is_recovering(active));
+        if let Some(id) = found.map(|(id, _)| id) {
+            self.actions.transition_stage(id, self.starting(container));
         }
     }
 
@@ -125,11 +143,7 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         let Some(instance) = self.instances.get(&container) else { return };
-        let is_done = |active: &Active| match active.stage {
-            Stage::Starting(replacement) => replacement == container,
-            Stage::Recovering => true,
-            Stage::Reserving(_) | Stage::Stopping { .. } => false,
-        };
+        let is_done = |active: &Active| matches!(active.stage, Stage::Starting { container: its, .. } if its == container);
         let found = self.actions.active_on(instance.component).find(|(_, active)| is_done(active));
         let done = found.map(|(id, _)| id);
         if let Some(id) = done {
@@ -153,12 +167,11 @@ impl ApplicationState {
     pub(in crate::application) fn stop_failed(
         &mut self,
         container: ContainerRef,
-        now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
         let is_releasing = self.instance_state(container) == Some(InstanceState::Releasing);
         let Some(id) = self.action_on(container).filter(|_| is_releasing) else {
-            self.stop_later(container, now_ms);
+            self.look_after_end(container, self.settings.retry_after_ms);
             return;
         };
         self.transition_instance(container, InstanceState::Live);
@@ -171,6 +184,11 @@ impl ApplicationState {
     pub(in crate::application) fn check_stops(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         for id in self.actions.late(now_ms) {
             self.drop_reserved(id, operations);
+            if let Some(Stage::Starting { container, .. }) = self.actions.get(id).map(|active| active.stage) {
+                self.fail_action(id, "what replaces it did not say that it runs in time", operations);
+                self.release(container, operations);
+                continue;
+            }
             self.fail_action(id, "the container did not stop, or does not run again, in time", operations);
         }
     }

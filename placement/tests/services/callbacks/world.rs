@@ -23,7 +23,8 @@ pub(super) struct World {
     /// Requests that were served without saying so; which of several equal ones it was does not matter.
     served: BTreeMap<RequestId, ContainerRequest>,
     running: BTreeMap<ContainerRef, RunningContainer>,
-    released: BTreeSet<ContainerRef>,
+    /// Containers that were given back, and when last.
+    released: BTreeMap<ContainerRef, u64>,
     asked: BTreeSet<RequestId>,
     last_container: u64,
     told: Vec<Callback>,
@@ -64,7 +65,7 @@ impl World {
             requests: BTreeMap::new(),
             served: BTreeMap::new(),
             running: BTreeMap::new(),
-            released: BTreeSet::new(),
+            released: BTreeMap::new(),
             asked: BTreeSet::new(),
             last_container: 0,
             told: Vec::new(),
@@ -108,8 +109,14 @@ impl World {
             }
             Operation::Cancel(request) => self.cancel(request),
             Operation::Release(container) => {
-                let is_first = self.released.insert(container);
-                assert!(is_first || !self.running.contains_key(&container), "a container is given back once");
+                let before_ms = self.released.insert(container, self.now_ms);
+                let is_due = before_ms
+                    .is_none_or(|before_ms| before_ms + self.settings.stop_timeout_ms <= self.now_ms);
+                let is_running = self.running.contains_key(&container);
+                assert!(
+                    is_due || !is_running,
+                    "a container is given back once, and again when its end is not heard"
+                );
             }
             Operation::Answer { action, status, .. } => {
                 let was_over = self.actions.insert(action, status.is_terminal());
@@ -347,8 +354,8 @@ impl World {
                 matches!(known.state, InstanceState::Releasing | InstanceState::StartFailed)
             };
             let leaving = self.service.containers().filter(leaving).map(|known| known.container);
-            self.released.extend(leaving);
-            for container in std::mem::take(&mut self.released) {
+            self.released.extend(leaving.map(|container| (container, 0)));
+            for (container, _) in std::mem::take(&mut self.released) {
                 if self.running.remove(&container).is_some() {
                     self.tell(Callback::Completed(vec![(container, ContainerExit::of(-105))]));
                 }

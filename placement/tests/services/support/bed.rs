@@ -199,6 +199,11 @@ impl<M: Manager> Bed<M> {
         self.components.retain(|spec| spec.id != ComponentId(id));
     }
 
+    /// The next master knows the components so.
+    pub(crate) fn next_master(&mut self, change: impl FnOnce(&mut Vec<ComponentSpec>)) {
+        change(&mut self.components);
+    }
+
     /// Changes components in another way.
     pub(crate) fn change(&mut self, change: impl FnOnce(&mut Vec<ComponentSpec>)) -> Vec<Call> {
         change(&mut self.components);
