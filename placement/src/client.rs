@@ -211,6 +211,9 @@ pub enum Dismissal {
     /// It ended it after its lifetime.
     #[error("the cluster manager ended the application after its lifetime")]
     Expired,
+    /// It is not there any more, and neither is what ran on it.
+    #[error("the cluster manager is not there any more")]
+    Gone,
     /// Somebody ended it there.
     #[error("somebody ended the application at the cluster manager")]
     Ended,

@@ -153,7 +153,7 @@ impl EngineClient {
     /// When the container has ended before.
     pub fn report_exit(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
         let id = self.placed(container)?.container;
-        self.handle.complete_container(id).map_err(refused)?;
+        self.handle.complete_container(id).map_err(|error| self.refused(&error))?;
         self.exits.insert(id, exit);
         Ok(())
     }
@@ -189,6 +189,18 @@ impl EngineClient {
             }
             _ => None,
         }
+    }
+
+    /// Why the engine did not take something. With one that is shut down all containers are gone.
+    fn refused(&mut self, error: &SubmitError) -> ClientError {
+        if *error == SubmitError::Closed && self.dismissal.is_none() {
+            self.dismissal = Some(Dismissal::Gone);
+            let all: Vec<ContainerId> = self.by_container.keys().copied().collect();
+            let ended: Vec<Callback> =
+                all.into_iter().filter_map(|container| self.ended(container, None)).collect();
+            self.told.extend(ended);
+        }
+        ClientError::Refused(error.to_string())
     }
 
     /// Nothing is told of it: it is asked for.
@@ -257,11 +269,6 @@ fn exit_status(cause: Option<EndCause>) -> i32 {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn refused(error: SubmitError) -> ClientError {
-    ClientError::Refused(error.to_string())
-}
-
 impl ClusterClient for EngineClient {
     fn keeps_apart(&self) -> bool {
         true
@@ -274,19 +281,19 @@ impl ClusterClient for EngineClient {
         }
         let spec = spec?;
         self.requests.check_new(request.id)?;
-        let ask = self.handle.submit_ask(self.application, spec).map_err(refused)?;
+        let ask = self.handle.submit_ask(self.application, spec).map_err(|error| self.refused(&error))?;
         self.requests.made(ask, &request);
         Ok(())
     }
 
     fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
         let ask = self.requests.ask(request).ok_or(ClientError::UnknownRequest(request))?;
-        self.handle.cancel_ask(ask, 1).map_err(refused)
+        self.handle.cancel_ask(ask, 1).map_err(|error| self.refused(&error))
     }
 
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         let id = self.placed(container)?.container;
-        self.handle.release_container(id).map_err(refused)
+        self.handle.release_container(id).map_err(|error| self.refused(&error))
     }
 
     fn start(&mut self, container: ContainerRef, _launch: &Launch) -> Result<(), ClientError> {
@@ -302,7 +309,8 @@ impl ClusterClient for EngineClient {
         let list =
             |hosts: &[Arc<str>]| Blacklist::new().with_hosts(hosts.iter().map(|host| host.to_string()));
         let (added, removed) = (list(add), list(remove));
-        self.handle.update_blacklist(self.application, added, removed).map_err(refused)?;
+        let updated = self.handle.update_blacklist(self.application, added, removed);
+        updated.map_err(|error| self.refused(&error))?;
         self.blacklisted.retain(|host| !remove.contains(host));
         self.blacklisted.extend(add.iter().cloned());
         Ok(())

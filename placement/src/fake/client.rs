@@ -19,7 +19,7 @@ impl ClusterClient for FakeCluster {
         if let Some(host) = request.hosts.iter().find(|host| !self.nodes.contains_key(*host)) {
             return Err(ClientError::UnknownHost { host: host.to_string() });
         }
-        if self.key_of(request.id).is_ok() {
+        if self.waiting.contains_key(&(request.priority, request.id)) {
             return Err(ClientError::RequestRepeated(request.id));
         }
         // Whatever waited before did not fit a moment ago, and nothing else has changed.

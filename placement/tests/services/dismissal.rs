@@ -89,3 +89,21 @@ fn its_application_is_refused() -> Made<()> {
     bed.check_over(&why);
     Ok(())
 }
+
+/// It is noticed with the next thing that is asked of it.
+#[test]
+fn its_manager_is_not_there_any_more() -> Made<()> {
+    for kills in [false, true] {
+        let mut bed = Bed::new(spec(), ApplicationLimits::default(), 100)?;
+        bed.engine.shutdown();
+        match kills {
+            true => {
+                let running = bed.service.state().containers().next().map(|found| found.container);
+                assert!(running.is_some_and(|running| bed.service.kill_container(running, 0).is_ok()));
+            }
+            false => drop(bed.service.flex(vec![ComponentSpec::new("web", 1, 4, Resources::new(&[1]))], 0)),
+        }
+        bed.check_over(&Dismissal::Gone);
+    }
+    Ok(())
+}
