@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+pub mod control;
 pub mod output;
 pub mod pending;
 pub mod process;

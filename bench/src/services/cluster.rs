@@ -14,24 +14,24 @@ use super::plan::YearShape;
 const SLOTS_PER_NODE: i64 = 16;
 const NODES_PER_RACK: u32 = 40;
 /// The leaf of the service, and that of the other jobs.
-pub(super) const SERVICES: &str = "root.services";
-pub(super) const JOBS: &str = "root.jobs";
+pub(crate) const SERVICES: &str = "root.services";
+pub(crate) const JOBS: &str = "root.jobs";
 
 /// An engine and its nodes.
-pub(super) struct Cluster {
-    pub(super) engine: Engine,
-    pub(super) handle: Handle,
+pub(crate) struct Cluster {
+    pub(crate) engine: Engine,
+    pub(crate) handle: Handle,
     clock: Arc<ManualClock>,
     known: CommitSeq,
     used: (i64, i64),
 }
 
-pub(super) fn host(node: u32) -> String {
+pub(crate) fn host(node: u32) -> String {
     format!("node-{node:03}")
 }
 
 impl Cluster {
-    pub(super) fn start(shape: &YearShape) -> anyhow::Result<Self> {
+    pub(crate) fn start(shape: &YearShape) -> anyhow::Result<Self> {
         let leaf = |name: &str, percent| {
             QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent))).with_user_limit_factor(None)
         };
@@ -49,37 +49,37 @@ impl Cluster {
         Ok(cluster)
     }
 
-    pub(super) fn slots(nodes: u32) -> i64 {
+    pub(crate) fn slots(nodes: u32) -> i64 {
         SLOTS_PER_NODE * i64::from(nodes)
     }
 
-    pub(super) fn node_up(&self, node: u32) -> anyhow::Result<()> {
+    pub(crate) fn node_up(&self, node: u32) -> anyhow::Result<()> {
         let spec = NodeSpec::new(host(node), slots_of(SLOTS_PER_NODE));
         self.handle.add_node(spec.on_rack(format!("rack-{}", node / NODES_PER_RACK)))?;
         Ok(())
     }
 
-    pub(super) fn node_down(&self, node: u32) -> anyhow::Result<()> {
+    pub(crate) fn node_down(&self, node: u32) -> anyhow::Result<()> {
         let node = self.handle.node(&host(node)).context("a node failed that is not there")?;
         self.handle.remove_node(node)?;
         Ok(())
     }
 
-    pub(super) fn set_time(&self, now_ms: u64) -> anyhow::Result<()> {
+    pub(crate) fn set_time(&self, now_ms: u64) -> anyhow::Result<()> {
         self.clock.set(now_ms);
         self.handle.tick()?;
         Ok(())
     }
 
     /// Does what is to be done. Says whether anything was.
-    pub(super) fn work(&mut self) -> bool {
+    pub(crate) fn work(&mut self) -> bool {
         self.engine.run_until_quiet();
         let seq = self.handle.read(|view| view.seq());
         std::mem::replace(&mut self.known, seq) != seq
     }
 
     /// How many containers of this size would fit on the host now; none if it is down.
-    pub(super) fn room(&self, host: &str, size: &Resources) -> u32 {
+    pub(crate) fn room(&self, host: &str, size: &Resources) -> u32 {
         let Some(node) = self.handle.node(host) else { return 0 };
         self.handle.read(|view| {
             let Some(node) = view.node(node).filter(|node| node.state() == NodeState::Active) else {
@@ -95,7 +95,7 @@ impl Cluster {
     }
 
     /// Looks how much is in use now.
-    pub(super) fn sample(&mut self) {
+    pub(crate) fn sample(&mut self) {
         self.handle.read(|view| {
             for node in view.nodes() {
                 self.used.0 += node.allocated().amounts()[0];
@@ -105,7 +105,7 @@ impl Cluster {
     }
 
     /// The mean over all samples.
-    pub(super) fn used_part(&self) -> f64 {
+    pub(crate) fn used_part(&self) -> f64 {
         self.used.0 as f64 / self.used.1.max(1) as f64
     }
 }

@@ -27,7 +27,7 @@ const LIFE_MIN_MS: f64 = 60_000.0;
 const LIFE_MAX_MEANS: f64 = 10.0;
 
 /// Jobs that keep so many slots busy.
-pub(super) struct Jobs {
+pub(crate) struct Jobs {
     handle: Handle,
     events: EventStream,
     applications: Vec<ApplicationId>,
@@ -36,12 +36,12 @@ pub(super) struct Jobs {
     random: Pcg64Mcg,
     heard: Vec<Event>,
     /// Containers that ended on their own, so far.
-    pub(super) ended: u64,
+    pub(crate) ended: u64,
 }
 
 impl Jobs {
     /// Asks for as many slots as they keep busy, a little more or less.
-    pub(super) fn start(handle: &Handle, queue: &str, slots: i64, seed: u64) -> anyhow::Result<Self> {
+    pub(crate) fn start(handle: &Handle, queue: &str, slots: i64, seed: u64) -> anyhow::Result<Self> {
         let events = handle.event_stream(usize::MAX);
         let submit = |number| {
             let spec = ApplicationSpec::new(format!("job-{number}"), queue, format!("user-{number}"));
@@ -73,12 +73,12 @@ impl Jobs {
     }
 
     /// When the next container ends.
-    pub(super) fn next_ms(&self) -> Option<u64> {
+    pub(crate) fn next_ms(&self) -> Option<u64> {
         self.ends.peek().map(|Reverse((at_ms, _))| *at_ms)
     }
 
     /// Lets containers end whose time has come.
-    pub(super) fn end_until(&mut self, now_ms: u64) -> anyhow::Result<()> {
+    pub(crate) fn end_until(&mut self, now_ms: u64) -> anyhow::Result<()> {
         let mut ended = Vec::new();
         while let Some(Reverse((at_ms, container))) = self.ends.peek().copied()
             && at_ms <= now_ms
@@ -94,7 +94,7 @@ impl Jobs {
     }
 
     /// Hears what became of them. Says whether something was asked for.
-    pub(super) fn hear(&mut self, now_ms: u64) -> anyhow::Result<bool> {
+    pub(crate) fn hear(&mut self, now_ms: u64) -> anyhow::Result<bool> {
         self.events.drain_into(&mut self.heard).context("an event was left out")?;
         let mut asks = 0;
         for event in std::mem::take(&mut self.heard) {
@@ -118,6 +118,6 @@ impl Jobs {
 }
 
 /// So many slots as an amount: memory in GiB, and a core each.
-pub(super) fn slots_of(slots: i64) -> Resources {
+pub(crate) fn slots_of(slots: i64) -> Resources {
     Resources::new(&[4_096 * slots, 1_000 * slots])
 }

@@ -2,8 +2,8 @@
 //! a cluster that other jobs keep busy. How often does it come back to where it was?
 
 mod application;
-mod cluster;
-mod jobs;
+pub(crate) mod cluster;
+pub(crate) mod jobs;
 mod plan;
 mod tally;
 mod year;

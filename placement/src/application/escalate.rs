@@ -58,7 +58,10 @@ impl ApplicationState {
     /// Makes a request again: as it was if the manager never took it, otherwise one step wider.
     fn widen(&mut self, request: RequestId, now_ms: u64, operations: &mut Vec<Operation>) {
         let Some(outstanding) = self.outstanding.get(request) else { return };
-        if outstanding.action.is_some() {
+        if let Some(action) = outstanding.action {
+            if self.look_elsewhere(action, now_ms, operations) {
+                return;
+            }
             self.no_place_found(request, "no place was found in time", operations);
             return;
         }

@@ -83,7 +83,7 @@ pub struct Pace {
     pub disruption_budget: NonZeroU32,
 }
 
-/// Containers that start anew.
+/// Containers that start anew where they are; one for which there is no room beside itself goes elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RollingRestart {
     /// Which; `None` for all, standbys too.

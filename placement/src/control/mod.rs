@@ -7,7 +7,7 @@ mod plane;
 mod processor;
 
 pub use action::{Destination, JobAction, JobRequest, Pace, RollingRestart};
-pub use job::{Job, JobAnswer, JobStatus, ProcessorStatus};
+pub use job::{Job, JobAnswer, JobStatus, ProcessorStatus, StepTally};
 pub use metadata_store::{
     BadEntry, Change, ControlStore, ControlStoreError, Counts, Deployment, EXPLANATION_MAX, FORMAT_VERSION,
     HOST_MAX, ID_MAX, KEY_MAX, Listing, MESSAGE_MAX, MemoryControlStore, MessageError, MessageProblem,

@@ -269,3 +269,17 @@ fn a_master_that_restarts_in_the_middle_runs_nothing_twice<M: Manager>() {
     bed.settle();
     assert_eq!((bed.status(1).live, bed.status(2).live, bed.status(1).reserved), (1, 1, 0));
 }
+
+on_both!(a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may);
+fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 1).start(vec![processor(1)], None);
+    bed.settle();
+    bed.manager().add_node(&host(1), "", "", 1);
+    bed.settle();
+    act(&mut bed, 1, 1, ActionKind::RestartOrMove);
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::InProgress), host(0)));
+    bed.at(2 + EXPIRES_AFTER_MS / 2);
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(1)));
+}

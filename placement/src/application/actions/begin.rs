@@ -127,7 +127,7 @@ impl ApplicationState {
         let stays = match &action.kind {
             ActionKind::MoveTo(host) => source.host.as_ref() == Some(host),
             ActionKind::MoveElsewhere => false,
-            ActionKind::Restart | ActionKind::StopAndRestart => true,
+            ActionKind::Restart | ActionKind::RestartOrMove | ActionKind::StopAndRestart => true,
         };
         // Beside itself it cannot be where instances keep apart.
         let stops_first = stays && self.is_anti_affine(action.component);
@@ -158,6 +158,7 @@ impl ApplicationState {
             source_host: Some(source_host),
             stage: Stage::Stopping { reserved: None, until_ms },
             recover_by_ms: until_ms.saturating_add(action.expires_after_ms),
+            widens: None,
             change: action.change.clone(),
             undo: Some(undo),
         };
@@ -174,7 +175,9 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) -> Result<(), Refusal> {
         let hosts = self.destinations(action, &source)?;
-        let deadline_ms = now_ms.saturating_add(action.expires_after_ms);
+        let widens = (action.kind == ActionKind::RestartOrMove).then(|| action.clone());
+        let expires_after_ms = action.expires_after_ms / if widens.is_some() { 2 } else { 1 };
+        let deadline_ms = now_ms.saturating_add(expires_after_ms);
         let mut request = self.request_for(action.component, true).only_on(hosts);
         request.size = action.change.size.unwrap_or(request.size);
         let outstanding = OutstandingRequest {
@@ -195,6 +198,7 @@ impl ApplicationState {
             source_host: source.host,
             stage: Stage::Reserving(outstanding.request.id),
             recover_by_ms: deadline_ms,
+            widens,
             change: action.change.clone(),
             undo: None,
         };
@@ -202,5 +206,30 @@ impl ApplicationState {
         Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
         self.issue(outstanding, operations);
         Ok(())
+    }
+
+    /// No place was found where an action looked first. Says whether it looks elsewhere now.
+    pub(in crate::application) fn look_elsewhere(
+        &mut self,
+        id: ActionId,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) -> bool {
+        let Some(active) = self.actions.get(id) else { return false };
+        let (Some(action), Stage::Reserving(request)) = (active.widens.clone(), active.stage) else {
+            return false;
+        };
+        let action = PlacementAction {
+            kind: ActionKind::MoveElsewhere,
+            expires_after_ms: action.expires_after_ms / 2,
+            ..action
+        };
+        let source = Source { container: active.source, host: active.source_host.clone() };
+        if self.destinations(&action, &source).is_err() {
+            return false;
+        }
+        self.actions.end(id);
+        self.cancel_request(request, operations);
+        self.reserve_first(&action, source, now_ms, operations).is_ok()
     }
 }

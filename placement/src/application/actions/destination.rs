@@ -19,7 +19,9 @@ impl ApplicationState {
         }
         let wanted = match (&action.kind, &source.host) {
             (ActionKind::MoveTo(host), _)
-            | (ActionKind::Restart | ActionKind::StopAndRestart, Some(host)) => vec![host.clone()],
+            | (ActionKind::Restart | ActionKind::RestartOrMove | ActionKind::StopAndRestart, Some(host)) => {
+                vec![host.clone()]
+            }
             // A host that nobody reported may be gone, and a request that names it is refused as a whole.
             (_, from) => {
                 let reported = self.history.nodes().filter(|(_, node)| node.report.is_some());

@@ -65,6 +65,8 @@ pub enum ActionKind {
     MoveElsewhere,
     /// It starts anew where it is: a place there is found before it is stopped.
     Restart,
+    /// The same, and if no place is found there in half the time, it goes to any other host.
+    RestartOrMove,
     /// It is stopped, and started again where it was if there is still room, like one that ended by itself.
     StopAndRestart,
 }
@@ -106,6 +108,8 @@ struct Active {
     stage: Stage,
     /// When an instance that was stopped first has to run again.
     recover_by_ms: u64,
+    /// The action, while other hosts than those that are asked for may be asked for later.
+    widens: Option<PlacementAction>,
     change: ComponentChange,
     /// What takes back the change, where that was made before the container ran.
     undo: Option<ComponentChange>,

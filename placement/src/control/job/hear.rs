@@ -3,8 +3,8 @@
 use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
-use super::Job;
 use super::plan::{Move, Plan, RunStage, Step};
+use super::{Job, JobAnswer, StepTally};
 use crate::application::{ActionStatus, ServiceEvent};
 use crate::client::ClusterClient;
 use crate::service::ActionProgress;
@@ -210,8 +210,10 @@ impl<C: ClusterClient> Job<C> {
     fn finish(&mut self, request: Uuid, status: ActionStatus) {
         let Some(plan) = self.plans.remove(&request) else { return };
         self.batches.retain(|batch| *batch != request);
+        let Plan { steps, succeeded, failed, .. } = plan;
         let message = if plan.batch.is_some() { plan.tally() } else { plan.reason };
-        self.answer(request, status, message);
+        let steps = Some(StepTally { steps, succeeded, failed });
+        self.answers.push(JobAnswer { request, status, message, steps });
     }
 
     /// Takes a request back, as far as there is still time.

@@ -63,6 +63,19 @@ pub struct JobAnswer {
     pub status: ActionStatus,
     /// The same in words.
     pub message: String,
+    /// With the last word: of how many containers something was asked, and what came of that.
+    pub steps: Option<StepTally>,
+}
+
+/// What came of the containers that a request was about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepTally {
+    /// How many there were.
+    pub steps: u32,
+    /// With how many it was done.
+    pub succeeded: u32,
+    /// With how many it was not. Those besides were not begun with.
+    pub failed: u32,
 }
 
 impl<C: ClusterClient> Job<C> {
@@ -182,6 +195,14 @@ impl<C: ClusterClient> Job<C> {
         self.plans.len()
     }
 
+    /// Requests that are not over, and what came of their containers so far.
+    pub fn progress(&self) -> impl Iterator<Item = (Uuid, StepTally)> + '_ {
+        self.plans.iter().map(|(request, plan)| {
+            let Plan { steps, succeeded, failed, .. } = *plan;
+            (*request, StepTally { steps, succeeded, failed })
+        })
+    }
+
     /// The job as it is by now, for whoever starts its coordinator again: with the standbys, versions, sizes and
     /// drained hosts that requests left.
     #[must_use]
@@ -212,7 +233,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     fn answer(&mut self, request: Uuid, status: ActionStatus, message: impl Into<String>) {
-        self.answers.push(JobAnswer { request, status, message: message.into() });
+        self.answers.push(JobAnswer { request, status, message: message.into(), steps: None });
     }
 
     fn keep_hosts_free(&mut self, now_ms: u64) {

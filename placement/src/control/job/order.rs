@@ -108,7 +108,7 @@ impl<C: ClusterClient> Job<C> {
         let goes = match &kind {
             ActionKind::MoveTo(host) => self.host_of(component).as_ref() != Some(host),
             ActionKind::MoveElsewhere => true,
-            ActionKind::Restart | ActionKind::StopAndRestart => false,
+            ActionKind::Restart | ActionKind::RestartOrMove | ActionKind::StopAndRestart => false,
         };
         if goes && self.needs_warm_standby(processor) {
             return self.move_with_warm_standby(processor, component, kind);
@@ -217,7 +217,7 @@ impl<C: ClusterClient> Job<C> {
                 named.iter().map(|processor| self.number_of(processor)).collect::<Result<_, _>>()?
             }
         };
-        let kind = if asked.stops_first { ActionKind::StopAndRestart } else { ActionKind::Restart };
+        let kind = if asked.stops_first { ActionKind::StopAndRestart } else { ActionKind::RestartOrMove };
         let step = |component: ComponentId| {
             let processor: ProcessorId = self.components.get(&component)?.name.parse().ok()?;
             let moves = [Move::Act { component, kind: kind.clone(), change: asked.change.clone() }].into();

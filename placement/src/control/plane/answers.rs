@@ -33,7 +33,7 @@ impl ControlPlane {
     /// Of several answers to one request the last one is worth saving.
     fn note(&mut self, said: Vec<JobAnswer>, now_ms: u64) {
         let mut last: BTreeMap<Uuid, PlacementResponse> = BTreeMap::new();
-        for JobAnswer { request, status, message } in said {
+        for JobAnswer { request, status, message, .. } in said {
             let Some(open) = self.open.get(&request) else { continue };
             let status = status_code(status);
             last.insert(request, open.request.answer(status, &message, now_ms));

@@ -297,6 +297,7 @@ impl World {
             0 => ActionKind::MoveTo(host(at)),
             1 => ActionKind::MoveElsewhere,
             2 => ActionKind::Restart,
+            3 => ActionKind::RestartOrMove,
             _ => ActionKind::StopAndRestart,
         };
         let component = ComponentId(component.unwrap_or(77));

@@ -1,0 +1,9 @@
+//! Container control on virtual time: hosts are drained, containers restarted one after another, and a hot host relieved,
+//! on a cluster that other jobs keep busy. How many containers are down meanwhile?
+
+mod experiment;
+mod run;
+mod slow_hosts;
+
+pub use experiment::{ControlShape, Experiment};
+pub use run::{ExperimentRecord, run_experiment};

@@ -1,0 +1,323 @@
+//! The loop on virtual time.
+
+use std::collections::BTreeMap;
+
+use anyhow::bail;
+use apportion::ApplicationSpec;
+use apportion_placement::control::{Job, JobRequest, StepTally};
+use apportion_placement::{ActionStatus, EngineClient, ServiceSettings};
+use uuid::Uuid;
+
+use super::experiment::{ControlShape, Experiment};
+use super::slow_hosts::SlowHosts;
+use crate::services::YearShape;
+use crate::services::cluster::{Cluster, JOBS, SERVICES};
+use crate::services::jobs::Jobs;
+
+/// What the other jobs keep busy.
+const BUSY_PERCENT: i64 = 60;
+const MINUTE_MS: u64 = 60_000;
+/// How long a place for a container may be looked for.
+const EXPIRES_AFTER_MS: u64 = 5 * MINUTE_MS;
+/// How often a container is tried again, where faults are injected.
+const RETRIES: u32 = 3;
+/// A node is lost this often, where nodes are lost.
+const LOST_EVERY_MS: u64 = 10_000;
+/// An experiment that takes longer does not end.
+const MOST_MS: u64 = 24 * 60 * MINUTE_MS;
+
+/// What came of an experiment. Times count from its beginning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExperimentRecord {
+    /// Which.
+    pub experiment: Experiment,
+    /// Requests that were made, and last words that were said of them.
+    pub requests: u32,
+    /// See [`requests`](Self::requests).
+    pub terminal_answers: u32,
+    /// Of the containers that were to be acted on.
+    pub steps: StepTally,
+    /// How many containers the job should have.
+    pub configured: u32,
+    /// How many of them did not run, whenever that changed.
+    pub below_configured: Vec<(u64, u32)>,
+    /// How many had been acted on, whenever that changed.
+    pub done: Vec<(u64, u32)>,
+    /// When the last word was said.
+    pub took_ms: u64,
+    /// When as many containers ran as should.
+    pub whole_ms: Option<u64>,
+    /// What was made to go wrong, and how often.
+    pub faults: BTreeMap<&'static str, u32>,
+    /// Mean part of the slots that was in use, by whomever.
+    pub used_part: f64,
+    /// What the engine's audit found at the end.
+    pub audit_violations: usize,
+}
+
+impl ExperimentRecord {
+    /// The most containers that were down at once.
+    #[must_use]
+    pub fn below_configured_max(&self) -> u32 {
+        self.below_configured.iter().map(|(_, below)| *below).max().unwrap_or(0)
+    }
+
+    /// How many were down at the end.
+    #[must_use]
+    pub fn below_configured_end(&self) -> u32 {
+        self.below_configured.last().map_or(0, |(_, below)| *below)
+    }
+}
+
+/// Has the job carry out what the experiment asks of it.
+///
+/// # Errors
+/// When the engine refuses something that it should not, or the job does not come to rest.
+pub fn run_experiment(
+    shape: &ControlShape,
+    experiment: Experiment,
+    has_faults: bool,
+    seed: u64,
+) -> anyhow::Result<ExperimentRecord> {
+    let year = YearShape { nodes: shape.nodes, node_order: experiment.node_order(), ..YearShape::default() };
+    let cluster = Cluster::start(&year)?;
+    let busy = Cluster::slots(shape.nodes) * BUSY_PERCENT / 100;
+    let jobs = Jobs::start(&cluster.handle, JOBS, busy, seed)?;
+    let spec = ApplicationSpec::new("job", SERVICES, "ann");
+    let client = EngineClient::submit(cluster.handle.clone(), spec, usize::MAX)?;
+    let hosts = SlowHosts::new(client, seed);
+    let job = Job::start(experiment.job(shape)?, ServiceSettings::default(), hosts, None, 0)?;
+    let mut run = Run { cluster, jobs, job, now_ms: 0, lost: Vec::new(), last_ms: None };
+    run.pass_until(MINUTE_MS, |run| run.job.service().state().missing() == 0)?;
+    run.measure(shape, experiment, has_faults)
+}
+
+struct Run {
+    cluster: Cluster,
+    jobs: Jobs,
+    job: Job<SlowHosts>,
+    now_ms: u64,
+    /// Nodes that will be lost, and when; the next one last.
+    lost: Vec<(u64, u32)>,
+    last_ms: Option<u64>,
+}
+
+impl Run {
+    fn measure(
+        mut self,
+        shape: &ControlShape,
+        experiment: Experiment,
+        has_faults: bool,
+    ) -> anyhow::Result<ExperimentRecord> {
+        let begun_ms = self.now_ms;
+        if has_faults {
+            self.job.service_mut().client_mut().inject_faults(shape.fault_percent);
+            self.lost = self.nodes_to_lose(shape);
+        }
+        let actions = experiment.actions(shape, &self.hottest());
+        let requests = u32::try_from(actions.len()).unwrap_or(u32::MAX);
+        for (action, number) in actions.into_iter().zip(1_u128..) {
+            let retries = if has_faults { RETRIES } else { 0 };
+            let request = JobRequest { action, expires_after_ms: EXPIRES_AFTER_MS, retries };
+            self.job.act(Uuid::from_u128(number), request, self.now_ms);
+        }
+        let mut watch = Watch::default();
+        self.pass_until(MOST_MS, |run| {
+            watch.look(run, begun_ms);
+            run.job.request_count() == 0
+        })?;
+        let took_ms = watch.last_word_ms;
+        self.job.service_mut().client_mut().inject_faults(0);
+        self.pass_until(MOST_MS, |run| {
+            watch.look(run, begun_ms);
+            run.lost.is_empty() && run.job.service().state().missing() == 0
+        })?;
+        let is_whole = self.job.service().state().missing() == 0;
+        Ok(ExperimentRecord {
+            experiment,
+            requests,
+            terminal_answers: watch.terminal_answers,
+            steps: watch.steps,
+            configured: self.job.status().configured,
+            took_ms,
+            whole_ms: is_whole.then(|| self.now_ms - begun_ms),
+            below_configured: watch.below,
+            done: watch.done,
+            faults: self.faults(shape, has_faults),
+            used_part: self.cluster.used_part(),
+            audit_violations: self.cluster.engine.audit().violations.len(),
+        })
+    }
+
+    fn faults(&self, shape: &ControlShape, has_faults: bool) -> BTreeMap<&'static str, u32> {
+        let mut faults = self.job.service().client().faults.clone();
+        if has_faults {
+            faults.insert("nodes lost", shape.lost_nodes - u32::try_from(self.lost.len()).unwrap_or(0));
+        }
+        faults
+    }
+
+    /// Nodes that run containers of the job and are not drained.
+    fn nodes_to_lose(&self, shape: &ControlShape) -> Vec<(u64, u32)> {
+        let state = self.job.service().state();
+        let is_used = |node: &u32| {
+            let name = crate::services::cluster::host(*node);
+            !node.is_multiple_of(10) && state.containers_on(&name).next().is_some()
+        };
+        let nodes = (0..shape.nodes).filter(is_used).take(shape.lost_nodes as usize);
+        let timed = (1..).zip(nodes).map(|(number, node)| (self.now_ms + number * LOST_EVERY_MS, node));
+        let mut lost: Vec<(u64, u32)> = timed.collect();
+        lost.reverse();
+        lost
+    }
+
+    /// The host that runs most of the job's containers.
+    fn hottest(&self) -> (String, u32) {
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+        for known in self.job.status().processors {
+            *counts.entry(known.host.unwrap_or_default()).or_default() += 1;
+        }
+        counts.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default()
+    }
+
+    fn pass_until(&mut self, most_ms: u64, mut is_done: impl FnMut(&mut Self) -> bool) -> anyhow::Result<()> {
+        let until_ms = self.now_ms + most_ms;
+        self.settle()?;
+        while !is_done(self) {
+            let next_ms = [
+                self.jobs.next_ms(),
+                self.last_ms,
+                self.job.service().client().next_ms(),
+                self.lost.last().map(|(at_ms, _)| *at_ms),
+                self.cluster.engine.next_timer_ms(),
+            ];
+            let next_ms = next_ms.into_iter().flatten().min().unwrap_or(until_ms);
+            if self.now_ms >= until_ms || (next_ms >= until_ms && most_ms < MOST_MS) {
+                return Ok(());
+            }
+            if next_ms >= until_ms {
+                bail!(
+                    "the job does not come to rest: {:?}",
+                    self.job.service().status(self.now_ms).outstanding
+                );
+            }
+            self.now_ms = next_ms.max(self.now_ms);
+            self.cluster.set_time(self.now_ms)?;
+            self.jobs.end_until(self.now_ms)?;
+            while let Some((_, node)) = self.lost.pop_if(|(at_ms, _)| *at_ms <= self.now_ms) {
+                self.cluster.node_down(node)?;
+                self.job.service_mut().client_mut().look_at_nodes();
+            }
+            self.settle()?;
+        }
+        Ok(())
+    }
+
+    /// Cluster, jobs and hosts go on until nothing moves at this time.
+    fn settle(&mut self) -> anyhow::Result<()> {
+        loop {
+            self.jobs.hear(self.now_ms)?;
+            self.job.service_mut().client_mut().pass(self.now_ms);
+            let before = self.job.service().moves();
+            self.last_ms = self.job.tick(self.now_ms).map(|next_ms| next_ms.max(self.now_ms + 1));
+            let is_quiet = self.job.service().moves() == before;
+            if !self.cluster.work() && is_quiet {
+                self.cluster.sample();
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What is seen of the job over time.
+#[derive(Default)]
+struct Watch {
+    below: Vec<(u64, u32)>,
+    done: Vec<(u64, u32)>,
+    steps: StepTally,
+    terminal_answers: u32,
+    last_word_ms: u64,
+}
+
+impl Watch {
+    fn look(&mut self, run: &mut Run, begun_ms: u64) {
+        let at_ms = run.now_ms - begun_ms;
+        for answer in run.job.take_answers() {
+            let Some(steps) = answer.steps.filter(|_| answer.status.is_terminal()) else {
+                self.terminal_answers += u32::from(answer.status == ActionStatus::BadRequest);
+                continue;
+            };
+            self.terminal_answers += 1;
+            self.last_word_ms = at_ms;
+            self.steps.steps += steps.steps;
+            self.steps.succeeded += steps.succeeded;
+            self.steps.failed += steps.failed;
+        }
+        let below = u32::try_from(run.job.service().state().missing()).unwrap_or(u32::MAX);
+        note(&mut self.below, at_ms, below);
+        let open: u32 = run.job.progress().map(|(_, tally)| tally.succeeded + tally.failed).sum();
+        note(&mut self.done, at_ms, self.steps.succeeded + self.steps.failed + open);
+    }
+}
+
+/// Only changes are worth a point.
+fn note(points: &mut Vec<(u64, u32)>, at_ms: u64, value: u32) {
+    if points.last().is_none_or(|(_, last)| *last != value) {
+        points.push((at_ms, value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> ControlShape {
+        ControlShape { nodes: 40, processors: 80, ..ControlShape::default() }
+    }
+
+    #[test]
+    fn without_faults_nothing_fails_and_the_budget_is_kept() -> anyhow::Result<()> {
+        for experiment in Experiment::ALL {
+            let record = run_experiment(&small(), experiment, false, 3)?;
+            let name = experiment.name();
+            assert_eq!(
+                (record.steps.failed, record.terminal_answers),
+                (0, record.requests),
+                "{name}: {record:?}"
+            );
+            assert_eq!(record.steps.succeeded, record.steps.steps, "{name}");
+            let budget = experiment.pace().disruption_budget.get();
+            assert!(record.below_configured_max() <= budget, "{name}: {}", record.below_configured_max());
+            assert!(
+                record.steps.steps > 0 && record.below_configured_max() > 0,
+                "{name}: {:?}",
+                record.steps
+            );
+            assert_eq!((record.below_configured_end(), record.audit_violations), (0, 0), "{name}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn with_faults_every_request_has_its_last_word_and_all_containers_come_back() -> anyhow::Result<()> {
+        for experiment in Experiment::ALL {
+            let record = run_experiment(&small(), experiment, true, 3)?;
+            let name = experiment.name();
+            assert_eq!(record.terminal_answers, record.requests, "{name}: {record:?}");
+            assert_eq!(
+                (record.below_configured_end(), record.audit_violations),
+                (0, 0),
+                "{name}: {record:?}"
+            );
+            assert_eq!(record.faults["nodes lost"], 3, "{name}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_experiment_is_the_same_every_time() -> anyhow::Result<()> {
+        let run = || run_experiment(&small(), Experiment::Drain, true, 5);
+        assert_eq!(run()?, run()?);
+        Ok(())
+    }
+}

@@ -1,0 +1,172 @@
+//! Hosts that take their time: containers start and stop a while after they are told to, and some of them do not.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::sync::Arc;
+
+use apportion_placement::{
+    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, EngineClient, Launch,
+    NodeReport, RequestId, RunningContainer, Unserved,
+};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// How long a container takes to start, and to stop, at least and at most.
+const START_MS: [u64; 2] = [2_000, 10_000];
+const STOP_MS: [u64; 2] = [1_000, 5_000];
+
+/// What happens to a container when its time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Starts,
+    FailsToStart,
+    Stops,
+    FailsToStop,
+}
+
+/// An engine's client behind which containers take their time.
+#[derive(Debug)]
+pub(super) struct SlowHosts {
+    client: EngineClient,
+    now_ms: u64,
+    due: BinaryHeap<Reverse<(u64, ContainerRef, Due)>>,
+    stopping: BTreeSet<ContainerRef>,
+    told: Vec<Callback>,
+    random: Pcg64Mcg,
+    /// Of a hundred starts and of a hundred stops so many fail.
+    fault_percent: u32,
+    /// Those that did.
+    pub(super) faults: BTreeMap<&'static str, u32>,
+}
+
+impl SlowHosts {
+    pub(super) fn new(client: EngineClient, seed: u64) -> Self {
+        Self {
+            client: client.with_node_agents(),
+            now_ms: 0,
+            due: BinaryHeap::new(),
+            stopping: BTreeSet::new(),
+            told: Vec::new(),
+            random: Pcg64Mcg::seed_from_u64(seed ^ 0x510e),
+            fault_percent: 0,
+            faults: BTreeMap::new(),
+        }
+    }
+
+    /// From now on so many of a hundred starts and stops fail.
+    pub(super) fn inject_faults(&mut self, fault_percent: u32) {
+        self.fault_percent = fault_percent;
+    }
+
+    /// When something is due next.
+    pub(super) fn next_ms(&self) -> Option<u64> {
+        self.due.peek().map(|Reverse((at_ms, ..))| *at_ms)
+    }
+
+    /// Looks at the nodes with the next poll, whenever it did last.
+    pub(super) fn look_at_nodes(&mut self) {
+        self.client.look_at_nodes();
+    }
+
+    /// It is this time now. Says whether anything was due.
+    pub(super) fn pass(&mut self, now_ms: u64) -> bool {
+        self.now_ms = now_ms;
+        let mut is_something = false;
+        while let Some(Reverse((at_ms, container, due))) = self.due.peek().copied()
+            && at_ms <= now_ms
+        {
+            self.due.pop();
+            self.fall_due(container, due);
+            is_something = true;
+        }
+        is_something
+    }
+
+    /// A container that is gone by then is nobody's any more.
+    fn fall_due(&mut self, container: ContainerRef, due: Due) {
+        match due {
+            Due::Starts if self.stopping.contains(&container) => {}
+            Due::Starts => drop(self.client.report_started(container)),
+            Due::FailsToStart => {
+                drop(self.client.report_start_failed(container, "the process ended at once".to_owned()));
+            }
+            Due::Stops => drop(self.client.release(container)),
+            Due::FailsToStop => self.told.push(Callback::StopFailed(container)),
+        }
+        if matches!(due, Due::Stops | Due::FailsToStop) {
+            self.stopping.remove(&container);
+        }
+    }
+
+    fn later(
+        &mut self,
+        container: ContainerRef,
+        [least, most]: [u64; 2],
+        goes_well: Due,
+        fails: (Due, &'static str),
+    ) {
+        let at_ms = self.now_ms + self.random.random_range(least..=most);
+        let is_fault = self.random.random_range(0..100) < self.fault_percent;
+        if is_fault {
+            *self.faults.entry(fails.1).or_default() += 1;
+        }
+        let due = if is_fault { fails.0 } else { goes_well };
+        self.due.push(Reverse((at_ms, container, due)));
+    }
+}
+
+impl ClusterClient for SlowHosts {
+    fn keeps_apart(&self) -> bool {
+        self.client.keeps_apart()
+    }
+
+    fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
+        self.client.request(request)
+    }
+
+    fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
+        self.client.cancel(request)
+    }
+
+    fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        if self.client.engine_container(container).is_none() {
+            return Err(ClientError::UnknownContainer(container));
+        }
+        if self.stopping.insert(container) {
+            self.later(container, STOP_MS, Due::Stops, (Due::FailsToStop, "stops that failed"));
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
+        self.client.start(container, launch)?;
+        self.later(container, START_MS, Due::Starts, (Due::FailsToStart, "starts that failed"));
+        Ok(())
+    }
+
+    fn update_blacklist(&mut self, add: &[Arc<str>], remove: &[Arc<str>]) -> Result<(), ClientError> {
+        self.client.update_blacklist(add, remove)
+    }
+
+    fn nodes(&self) -> Vec<NodeReport> {
+        self.client.nodes()
+    }
+
+    fn take_over(&mut self) -> Vec<RunningContainer> {
+        self.client.take_over()
+    }
+
+    fn explain(&self, request: RequestId) -> Option<Unserved> {
+        self.client.explain(request)
+    }
+
+    fn poll(&mut self) -> Vec<Callback> {
+        let mut callbacks = self.client.poll();
+        callbacks.append(&mut self.told);
+        callbacks
+    }
+
+    fn dismissal(&self) -> Option<&Dismissal> {
+        self.client.dismissal()
+    }
+}
