@@ -1,6 +1,7 @@
 //! The program `apportion-bench`.
 
 mod config;
+mod control;
 mod demo;
 mod explain;
 mod failure;
@@ -62,6 +63,9 @@ enum Command {
     /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without,
     /// and in strict mode.
     Services(services::ServicesArgs),
+    /// Simulates drains, a rolling restart and the relief of a hot host: how many containers are down meanwhile, without and
+    /// with faults.
+    Control(control::ControlArgs),
     /// Runs scenarios: files that say what happens to a cluster and what is expected of it.
     Scenario(scenario::ScenarioArgs),
     /// Replays a log written with `--log`, checks every change again, and prints the state's digest.
@@ -116,6 +120,7 @@ impl Cli {
             Command::Fairness(args) => steady::run_fairness(&args),
             Command::Starvation(args) => steady::run_starvation(&args),
             Command::Services(args) => services::run(&args),
+            Command::Control(args) => control::run(&args),
             Command::Scenario(args) => scenario::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Explain(args) => explain::run(&args),

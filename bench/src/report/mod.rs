@@ -1,6 +1,7 @@
 //! Reports: a run as JSON for programs, a table for terminals, and one HTML file with plots for people.
 
 mod chart;
+mod control;
 mod curves;
 mod heat_map;
 mod html;
@@ -12,6 +13,7 @@ mod sweep;
 mod table;
 mod throughput;
 
+pub use control::{ControlJson, ControlReport, to_control_html, to_control_text};
 pub use html::to_html;
 pub use json::{JsonReport, RunParameters};
 pub use services::{ServicesJson, ServicesReport, to_services_html, to_services_text};

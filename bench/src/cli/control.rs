@@ -1,0 +1,98 @@
+//! `apportion-bench control`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rayon::prelude::*;
+
+use super::Failure;
+use super::progress::parts_bar;
+use crate::control::{ControlShape, Experiment, ExperimentRecord, run_experiment};
+use crate::output::{OutputFile, check_distinct};
+use crate::report::{ControlReport, to_control_html, to_control_text};
+
+/// A job whose containers are moved and restarted, on a cluster that other jobs keep 60 % busy: how many are down meanwhile?
+#[derive(Clone, Debug, Args)]
+pub(super) struct ControlArgs {
+    /// Seed of everything that is drawn.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many nodes, of 16 slots each; a tenth of them is drained.
+    #[arg(long, default_value_t = ControlShape::default().nodes, value_parser = clap::value_parser!(u32).range(20..=10_000))]
+    nodes: u32,
+    /// How many processors the job has, of 1 slot each, and of 2 when they were restarted; at most two a node on average.
+    #[arg(long, default_value_t = ControlShape::default().processors, value_parser = clap::value_parser!(u32).range(20..=20_000))]
+    processors: u32,
+    /// Where faults are injected, so many of a hundred starts and of a hundred stops fail.
+    #[arg(long, default_value_t = ControlShape::default().fault_percent, value_parser = clap::value_parser!(u32).range(0..=50))]
+    fault_percent: u32,
+    /// Where faults are injected, so many nodes are lost.
+    #[arg(long, default_value_t = ControlShape::default().lost_nodes, value_parser = clap::value_parser!(u32).range(0..=10))]
+    lost_nodes: u32,
+    /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+    /// Write a report with plots, one HTML file that opens without a network.
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ControlArgs) -> Result<(), Failure> {
+    let shape = args.shape()?;
+    let outputs = [("--json", args.json.as_deref()), ("--report", args.report.as_deref())];
+    let given: Vec<(&str, &Path)> =
+        outputs.into_iter().filter_map(|(name, path)| Some((name, path?))).collect();
+    check_distinct(&given, &[]).map_err(Failure::input)?;
+    let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
+    let json = open(&args.json).map_err(Failure::input)?;
+    let html = open(&args.report).map_err(Failure::input)?;
+
+    let report = ControlReport::new(shape, args.seed, simulate(&shape, args.seed)?);
+    if let Some(file) = json {
+        file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        writeln!(std::io::stdout(), "{}", to_control_text(&report)).map_err(Failure::output)?;
+    }
+    if let Some(file) = html {
+        file.write_text(&to_control_html(&report).map_err(Failure::run)?)?;
+    }
+    let violations: usize = report.records().map(|record| record.audit_violations).sum();
+    if violations > 0 {
+        Err(Failure::run(format!("the audit found {violations} violations")))
+    } else {
+        Ok(())
+    }
+}
+
+/// Each experiment without faults, and then with them.
+fn simulate(shape: &ControlShape, seed: u64) -> Result<[Vec<ExperimentRecord>; 2], Failure> {
+    let runs: Vec<(Experiment, bool)> =
+        [false, true].into_iter().flat_map(|faults| Experiment::ALL.map(|one| (one, faults))).collect();
+    let bar = parts_bar("six experiments beside each other");
+    let part = 1_000 / runs.len() as u64;
+    let one = |(experiment, faults): &(Experiment, bool)| {
+        let record = run_experiment(shape, *experiment, *faults, seed);
+        bar.inc(part);
+        record
+    };
+    let records: anyhow::Result<Vec<ExperimentRecord>> = runs.par_iter().map(one).collect();
+    bar.finish_and_clear();
+    let mut records = records.map_err(|error| Failure::run(format!("{error:#}")))?;
+    let with_faults = records.split_off(Experiment::ALL.len());
+    Ok([records, with_faults])
+}
+
+impl ControlArgs {
+    fn shape(&self) -> Result<ControlShape, Failure> {
+        let Self { nodes, processors, fault_percent, lost_nodes, .. } = *self;
+        if processors > 2 * nodes {
+            return Err(Failure::input(format!(
+                "--processors {processors}: there are {nodes} nodes, and room for {} beside the other jobs",
+                2 * nodes
+            )));
+        }
+        Ok(ControlShape { nodes, processors, fault_percent, lost_nodes })
+    }
+}

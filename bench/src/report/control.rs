@@ -1,0 +1,291 @@
+//! What came of the experiments with a job's containers.
+
+use serde::Serialize;
+
+use super::chart::{Axes, ChartError, Line, line_chart, plain};
+use super::html::{document, section, to_cards};
+use super::{count_text, duration_text};
+use crate::control::{ControlShape, ExperimentRecord};
+
+const MS_PER_S: f64 = 1_000.0;
+
+/// Each experiment without faults and with them.
+#[derive(Clone, Debug)]
+pub struct ControlReport {
+    shape: ControlShape,
+    seed: u64,
+    plain: Vec<ExperimentRecord>,
+    with_faults: Vec<ExperimentRecord>,
+}
+
+/// The keys of `--json`, documented in `docs/json.md`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ControlJson {
+    seed: u64,
+    nodes: u32,
+    processors: u32,
+    experiments: Vec<ExperimentJson>,
+    experiments_with_faults: Vec<FaultyJson>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ExperimentJson {
+    name: &'static str,
+    actions: u32,
+    succeeded: u32,
+    failed: u32,
+    below_configured_max: u32,
+    disruption_budget: u32,
+    time_s: f64,
+    used_part: f64,
+    audit_violations: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct FaultyJson {
+    #[serde(flatten)]
+    experiment: ExperimentJson,
+    requests: u32,
+    terminal_answers: u32,
+    below_configured_end: u32,
+    whole_s: Option<f64>,
+    starts_failed: u32,
+    stops_failed: u32,
+    nodes_lost: u32,
+}
+
+impl ControlReport {
+    /// What came of these: without faults, and with them.
+    #[must_use]
+    pub fn new(shape: ControlShape, seed: u64, [plain, with_faults]: [Vec<ExperimentRecord>; 2]) -> Self {
+        Self { shape, seed, plain, with_faults }
+    }
+
+    /// All of them.
+    pub fn records(&self) -> impl Iterator<Item = &ExperimentRecord> {
+        self.plain.iter().chain(&self.with_faults)
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn to_json(&self) -> ControlJson {
+        ControlJson {
+            seed: self.seed,
+            nodes: self.shape.nodes,
+            processors: self.shape.processors,
+            experiments: self.plain.iter().map(experiment_json).collect(),
+            experiments_with_faults: self.with_faults.iter().map(faulty_json).collect(),
+        }
+    }
+}
+
+fn experiment_json(record: &ExperimentRecord) -> ExperimentJson {
+    ExperimentJson {
+        name: record.experiment.name(),
+        actions: record.steps.steps,
+        succeeded: record.steps.succeeded,
+        failed: record.steps.failed,
+        below_configured_max: record.below_configured_max(),
+        disruption_budget: record.experiment.pace().disruption_budget.get(),
+        time_s: record.took_ms as f64 / MS_PER_S,
+        used_part: record.used_part,
+        audit_violations: record.audit_violations,
+    }
+}
+
+fn faulty_json(record: &ExperimentRecord) -> FaultyJson {
+    let count = |kind: &str| record.faults.get(kind).copied().unwrap_or(0);
+    FaultyJson {
+        experiment: experiment_json(record),
+        requests: record.requests,
+        terminal_answers: record.terminal_answers,
+        below_configured_end: record.below_configured_end(),
+        whole_s: record.whole_ms.map(|ms| ms as f64 / MS_PER_S),
+        starts_failed: count("starts that failed"),
+        stops_failed: count("stops that failed"),
+        nodes_lost: count("nodes lost"),
+    }
+}
+
+fn title(record: &ExperimentRecord) -> String {
+    record.experiment.name().replace('_', " ")
+}
+
+/// For terminals.
+#[must_use]
+pub fn to_control_text(report: &ControlReport) -> String {
+    let used = report.plain.iter().map(|record| record.used_part).sum::<f64>() / 3.0;
+    let mut text = format!(
+        "{} nodes, {:.0} % in use; a job of {} processors\n",
+        count_text(report.shape.nodes.into()),
+        100.0 * used,
+        count_text(report.shape.processors.into()),
+    );
+    for record in &report.plain {
+        text += &format!("{:>16}: {}\n", title(record), what_came(record));
+    }
+    text += "with failed starts and stops and lost nodes:\n";
+    for record in &report.with_faults {
+        let faults: Vec<String> =
+            record.faults.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        text += &format!(
+            "{:>16}: {}; {}; {} of {} requests have their last word, {} containers are down in the end\n",
+            title(record),
+            what_came(record),
+            faults.join(", "),
+            record.terminal_answers,
+            record.requests,
+            record.below_configured_end(),
+        );
+    }
+    text.trim_end().to_owned()
+}
+
+fn what_came(record: &ExperimentRecord) -> String {
+    format!(
+        "{} of {} containers done in {}, {} failed; at most {} of {} were down, with a budget of {}",
+        count_text(record.steps.succeeded.into()),
+        count_text(record.steps.steps.into()),
+        duration_text(record.took_ms),
+        record.steps.failed,
+        record.below_configured_max(),
+        count_text(record.configured.into()),
+        record.experiment.pace().disruption_budget,
+    )
+}
+
+/// A page with the most important figures, plots and all figures.
+///
+/// # Errors
+/// When a chart cannot be drawn.
+pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
+    let done: u32 = report.plain.iter().map(|record| record.steps.succeeded).sum();
+    let failed: u32 = report.plain.iter().map(|record| record.steps.failed).sum();
+    let faults: u32 = report.with_faults.iter().flat_map(|record| record.faults.values()).sum();
+    let down: u32 = report.with_faults.iter().map(ExperimentRecord::below_configured_end).sum();
+    let within = report
+        .plain
+        .iter()
+        .all(|record| record.below_configured_max() <= record.experiment.pace().disruption_budget.get());
+    let cards = [
+        (count_text(done.into()), "containers moved or restarted"),
+        (count_text(failed.into()), "failed, where no fault was injected"),
+        (if within { "kept" } else { "broken" }.to_owned(), "disruption budget, without faults"),
+        (count_text(faults.into()), "faults injected besides"),
+        (count_text(down.into()), "containers down in the end, with faults"),
+    ];
+    let mut sections = String::new();
+    for (plain, faulty) in report.plain.iter().zip(&report.with_faults) {
+        sections += &down_over_time(plain, faulty)?;
+        sections += &done_over_time(plain, faulty)?;
+    }
+    sections += &table(report);
+    let sub = format!(
+        "{} nodes that other jobs keep 60 % busy, a job of {} processors; with faults {} % of starts and of stops fail, and \
+         {} nodes are lost; seed {}",
+        count_text(report.shape.nodes.into()),
+        count_text(report.shape.processors.into()),
+        report.shape.fault_percent,
+        report.shape.lost_nodes,
+        report.seed
+    );
+    Ok(document(
+        "Apportion: containers move without outages",
+        &sub,
+        &format!("{}<main>{sections}</main>", to_cards(&cards)),
+    ))
+}
+
+/// Each value lasts until the next one.
+fn steps(points: &[(u64, u32)]) -> Vec<(f64, f64)> {
+    let mut steps: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
+    for (at_ms, value) in points {
+        let at_s = *at_ms as f64 / MS_PER_S;
+        if let Some((_, before)) = steps.last().copied() {
+            steps.push((at_s, before));
+        }
+        steps.push((at_s, f64::from(*value)));
+    }
+    steps
+}
+
+fn down_over_time(plain_run: &ExperimentRecord, faulty: &ExperimentRecord) -> Result<String, ChartError> {
+    let budget = f64::from(plain_run.experiment.pace().disruption_budget.get());
+    let end_s = [plain_run, faulty]
+        .into_iter()
+        .filter_map(|record| record.below_configured.last())
+        .map(|(at_ms, _)| *at_ms as f64 / MS_PER_S)
+        .fold(1.0, f64::max);
+    let lines = [
+        Line { name: "with faults".to_owned(), points: steps(&faulty.below_configured) },
+        Line { name: "without".to_owned(), points: steps(&plain_run.below_configured) },
+        Line { name: "disruption budget".to_owned(), points: vec![(0.0, budget), (end_s, budget)] },
+    ];
+    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(1.0, f64::max);
+    let axes = Axes {
+        x: "seconds",
+        y: "containers down",
+        y_range: 0.0..highest * 1.1,
+        y_text: &|value| plain(*value),
+    };
+    Ok(section(
+        &format!("{}: containers that are down", sentence(plain_run)),
+        "Containers below the configured number. Faults take down some besides, so the budget only holds back what is asked \
+         for.",
+        &line_chart(&lines, &axes)?,
+    ))
+}
+
+fn done_over_time(plain_run: &ExperimentRecord, faulty: &ExperimentRecord) -> Result<String, ChartError> {
+    let lines = [
+        Line { name: "with faults".to_owned(), points: steps(&faulty.done) },
+        Line { name: "without".to_owned(), points: steps(&plain_run.done) },
+    ];
+    let highest = f64::from(plain_run.steps.steps.max(faulty.steps.steps));
+    let axes = Axes {
+        x: "seconds",
+        y: "containers done",
+        y_range: 0.0..highest * 1.05,
+        y_text: &|value| plain(*value),
+    };
+    Ok(section(
+        &format!("{}: containers done", sentence(plain_run)),
+        &format!(
+            "{} without faults, {} with them.",
+            duration_text(plain_run.took_ms),
+            duration_text(faulty.took_ms)
+        ),
+        &line_chart(&lines, &axes)?,
+    ))
+}
+
+fn sentence(record: &ExperimentRecord) -> String {
+    let name = title(record);
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn table(report: &ControlReport) -> String {
+    type Figure = fn(&ExperimentRecord) -> String;
+    let rows: [(&str, Figure); 10] = [
+        ("requests", |record| count_text(record.requests.into())),
+        ("last words", |record| count_text(record.terminal_answers.into())),
+        ("containers to act on", |record| count_text(record.steps.steps.into())),
+        ("succeeded", |record| count_text(record.steps.succeeded.into())),
+        ("failed", |record| count_text(record.steps.failed.into())),
+        ("most down at once", |record| count_text(record.below_configured_max().into())),
+        ("disruption budget", |record| record.experiment.pace().disruption_budget.to_string()),
+        ("time", |record| duration_text(record.took_ms)),
+        ("all run again after", |record| record.whole_ms.map_or_else(|| "never".to_owned(), duration_text)),
+        ("audit violations", |record| count_text(record.audit_violations as u64)),
+    ];
+    let row = |(name, figure): &(&str, Figure)| {
+        let cells: String = report.records().map(|record| format!("<td>{}", figure(record))).collect();
+        format!("<tr><td>{name}{cells}")
+    };
+    let plain = report.plain.iter().map(|record| format!("<td><b>{}</b>", title(record)));
+    let faulty = report.with_faults.iter().map(|record| format!("<td><b>{}, faults</b>", title(record)));
+    let heads: String = plain.chain(faulty).collect();
+    let body: String = rows.iter().map(row).collect();
+    format!("<section><h2>All figures</h2><table><tr><td>{heads}{body}</table></section>")
+}
