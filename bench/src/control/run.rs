@@ -22,7 +22,7 @@ const EXPIRES_AFTER_MS: u64 = 5 * MINUTE_MS;
 /// How often a container is tried again, where faults are injected.
 const RETRIES: u32 = 3;
 /// A node is lost this often, where nodes are lost.
-const LOST_EVERY_MS: u64 = 10_000;
+const LOST_EVERY_MS: u64 = 20_000;
 /// An experiment that takes longer does not end.
 const MOST_MS: u64 = 24 * 60 * MINUTE_MS;
 
@@ -164,7 +164,7 @@ impl Run {
             let name = crate::services::cluster::host(*node);
             !node.is_multiple_of(10) && state.containers_on(&name).next().is_some()
         };
-        let nodes = (0..shape.nodes).filter(is_used).take(shape.lost_nodes as usize);
+        let nodes = (0..shape.nodes).rev().filter(is_used).take(shape.lost_nodes as usize);
         let timed = (1..).zip(nodes).map(|(number, node)| (self.now_ms + number * LOST_EVERY_MS, node));
         let mut lost: Vec<(u64, u32)> = timed.collect();
         lost.reverse();

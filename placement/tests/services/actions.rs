@@ -23,6 +23,7 @@ fn act<M: Manager>(bed: &mut Bed<M>, action: u64, id: u32, kind: ActionKind) {
         container: None,
         kind,
         expires_after_ms: EXPIRES_AFTER_MS,
+        or_elsewhere: false,
         avoid: Vec::new(),
         change: ComponentChange::default(),
     };
@@ -215,6 +216,7 @@ fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
         container: Some(wrong),
         kind: ActionKind::Restart,
         expires_after_ms: 0,
+        or_elsewhere: false,
         avoid: Vec::new(),
         change: ComponentChange::default(),
     };
@@ -276,7 +278,17 @@ fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manage
     bed.settle();
     bed.manager().add_node(&host(1), "", "", 1);
     bed.settle();
-    act(&mut bed, 1, 1, ActionKind::RestartOrMove);
+    let action = PlacementAction {
+        id: ActionId(1),
+        component: ComponentId(1),
+        container: None,
+        kind: ActionKind::Restart,
+        expires_after_ms: EXPIRES_AFTER_MS,
+        or_elsewhere: true,
+        avoid: Vec::new(),
+        change: ComponentChange::default(),
+    };
+    bed.service.act(action, bed.now_ms);
     bed.settle();
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::InProgress), host(0)));
     bed.at(2 + EXPIRES_AFTER_MS / 2);

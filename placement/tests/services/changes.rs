@@ -243,6 +243,7 @@ fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
         container: None,
         kind: ActionKind::MoveElsewhere,
         expires_after_ms: 60_000,
+        or_elsewhere: false,
         avoid: Vec::new(),
         change: ComponentChange::default(),
     };

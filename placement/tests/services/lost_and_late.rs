@@ -17,6 +17,7 @@ fn act<M: Manager>(bed: &mut Bed<M>, container: Option<apportion_placement::Cont
         container,
         kind,
         expires_after_ms: 10_000,
+        or_elsewhere: false,
         avoid: Vec::new(),
         change: ComponentChange::default(),
     };

@@ -127,7 +127,7 @@ impl ApplicationState {
         let stays = match &action.kind {
             ActionKind::MoveTo(host) => source.host.as_ref() == Some(host),
             ActionKind::MoveElsewhere => false,
-            ActionKind::Restart | ActionKind::RestartOrMove | ActionKind::StopAndRestart => true,
+            ActionKind::Restart | ActionKind::StopAndRestart => true,
         };
         // Beside itself it cannot be where instances keep apart.
         let stops_first = stays && self.is_anti_affine(action.component);
@@ -174,8 +174,19 @@ impl ApplicationState {
         now_ms: u64,
         operations: &mut Vec<Operation>,
     ) -> Result<(), Refusal> {
-        let hosts = self.destinations(action, &source)?;
-        let widens = (action.kind == ActionKind::RestartOrMove).then(|| action.clone());
+        let hosts = match self.destinations(action, &source) {
+            // Nobody has to wait for a host that will not do.
+            Err(_) if action.or_elsewhere => {
+                let elsewhere = PlacementAction {
+                    kind: ActionKind::MoveElsewhere,
+                    or_elsewhere: false,
+                    ..action.clone()
+                };
+                return self.reserve_first(&elsewhere, source, now_ms, operations);
+            }
+            found => found?,
+        };
+        let widens = action.or_elsewhere.then(|| action.clone());
         let expires_after_ms = action.expires_after_ms / if widens.is_some() { 2 } else { 1 };
         let deadline_ms = now_ms.saturating_add(expires_after_ms);
         let mut request = self.request_for(action.component, true).only_on(hosts);
@@ -221,6 +232,7 @@ impl ApplicationState {
         };
         let action = PlacementAction {
             kind: ActionKind::MoveElsewhere,
+            or_elsewhere: false,
             expires_after_ms: action.expires_after_ms / 2,
             ..action
         };

@@ -19,7 +19,7 @@ impl ApplicationState {
         }
         let wanted = match (&action.kind, &source.host) {
             (ActionKind::MoveTo(host), _)
-            | (ActionKind::Restart | ActionKind::RestartOrMove | ActionKind::StopAndRestart, Some(host)) => {
+            | (ActionKind::Restart | ActionKind::StopAndRestart, Some(host)) => {
                 vec![host.clone()]
             }
             // A host that nobody reported may be gone, and a request that names it is refused as a whole.
@@ -64,7 +64,7 @@ impl ApplicationState {
     fn is_destination(&self, component: ComponentId, host: &Arc<str>, source: Option<ContainerRef>) -> bool {
         let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
         let node = self.history.node(host);
-        let takes_it = node.is_some_and(|node| node.is_online && !node.is_excluded && node.has_label(label));
+        let takes_it = node.is_some_and(|node| node.takes(label));
         let is_free = self.history.entry(host, component).is_none_or(|entry| entry.requested.is_empty());
         let is_apart = !self.would_be_together(component, host, source);
         takes_it && is_free && is_apart && self.is_clear_of_peers(component, host)

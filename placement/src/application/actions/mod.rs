@@ -40,6 +40,8 @@ pub struct PlacementAction {
     pub kind: ActionKind,
     /// How long a place may be looked for.
     pub expires_after_ms: u64,
+    /// Whether any host but its own will do if no place is found in half of that time.
+    pub or_elsewhere: bool,
     /// Hosts that will not do, nor others as near to them as the component's group keeps apart.
     pub avoid: Vec<Arc<str>>,
     /// What it comes back as.
@@ -65,8 +67,6 @@ pub enum ActionKind {
     MoveElsewhere,
     /// It starts anew where it is: a place there is found before it is stopped.
     Restart,
-    /// The same, and if no place is found there in half the time, it goes to any other host.
-    RestartOrMove,
     /// It is stopped, and started again where it was if there is still room, like one that ended by itself.
     StopAndRestart,
 }

@@ -1,5 +1,6 @@
 //! Which steps begin, and what each of them does next.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -7,7 +8,7 @@ use uuid::Uuid;
 use super::super::processor::ProcessorId;
 use super::Job;
 use super::plan::{Move, Plan, RunStage, Running, Step};
-use crate::application::{ActionId, ActionKind, ComponentChange, PlacementAction};
+use crate::application::{ActionId, ActionKind, ActionStatus, ComponentChange, PlacementAction};
 use crate::client::ClusterClient;
 use crate::component::ComponentId;
 
@@ -52,7 +53,7 @@ impl<C: ClusterClient> Job<C> {
             while let Some(step) = self.next_of_batch(request, now_ms) {
                 self.begin_step(request, step, now_ms);
             }
-            self.finish_if_done(request, now_ms);
+            self.finish_if_done(request);
         }
     }
 
@@ -97,7 +98,7 @@ impl<C: ClusterClient> Job<C> {
         match next {
             Move::Act { component, .. }
             | Move::VacateStandby { component }
-            | Move::TakeVacated { component } => Some(*component),
+            | Move::TakeVacated { component, .. } => Some(*component),
             Move::StartStandby { number }
             | Move::AwaitStandby { number, .. }
             | Move::StopStandby { number } => self.numbers.get(&group.standby(*number)).copied(),
@@ -105,17 +106,26 @@ impl<C: ClusterClient> Job<C> {
     }
 
     fn begin_step(&mut self, request: Uuid, step: Step, now_ms: u64) {
-        let Some(plan) = self.plans.get_mut(&request) else { return };
         let group = step.group.clone();
         let is_needless = step.only_while.is_some_and(|(component, container)| {
             self.service.state().container_of(component) != Some(container)
         });
-        let left = if is_needless { std::collections::VecDeque::new() } else { step.moves.clone() };
+        let moves = if is_needless { Ok(VecDeque::new()) } else { self.moves_of(&step) };
+        let Some(plan) = self.plans.get_mut(&request) else { return };
         let until_ms = now_ms.saturating_add(plan.expires_after_ms);
-        let running = Running { step, left, vacated: None, stage: RunStage::Ready { until_ms } };
+        let (left, refused) = match moves {
+            Ok(left) => (left, None),
+            Err(why) => (VecDeque::new(), Some(why)),
+        };
+        let stage = RunStage::AwaitingContainer { until_ms };
+        let running = Running { step, left, started: Vec::new(), vacated: None, stage };
         plan.running.insert(group.clone(), running);
         self.busy.insert(group.clone(), request);
-        self.next_move(request, &group, now_ms);
+        match refused {
+            // It made sense when it was asked for.
+            Some(why) => self.step_over(request, &group, ActionStatus::Failed, &why, now_ms),
+            None => self.next_move(request, &group, now_ms),
+        }
     }
 
     pub(super) fn running(&self, request: Uuid, group: &ProcessorId) -> Option<(&Plan, &Running)> {
@@ -139,21 +149,27 @@ impl<C: ClusterClient> Job<C> {
     pub(super) fn next_move(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
         let Some((plan, running)) = self.running(request, group) else { return };
         let until_ms = now_ms.saturating_add(plan.expires_after_ms);
+        if plan.is_cancelled && !running.left.is_empty() {
+            return self.step_over(request, group, ActionStatus::Cancelled, "it was taken back", now_ms);
+        }
         let Some(next) = running.left.front().cloned() else {
             return self.step_done(request, group, now_ms);
         };
         match next {
             Move::Act { component, .. }
             | Move::VacateStandby { component }
-            | Move::TakeVacated { component } => {
+            | Move::TakeVacated { component, .. } => {
                 if self.is_ready(component) {
                     self.act_on(request, group, next, now_ms);
                 } else {
-                    self.await_stage(request, group, RunStage::Ready { until_ms });
+                    self.await_stage(request, group, RunStage::AwaitingContainer { until_ms });
                 }
             }
             Move::StartStandby { number } => {
                 self.add_standby(group, number, now_ms);
+                if let Some(running) = self.running_mut(request, group) {
+                    running.started.push(number);
+                }
                 self.move_done(request, group, now_ms);
             }
             Move::AwaitStandby { number, has_to_catch_up } => {
@@ -187,14 +203,16 @@ impl<C: ClusterClient> Job<C> {
 
     fn act_on(&mut self, request: Uuid, group: &ProcessorId, next: Move, now_ms: u64) {
         let none = ComponentChange::default();
-        let (component, kind, avoid, change) = match next {
-            Move::Act { component, kind, change } => (component, kind, Vec::new(), change),
+        let (component, kind, avoid, or_elsewhere, change) = match next {
+            Move::Act { component, kind, or_elsewhere, change } => {
+                (component, kind, Vec::new(), or_elsewhere, change)
+            }
             Move::VacateStandby { component } => {
                 let host = self.host_of(component);
                 self.remember_vacated(request, group, host.clone());
-                (component, ActionKind::MoveElsewhere, host.into_iter().collect(), none)
+                (component, ActionKind::MoveElsewhere, host.into_iter().collect(), false, none)
             }
-            Move::TakeVacated { component } => {
+            Move::TakeVacated { component, or_elsewhere } => {
                 let vacated = self.running(request, group).and_then(|(_, running)| running.vacated.clone());
                 let Some(host) = vacated else {
                     return self.step_failed(
@@ -204,7 +222,7 @@ impl<C: ClusterClient> Job<C> {
                         now_ms,
                     );
                 };
-                (component, ActionKind::MoveTo(host), Vec::new(), none)
+                (component, ActionKind::MoveTo(host), Vec::new(), or_elsewhere, none)
             }
             Move::StartStandby { .. } | Move::AwaitStandby { .. } | Move::StopStandby { .. } => return,
         };
@@ -216,8 +234,16 @@ impl<C: ClusterClient> Job<C> {
         if let Some(running) = self.running_mut(request, group) {
             running.stage = RunStage::Acting(id);
         }
-        let action =
-            PlacementAction { id, component, container: None, kind, expires_after_ms, avoid, change };
+        let action = PlacementAction {
+            id,
+            component,
+            container: None,
+            kind,
+            expires_after_ms,
+            or_elsewhere,
+            avoid,
+            change,
+        };
         self.service.act(action, now_ms);
     }
 }

@@ -65,7 +65,8 @@ impl<C: ClusterClient> Job<C> {
     }
 
     fn note(&mut self, request: Uuid, message: String) {
-        if let Some(plan) = self.plans.get_mut(&request) {
+        // Of many containers the failures are worth telling.
+        if let Some(plan) = self.plans.get_mut(&request).filter(|plan| plan.batch.is_none()) {
             plan.reason = message;
         }
     }
@@ -75,13 +76,14 @@ impl<C: ClusterClient> Job<C> {
         for (request, group) in awaiting {
             let stage = self.running(request, &group).map(|(_, running)| running.stage);
             let (is_met, until_ms, what) = match stage {
-                Some(RunStage::Ready { until_ms }) => {
+                Some(RunStage::AwaitingContainer { until_ms }) => {
                     (self.is_next_ready(request, &group), until_ms, "the container did not run in time")
                 }
                 Some(RunStage::Standby { component, until_ms, has_to_catch_up }) => {
-                    let container = self.live_container(component);
-                    let is_up = container.is_some()
-                        && (!has_to_catch_up || self.caught_up.get(&component).copied() == container);
+                    let is_up = match has_to_catch_up {
+                        true => self.has_caught_up(component),
+                        false => self.live_container(component).is_some(),
+                    };
                     (is_up, until_ms, "the standby did not run, or had not read all state, in time")
                 }
                 Some(RunStage::Gone { component, until_ms }) => (
@@ -97,7 +99,7 @@ impl<C: ClusterClient> Job<C> {
             if is_met {
                 self.awaiting.remove(&(request, group.clone()));
                 match stage {
-                    Some(RunStage::Ready { .. }) => self.next_move(request, &group, now_ms),
+                    Some(RunStage::AwaitingContainer { .. }) => self.next_move(request, &group, now_ms),
                     _ => self.move_done(request, &group, now_ms),
                 }
             } else if until_ms < now_ms {
@@ -112,7 +114,7 @@ impl<C: ClusterClient> Job<C> {
             Some(
                 Move::Act { component, .. }
                 | Move::VacateStandby { component }
-                | Move::TakeVacated { component },
+                | Move::TakeVacated { component, .. },
             ) => self.is_ready(*component),
             _ => true,
         }
@@ -148,7 +150,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// The step is over, however. Of a request about one processor it is the whole.
-    fn step_over(
+    pub(super) fn step_over(
         &mut self,
         request: Uuid,
         group: &ProcessorId,
@@ -185,19 +187,25 @@ impl<C: ClusterClient> Job<C> {
             self.answer(request, ActionStatus::InProgress, message);
         }
         self.canary_done(request, now_ms);
-        self.finish_if_done(request, now_ms);
+        self.finish_if_done(request);
     }
 
     /// Says the last word of a request about many containers when nothing of it is left.
-    pub(super) fn finish_if_done(&mut self, request: Uuid, _now_ms: u64) {
+    pub(super) fn finish_if_done(&mut self, request: Uuid) {
         let Some(plan) = self.plans.get(&request).filter(|plan| plan.is_done()) else { return };
         let Some(batch) = &plan.batch else { return };
         let left = batch.drains.as_ref().map_or(0, |host| self.held_on(host));
+        let remain = batch.drains.as_ref().filter(|_| left > 0);
+        let remain = remain.map(|host| format!("{left} containers are still on {host}"));
         let status = match (plan.is_cancelled, plan.failed, left) {
             (true, ..) => ActionStatus::Cancelled,
             (false, 0, 0) => ActionStatus::Succeeded,
             _ => ActionStatus::Failed,
         };
+        if let (Some(remain), Some(plan)) = (remain, self.plans.get_mut(&request)) {
+            plan.reason = if plan.reason.is_empty() { remain } else { format!("{remain}; {}", plan.reason) };
+            plan.failed = plan.failed.max(1);
+        }
         self.finish(request, status);
     }
 
@@ -231,12 +239,15 @@ impl<C: ClusterClient> Job<C> {
             plan.running.iter().map(|(group, running)| (group.clone(), running.stage)).collect();
         "it was taken back".clone_into(&mut plan.reason);
         let is_idle = running.is_empty();
+        for queue in self.queued.values_mut() {
+            queue.retain(|queued| *queued != other);
+        }
         for (group, stage) in running {
             match stage {
                 RunStage::Acting(action) => self.service.handle(ServiceEvent::CancelAction(action), now_ms),
                 // A standby that is going has been told to.
                 RunStage::Gone { .. } => {}
-                RunStage::Ready { .. } | RunStage::Standby { .. } => {
+                RunStage::AwaitingContainer { .. } | RunStage::Standby { .. } => {
                     self.step_over(other, &group, ActionStatus::Cancelled, "it was taken back", now_ms);
                 }
             }
@@ -266,24 +277,5 @@ impl<C: ClusterClient> Job<C> {
                 self.finish(request, ActionStatus::Failed);
             }
         }
-    }
-}
-
-impl Plan {
-    fn percent_done(&self) -> u32 {
-        let done = u64::from(self.succeeded) + u64::from(self.failed);
-        u32::try_from(done * 100 / u64::from(self.steps.max(1))).unwrap_or(100)
-    }
-
-    fn tally(&self) -> String {
-        let left = self.steps - self.succeeded - self.failed;
-        let mut text = format!("{} of {} done", self.succeeded, self.steps);
-        if self.failed > 0 {
-            text.push_str(&format!(", {} failed, the last one because: {}", self.failed, self.reason));
-        }
-        if left > 0 && self.is_done() {
-            text.push_str(&format!(", {left} not begun"));
-        }
-        text
     }
 }

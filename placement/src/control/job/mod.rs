@@ -6,6 +6,7 @@
 
 mod drive;
 mod hear;
+mod moves;
 mod order;
 mod plan;
 mod standby;
@@ -245,6 +246,16 @@ impl<C: ClusterClient> Job<C> {
     fn live_container(&self, component: ComponentId) -> Option<ContainerRef> {
         let container = self.service.state().container_of(component)?;
         (self.service.state().instance_state(container) == Some(InstanceState::Live)).then_some(container)
+    }
+
+    /// The processor or standby that a component stands for.
+    fn processor_of(&self, component: ComponentId) -> Option<ProcessorId> {
+        self.components.get(&component)?.name.parse().ok()
+    }
+
+    fn has_caught_up(&self, component: ComponentId) -> bool {
+        let container = self.live_container(component);
+        container.is_some() && self.caught_up.get(&component).copied() == container
     }
 
     /// Where the container of a component is, if it has one that is not on its way out.

@@ -1,14 +1,14 @@
-//! From a request to its plan.
+//! From a request to its plan: which processors it concerns, and what is wanted of each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use uuid::Uuid;
 
-use super::super::action::{Destination, JobAction, JobRequest, Pace, RollingRestart};
-use super::super::processor::{ProcessorId, STANDBYS_MAX};
+use super::super::action::{JobAction, JobRequest, Pace, RollingRestart};
+use super::super::processor::ProcessorId;
 use super::Job;
-use super::plan::{Batch, Canary, Move, Plan, Step};
-use crate::application::{ActionKind, ActionStatus, ComponentChange};
+use super::plan::{Batch, Canary, Intent, Plan, Step};
+use crate::application::{ActionKind, ActionStatus};
 use crate::client::{ClusterClient, ContainerRef};
 use crate::component::ComponentId;
 
@@ -54,33 +54,52 @@ impl<C: ClusterClient> Job<C> {
     fn plan(&mut self, action: JobAction, now_ms: u64) -> Result<(Vec<Step>, Option<Batch>), String> {
         match action {
             JobAction::Place { processor, destination } => {
-                Ok((vec![self.placement(&processor, destination)?], None))
+                self.number_of(&processor)?;
+                Ok((
+                    vec![self.checked(Step::new(
+                        &processor,
+                        Intent::Place { processor: processor.clone(), destination },
+                    ))?],
+                    None,
+                ))
             }
-            JobAction::StartStandby { processor } => Ok((vec![self.standby_start(&processor)?], None)),
-            JobAction::StopStandby { standby } => Ok((vec![self.standby_stop(&standby)?], None)),
+            JobAction::StartStandby { processor } => Ok((
+                vec![self.checked(Step::new(&processor, Intent::StartStandby(processor.clone())))?],
+                None,
+            )),
+            JobAction::StopStandby { standby } => {
+                Ok((vec![self.checked(Step::new(&standby, Intent::StopStandby(standby.clone())))?], None))
+            }
             JobAction::DrainHost { host, pace } => {
                 self.check_host(&host)?;
                 self.spec.hosts_kept_free.insert(host.to_string());
                 self.keep_hosts_free(now_ms);
                 let steps = self.departures(&host, usize::MAX);
-                Ok((steps, Some(Batch::at(pace, Some(host)))))
+                Ok((steps, Some(Batch::new(pace, Some(host)))))
             }
             JobAction::RelieveHost { host, containers, pace } => {
                 self.check_host(&host)?;
                 let steps = self.departures(&host, containers as usize);
-                Ok((steps, Some(Batch::at(pace, None))))
+                Ok((steps, Some(Batch::new(pace, None))))
             }
             JobAction::ReadmitHost { host } => {
                 if !self.spec.hosts_kept_free.remove(&*host) {
                     return Err(format!("host `{host}` is not kept free"));
                 }
                 self.keep_hosts_free(now_ms);
-                let pace = Pace::default();
-                Ok((Vec::new(), Some(Batch::at(pace, None))))
+                Ok((Vec::new(), Some(Batch::new(Pace::default(), None))))
             }
             JobAction::RollingRestart(restart) => self.rolling_restart(&restart),
-            JobAction::Cancel { .. } => Err("a request cannot be cancelled twice over".to_owned()),
+            // Whoever takes requests on does this at once.
+            JobAction::Cancel { request } => {
+                Err(format!("request {request} cannot be queued to be cancelled"))
+            }
         }
+    }
+
+    /// What would be done about the step now is possible. It is worked out anew when its turn comes.
+    fn checked(&self, step: Step) -> Result<Step, String> {
+        self.moves_of(&step).map(|_| step)
     }
 
     pub(super) fn number_of(&self, processor: &ProcessorId) -> Result<ComponentId, String> {
@@ -88,105 +107,9 @@ impl<C: ClusterClient> Job<C> {
         number.ok_or_else(|| format!("there is no processor `{processor}` in job `{}`", self.spec.name))
     }
 
-    fn check_host(&self, host: &str) -> Result<(), String> {
+    pub(super) fn check_host(&self, host: &str) -> Result<(), String> {
         let is_known = self.service.state().knows_host(host);
         if is_known { Ok(()) } else { Err(format!("there is no host `{host}`")) }
-    }
-
-    fn placement(&self, processor: &ProcessorId, destination: Destination) -> Result<Step, String> {
-        let component = self.number_of(processor)?;
-        let kind = match destination {
-            Destination::LastSeen => ActionKind::Restart,
-            Destination::ForceRestartLastSeen => ActionKind::StopAndRestart,
-            Destination::AnyHost => ActionKind::MoveElsewhere,
-            Destination::Host(host) => {
-                self.check_host(&host)?;
-                ActionKind::MoveTo(host)
-            }
-            Destination::Standby => return self.move_to_standby(processor, component),
-        };
-        let goes = match &kind {
-            ActionKind::MoveTo(host) => self.host_of(component).as_ref() != Some(host),
-            ActionKind::MoveElsewhere => true,
-            ActionKind::Restart | ActionKind::RestartOrMove | ActionKind::StopAndRestart => false,
-        };
-        if goes && self.needs_warm_standby(processor) {
-            return self.move_with_warm_standby(processor, component, kind);
-        }
-        let moves = [Move::Act { component, kind, change: ComponentChange::default() }].into();
-        Ok(Step { group: processor.active(), moves, only_while: None, retries: 0 })
-    }
-
-    /// State that nobody else has read yet has to be read somewhere before its processor goes there.
-    fn needs_warm_standby(&self, processor: &ProcessorId) -> bool {
-        let known = self.processor(processor);
-        processor.standby_number().is_none()
-            && known.is_some_and(|known| known.is_stateful && known.standbys.is_empty())
-    }
-
-    fn move_to_standby(&self, processor: &ProcessorId, component: ComponentId) -> Result<Step, String> {
-        let standby = self.standby_that_runs(processor).ok_or_else(|| {
-            format!("processor `{processor}` has no standby that runs and that it could take the place of")
-        })?;
-        let moves = [Move::VacateStandby { component: standby }, Move::TakeVacated { component }].into();
-        Ok(Step { group: processor.active(), moves, only_while: None, retries: 0 })
-    }
-
-    fn standby_that_runs(&self, processor: &ProcessorId) -> Option<ComponentId> {
-        let known = self.processor(processor).filter(|_| processor.standby_number().is_none())?;
-        let mut standbys =
-            known.standbys.iter().filter_map(|number| self.numbers.get(&processor.standby(*number)));
-        standbys.find(|standby| self.live_container(**standby).is_some()).copied()
-    }
-
-    /// A standby comes, reads the state, and makes way.
-    fn move_with_warm_standby(
-        &self,
-        processor: &ProcessorId,
-        component: ComponentId,
-        kind: ActionKind,
-    ) -> Result<Step, String> {
-        let number = self.next_standby(processor)?;
-        let mut moves: VecDeque<Move> =
-            [Move::StartStandby { number }, Move::AwaitStandby { number, has_to_catch_up: false }].into();
-        if let ActionKind::MoveTo(host) = kind {
-            let standby = self.spec.component_id(processor, number).ok_or("it has too many standbys")?;
-            let kind = ActionKind::MoveTo(host);
-            moves.push_back(Move::Act { component: standby, kind, change: ComponentChange::default() });
-        }
-        moves.push_back(Move::AwaitStandby { number, has_to_catch_up: true });
-        moves.push_back(Move::StopStandby { number });
-        moves.push_back(Move::TakeVacated { component });
-        Ok(Step { group: processor.active(), moves, only_while: None, retries: 0 })
-    }
-
-    fn standby_start(&self, processor: &ProcessorId) -> Result<Step, String> {
-        self.number_of(processor)?;
-        let number = self.next_standby(processor)?;
-        let moves =
-            [Move::StartStandby { number }, Move::AwaitStandby { number, has_to_catch_up: false }].into();
-        Ok(Step { group: processor.active(), moves, only_while: None, retries: 0 })
-    }
-
-    fn standby_stop(&self, standby: &ProcessorId) -> Result<Step, String> {
-        self.number_of(standby)?;
-        let number = standby.standby_number().ok_or_else(|| {
-            format!(
-                "`{standby}` is no standby; the standbys of it are called `{standby}-0`, `{standby}-1`, ..."
-            )
-        })?;
-        let moves = [Move::StopStandby { number }].into();
-        Ok(Step { group: standby.active(), moves, only_while: None, retries: 0 })
-    }
-
-    /// The lowest number that no standby of the processor has.
-    fn next_standby(&self, processor: &ProcessorId) -> Result<u32, String> {
-        if processor.standby_number().is_some() {
-            return Err(format!("`{processor}` is a standby, and has none"));
-        }
-        self.number_of(processor)?;
-        let free = (0..STANDBYS_MAX).find(|number| !self.numbers.contains_key(&processor.standby(*number)));
-        free.ok_or_else(|| format!("processor `{processor}` has {STANDBYS_MAX} standbys already"))
     }
 
     /// Steps by which containers leave a host.
@@ -200,13 +123,8 @@ impl<C: ClusterClient> Job<C> {
     }
 
     fn departure(&self, container: ContainerRef, component: ComponentId) -> Option<Step> {
-        let processor: ProcessorId = self.components.get(&component)?.name.parse().ok()?;
-        let is_stateful = self.processor(&processor).is_some_and(|known| known.is_stateful);
-        let warm = is_stateful.then(|| self.move_to_standby(&processor, component).ok()).flatten();
-        let step = match warm {
-            Some(step) => step,
-            None => self.placement(&processor, Destination::AnyHost).ok()?,
-        };
+        let processor = self.processor_of(component)?;
+        let step = Step::new(&processor, Intent::Depart { processor: processor.clone(), component });
         Some(Step { only_while: Some((component, container)), ..step })
     }
 
@@ -217,11 +135,10 @@ impl<C: ClusterClient> Job<C> {
                 named.iter().map(|processor| self.number_of(processor)).collect::<Result<_, _>>()?
             }
         };
-        let kind = if asked.stops_first { ActionKind::StopAndRestart } else { ActionKind::RestartOrMove };
+        let kind = if asked.stops_first { ActionKind::StopAndRestart } else { ActionKind::Restart };
         let step = |component: ComponentId| {
-            let processor: ProcessorId = self.components.get(&component)?.name.parse().ok()?;
-            let moves = [Move::Act { component, kind: kind.clone(), change: asked.change.clone() }].into();
-            Some(Step { group: processor.active(), moves, only_while: None, retries: 0 })
+            let (kind, change) = (kind.clone(), asked.change.clone());
+            Some(Step::new(&self.processor_of(component)?, Intent::Restart { component, kind, change }))
         };
         let steps: Vec<Step> = chosen.into_iter().filter_map(step).collect();
         let canary = (asked.canaries > 0).then(|| Canary {
@@ -230,6 +147,6 @@ impl<C: ClusterClient> Job<C> {
             runs: Vec::new(),
             until_ms: None,
         });
-        Ok((steps, Some(Batch { ends_with_failure: true, canary, ..Batch::at(asked.pace, None) })))
+        Ok((steps, Some(Batch { ends_with_failure: true, canary, ..Batch::new(asked.pace, None) })))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::super::action::Pace;
+use super::super::action::{Destination, Pace};
 use super::super::processor::ProcessorId;
 use crate::application::{ActionId, ActionKind, ComponentChange};
 use crate::client::ContainerRef;
@@ -57,21 +57,42 @@ pub(super) struct Canary {
 pub(super) struct Step {
     /// The processor, for a standby the one that it stands by for.
     pub(super) group: ProcessorId,
-    pub(super) moves: VecDeque<Move>,
+    pub(super) intent: Intent,
     /// It is only needed while this container is there.
     pub(super) only_while: Option<(ComponentId, ContainerRef)>,
     pub(super) retries: u32,
+}
+
+/// What is wanted of a processor.
+#[derive(Clone, Debug)]
+pub(super) enum Intent {
+    Place {
+        processor: ProcessorId,
+        destination: Destination,
+    },
+    /// It leaves the host where it is.
+    Depart {
+        processor: ProcessorId,
+        component: ComponentId,
+    },
+    StartStandby(ProcessorId),
+    StopStandby(ProcessorId),
+    Restart {
+        component: ComponentId,
+        kind: ActionKind,
+        change: ComponentChange,
+    },
 }
 
 /// One thing to do.
 #[derive(Clone, Debug)]
 pub(super) enum Move {
     /// A container goes elsewhere or starts anew.
-    Act { component: ComponentId, kind: ActionKind, change: ComponentChange },
+    Act { component: ComponentId, kind: ActionKind, or_elsewhere: bool, change: ComponentChange },
     /// A standby goes away from where it is, as far as standbys are kept apart. Its host is remembered.
     VacateStandby { component: ComponentId },
-    /// A container goes to the host that was remembered.
-    TakeVacated { component: ComponentId },
+    /// A container goes to the host that was remembered, or elsewhere if somebody else was faster.
+    TakeVacated { component: ComponentId, or_elsewhere: bool },
     /// The processor has this standby from now on.
     StartStandby { number: u32 },
     /// The standby has to run, and to have read all state.
@@ -84,8 +105,10 @@ pub(super) enum Move {
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     pub(super) step: Step,
-    /// What is left of it, the move that goes on included.
+    /// What is left to do of it, what goes on included.
     pub(super) left: VecDeque<Move>,
+    /// Standbys that it started.
+    pub(super) started: Vec<u32>,
     /// The host that a standby left.
     pub(super) vacated: Option<Arc<str>>,
     pub(super) stage: RunStage,
@@ -95,7 +118,7 @@ pub(super) struct Running {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunStage {
     /// Its container does not run yet.
-    Ready { until_ms: u64 },
+    AwaitingContainer { until_ms: u64 },
     /// The answer of a placement action.
     Acting(ActionId),
     /// A standby that is to run, or to have read all state.
@@ -104,9 +127,16 @@ pub(super) enum RunStage {
     Gone { component: ComponentId, until_ms: u64 },
 }
 
+impl Step {
+    /// A step that concerns this processor, or the one that it stands by for.
+    pub(super) fn new(processor: &ProcessorId, intent: Intent) -> Self {
+        Self { group: processor.active(), intent, only_while: None, retries: 0 }
+    }
+}
+
 impl Batch {
     /// One that goes on after a failure.
-    pub(super) fn at(pace: Pace, drains: Option<Arc<str>>) -> Self {
+    pub(super) fn new(pace: Pace, drains: Option<Arc<str>>) -> Self {
         Self { pace, ends_with_failure: false, canary: None, drains, stalled_since_ms: None }
     }
 }
@@ -114,5 +144,22 @@ impl Batch {
 impl Plan {
     pub(super) fn is_done(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
+    }
+
+    pub(super) fn percent_done(&self) -> u32 {
+        let done = u64::from(self.succeeded) + u64::from(self.failed);
+        u32::try_from(done * 100 / u64::from(self.steps.max(1))).unwrap_or(100)
+    }
+
+    pub(super) fn tally(&self) -> String {
+        let left = self.steps.saturating_sub(self.succeeded + self.failed);
+        let mut text = format!("{} of {} done", self.succeeded, self.steps);
+        if self.failed > 0 {
+            text.push_str(&format!(", {} failed, the last one because: {}", self.failed, self.reason));
+        }
+        if left > 0 && self.is_done() {
+            text.push_str(&format!(", {left} not begun"));
+        }
+        text
     }
 }

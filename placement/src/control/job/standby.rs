@@ -66,8 +66,11 @@ impl<C: ClusterClient> Job<C> {
     /// Standbys that a step started and did not stop belong to the job from now on.
     pub(super) fn keep_started_standbys(&mut self, request: Uuid, group: &ProcessorId) {
         let Some((_, running)) = self.running(request, group) else { return };
-        let started = running.step.moves.iter().filter_map(started_standby);
-        let stay = started.filter(|number| self.numbers.contains_key(&group.standby(*number)));
+        let stay = running
+            .started
+            .iter()
+            .copied()
+            .filter(|number| self.numbers.contains_key(&group.standby(*number)));
         let stay: Vec<u32> = stay.collect();
         let place = self.places.get(group).copied();
         if let Some(processor) = place.and_then(|place| self.spec.processors.get_mut(place)) {
@@ -78,8 +81,7 @@ impl<C: ClusterClient> Job<C> {
     /// Standbys that a step started, and that are of no use without its success.
     pub(super) fn drop_started_standbys(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
         let Some((_, running)) = self.running(request, group) else { return };
-        let begun = running.step.moves.len() - running.left.len();
-        let started: Vec<u32> = running.step.moves.iter().take(begun).filter_map(started_standby).collect();
+        let started = running.started.clone();
         for number in started {
             self.remove_standby(group, number, now_ms);
         }
@@ -161,7 +163,7 @@ impl<C: ClusterClient> Job<C> {
     pub(super) fn next_deadline_ms(&self) -> Option<u64> {
         let awaited = self.awaiting.iter().filter_map(|(request, group)| {
             match self.running(*request, group)?.1.stage {
-                RunStage::Ready { until_ms }
+                RunStage::AwaitingContainer { until_ms }
                 | RunStage::Standby { until_ms, .. }
                 | RunStage::Gone { until_ms, .. } => Some(until_ms.saturating_add(1)),
                 RunStage::Acting(_) => None,
@@ -178,8 +180,4 @@ impl<C: ClusterClient> Job<C> {
         });
         awaited.chain(batches).min()
     }
-}
-
-fn started_standby(done: &Move) -> Option<u32> {
-    if let Move::StartStandby { number } = done { Some(*number) } else { None }
 }

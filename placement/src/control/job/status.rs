@@ -82,7 +82,7 @@ impl<C: ClusterClient> Job<C> {
 
     fn component_status(&self, component: ComponentId) -> Option<ProcessorStatus> {
         let known = self.components.get(&component)?;
-        let processor: ProcessorId = known.name.parse().ok()?;
+        let processor = self.processor_of(component)?;
         let state = self.service.state();
         let container = state.container_of(component).and_then(|container| state.container(container));
         let group = processor.active();

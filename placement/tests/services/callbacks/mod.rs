@@ -112,7 +112,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => prop::sample::select(vec![0, 1, 999, 30_001, 70_000, 22_000_000]).prop_map(|by_ms| Step::Pass { by_ms }),
         1 => which.clone().prop_map(|which| Step::Kill { which }),
         1 => which.clone().prop_map(|which| Step::Lose { which }),
-        4 => (which.clone(), 0..HOSTS + 1, 0..5_u8, prop::sample::select(vec![0, 1_000, 100_000]), 0..4_i64)
+        4 => (which.clone(), 0..HOSTS + 1, 0..4_u8, prop::sample::select(vec![0, 1_000, 100_000]), 0..4_i64)
             .prop_map(|(which, host, kind, expires_after_ms, size)| Step::Act { which, host, kind, expires_after_ms, size }),
         1 => (0..2 * HOSTS).prop_map(|host| Step::Exclude { host }),
         1 => (0..4_u64).prop_map(|back| Step::CancelAction { back }),

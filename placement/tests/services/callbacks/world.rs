@@ -297,7 +297,6 @@ impl World {
             0 => ActionKind::MoveTo(host(at)),
             1 => ActionKind::MoveElsewhere,
             2 => ActionKind::Restart,
-            3 => ActionKind::RestartOrMove,
             _ => ActionKind::StopAndRestart,
         };
         let component = ComponentId(component.unwrap_or(77));
@@ -308,6 +307,7 @@ impl World {
             container,
             kind,
             expires_after_ms,
+            or_elsewhere: self.last_action.is_multiple_of(2),
             avoid: Vec::new(),
             change,
         }));

@@ -159,3 +159,56 @@ fn standbys_survive_another_coordinator<M: Manager>() {
     assert_eq!(bed.job.status().configured, 5);
     assert_eq!(bed.status("0").size, Resources::new(&[1]));
 }
+
+on_both!(what_is_queued_is_worked_out_when_its_turn_comes);
+/// Two standbys that were asked for while something else went on are two, and each has its own number.
+fn what_is_queued_is_worked_out_when_its_turn_comes<M: Manager>() {
+    let mut bed = JobBed::start(job_of(1), cluster::<M>(4, 2));
+    let requests = [
+        bed.place("0", Destination::LastSeen),
+        bed.ask(JobAction::StartStandby { processor: processor("0") }),
+        bed.ask(JobAction::StartStandby { processor: processor("0") }),
+    ];
+    let taken_back = bed.ask(JobAction::StartStandby { processor: processor("0") });
+    bed.ask(JobAction::Cancel { request: taken_back });
+    assert_eq!(bed.job.requests_for(&processor("0")), 3, "what was taken back waits no more");
+    bed.settle();
+    for request in requests {
+        assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+    }
+    assert_eq!(bed.job.spec().processors[0].standbys, [0, 1].into());
+    assert_eq!(bed.job.status().below_configured, 0);
+}
+
+on_both!(hosts_of_a_processor_and_its_standby_are_drained_together);
+/// The standby's host will not do, for it is drained too.
+fn hosts_of_a_processor_and_its_standby_are_drained_together<M: Manager>() {
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<M>(2, 2));
+    for number in 2..5 {
+        bed.manager().add_node(&host(number), "", "", 2);
+    }
+    bed.settle();
+    let drained = [bed.host_of("0"), bed.host_of("0-0")];
+    let requests = drained
+        .clone()
+        .map(|at| bed.ask(JobAction::DrainHost { host: at.as_str().into(), pace: super::bed::pace(1, 1) }));
+    bed.settle();
+    for request in requests {
+        assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+    }
+    assert!(!drained.contains(&bed.host_of("0")) && !drained.contains(&bed.host_of("0-0")));
+}
+
+on_both!(what_is_taken_back_between_two_moves_goes_no_further);
+fn what_is_taken_back_between_two_moves_goes_no_further<M: Manager>() {
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<M>(4, 2));
+    let active_at = bed.host_of("0");
+    let request = bed.place("0", Destination::Standby);
+    bed.manager().settle();
+    bed.tick();
+    let cancel = bed.ask(JobAction::Cancel { request });
+    bed.settle();
+    assert_eq!(bed.outcome(cancel), Some(Succeeded));
+    assert_eq!((bed.outcome(request), bed.host_of("0")), (Some(ActionStatus::Cancelled), active_at));
+    assert_eq!(bed.job.status().below_configured, 0);
+}

@@ -1,0 +1,147 @@
+//! From what is wanted of a processor to what is done about it, worked out when its turn comes: standbys may have come and
+//! gone since it was asked for.
+
+use std::collections::VecDeque;
+
+use super::super::action::Destination;
+use super::super::processor::{ProcessorId, STANDBYS_MAX};
+use super::Job;
+use super::plan::{Intent, Move, Step};
+use crate::application::{ActionKind, ComponentChange};
+use crate::client::ClusterClient;
+use crate::component::ComponentId;
+
+type Moves = VecDeque<Move>;
+
+impl<C: ClusterClient> Job<C> {
+    /// What is to be done, in order; an error says why nothing can be.
+    pub(super) fn moves_of(&self, step: &Step) -> Result<Moves, String> {
+        match &step.intent {
+            Intent::Place { processor, destination } => self.placement(processor, destination),
+            Intent::Depart { processor, component } => Ok(self.departing(processor, *component)),
+            Intent::StartStandby(processor) => {
+                let number = self.next_standby(processor)?;
+                Ok([Move::StartStandby { number }, Move::AwaitStandby { number, has_to_catch_up: false }]
+                    .into())
+            }
+            Intent::StopStandby(standby) => {
+                self.number_of(standby)?;
+                let number = standby.standby_number().ok_or_else(|| {
+                    format!(
+                        "`{standby}` is no standby; those of it are called `{standby}-0`, `{standby}-1`, ..."
+                    )
+                })?;
+                Ok([Move::StopStandby { number }].into())
+            }
+            Intent::Restart { component, kind, change } => {
+                let or_elsewhere = *kind == ActionKind::Restart;
+                let (kind, change) = (kind.clone(), change.clone());
+                Ok([Move::Act { component: *component, kind, or_elsewhere, change }].into())
+            }
+        }
+    }
+
+    fn placement(&self, processor: &ProcessorId, destination: &Destination) -> Result<Moves, String> {
+        let component = self.number_of(processor)?;
+        let kind = match destination {
+            Destination::LastSeen => ActionKind::Restart,
+            Destination::ForceRestartLastSeen => ActionKind::StopAndRestart,
+            Destination::AnyHost => ActionKind::MoveElsewhere,
+            Destination::Host(host) => {
+                self.check_host(host)?;
+                ActionKind::MoveTo(host.clone())
+            }
+            Destination::Standby => {
+                let moves = self.to_standby(processor, component, false);
+                return moves.ok_or_else(|| {
+                    format!("processor `{processor}` has no standby that runs where it could take its place")
+                });
+            }
+        };
+        let goes = match &kind {
+            ActionKind::MoveTo(host) => self.host_of(component).as_ref() != Some(host),
+            ActionKind::MoveElsewhere => true,
+            ActionKind::Restart | ActionKind::StopAndRestart => false,
+        };
+        if goes && self.needs_warm_standby(processor) {
+            return self.by_warm_standby(processor, component, kind);
+        }
+        Ok([plain(component, kind)].into())
+    }
+
+    /// State goes where a standby has read it, if there is one.
+    fn departing(&self, processor: &ProcessorId, component: ComponentId) -> Moves {
+        let is_stateful = self.processor(processor).is_some_and(|known| known.is_stateful);
+        let warm = is_stateful.then(|| self.to_standby(processor, component, true)).flatten();
+        let placed = || self.placement(processor, &Destination::AnyHost).ok();
+        warm.or_else(placed).unwrap_or_else(|| [plain(component, ActionKind::MoveElsewhere)].into())
+    }
+
+    /// State that nobody else has read yet has to be read somewhere before its processor goes there.
+    fn needs_warm_standby(&self, processor: &ProcessorId) -> bool {
+        let known = self.processor(processor);
+        processor.standby_number().is_none()
+            && known.is_some_and(|known| known.is_stateful && known.standbys.is_empty())
+    }
+
+    fn to_standby(
+        &self,
+        processor: &ProcessorId,
+        component: ComponentId,
+        or_elsewhere: bool,
+    ) -> Option<Moves> {
+        let standby = self.standby_to_take_over(processor)?;
+        Some(
+            [Move::VacateStandby { component: standby }, Move::TakeVacated { component, or_elsewhere }]
+                .into(),
+        )
+    }
+
+    /// A standby that runs on a host that takes the processor; one that has read all state before others.
+    fn standby_to_take_over(&self, processor: &ProcessorId) -> Option<ComponentId> {
+        let known = self.processor(processor).filter(|_| processor.standby_number().is_none())?;
+        let takes_it = |component: &ComponentId| {
+            let host = self.live_container(*component).and_then(|_| self.host_of(*component));
+            host.is_some_and(|host| !self.spec.hosts_kept_free.contains(&*host))
+        };
+        let numbers =
+            known.standbys.iter().filter_map(|number| self.numbers.get(&processor.standby(*number)));
+        let standbys: Vec<ComponentId> = numbers.copied().filter(takes_it).collect();
+        let has_read = |component: &&ComponentId| self.has_caught_up(**component);
+        standbys.iter().find(has_read).or_else(|| standbys.first()).copied()
+    }
+
+    /// A standby comes, reads the state, and makes way.
+    fn by_warm_standby(
+        &self,
+        processor: &ProcessorId,
+        component: ComponentId,
+        kind: ActionKind,
+    ) -> Result<Moves, String> {
+        let number = self.next_standby(processor)?;
+        let mut moves: Moves =
+            [Move::StartStandby { number }, Move::AwaitStandby { number, has_to_catch_up: false }].into();
+        if let ActionKind::MoveTo(_) = kind {
+            let standby = self.spec.component_id(processor, number).ok_or("it has too many standbys")?;
+            moves.push_back(plain(standby, kind));
+        }
+        moves.push_back(Move::AwaitStandby { number, has_to_catch_up: true });
+        moves.push_back(Move::StopStandby { number });
+        moves.push_back(Move::TakeVacated { component, or_elsewhere: false });
+        Ok(moves)
+    }
+
+    /// The lowest number that no standby of the processor has.
+    fn next_standby(&self, processor: &ProcessorId) -> Result<u32, String> {
+        if processor.standby_number().is_some() {
+            return Err(format!("`{processor}` is a standby, and has none"));
+        }
+        self.number_of(processor)?;
+        let free = (0..STANDBYS_MAX).find(|number| !self.numbers.contains_key(&processor.standby(*number)));
+        free.ok_or_else(|| format!("processor `{processor}` has {STANDBYS_MAX} standbys already"))
+    }
+}
+
+fn plain(component: ComponentId, kind: ActionKind) -> Move {
+    Move::Act { component, kind, or_elsewhere: false, change: ComponentChange::default() }
+}
