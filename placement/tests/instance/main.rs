@@ -7,6 +7,7 @@ mod given;
 mod hosted;
 mod life;
 mod locks;
+mod masters;
 mod model;
 mod questions;
 mod sizes;

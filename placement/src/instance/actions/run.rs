@@ -78,13 +78,16 @@ impl InstanceClient {
     /// When it is not defined.
     pub fn stop(&self, name: &str, options: &StopOptions) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
-        target.definition().or_else(|error| match error {
-            // What runs can be stopped whatever became of its definition.
-            ActionError::Definition(_) => Ok(super::Definition::default()),
-            error => Err(error),
-        })?;
         let name = &target.name;
-        let report = match &target.report {
+        // What runs can be stopped whatever became of its definition.
+        let report = target.report.as_ref().filter(|report| report.state.is_running());
+        if report.is_none() {
+            target.definition().or_else(|error| match error {
+                ActionError::Definition(_) => Ok(super::Definition::default()),
+                error => Err(error),
+            })?;
+        }
+        let report = match report {
             Some(report) if target.state.transition_to_stopped().is_ok() => report,
             _ => return Ok(ActionAnswer::success(format!("`{name}` does not run"))),
         };

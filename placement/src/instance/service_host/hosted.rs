@@ -1,5 +1,6 @@
 //! One application of the host: its service while it runs, and what is told of it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use apportion::ApplicationEnd;
 
 use crate::application::ServiceSettings;
 use crate::client::{ClusterClient, Dismissal};
-use crate::component::ComponentSpec;
+use crate::component::{ComponentId, ComponentSpec};
 use crate::instance::ExitCode;
 use crate::instance::definition::InstanceSettings;
 use crate::instance::host::{HostError, Submission};
@@ -134,7 +135,7 @@ impl<C: ClusterClient> Hosted<C> {
     }
 
     pub(super) fn flex(&mut self, components: &[ComponentSpec], now_ms: u64) -> bool {
-        components.clone_into(&mut self.components);
+        self.components = keep_numbers(&self.components, components);
         self.service.flex(self.components.clone(), now_ms)
     }
 
@@ -154,8 +155,12 @@ impl<C: ClusterClient> Hosted<C> {
         let history = self.saved();
         let settings = service_settings(&self.settings);
         let Self { service, components, .. } = self;
-        let service =
+        let mut service =
             Service::restart(components.clone(), settings, service.into_client(), history.as_ref(), now_ms);
+        // What was told to end, or gave up, ends under the next master too.
+        if self.ending.is_some() {
+            service.stop(now_ms);
+        }
         Self { service, components, ..self }
     }
 
@@ -182,6 +187,23 @@ impl<C: ClusterClient> Hosted<C> {
         }
         (report, self.service.into_client())
     }
+}
+
+/// Components that run keep their numbers, which their containers came with; others get numbers that none of these has.
+fn keep_numbers(before: &[ComponentSpec], after: &[ComponentSpec]) -> Vec<ComponentSpec> {
+    let known: BTreeMap<&str, ComponentId> =
+        before.iter().map(|spec| (spec.name.as_str(), spec.id)).collect();
+    let mut taken: BTreeSet<ComponentId> = known.values().copied().collect();
+    let mut number = |spec: &ComponentSpec| {
+        if let Some(id) = known.get(spec.name.as_str()) {
+            return *id;
+        }
+        let largest = taken.last().map_or(0, |largest| largest.0);
+        let id = if taken.contains(&spec.id) { ComponentId(largest + 1) } else { spec.id };
+        taken.insert(id);
+        id
+    };
+    after.iter().map(|spec| ComponentSpec { id: number(spec), ..spec.clone() }).collect()
 }
 
 fn service_settings(settings: &InstanceSettings) -> ServiceSettings {

@@ -189,6 +189,7 @@ impl<F: ClientFactory> ApplicationHost for ServiceHost<F> {
         let mut inner = self.lock();
         inner.live(app)?;
         inner.end(app, Ending::new(RunState::Killed, ExitCode::ApplicationKilled, message));
+        inner.work();
         Ok(())
     }
 
