@@ -52,3 +52,7 @@ pub use status::{
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../CONTROL.md")]
+struct ControlExamples;

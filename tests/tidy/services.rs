@@ -1,4 +1,4 @@
-//! The tables of `placement/README.md`: what each row of the specification came to.
+//! The tables of `placement/README.md` and `placement/CONTROL.md`: what each row of the specification came to.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,18 @@ use super::{defects, files};
 /// Every row is there, and names tests that are.
 #[test]
 fn the_tables_of_services_name_what_shows_them() {
-    let text = std::fs::read_to_string(files::root().join("placement/README.md")).expect("readable");
+    let rows = [("D", 35), ("F", 21)];
+    check_tables("placement/README.md", &rows);
+}
+
+#[test]
+fn the_tables_of_container_control_name_what_shows_them() {
+    let rows = [("Z", 17), ("X", 8), ("I", 6)];
+    check_tables("placement/CONTROL.md", &rows);
+}
+
+fn check_tables(path: &str, rows: &[(&str, u32)]) {
+    let text = std::fs::read_to_string(files::root().join(path)).expect("readable");
     let functions = defects::functions();
     let mut seen = BTreeSet::new();
     for line in text.lines().filter(|line| line.starts_with("| ")) {
@@ -24,15 +35,13 @@ fn the_tables_of_services_name_what_shows_them() {
         }
         seen.extend(rows);
     }
-    let differences = (1..=35).map(|number| format!("D{number}"));
-    let invariants = (1..=21).map(|number| format!("F{number}"));
-    let missing: Vec<String> =
-        differences.chain(invariants).filter(|row| !seen.contains(row.as_str())).collect();
-    assert!(missing.is_empty(), "not in the tables: {missing:?}");
+    let all = rows.iter().flat_map(|(letter, most)| (1..=*most).map(move |number| format!("{letter}{number}")));
+    let missing: Vec<String> = all.filter(|row| !seen.contains(row.as_str())).collect();
+    assert!(missing.is_empty(), "{path}: not in the tables: {missing:?}");
 }
 
 /// A letter and a number.
 fn is_row(text: &str) -> bool {
-    let number = text.strip_prefix(['D', 'S', 'F']);
+    let number = text.strip_prefix(['D', 'S', 'F', 'Z', 'X', 'I']);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
