@@ -78,7 +78,8 @@ pub struct Mutant {
     pub file: String,
     /// Where the file is.
     pub path: PathBuf,
-    /// What it breaks, the first of them foremost: `I1` to `I16` of the engine; of services `F1` to `F21` and `D1` to `D35`.
+    /// What it breaks, the first of them foremost: `I1` to `I16` of the engine; of services `F1` to `F21` and `D1` to
+    /// `D35`; of container control `Z1` to `Z17` and `X1` to `X8`.
     pub invariants: Vec<String>,
     /// Where the tests are that turn red.
     pub suite: Suite,
@@ -103,7 +104,9 @@ impl Mutant {
         let header: Vec<&str> = text.lines().take_while(|line| !line.starts_with("diff --git ")).collect();
         let invariants: Vec<String> = field(&header, "Invariant")?.split(", ").map(str::to_owned).collect();
         if let Some(wrong) = invariants.iter().find(|name| !is_invariant(name)) {
-            return Err(format!("`{wrong}` is no invariant; there are I1 to I16, F1 to F21 and D1 to D35"));
+            return Err(format!(
+                "`{wrong}` is no invariant; there are I1 to I16, F1 to F21, D1 to D35, Z1 to Z17 and X1 to X8"
+            ));
         }
         let red = field(&header, "Turned red by")?;
         let Some((suite, tests)) = red.split_once(' ') else {
@@ -164,6 +167,8 @@ fn is_invariant(name: &str) -> bool {
         Some(b'I') => 16,
         Some(b'F') => 21,
         Some(b'D') => 35,
+        Some(b'Z') => 17,
+        Some(b'X') => 8,
         _ => return false,
     };
     (1..=last).contains(&number(name)) && name[1..].chars().all(|c| c.is_ascii_digit())

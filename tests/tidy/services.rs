@@ -35,7 +35,8 @@ fn check_tables(path: &str, rows: &[(&str, u32)]) {
         }
         seen.extend(rows);
     }
-    let all = rows.iter().flat_map(|(letter, most)| (1..=*most).map(move |number| format!("{letter}{number}")));
+    let all =
+        rows.iter().flat_map(|(letter, most)| (1..=*most).map(move |number| format!("{letter}{number}")));
     let missing: Vec<String> = all.filter(|row| !seen.contains(row.as_str())).collect();
     assert!(missing.is_empty(), "{path}: not in the tables: {missing:?}");
 }
