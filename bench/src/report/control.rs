@@ -245,7 +245,7 @@ fn done_over_time(plain_run: &ExperimentRecord, faulty: &ExperimentRecord) -> Re
     let axes = Axes {
         x: "seconds",
         y: "containers done",
-        y_range: 0.0..highest * 1.05,
+        y_range: 0.0..(highest * 1.05).max(8.0),
         y_text: &|value| plain(*value),
     };
     Ok(section(
