@@ -1,6 +1,6 @@
 //! A job that runs: its processors' containers, and what is being done with them.
 //!
-//! A request becomes a [`Plan`](plan::Plan) of steps, one for each processor that it concerns. A step goes on while no other
+//! A request becomes a [`Plan`] of steps, one for each processor that it concerns. A step goes on while no other
 //! one concerns the same processor or its standbys (`samza.md` 1.13, I1), and consists of moves; a move is a placement action
 //! of the [`Service`] underneath, or a standby that comes or goes.
 
