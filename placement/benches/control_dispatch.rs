@@ -100,7 +100,7 @@ fn now_ms() -> u64 {
 fn dispatch(name: &str, store: Arc<dyn ControlStore>) -> Outcome<()> {
     let (job, hears) = job()?;
     let mut plane = ControlPlane::new(Arc::clone(&store), ControlSettings::default());
-    plane.deploy("job", "run-1", job, now_ms())?;
+    plane.deploy("run-1", job, now_ms())?;
     let thread = ControlThread::start(plane, ControlThread::POLL_MS, now_ms)?;
     let client = PlacementClient::new(store);
     let mut latencies: Vec<Duration> = Vec::with_capacity(REQUESTS);
@@ -131,7 +131,7 @@ fn many(name: &str, store: &Arc<dyn ControlStore>) -> Outcome<()> {
     let (job, _hears) = job()?;
     let settings = ControlSettings::default();
     let mut plane = ControlPlane::new(Arc::clone(store), settings);
-    plane.deploy("job", "run-1", job, 1)?;
+    plane.deploy("run-1", job, 1)?;
     let template = |number: usize| apportion_placement::control::PlacementRequest {
         uuid: uuid::Uuid::from_u128(number as u128 + 1),
         deployment_id: "run-1".to_owned(),

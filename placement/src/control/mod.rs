@@ -2,12 +2,14 @@
 
 mod action;
 mod job;
+mod job_record;
 mod metadata_store;
 mod plane;
 mod processor;
 
 pub use action::{Destination, JobAction, JobRequest, Pace, RollingRestart};
 pub use job::{Job, JobAnswer, JobStatus, ProcessorStatus, StepTally};
+pub use job_record::JobRecord;
 pub use metadata_store::{
     BadEntry, Change, ControlStore, ControlStoreError, Counts, Deployment, EXPLANATION_MAX, FORMAT_VERSION,
     HOST_MAX, ID_MAX, KEY_MAX, Listing, MESSAGE_MAX, MemoryControlStore, MessageError, MessageProblem,
@@ -17,7 +19,7 @@ pub use metadata_store::{
 };
 pub use plane::{
     ACTIONS, AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlMetrics, ControlPlane,
-    ControlSettings, ControlThread, ControlledJob, DeployError, OutcomeTally,
+    ControlSettings, ControlThread, ControlledJob, DeployError, NotDeployed, OutcomeTally,
 };
 pub use processor::{
     BadProcessorId, JobSpec, JobSpecError, PROCESSORS_MAX, ProcessorId, ProcessorSpec, STANDBYS_MAX,

@@ -1,6 +1,6 @@
 //! Jobs and what they consist of: processors, some of them with standbys (`samza.md`, "Terms").
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -118,8 +118,9 @@ impl ProcessorSpec {
     }
 }
 
-/// A job: processors that each run in one container. Whoever starts its coordinator again gives what the last one said
-/// ([`Job::spec`](super::Job::spec)); processors keep their places in the list, new ones are added at its end.
+/// A job: processors that each run in one container. Processors keep their places in the list from one start of the
+/// coordinator to the next, new ones are added at its end; what requests have changed meanwhile is in
+/// [`with_records`](Self::with_records).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSpec {
     /// Its name.
@@ -205,6 +206,11 @@ impl JobSpec {
             }
         }
         Ok(())
+    }
+
+    /// Where each processor is in the list.
+    pub(super) fn places(&self) -> BTreeMap<ProcessorId, usize> {
+        self.processors.iter().enumerate().map(|(place, known)| (known.id.clone(), place)).collect()
     }
 
     /// The components that stand for the processors and their standbys, each with its processor's name. A standby has a

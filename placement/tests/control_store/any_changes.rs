@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use apportion_placement::control::{
-    Change, ControlStoreError, Deployment, PlacementRequest, PlacementResponse, StatusCode, request_key,
+    Change, ControlStoreError, Deployment, JobRecord, PlacementRequest, PlacementResponse, ProcessorSpec,
+    StatusCode, request_key,
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -17,6 +18,8 @@ struct Model {
     responses: BTreeMap<Uuid, PlacementResponse>,
     bad: BTreeMap<String, Vec<u8>>,
     deployments: BTreeMap<String, Deployment>,
+    /// By job and part of it.
+    records: BTreeMap<(String, Option<String>), JobRecord>,
 }
 
 impl Model {
@@ -31,7 +34,12 @@ impl Model {
         match change {
             Change::PutRequest(request) => return self.put(request),
             Change::PutRawRequest { key, bytes } => return self.put_raw(key, bytes),
-            Change::PutResponse(response) => drop(self.responses.insert(response.uuid, response)),
+            Change::PutResponse(response) => {
+                let before = self.responses.get(&response.uuid);
+                if !before.is_some_and(|before| before.status_code.is_terminal()) {
+                    self.responses.insert(response.uuid, response);
+                }
+            }
             Change::DeleteRequest(uuid) => drop(self.requests.remove(&uuid)),
             Change::DeleteResponse(uuid) => drop(self.responses.remove(&uuid)),
             Change::DeleteBad(key) => drop(self.bad.remove(&key)),
@@ -39,6 +47,14 @@ impl Model {
                 self.deployments.insert(deployment.id.clone(), deployment);
             }
             Change::DeleteDeployment(id) => drop(self.deployments.remove(&id)),
+            Change::PutJobRecord { job, record } => {
+                let part = match &record {
+                    JobRecord::HostsKeptFree(_) => None,
+                    JobRecord::Processor(processor) => Some(processor.id.to_string()),
+                };
+                self.records.insert((job, part), record);
+            }
+            Change::DeleteJobRecords(gone) => self.records.retain(|(job, _), _| *job != gone),
         }
         Ok(())
     }
@@ -94,6 +110,10 @@ impl Model {
         let responses = bed.store.responses(None, usize::MAX)?;
         prop_assert!(responses.iter().eq(self.responses.values()));
         prop_assert!(bed.store.deployments()?.iter().eq(self.deployments.values()));
+        for name in JOBS {
+            let expected = self.records.iter().filter(|((job, _), _)| job == name).map(|(_, record)| record);
+            prop_assert!(bed.store.job_records(name)?.iter().eq(expected));
+        }
         for uuid in (0..UUIDS).map(uuid) {
             prop_assert_eq!(bed.store.request(uuid)?, self.requests.get(&uuid).cloned());
             prop_assert_eq!(bed.store.response(uuid)?, self.responses.get(&uuid).cloned());
@@ -104,6 +124,8 @@ impl Model {
     }
 }
 
+/// One is the beginning of another.
+const JOBS: [&str; 3] = ["", "wiki", "wikip"];
 /// More than there is room for.
 const UUIDS: u128 = 16;
 
@@ -129,6 +151,7 @@ fn raw() -> impl Strategy<Value = Change> {
 
 fn change() -> impl Strategy<Value = Change> {
     let code = prop::sample::select(&StatusCode::ALL[..]);
+    let job = prop::sample::select(&JOBS[..]).prop_map(str::to_owned);
     let deployment = ("[a-c]", 0..3_u64, any::<bool>()).prop_map(|(id, started_ms, is_current)| Deployment {
         id,
         job: "wiki".to_owned(),
@@ -145,6 +168,19 @@ fn change() -> impl Strategy<Value = Change> {
         1 => "[a-c]".prop_map(Change::DeleteBad),
         1 => deployment.prop_map(Change::PutDeployment),
         1 => "[a-c]".prop_map(Change::DeleteDeployment),
+        2 => (job.clone(), record()).prop_map(|(job, record)| Change::PutJobRecord { job, record }),
+        1 => job.prop_map(Change::DeleteJobRecords),
+    ]
+}
+
+fn record() -> impl Strategy<Value = JobRecord> {
+    let size = apportion::Resources::new(&[1]);
+    prop_oneof![
+        prop::collection::btree_set("[a-c]", 0..3).prop_map(JobRecord::HostsKeptFree),
+        ("[0-3]", prop::collection::btree_set(0..3_u32, 0..3)).prop_map(move |(id, standbys)| {
+            let id = id.parse().expect("a processor's name");
+            JobRecord::Processor(ProcessorSpec { standbys, ..ProcessorSpec::new(id, size) })
+        }),
     ]
 }
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use apportion_placement::control::{
-    Change, ControlStore, Deployment, OpenStoreError, RedbControlStore, request_key,
+    Change, ControlStore, Deployment, FORMAT_VERSION, OpenStoreError, RedbControlStore, request_key,
 };
-use redb::{Database, ReadableDatabase, TableDefinition};
+use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::support::{Bed, TestResult, accepted, full, plain, uuid};
 
@@ -99,7 +99,7 @@ fn a_later_version_is_refused() -> TestResult {
     let path = folder.path().join("control.redb");
     filled(&path)?;
     for (version, words) in
-        [(2, "version 2; this release reads version 1"), (0, "version 0, which never was")]
+        [(3, "version 3; this release reads version 2"), (0, "version 0, which never was")]
     {
         let database = Database::create(&path)?;
         let transaction = database.begin_write()?;
@@ -117,6 +117,29 @@ fn a_later_version_is_refused() -> TestResult {
     drop(database);
     let error = refused(&path);
     assert!(matches!(error, OpenStoreError::Foreign { .. }), "{error}");
+    Ok(())
+}
+
+#[test]
+fn a_file_of_version_1_becomes_one_of_this_version() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("control.redb");
+    filled(&path)?;
+    let database = Database::create(&path)?;
+    let transaction = database.begin_write()?;
+    transaction.open_table(FORMAT)?.insert("version", 1)?;
+    let records: TableDefinition<'static, &[u8], &[u8]> =
+        TableDefinition::new("samza-place-container-v1/job-records");
+    assert!(transaction.delete_table(records)?, "version 1 had none");
+    transaction.commit()?;
+    drop(database);
+    let store = RedbControlStore::open(&path)?;
+    assert_eq!((store.counts()?.requests, store.job_records("wiki")?), (500, Vec::new()));
+    drop(store);
+    let database = Database::create(&path)?;
+    let transaction = database.begin_write()?;
+    let version = transaction.open_table(FORMAT)?.get("version")?.map(|version| version.value());
+    assert_eq!(version, Some(FORMAT_VERSION));
     Ok(())
 }
 

@@ -65,6 +65,9 @@ fn a_later_response_takes_the_place_of_the_one_before(bed: &Bed) -> TestResult {
     bed.apply(&[Change::PutResponse(accepted(&request)), Change::DeleteRequest(request.uuid)])?;
     let last = request.answer(StatusCode::Succeeded, "", 30);
     bed.apply(&[Change::PutResponse(last.clone())])?;
+    assert_eq!(bed.store.response(request.uuid)?, Some(last.clone()));
+    let after_the_last = request.answer(StatusCode::Failed, "", 31);
+    bed.apply(&[Change::PutResponse(after_the_last)])?;
     assert_eq!(bed.store.response(request.uuid)?, Some(last));
     assert_eq!(bed.counts()?, (0, 1, 0));
     Ok(())

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::super::processor::ProcessorId;
 use super::plan::{Move, Plan, RunStage, Step};
 use super::{Job, JobAnswer, StepTally};
-use crate::application::{ActionStatus, ServiceEvent};
+use crate::application::{ActionStatus, ComponentChange, ServiceEvent};
 use crate::client::ClusterClient;
 use crate::service::ActionProgress;
 
@@ -50,17 +50,18 @@ impl<C: ClusterClient> Job<C> {
         let Some((_, running)) = self.running(request, group) else { return };
         let Some(Move::Act { component, change, .. }) = running.left.front().cloned() else { return };
         let Some(known) = self.components.get_mut(&component) else { return };
-        let place = self.places.get(group).filter(|_| known.name == group.to_string());
-        let processor = place.and_then(|place| self.spec.processors.get_mut(*place));
         if let Some(size) = change.size {
             known.size = size;
         }
         if let Some(version) = &change.version {
             known.version.clone_from(version);
         }
-        if let Some(processor) = processor {
-            processor.size = known.size;
-            processor.version.clone_from(&known.version);
+        let (is_active, size, version) = (known.name == group.to_string(), known.size, known.version.clone());
+        if is_active && change != ComponentChange::default() {
+            self.change_processor(group, |processor| {
+                processor.size = size;
+                processor.version = version;
+            });
         }
     }
 

@@ -9,6 +9,7 @@ mod hear;
 mod moves;
 mod order;
 mod plan;
+mod records;
 mod standby;
 mod status;
 
@@ -28,6 +29,7 @@ use crate::history::InstanceState;
 use crate::persistence::HistoryFile;
 use crate::service::Service;
 use plan::Plan;
+use records::Unrecorded;
 
 /// A job that runs on a cluster. Whoever owns it calls [`tick`](Self::tick) when something may have happened.
 #[derive(Debug)]
@@ -53,6 +55,7 @@ pub struct Job<C> {
     freed: BTreeSet<ProcessorId>,
     last_action: u64,
     answers: Vec<JobAnswer>,
+    unrecorded: Unrecorded,
 }
 
 /// What is said of a request. The last of its answers is a terminal one, and there is one such.
@@ -118,9 +121,8 @@ impl<C: ClusterClient> Job<C> {
         let named: Vec<(ProcessorId, ComponentSpec)> = spec.components().collect();
         let numbers = named.iter().map(|(name, component)| (name.clone(), component.id)).collect();
         let components: Vec<ComponentSpec> = named.into_iter().map(|(_, component)| component).collect();
-        let places = spec.processors.iter().enumerate().map(|(place, known)| (known.id.clone(), place));
         let mut job = Self {
-            places: places.collect(),
+            places: spec.places(),
             service: service(components.clone()),
             components: components.into_iter().map(|component| (component.id, component)).collect(),
             spec,
@@ -135,6 +137,7 @@ impl<C: ClusterClient> Job<C> {
             freed: BTreeSet::new(),
             last_action: 0,
             answers: Vec::new(),
+            unrecorded: Unrecorded::default(),
         };
         if !job.spec.hosts_kept_free.is_empty() {
             job.keep_hosts_free(now_ms);

@@ -72,8 +72,7 @@ impl<C: ClusterClient> Job<C> {
             }
             JobAction::DrainHost { host, pace } => {
                 self.check_host(&host)?;
-                self.spec.hosts_kept_free.insert(host.to_string());
-                self.keep_hosts_free(now_ms);
+                self.change_hosts_kept_free(|hosts| hosts.extend([host.to_string()]), now_ms);
                 let steps = self.departures(&host, usize::MAX);
                 Ok((steps, Some(Batch::new(pace, Some(host)))))
             }
@@ -83,10 +82,10 @@ impl<C: ClusterClient> Job<C> {
                 Ok((steps, Some(Batch::new(pace, None))))
             }
             JobAction::ReadmitHost { host } => {
-                if !self.spec.hosts_kept_free.remove(&*host) {
+                if !self.spec.hosts_kept_free.contains(&*host) {
                     return Err(format!("host `{host}` is not kept free"));
                 }
-                self.keep_hosts_free(now_ms);
+                self.change_hosts_kept_free(|hosts| hosts.retain(|kept| **kept != *host), now_ms);
                 Ok((Vec::new(), Some(Batch::new(Pace::default(), None))))
             }
             JobAction::RollingRestart(restart) => self.rolling_restart(&restart),

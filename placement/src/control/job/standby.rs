@@ -36,8 +36,9 @@ impl<C: ClusterClient> Job<C> {
 
     /// The processor has this standby no more; its container goes.
     fn remove_standby(&mut self, group: &ProcessorId, number: u32, now_ms: u64) -> Option<ComponentId> {
-        let place = *self.places.get(group)?;
-        self.spec.processors.get_mut(place)?.standbys.remove(&number);
+        if self.processor(group)?.standbys.contains(&number) {
+            self.change_processor(group, |processor| processor.standbys.retain(|known| *known != number));
+        }
         let component = self.numbers.remove(&group.standby(number))?;
         let mut known = self.components.remove(&component)?;
         self.caught_up.remove(&component);
@@ -72,9 +73,8 @@ impl<C: ClusterClient> Job<C> {
             .copied()
             .filter(|number| self.numbers.contains_key(&group.standby(*number)));
         let stay: Vec<u32> = stay.collect();
-        let place = self.places.get(group).copied();
-        if let Some(processor) = place.and_then(|place| self.spec.processors.get_mut(place)) {
-            processor.standbys.extend(stay);
+        if !stay.is_empty() {
+            self.change_processor(group, |processor| processor.standbys.extend(stay));
         }
     }
 

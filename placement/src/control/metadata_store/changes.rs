@@ -3,11 +3,13 @@
 use uuid::Uuid;
 
 use super::keys::{request_key, uuid_of_request_key};
-use super::message::{ID_MAX, MESSAGE_MAX, PlacementRequest};
+use super::message::{ID_MAX, MESSAGE_MAX, PlacementRequest, PlacementResponse};
 use super::message_error::{MessageError, MessageProblem, excerpt};
+use super::reading;
 use super::store::{BadEntry, Change, ControlStoreError, Deployment, KEY_MAX};
-use super::tables::{Edit, Table, time_key, time_of};
+use super::tables::{Edit, Table, job_record_key, time_key, time_of};
 use super::wire::too_long;
+use crate::control::job_record::JobRecord;
 
 /// Makes the changes, and says whether they brought requests.
 pub(super) fn make(
@@ -27,14 +29,17 @@ fn make_one(tables: &mut impl Edit, change: &Change, max: u64) -> Result<(), Con
     match change {
         Change::PutRequest(request) => put_request(tables, request, &request.write()?, max),
         Change::PutRawRequest { key, bytes } => put_raw(tables, key, bytes, max),
-        Change::PutResponse(response) => {
-            tables.put(Table::Responses, response.uuid.as_bytes(), &response.write()?)
-        }
+        Change::PutResponse(response) => put_response(tables, response),
         Change::DeleteRequest(uuid) => delete_request(tables, *uuid),
         Change::DeleteResponse(uuid) => tables.remove(Table::Responses, uuid.as_bytes()),
         Change::DeleteBad(key) => tables.remove(Table::Bad, key.as_bytes()),
         Change::PutDeployment(deployment) => put_deployment(tables, deployment),
         Change::DeleteDeployment(id) => tables.remove(Table::Deployments, id.as_bytes()),
+        Change::PutJobRecord { job, record } => put_job_record(tables, job, record),
+        Change::DeleteJobRecords(job) => {
+            let rows = reading::job_rows(tables, job)?;
+            rows.iter().try_for_each(|(key, _)| tables.remove(Table::JobRecords, key))
+        }
     }
 }
 
@@ -57,6 +62,17 @@ fn refuse_duplicate(tables: &impl Edit, uuid: Uuid) -> Result<(), ControlStoreEr
     let is_known = tables.get(Table::Times, uuid.as_bytes())?.is_some()
         || tables.get(Table::Responses, uuid.as_bytes())?.is_some();
     if is_known { Err(ControlStoreError::Duplicate(uuid)) } else { Ok(()) }
+}
+
+/// Whoever was told the last word is never told another one.
+fn put_response(tables: &mut impl Edit, response: &PlacementResponse) -> Result<(), ControlStoreError> {
+    let bytes = response.write()?;
+    let key = response.uuid.as_bytes();
+    let before = tables.get(Table::Responses, key)?.as_deref().map(reading::read_response).transpose()?;
+    match before {
+        Some(before) if before.status_code.is_terminal() => Ok(()),
+        _ => tables.put(Table::Responses, key, &bytes),
+    }
 }
 
 /// What cannot be read takes up room as well.
@@ -126,6 +142,12 @@ fn put_deployment(tables: &mut impl Edit, deployment: &Deployment) -> Result<(),
     refuse_longer("a deployment's job", &deployment.job, ID_MAX)?;
     let bytes = serde_json::to_vec(deployment).map_err(|error| Table::Deployments.damaged(&error))?;
     tables.put(Table::Deployments, deployment.id.as_bytes(), &bytes)
+}
+
+fn put_job_record(tables: &mut impl Edit, job: &str, record: &JobRecord) -> Result<(), ControlStoreError> {
+    refuse_longer("a job's name", job, ID_MAX)?;
+    let bytes = serde_json::to_vec(record).map_err(|error| Table::JobRecords.damaged(&error))?;
+    tables.put(Table::JobRecords, &job_record_key(job, record), &bytes)
 }
 
 fn refuse_longer(what: &'static str, text: &str, max: usize) -> Result<(), ControlStoreError> {

@@ -13,6 +13,7 @@ use super::reading::{self, PageRows};
 use super::signal::Signal;
 use super::store::{Change, ControlStore, ControlStoreError, Counts, Deployment, Page, REQUESTS_MAX};
 use super::tables::{Edit, Row, Table, View};
+use crate::control::job_record::JobRecord;
 
 /// A store in memory, for tests and for services whose requests need not outlive them. It holds the same bytes as one in
 /// a file, and refuses the same.
@@ -89,6 +90,11 @@ impl ControlStore for MemoryControlStore {
     fn deployments(&self) -> Result<Vec<Deployment>, ControlStoreError> {
         let rows = self.tables.lock().rows(Table::Deployments, None, usize::MAX)?;
         reading::read_deployments(&rows)
+    }
+
+    fn job_records(&self, job: &str) -> Result<Vec<JobRecord>, ControlStoreError> {
+        let rows = reading::job_rows(&*self.tables.lock(), job)?;
+        reading::read_job_records(&rows)
     }
 
     fn counts(&self) -> Result<Counts, ControlStoreError> {

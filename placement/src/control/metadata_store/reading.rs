@@ -5,7 +5,11 @@ use uuid::Uuid;
 use super::changes::bad_entry;
 use super::message::{PlacementRequest, PlacementResponse};
 use super::store::{ControlStoreError, Counts, Deployment, Page};
-use super::tables::{Row, Table, View, time_key, time_of};
+use super::tables::{Row, Table, View, job_key, time_key, time_of};
+use crate::control::job_record::JobRecord;
+
+/// How many records of jobs are read at a time.
+const ROWS: usize = 1_024;
 
 /// A page whose rows were not looked into yet.
 pub(super) struct PageRows {
@@ -65,6 +69,30 @@ pub(super) fn read_deployment(bytes: &[u8]) -> Result<Deployment, ControlStoreEr
 
 pub(super) fn read_deployments(rows: &[Row]) -> Result<Vec<Deployment>, ControlStoreError> {
     rows.iter().map(|(_, bytes)| read_deployment(bytes)).collect()
+}
+
+/// All records of one job.
+pub(super) fn job_rows(view: &impl View, job: &str) -> Result<Vec<Row>, ControlStoreError> {
+    let prefix = job_key(job);
+    let mut found = Vec::new();
+    let mut after = prefix.clone();
+    loop {
+        let rows = view.rows(Table::JobRecords, Some(&after), ROWS)?;
+        let is_last = rows.len() < ROWS;
+        let (theirs, others): (Vec<Row>, Vec<Row>) =
+            rows.into_iter().partition(|(key, _)| key.starts_with(&prefix));
+        found.extend(theirs);
+        match found.last() {
+            Some((last, _)) if !is_last && others.is_empty() => after.clone_from(last),
+            _ => return Ok(found),
+        }
+    }
+}
+
+pub(super) fn read_job_records(rows: &[Row]) -> Result<Vec<JobRecord>, ControlStoreError> {
+    let record =
+        |(_, bytes): &Row| serde_json::from_slice(bytes).map_err(|error| Table::JobRecords.damaged(&error));
+    rows.iter().map(record).collect()
 }
 
 pub(super) fn counts(view: &impl View) -> Result<Counts, ControlStoreError> {

@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use super::redb_tables::RedbEdit;
 
-/// The version that is written, and the only one there has been.
-pub const FORMAT_VERSION: u64 = 1;
+/// The version that is written. Version 1 had no records of jobs; such a file gets them when it is opened.
+pub const FORMAT_VERSION: u64 = 2;
 
 /// The table that says what the others are.
 const FORMAT: TableDefinition<'static, &str, u64> = TableDefinition::new("format");
@@ -115,13 +115,11 @@ fn prepare(database: &Database, path: &Path) -> Result<(), OpenStoreError> {
         Found::Version(found) if found > FORMAT_VERSION => {
             return Err(OpenStoreError::Newer { path: path.to_owned(), found });
         }
-        Found::Version(found) => {
-            return Err(foreign(path, format!("it is of version {found}, which never was")));
-        }
+        Found::Version(0) => return Err(foreign(path, "it is of version 0, which never was".to_owned())),
         Found::Others(name) => {
             return Err(foreign(path, format!("it is a database with the table `{name}` and no version")));
         }
-        Found::Nothing => make(&transaction).map_err(failed)?,
+        Found::Nothing | Found::Version(_) => make(&transaction).map_err(failed)?,
     }
     transaction.commit().map_err(|error| failed(error.into()))
 }

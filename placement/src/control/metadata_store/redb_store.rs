@@ -14,6 +14,7 @@ use super::redb_tables::{RedbEdit, RedbView, written};
 use super::signal::Signal;
 use super::store::{Change, ControlStore, ControlStoreError, Counts, Deployment, Page, REQUESTS_MAX};
 use super::tables::{Table, View};
+use crate::control::job_record::JobRecord;
 
 /// A store in a file of redb. What [`apply`](ControlStore::apply) has made survives the end of the process and a loss of
 /// power: each apply waits for the disk once, so many changes at a time cost little more than one. Readers wait for
@@ -95,6 +96,11 @@ impl ControlStore for RedbControlStore {
 
     fn deployments(&self) -> Result<Vec<Deployment>, ControlStoreError> {
         reading::read_deployments(&self.view()?.rows(Table::Deployments, None, usize::MAX)?)
+    }
+
+    fn job_records(&self, job: &str) -> Result<Vec<JobRecord>, ControlStoreError> {
+        let rows = reading::job_rows(&self.view()?, job)?;
+        reading::read_job_records(&rows)
     }
 
     fn counts(&self) -> Result<Counts, ControlStoreError> {

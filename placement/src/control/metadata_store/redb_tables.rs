@@ -63,13 +63,14 @@ pub(super) struct RedbEdit<'a>([OpenTable<'a>; Table::ALL.len()]);
 impl<'a> RedbEdit<'a> {
     /// Tables that are not there are made.
     pub(super) fn of(transaction: &'a WriteTransaction) -> Result<Self, TableError> {
-        let [requests, times, responses, bad, deployments] = Table::ALL.map(definition);
+        let [requests, times, responses, bad, deployments, job_records] = Table::ALL.map(definition);
         Ok(Self([
             transaction.open_table(requests)?,
             transaction.open_table(times)?,
             transaction.open_table(responses)?,
             transaction.open_table(bad)?,
             transaction.open_table(deployments)?,
+            transaction.open_table(job_records)?,
         ]))
     }
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::message::{PlacementRequest, PlacementResponse};
 use super::message_error::MessageError;
+use crate::control::job_record::JobRecord;
 
 /// How many requests a store takes if it is not told otherwise, unreadable ones included.
 pub const REQUESTS_MAX: u64 = 1_000_000;
@@ -42,7 +43,7 @@ pub enum Change {
         /// What stands under it.
         bytes: Vec<u8>,
     },
-    /// Adds a response, in the place of the one before.
+    /// Adds a response, in the place of the one before. If that was a last word it stays, and this changes nothing.
     PutResponse(PlacementResponse),
     /// Deletes a request, if it is there.
     DeleteRequest(Uuid),
@@ -54,6 +55,15 @@ pub enum Change {
     PutDeployment(Deployment),
     /// Deletes the deployment of this id, if it is there.
     DeleteDeployment(String),
+    /// Adds what a request has left of a job, in the place of what was known of the same part of it.
+    PutJobRecord {
+        /// The job's name. At most [`ID_MAX`](super::ID_MAX) bytes.
+        job: String,
+        /// The part.
+        record: JobRecord,
+    },
+    /// Deletes all records of the job of this name.
+    DeleteJobRecords(String),
 }
 
 /// A value that is no request, though it stands where requests do.
@@ -197,6 +207,12 @@ pub trait ControlStore: Send + Sync + Debug {
     /// # Errors
     /// If the store cannot be read.
     fn deployments(&self) -> Result<Vec<Deployment>, ControlStoreError>;
+
+    /// What requests have left of the job of this name: each part that they changed, as it was left.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    fn job_records(&self, job: &str) -> Result<Vec<JobRecord>, ControlStoreError>;
 
     /// How many values there are.
     ///

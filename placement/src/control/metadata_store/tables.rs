@@ -5,6 +5,7 @@ use std::fmt;
 use uuid::Uuid;
 
 use super::store::ControlStoreError;
+use crate::control::job_record::JobRecord;
 
 /// The tables of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +20,13 @@ pub(super) enum Table {
     Bad,
     /// Deployments under their ids.
     Deployments,
+    /// What requests left of jobs, under the jobs' names and what it is about.
+    JobRecords,
 }
 
 impl Table {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Requests, Self::Times, Self::Responses, Self::Bad, Self::Deployments];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Requests, Self::Times, Self::Responses, Self::Bad, Self::Deployments, Self::JobRecords];
 
     /// Its name, in files too.
     pub(super) fn name(self) -> &'static str {
@@ -33,6 +36,7 @@ impl Table {
             Self::Responses => "samza-place-container-v1/responses",
             Self::Bad => "samza-place-container-v1/bad",
             Self::Deployments => "samza-place-container-v1/deployments",
+            Self::JobRecords => "samza-place-container-v1/job-records",
         }
     }
 
@@ -67,6 +71,20 @@ pub(super) fn time_key(timestamp_ms: u64, uuid: Uuid) -> [u8; 24] {
     key[..8].copy_from_slice(&timestamp_ms.to_be_bytes());
     key[8..].copy_from_slice(uuid.as_bytes());
     key
+}
+
+/// Before the keys of a job's records, and of no other's.
+pub(super) fn job_key(job: &str) -> Vec<u8> {
+    [&(job.len() as u64).to_be_bytes(), job.as_bytes()].concat()
+}
+
+/// The key of a job's record.
+pub(super) fn job_record_key(job: &str, record: &JobRecord) -> Vec<u8> {
+    let part = match record {
+        JobRecord::HostsKeptFree(_) => "hosts".to_owned(),
+        JobRecord::Processor(processor) => format!("processor/{}", processor.id),
+    };
+    [job_key(job), part.into_bytes()].concat()
 }
 
 /// The time of a request, as it is in [`Table::Times`].

@@ -4,27 +4,28 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::ControlPlane;
+use super::{ControlPlane, Deployed};
 use crate::application::ActionStatus;
 use crate::control::job::JobAnswer;
 use crate::control::metadata_store::{Change, ControlStoreError, PlacementResponse, StatusCode};
 
-/// How many answers are saved in one transaction.
+/// How many changes are saved in one transaction.
 const BATCH: usize = 256;
 
 impl ControlPlane {
     /// Saves what the jobs have said. What cannot be saved is kept, and saved later.
     pub(super) fn save_answers(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         let mut said: Vec<JobAnswer> = Vec::new();
-        for deployed in self.jobs.values_mut() {
-            said.extend(deployed.job.take_answers());
+        for Deployed { name, job, .. } in self.jobs.values_mut() {
+            // Whoever else drives the job meanwhile may change it, but what these answers tell of is in its records.
+            said.extend(job.take_answers());
+            let records = job.take_records().into_iter();
+            self.unsaved.extend(records.map(|record| Change::PutJobRecord { job: name.clone(), record }));
         }
         self.note(said, now_ms);
         while !self.unsaved.is_empty() {
             let batch = self.unsaved.len().min(BATCH);
-            let changes: Vec<Change> =
-                self.unsaved[..batch].iter().cloned().map(Change::PutResponse).collect();
-            self.store.apply(&changes)?;
+            self.store.apply(&self.unsaved[..batch])?;
             self.unsaved.drain(..batch);
         }
         Ok(())
@@ -45,7 +46,7 @@ impl ControlPlane {
         }
         // That it was accepted is in the store.
         let is_news = |response: &PlacementResponse| response.status_code != StatusCode::Accepted;
-        self.unsaved.extend(last.into_values().filter(is_news));
+        self.unsaved.extend(last.into_values().filter(is_news).map(Change::PutResponse));
     }
 }
 

@@ -34,6 +34,7 @@ impl ControlPlane {
         if written == self.seen && !self.has_backlog {
             return Ok(());
         }
+        self.settle_doubts(now_ms)?;
         // A write that comes from now on is a later one.
         self.seen = written;
         self.has_backlog = true;
@@ -53,6 +54,18 @@ impl ControlPlane {
             }
             after = if has_bad { None } else { next };
         }
+    }
+
+    /// Requests that were accepted by a transaction of which nobody knew whether it was made are handed over if it was.
+    /// Otherwise they are still in the store.
+    fn settle_doubts(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
+        while let Some((request, _)) = self.doubtful.front() {
+            let answer = self.store.response(request.uuid)?;
+            let is_accepted = answer.is_some_and(|answer| answer.status_code == StatusCode::Accepted);
+            let Some((request, asked)) = self.doubtful.pop_front().filter(|_| is_accepted) else { continue };
+            self.hand_over(request, asked, now_ms);
+        }
+        Ok(())
     }
 
     /// All of a page is answered in one transaction, before anything is done about it.
@@ -80,8 +93,13 @@ impl ControlPlane {
             changes.push(Change::PutResponse(request.answer(status, &why, now_ms)));
             changes.push(Change::DeleteRequest(request.uuid));
         }
-        if !changes.is_empty() {
-            self.store.apply(&changes)?;
+        if !changes.is_empty()
+            && let Err(error) = self.store.apply(&changes)
+        {
+            if matches!(error, ControlStoreError::Storage { .. }) {
+                self.doubtful.extend(accepted);
+            }
+            return Err(error);
         }
         self.metrics.unreadable += unreadable;
         for (action, status) in refused {

@@ -5,6 +5,7 @@
 //! said when the job's next deployment is registered. Nothing is done twice.
 
 mod answers;
+mod deploy;
 mod intake;
 mod metrics;
 mod settings;
@@ -12,7 +13,7 @@ mod sweep;
 mod thread;
 mod translate;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -20,13 +21,13 @@ use uuid::Uuid;
 pub use metrics::{ControlMetrics, OutcomeTally};
 pub use settings::{
     AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlSettings, ControlledJob, DeployError,
+    NotDeployed,
 };
 pub use thread::ControlThread;
 pub use translate::ACTIONS;
 
-use super::metadata_store::{
-    Change, ControlStore, ControlStoreError, Deployment, PlacementRequest, PlacementResponse,
-};
+use super::action::JobRequest;
+use super::metadata_store::{Change, ControlStore, ControlStoreError, PlacementRequest};
 
 /// The control plane of some jobs.
 #[derive(Debug)]
@@ -36,8 +37,10 @@ pub struct ControlPlane {
     /// By deployment.
     jobs: BTreeMap<String, Deployed>,
     open: BTreeMap<Uuid, Open>,
-    /// Answers that the store has not got yet.
-    unsaved: Vec<PlacementResponse>,
+    /// What jobs have said and the store has not got yet, in order: what requests left of a job comes before the answers.
+    unsaved: Vec<Change>,
+    /// Requests of which the store did not say whether they were taken out of it.
+    doubtful: VecDeque<(PlacementRequest, JobRequest)>,
     /// As of the store when requests were read last.
     seen: u64,
     /// Whether requests may wait in the store that were there then.
@@ -49,6 +52,8 @@ pub struct ControlPlane {
 /// A job with its deployment's rules.
 #[derive(Debug)]
 struct Deployed {
+    /// The job's name.
+    name: String,
     job: Box<dyn ControlledJob>,
     conflicts: ConflictPolicy,
     authoriser: Box<dyn Authoriser>,
@@ -73,77 +78,12 @@ impl ControlPlane {
             jobs: BTreeMap::new(),
             open: BTreeMap::new(),
             unsaved: Vec::new(),
+            doubtful: VecDeque::new(),
             seen: 0,
             has_backlog: true,
             next_sweep_ms: 0,
             metrics: ControlMetrics::default(),
         }
-    }
-
-    /// Takes a job in under the id of its deployment, with everybody allowed to ask and requests that wait for each other.
-    /// What was accepted for earlier deployments of a job of this name and has no last word gets it now.
-    ///
-    /// # Errors
-    /// When the id was used before, or the store does not work; then the job can be taken in again.
-    pub fn deploy(
-        &mut self,
-        job_name: &str,
-        deployment: &str,
-        job: impl ControlledJob + 'static,
-        now_ms: u64,
-    ) -> Result<(), DeployError> {
-        self.deploy_with(job_name, deployment, job, ConflictPolicy::default(), AllowAll, now_ms)
-    }
-
-    /// The same with these rules.
-    ///
-    /// # Errors
-    /// As [`deploy`](Self::deploy).
-    pub fn deploy_with(
-        &mut self,
-        job_name: &str,
-        deployment: &str,
-        job: impl ControlledJob + 'static,
-        conflicts: ConflictPolicy,
-        authoriser: impl Authoriser + 'static,
-        now_ms: u64,
-    ) -> Result<(), DeployError> {
-        if self.store.deployment(deployment)?.is_some() {
-            return Err(DeployError::Known(deployment.to_owned()));
-        }
-        let known = self.store.deployments()?;
-        let earlier: Vec<Deployment> = known.into_iter().filter(|known| known.job == job_name).collect();
-        let superseded: BTreeSet<String> = earlier.iter().map(|known| known.id.clone()).collect();
-        self.end_orphans(&superseded, deployment, now_ms)?;
-        let closed = earlier.into_iter().map(|known| Deployment { is_current: false, ..known });
-        let mut changes: Vec<Change> = closed.map(Change::PutDeployment).collect();
-        let (id, job_name) = (deployment.to_owned(), job_name.to_owned());
-        changes.push(Change::PutDeployment(Deployment {
-            id: id.clone(),
-            job: job_name,
-            started_ms: now_ms,
-            is_current: true,
-        }));
-        self.store.apply(&changes)?;
-        self.jobs.retain(|id, _| !superseded.contains(id));
-        self.jobs.insert(id, Deployed { job: Box::new(job), conflicts, authoriser: Box::new(authoriser) });
-        self.has_backlog = true;
-        Ok(())
-    }
-
-    /// Takes a job out, for instance because it ended. What is open gets its last word.
-    ///
-    /// # Errors
-    /// When the store does not work; then it can be tried again.
-    pub fn retire(&mut self, deployment: &str, now_ms: u64) -> Result<(), ControlStoreError> {
-        self.save_answers(now_ms)?;
-        let ids = BTreeSet::from([deployment.to_owned()]);
-        self.end_orphans(&ids, "none", now_ms)?;
-        if let Some(known) = self.store.deployment(deployment)? {
-            self.store.apply(&[Change::PutDeployment(Deployment { is_current: false, ..known })])?;
-        }
-        self.jobs.remove(deployment);
-        Ok(())
     }
 
     /// Takes on what was asked since, lets the jobs go on, and saves what became of it. Says when it wants to be called
@@ -189,11 +129,5 @@ impl ControlPlane {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn ControlStore> {
         &self.store
-    }
-
-    /// Whether a job goes on under this id.
-    #[must_use]
-    pub fn is_deployed(&self, deployment: &str) -> bool {
-        self.jobs.contains_key(deployment)
     }
 }

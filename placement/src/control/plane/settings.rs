@@ -9,8 +9,9 @@ use uuid::Uuid;
 use crate::client::ClusterClient;
 use crate::control::action::{JobAction, JobRequest};
 use crate::control::job::{Job, JobAnswer};
+use crate::control::job_record::JobRecord;
 use crate::control::metadata_store::ControlStoreError;
-use crate::control::processor::ProcessorId;
+use crate::control::processor::{JobSpec, ProcessorId};
 
 /// Limits of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,6 +105,11 @@ pub trait ControlledJob: fmt::Debug + Send {
     fn tick(&mut self, now_ms: u64) -> Option<u64>;
     /// What has become of requests since the last call, in order.
     fn take_answers(&mut self) -> Vec<JobAnswer>;
+    /// What they have changed of the job since the last call; called after [`take_answers`](Self::take_answers), so whatever
+    /// those tell of is in these or was in earlier ones.
+    fn take_records(&mut self) -> Vec<JobRecord>;
+    /// The job as it is by now.
+    fn spec(&self) -> JobSpec;
     /// Whether it has this processor or standby.
     fn has_processor(&self, processor: &ProcessorId) -> bool;
     /// How many requests wait for or go on with a processor and its standbys.
@@ -121,6 +127,14 @@ impl<C: ClusterClient + fmt::Debug + Send> ControlledJob for Job<C> {
 
     fn take_answers(&mut self) -> Vec<JobAnswer> {
         Self::take_answers(self)
+    }
+
+    fn take_records(&mut self) -> Vec<JobRecord> {
+        Self::take_records(self)
+    }
+
+    fn spec(&self) -> JobSpec {
+        Self::spec(self).clone()
     }
 
     fn has_processor(&self, processor: &ProcessorId) -> bool {
@@ -145,6 +159,14 @@ impl<J: ControlledJob> ControlledJob for std::sync::Arc<parking_lot::Mutex<J>> {
         self.lock().take_answers()
     }
 
+    fn take_records(&mut self) -> Vec<JobRecord> {
+        self.lock().take_records()
+    }
+
+    fn spec(&self) -> JobSpec {
+        self.lock().spec()
+    }
+
     fn has_processor(&self, processor: &ProcessorId) -> bool {
         self.lock().has_processor(processor)
     }
@@ -152,6 +174,16 @@ impl<J: ControlledJob> ControlledJob for std::sync::Arc<parking_lot::Mutex<J>> {
     fn requests_for(&self, processor: &ProcessorId) -> usize {
         self.lock().requests_for(processor)
     }
+}
+
+/// A job that was not taken into a control plane.
+#[derive(Debug, Error)]
+#[error("{error}")]
+pub struct NotDeployed<J: fmt::Debug> {
+    /// Why.
+    pub error: DeployError,
+    /// The job, which goes on as before.
+    pub job: Box<J>,
 }
 
 /// Why a job was not taken into a control plane.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ControlPlane;
-use crate::control::metadata_store::{Change, ControlStoreError, PlacementResponse, StatusCode};
+use crate::control::metadata_store::{Change, ControlStoreError, Deployment, PlacementResponse, StatusCode};
 
 /// How many responses are looked at at once.
 const PAGE: usize = 256;
@@ -38,11 +38,13 @@ impl ControlPlane {
         })
         .map(|ended| self.metrics.orphans += ended)?;
         self.open.retain(|_, open| !deployments.contains(&open.request.deployment_id));
-        self.unsaved.retain(|answer| !deployments.contains(&answer.deployment_id));
+        let is_superseded = |change: &Change| matches!(change, Change::PutResponse(answer) if deployments.contains(&answer.deployment_id));
+        self.unsaved.retain(|change| !is_superseded(change));
+        self.doubtful.retain(|(request, _)| !deployments.contains(&request.deployment_id));
         Ok(())
     }
 
-    /// Deletes outcomes that are too old, and deployments that nothing is left of.
+    /// Deletes outcomes that are too old, deployments that nothing is left of, and what is known of jobs without any.
     pub(super) fn sweep(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         if now_ms < self.next_sweep_ms {
             return Ok(());
@@ -58,10 +60,18 @@ impl ControlPlane {
             old.into_iter().map(|response| Change::DeleteResponse(response.uuid)).collect()
         })?;
         self.metrics.aged_out += deleted;
-        let deployments = self.store.deployments()?.into_iter();
-        let over = deployments
-            .filter(|known| !known.is_current && known.started_ms < oldest_ms && !kept.contains(&known.id));
-        let changes: Vec<Change> = over.map(|known| Change::DeleteDeployment(known.id)).collect();
+        let (over, stay): (Vec<Deployment>, Vec<Deployment>) =
+            self.store.deployments()?.into_iter().partition(|known| {
+                !known.is_current && known.started_ms < oldest_ms && !kept.contains(&known.id)
+            });
+        let jobs: BTreeSet<String> = stay.into_iter().map(|known| known.job).collect();
+        let gone: BTreeSet<String> =
+            over.iter().map(|known| known.job.clone()).filter(|job| !jobs.contains(job)).collect();
+        let changes: Vec<Change> = over
+            .into_iter()
+            .map(|known| Change::DeleteDeployment(known.id))
+            .chain(gone.into_iter().map(Change::DeleteJobRecords))
+            .collect();
         if !changes.is_empty() {
             self.store.apply(&changes)?;
         }

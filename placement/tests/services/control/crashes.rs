@@ -53,9 +53,14 @@ enum Step {
         writes: u32,
         is_made: bool,
     },
-    /// The coordinator is started again now; the next one knows the job as it was when `is_late`, or as it began.
+    /// One of the next writes fails, before or after it is made; the process goes on.
+    FailAt {
+        writes: u32,
+        is_made: bool,
+    },
+    /// The coordinator is started again now; the next one is told of the job what the store says, or as it began.
     Restart {
-        is_late: bool,
+        is_restored: bool,
     },
 }
 
@@ -81,7 +86,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => fault.prop_map(|fault| Step::Inject { fault }),
         1 => processor.prop_map(|processor| Step::CaughtUp { processor }),
         1 => (0..4_u32, any::<bool>()).prop_map(|(writes, is_made)| Step::CrashAt { writes, is_made }),
-        1 => any::<bool>().prop_map(|is_late| Step::Restart { is_late }),
+        1 => (0..4_u32, any::<bool>()).prop_map(|(writes, is_made)| Step::FailAt { writes, is_made }),
+        1 => any::<bool>().prop_map(|is_restored| Step::Restart { is_restored }),
     ]
 }
 
@@ -104,6 +110,8 @@ fn add(manager: &mut FakeCluster, number: usize) {
 struct World {
     bed: Option<PlaneBed<FakeCluster>>,
     spec: JobSpec,
+    /// Whether the process survives the store's next error.
+    goes_on: bool,
     submitted: Vec<Uuid>,
     ended: BTreeMap<Uuid, PlacementResponse>,
 }
@@ -116,18 +124,17 @@ impl World {
         }
         let spec = spec(domain);
         let bed = PlaneBed::start(spec.clone(), manager);
-        Self { bed: Some(bed), spec, submitted: Vec::new(), ended: BTreeMap::new() }
+        Self { bed: Some(bed), spec, goes_on: false, submitted: Vec::new(), ended: BTreeMap::new() }
     }
 
     fn bed(&mut self) -> &mut PlaneBed<FakeCluster> {
         self.bed.as_mut().unwrap_or_else(|| panic!("between two coordinators"))
     }
 
-    fn restart(&mut self, is_late: bool) {
+    fn restart(&mut self, is_restored: bool) {
         let Some(bed) = self.bed.take() else { return };
-        let latest = bed.job.lock().spec().clone();
-        // What nobody wrote down of the job is forgotten; standbys without a processor are given back.
-        let spec = if is_late { latest } else { self.spec.clone() };
+        // What is forgotten of the job is undone: standbys without a processor are given back.
+        let spec = if is_restored { bed.restored(&self.spec) } else { self.spec.clone() };
         self.begin_again(bed, spec);
     }
 
@@ -176,17 +183,29 @@ impl World {
     fn take(&mut self, step: &Step) {
         match *step {
             Step::Ask { kind, processor, host, expiry_ms } => self.ask(kind, processor, host, expiry_ms),
-            Step::Turn => self.bed().turn(),
+            Step::Turn => {
+                self.bed().turn();
+                self.check_records();
+            }
             Step::Pass { by_ms } => {
                 self.bed().now_ms += by_ms;
                 self.bed().turn();
             }
-            Step::CrashAt { writes, is_made } => self.bed().store.ends_after(writes, is_made),
-            Step::Restart { is_late } => self.restart(is_late),
+            Step::CrashAt { writes, is_made } => {
+                self.goes_on = false;
+                self.bed().store.ends_after(writes, is_made);
+            }
+            Step::FailAt { writes, is_made } => {
+                self.goes_on = true;
+                self.bed().store.ends_after(writes, is_made);
+            }
+            Step::Restart { is_restored } => self.restart(is_restored),
             _ => self.disturb(step),
         }
-        if self.bed().store.is_dead() {
-            self.restart(true);
+        match (self.bed().store.is_dead(), self.goes_on) {
+            (true, true) => self.bed().store.reopen(),
+            (true, false) => self.restart(true),
+            (false, _) => {}
         }
         self.check();
     }
@@ -211,6 +230,15 @@ impl World {
             Step::Bring { host: number } => add(manager, *number),
             Step::Inject { fault } => manager.inject(*fault),
             _ => {}
+        }
+    }
+
+    /// What requests have left of the job is in the store with their last words.
+    fn check_records(&mut self) {
+        let configured = self.spec.clone();
+        let bed = self.bed();
+        if !bed.store.is_dead() {
+            assert_eq!(bed.restored(&configured), *bed.job.lock().spec());
         }
     }
 

@@ -7,5 +7,6 @@ mod many;
 mod one;
 mod plane;
 mod plane_bed;
+mod restarts;
 mod standbys;
 mod volume;

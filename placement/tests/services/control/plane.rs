@@ -204,7 +204,8 @@ fn a_busy_processor_queues_or_refuses<M: Manager + Debug + Send + 'static>() {
 fn principals_may_ask_for_what_they_may() {
     let mut bed = bed::<EngineCluster>();
     let actions = [("ann".to_owned(), Vec::new()), ("bob".to_owned(), vec!["RESTART".to_owned()])].into();
-    let spec = bed.job.lock().spec().clone();
+    let spec =
+        apportion_placement::control::JobSpec::new("guarded", bed.job.lock().spec().processors.clone());
     let job = apportion_placement::control::Job::start(
         spec,
         apportion_placement::ServiceSettings::default(),
@@ -214,9 +215,8 @@ fn principals_may_ask_for_what_they_may() {
     );
     let job = job.unwrap_or_else(|error| panic!("{error}"));
     let rules = AllowPrincipals { actions };
-    let deployed =
-        bed.plane.deploy_with("guarded", "guarded-1", job, ConflictPolicy::default(), rules, bed.now_ms);
-    assert_eq!(deployed, Ok(()));
+    let deployed = bed.plane.deploy_with("guarded-1", job, ConflictPolicy::default(), rules, bed.now_ms);
+    assert!(deployed.is_ok(), "{deployed:?}");
     let ask = |bed: &mut PlaneBed<EngineCluster>, who: Option<&str>, host: &str| {
         let message = PlacementRequest {
             deployment_id: "guarded-1".to_owned(),
@@ -258,8 +258,10 @@ fn an_orphan_gets_its_last_word_from_the_next_deployment<M: Manager + Debug + Se
     }
     assert!(bed.why(accepted).contains("the next deployment is run-2"), "{}", bed.why(accepted));
     assert!(bed.why(late).contains("deployment `run-1` of job `job` is over"), "{}", bed.why(late));
-    let used = bed.plane.deploy("job", "run-1", std::sync::Arc::clone(&bed.job), bed.now_ms);
-    assert_eq!(used, Err(DeployError::Known("run-1".to_owned())));
+    let used = bed.plane.deploy("run-1", std::sync::Arc::clone(&bed.job), bed.now_ms);
+    let used = used.expect_err("it was there before");
+    assert_eq!(used.error, DeployError::Known("run-1".to_owned()));
+    assert!(used.to_string().contains("needs a new id"), "{used}");
 }
 
 on_both!(nothing_is_kept_for_ever);

@@ -7,7 +7,8 @@ use std::time::Duration;
 use apportion_placement::ServiceSettings;
 use apportion_placement::control::{
     Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore, ControlStoreError, Counts,
-    Deployment, Job, JobSpec, MemoryControlStore, Page, PlacementRequest, PlacementResponse, StatusCode,
+    Deployment, Job, JobRecord, JobSpec, MemoryControlStore, Page, PlacementRequest, PlacementResponse,
+    StatusCode,
 };
 use parking_lot::Mutex;
 use serde_json::Map;
@@ -102,6 +103,10 @@ impl ControlStore for MortalStore {
         self.alive()?.deployments()
     }
 
+    fn job_records(&self, job: &str) -> Result<Vec<JobRecord>, ControlStoreError> {
+        self.alive()?.job_records(job)
+    }
+
     fn counts(&self) -> Result<Counts, ControlStoreError> {
         self.alive()?.counts()
     }
@@ -143,8 +148,8 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         let job = Arc::new(Mutex::new(job.unwrap_or_else(|error| panic!("{error}"))));
         let mut plane = ControlPlane::new(Arc::clone(&store) as Arc<dyn ControlStore>, settings);
         let allow = apportion_placement::control::AllowAll;
-        let deployed = plane.deploy_with("job", "run-1", Arc::clone(&job), conflicts, allow, 1);
-        assert_eq!(deployed, Ok(()));
+        let deployed = plane.deploy_with("run-1", Arc::clone(&job), conflicts, allow, 1);
+        assert!(deployed.is_ok(), "{deployed:?}");
         let mut bed = Self { store, plane, job, now_ms: 1, deployments: 1, last_request: 0 };
         bed.settle();
         bed
@@ -241,7 +246,14 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         self.job.lock().processor_status(&name).and_then(|status| status.host).unwrap_or_default()
     }
 
-    /// The process of the coordinator ends; the next one knows the job as it was when `spec` was taken.
+    /// The job as its next coordinator finds it, though it was configured so.
+    pub(super) fn restored(&self, configured: &JobSpec) -> JobSpec {
+        let records =
+            self.store.store.job_records(&configured.name).unwrap_or_else(|error| panic!("{error}"));
+        configured.clone().with_records(&records)
+    }
+
+    /// The process of the coordinator ends; the next one is told that the job is so.
     pub(super) fn crash(self, spec: JobSpec) -> Self {
         let Self { store, plane, job, now_ms, deployments, last_request } = self;
         drop(plane);
@@ -253,7 +265,8 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         let plane = ControlPlane::new(Arc::clone(&store) as Arc<dyn ControlStore>, settings);
         let mut bed = Self { store, plane, job, now_ms, deployments: deployments + 1, last_request };
         let id = bed.deployment();
-        assert_eq!(bed.plane.deploy("job", &id, Arc::clone(&bed.job), now_ms), Ok(()));
+        let deployed = bed.plane.deploy(&id, Arc::clone(&bed.job), now_ms);
+        assert!(deployed.is_ok(), "{deployed:?}");
         bed
     }
 }

@@ -1,0 +1,37 @@
+//! What requests leave of a job: the next start of its coordinator has to know it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::processor::{JobSpec, ProcessorSpec};
+
+/// A part of a job that a request has changed, as it is since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobRecord {
+    /// The hosts that were drained and not readmitted.
+    HostsKeptFree(BTreeSet<String>),
+    /// A processor with its size, its version and its standbys.
+    Processor(ProcessorSpec),
+}
+
+impl JobSpec {
+    /// This job with what requests have changed of it. Records of processors that it has not are passed over.
+    #[must_use]
+    pub fn with_records(mut self, records: &[JobRecord]) -> Self {
+        let places = self.places();
+        for record in records {
+            match record {
+                JobRecord::HostsKeptFree(hosts) => self.hosts_kept_free.clone_from(hosts),
+                JobRecord::Processor(processor) => {
+                    let Some(place) = places.get(&processor.id) else { continue };
+                    let known = &mut self.processors[*place];
+                    known.size = processor.size;
+                    known.version.clone_from(&processor.version);
+                    known.standbys.clone_from(&processor.standbys);
+                }
+            }
+        }
+        self
+    }
+}

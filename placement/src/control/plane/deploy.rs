@@ -1,0 +1,121 @@
+//! Jobs that come into a control plane and leave it.
+
+use std::collections::BTreeSet;
+
+use super::settings::{AllowAll, Authoriser, ConflictPolicy, ControlledJob, DeployError, NotDeployed};
+use super::{ControlPlane, Deployed};
+use crate::control::job_record::JobRecord;
+use crate::control::metadata_store::{Change, ControlStoreError, Deployment};
+use crate::control::processor::JobSpec;
+
+impl ControlPlane {
+    /// This job as requests have left it: with the standbys, the versions, the sizes and the drained hosts that came of
+    /// them, before and after whatever ended its last coordinator. For [`Job::start`](super::super::Job::start) and
+    /// [`Job::restart`](super::super::Job::restart).
+    ///
+    /// # Errors
+    /// When the store does not work.
+    pub fn restored(&self, spec: JobSpec) -> Result<JobSpec, ControlStoreError> {
+        let records = self.store.job_records(&spec.name)?;
+        Ok(spec.with_records(&records))
+    }
+
+    /// Takes a job in under the id of its deployment, with everybody allowed to ask and requests that wait for each other.
+    /// What was accepted for earlier deployments of a job of this name and has no last word gets it now. What requests have
+    /// left of the job, and is otherwise in the one that comes now, is forgotten: whoever wants to keep it gives the
+    /// [`restored`](Self::restored) job.
+    ///
+    /// # Errors
+    /// When the id was used before, or the store does not work; the job comes back, and can be taken in again.
+    pub fn deploy<J: ControlledJob + 'static>(
+        &mut self,
+        deployment: &str,
+        job: J,
+        now_ms: u64,
+    ) -> Result<(), NotDeployed<J>> {
+        self.deploy_with(deployment, job, ConflictPolicy::default(), AllowAll, now_ms)
+    }
+
+    /// The same with these rules.
+    ///
+    /// # Errors
+    /// As [`deploy`](Self::deploy).
+    pub fn deploy_with<J: ControlledJob + 'static>(
+        &mut self,
+        deployment: &str,
+        job: J,
+        conflicts: ConflictPolicy,
+        authoriser: impl Authoriser + 'static,
+        now_ms: u64,
+    ) -> Result<(), NotDeployed<J>> {
+        let spec = job.spec();
+        if let Err(error) = self.register(deployment, &spec, now_ms) {
+            return Err(NotDeployed { error, job: Box::new(job) });
+        }
+        let (job, authoriser) = (Box::new(job), Box::new(authoriser));
+        self.jobs.insert(deployment.to_owned(), Deployed { name: spec.name, job, conflicts, authoriser });
+        self.has_backlog = true;
+        Ok(())
+    }
+
+    /// The store knows the deployment, as the one that takes the place of those before.
+    fn register(&mut self, id: &str, spec: &JobSpec, now_ms: u64) -> Result<(), DeployError> {
+        if self.store.deployment(id)?.is_some() {
+            return Err(DeployError::Known(id.to_owned()));
+        }
+        self.save_answers(now_ms)?;
+        let known = self.store.deployments()?.into_iter();
+        let earlier: Vec<Deployment> =
+            known.filter(|known| known.is_current && known.job == spec.name).collect();
+        let superseded: BTreeSet<String> = earlier.iter().map(|known| known.id.clone()).collect();
+        self.end_orphans(&superseded, id, now_ms)?;
+        let mut changes = self.records_that_hold(spec)?;
+        let closed = earlier.into_iter().map(|known| Deployment { is_current: false, ..known });
+        changes.extend(closed.map(Change::PutDeployment));
+        let (id, job) = (id.to_owned(), spec.name.clone());
+        changes.push(Change::PutDeployment(Deployment { id, job, started_ms: now_ms, is_current: true }));
+        self.store.apply(&changes)?;
+        self.jobs.retain(|id, _| !superseded.contains(id));
+        Ok(())
+    }
+
+    /// What the store says of the job is what the job is.
+    fn records_that_hold(&self, spec: &JobSpec) -> Result<Vec<Change>, ControlStoreError> {
+        let records = self.store.job_records(&spec.name)?;
+        let places = spec.places();
+        let holds = |record: &JobRecord| match record {
+            JobRecord::HostsKeptFree(hosts) => *hosts == spec.hosts_kept_free,
+            JobRecord::Processor(known) => {
+                places.get(&known.id).is_some_and(|place| spec.processors[*place] == *known)
+            }
+        };
+        if records.iter().all(holds) {
+            return Ok(Vec::new());
+        }
+        let job = || spec.name.clone();
+        let kept = records.into_iter().filter(holds);
+        let kept = kept.map(|record| Change::PutJobRecord { job: job(), record });
+        Ok(std::iter::once(Change::DeleteJobRecords(job())).chain(kept).collect())
+    }
+
+    /// Takes a job out, for instance because it ended. What is open gets its last word.
+    ///
+    /// # Errors
+    /// When the store does not work; then it can be tried again.
+    pub fn retire(&mut self, deployment: &str, now_ms: u64) -> Result<(), ControlStoreError> {
+        self.save_answers(now_ms)?;
+        let ids = BTreeSet::from([deployment.to_owned()]);
+        self.end_orphans(&ids, "none", now_ms)?;
+        if let Some(known) = self.store.deployment(deployment)? {
+            self.store.apply(&[Change::PutDeployment(Deployment { is_current: false, ..known })])?;
+        }
+        self.jobs.remove(deployment);
+        Ok(())
+    }
+
+    /// Whether a job goes on under this id.
+    #[must_use]
+    pub fn is_deployed(&self, deployment: &str) -> bool {
+        self.jobs.contains_key(deployment)
+    }
+}
