@@ -84,11 +84,7 @@ impl ApplicationState {
         self.surplus.remove(&container);
         self.leaving.ended(container);
         let Some(state) = self.instance_state(container) else { return };
-        let Some(instance) = self.instances.remove(&container) else { return };
-        if let Some(known) = self.components.get_mut(&instance.component) {
-            known.census.remove(container);
-            known.untagged.remove(&container);
-        }
+        let Some(instance) = self.forget_instance(container) else { return };
         let is_trusted = match state {
             InstanceState::Releasing => self.ended_as_planned(&instance),
             InstanceState::StartFailed | InstanceState::Reserved => false,
@@ -96,8 +92,18 @@ impl ApplicationState {
         };
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
-        self.touch(instance.component);
         self.action_hears_end(instance.component, container, state, operations);
+    }
+
+    /// The component has this instance no more. Its host is told by whoever calls this.
+    pub(super) fn forget_instance(&mut self, container: ContainerRef) -> Option<ComponentInstance> {
+        let instance = self.instances.remove(&container)?;
+        if let Some(known) = self.components.get_mut(&instance.component) {
+            known.census.remove(container);
+            known.untagged.remove(&container);
+        }
+        self.touch(instance.component);
+        Some(instance)
     }
 
     /// What somebody ended by hand counts as failed (table 1.18, D29), but is held against nobody.

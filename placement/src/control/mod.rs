@@ -19,7 +19,7 @@ pub use metadata_store::{
 };
 pub use plane::{
     ACTIONS, AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlMetrics, ControlPlane,
-    ControlSettings, ControlThread, ControlledJob, DeployError, NotDeployed, OutcomeTally,
+    ControlSettings, ControlThread, ControlledJob, DeployError, NotDeployed, OutcomeTally, Permission,
 };
 pub use processor::{
     BadProcessorId, JobSpec, JobSpecError, PROCESSORS_MAX, ProcessorId, ProcessorSpec, STANDBYS_MAX,

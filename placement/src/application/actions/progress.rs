@@ -213,11 +213,7 @@ impl ApplicationState {
         else {
             return;
         };
-        if let Some(instance) = self.instances.remove(&reserved) {
-            if let Some(known) = self.components.get_mut(&instance.component) {
-                known.census.remove(reserved);
-            }
-            self.touch(instance.component);
+        if let Some(instance) = self.forget_instance(reserved) {
             self.history.instance_gone(&instance.host, instance.component, reserved, None);
         }
         self.give_back(reserved, operations);

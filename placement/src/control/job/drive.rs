@@ -47,65 +47,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Begins as many steps of requests about many containers as their pace allows, oldest request first.
-    fn begin_batches(&mut self, now_ms: u64) {
-        for request in self.batches.clone() {
-            while let Some(step) = self.next_of_batch(request, now_ms) {
-                self.begin_step(request, step, now_ms);
-            }
-            self.finish_if_done(request);
-        }
-    }
-
-    fn next_of_batch(&mut self, request: Uuid, now_ms: u64) -> Option<Step> {
-        if !self.may_begin(request, now_ms) {
-            return None;
-        }
-        let is_free = |step: &Step| !self.busy.contains_key(&step.group);
-        let waiting = &self.plans.get(&request)?.waiting;
-        let place = waiting.iter().position(is_free)?;
-        self.plans.get_mut(&request)?.waiting.remove(place)
-    }
-
-    /// Whether pace, canaries and budget let another step of the request begin.
-    fn may_begin(&mut self, request: Uuid, now_ms: u64) -> bool {
-        if !self.canaries_allow(request, now_ms) {
-            return false;
-        }
-        let Some(plan) = self.plans.get(&request).filter(|plan| !plan.waiting.is_empty()) else {
-            return false;
-        };
-        let Some(batch) = &plan.batch else { return false };
-        let pace = batch.pace;
-        if plan.running.len() >= pace.at_once.get() as usize {
-            return false;
-        }
-        let is_within = self.down_or_about_to_be() < u64::from(pace.disruption_budget.get());
-        self.note_stall(request, !is_within, now_ms);
-        is_within
-    }
-
-    /// Containers that do not run though they should, and those that run and are being worked on.
-    fn down_or_about_to_be(&self) -> u64 {
-        let running = self.busy.iter().filter_map(|(group, request)| {
-            let running = self.plans.get(request)?.running.get(group)?;
-            self.live_container(self.component_of_move(group, running.left.front()?)?)
-        });
-        self.service.state().missing() + running.count() as u64
-    }
-
-    fn component_of_move(&self, group: &ProcessorId, next: &Move) -> Option<ComponentId> {
-        match next {
-            Move::Act { component, .. }
-            | Move::VacateStandby { component }
-            | Move::TakeVacated { component, .. } => Some(*component),
-            Move::StartStandby { number }
-            | Move::AwaitStandby { number, .. }
-            | Move::StopStandby { number } => self.numbers.get(&group.standby(*number)).copied(),
-        }
-    }
-
-    fn begin_step(&mut self, request: Uuid, step: Step, now_ms: u64) {
+    pub(super) fn begin_step(&mut self, request: Uuid, step: Step, now_ms: u64) {
         let group = step.group.clone();
         let is_needless = step.only_while.is_some_and(|(component, container)| {
             self.service.state().container_of(component) != Some(container)
@@ -118,12 +60,11 @@ impl<C: ClusterClient> Job<C> {
             Err(why) => (VecDeque::new(), Some(why)),
         };
         let stage = RunStage::AwaitingContainer { until_ms };
-        let running = Running { step, left, started: Vec::new(), vacated: None, stage };
-        plan.running.insert(group.clone(), running);
+        plan.running.insert(group.clone(), Running { left, stage, ..Running::new(step) });
         self.busy.insert(group.clone(), request);
         match refused {
             // It made sense when it was asked for.
-            Some(why) => self.step_over(request, &group, ActionStatus::Failed, &why, now_ms),
+            Some(why) => self.step_failed(request, &group, &why, now_ms),
             None => self.next_move(request, &group, now_ms),
         }
     }
@@ -133,7 +74,7 @@ impl<C: ClusterClient> Job<C> {
         Some((plan, plan.running.get(group)?))
     }
 
-    fn running_mut(&mut self, request: Uuid, group: &ProcessorId) -> Option<&mut Running> {
+    pub(super) fn running_mut(&mut self, request: Uuid, group: &ProcessorId) -> Option<&mut Running> {
         self.plans.get_mut(&request)?.running.get_mut(group)
     }
 

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
-use super::plan::{Move, Plan, RunStage, Step};
+use super::plan::{Move, Plan, RunStage, Running, Step};
 use super::{Job, JobAnswer, StepTally};
 use crate::application::{ActionStatus, ComponentChange, ServiceEvent};
 use crate::client::ClusterClient;
@@ -92,6 +92,12 @@ impl<C: ClusterClient> Job<C> {
                     until_ms,
                     "the standby did not stop in time",
                 ),
+                Some(RunStage::Pausing { until_ms }) => {
+                    if until_ms <= now_ms {
+                        self.queue_again(request, &group);
+                    }
+                    continue;
+                }
                 Some(RunStage::Acting(_)) | None => {
                     self.awaiting.remove(&(request, group));
                     continue;
@@ -125,26 +131,33 @@ impl<C: ClusterClient> Job<C> {
         self.step_over(request, group, ActionStatus::Succeeded, "", now_ms);
     }
 
-    /// It is tried again if there are tries left.
+    /// It is tried again, after a pause, if there are tries left.
     pub(super) fn step_failed(&mut self, request: Uuid, group: &ProcessorId, why: &str, now_ms: u64) {
         let again = self.running(request, group).and_then(|(plan, running)| {
             let step = &running.step;
             let is_left = step.retries > 0 && !plan.is_cancelled;
-            is_left.then(|| Step { retries: step.retries - 1, ..step.clone() })
+            is_left.then(|| Step { retries: step.retries - 1, tries: step.tries + 1, ..step.clone() })
         });
         let Some(again) = again.filter(|_| !self.service.state().is_over()) else {
             return self.step_over(request, group, ActionStatus::Failed, why, now_ms);
         };
         self.answer(request, ActionStatus::InProgress, format!("{why}; {} tries left", again.retries));
         self.drop_started_standbys(request, group, now_ms);
+        let until_ms = now_ms.saturating_add(again.pause_ms());
+        if let Some(running) = self.running_mut(request, group) {
+            *running = Running::new(again);
+        }
+        self.await_stage(request, group, RunStage::Pausing { until_ms });
+    }
+
+    /// The pause of a step that is tried again is over: its turn comes like that of others.
+    fn queue_again(&mut self, request: Uuid, group: &ProcessorId) {
         self.awaiting.remove(&(request, group.clone()));
-        if let Some(plan) = self.plans.get_mut(&request) {
-            plan.running.remove(group);
-            plan.waiting.push_front(again);
-            let is_single = plan.batch.is_none();
-            if is_single {
-                self.queued.entry(group.clone()).or_default().push_front(request);
-            }
+        let Some(plan) = self.plans.get_mut(&request) else { return };
+        let Some(Running { step, .. }) = plan.running.remove(group) else { return };
+        plan.waiting.push_front(step);
+        if plan.batch.is_none() {
+            self.queued.entry(group.clone()).or_default().push_front(request);
         }
         self.busy.remove(group);
         self.freed.insert(group.clone());
@@ -248,7 +261,7 @@ impl<C: ClusterClient> Job<C> {
                 RunStage::Acting(action) => self.service.handle(ServiceEvent::CancelAction(action), now_ms),
                 // A standby that is going has been told to.
                 RunStage::Gone { .. } => {}
-                RunStage::AwaitingContainer { .. } | RunStage::Standby { .. } => {
+                RunStage::AwaitingContainer { .. } | RunStage::Standby { .. } | RunStage::Pausing { .. } => {
                     self.step_over(other, &group, ActionStatus::Cancelled, "it was taken back", now_ms);
                 }
             }

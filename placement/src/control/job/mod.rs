@@ -4,6 +4,7 @@
 //! one concerns the same processor or its standbys (`samza.md` 1.13, I1), and consists of moves; a move is a placement action
 //! of the [`Service`] underneath, or a standby that comes or goes.
 
+mod batch;
 mod drive;
 mod hear;
 mod moves;

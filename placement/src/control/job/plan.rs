@@ -61,6 +61,8 @@ pub(super) struct Step {
     /// It is only needed while this container is there.
     pub(super) only_while: Option<(ComponentId, ContainerRef)>,
     pub(super) retries: u32,
+    /// How often it was tried in vain.
+    pub(super) tries: u32,
 }
 
 /// What is wanted of a processor.
@@ -123,6 +125,8 @@ pub(super) enum RunStage {
     Acting(ActionId),
     /// A standby that is to run, or to have read all state.
     Standby { component: ComponentId, until_ms: u64, has_to_catch_up: bool },
+    /// The time at which it is tried again.
+    Pausing { until_ms: u64 },
     /// A standby that is to be gone.
     Gone { component: ComponentId, until_ms: u64 },
 }
@@ -130,7 +134,22 @@ pub(super) enum RunStage {
 impl Step {
     /// A step that concerns this processor, or the one that it stands by for.
     pub(super) fn new(processor: &ProcessorId, intent: Intent) -> Self {
-        Self { group: processor.active(), intent, only_while: None, retries: 0 }
+        Self { group: processor.active(), intent, only_while: None, retries: 0, tries: 0 }
+    }
+
+    /// How long it pauses before it is tried again: the longer, the more often that was in vain. What went wrong may take
+    /// a while to go away.
+    pub(super) fn pause_ms(&self) -> u64 {
+        const PAUSE_MS: u64 = 1_000;
+        PAUSE_MS << self.tries.saturating_sub(1).min(6)
+    }
+}
+
+impl Running {
+    /// A step of which nothing is done yet.
+    pub(super) fn new(step: Step) -> Self {
+        let stage = RunStage::AwaitingContainer { until_ms: 0 };
+        Self { step, left: VecDeque::new(), started: Vec::new(), vacated: None, stage }
     }
 }
 

@@ -36,7 +36,8 @@ pub struct PlacementRequest {
     pub processor_id: String,
     /// The host it is to go to, or one of Samza's words such as `ANY_HOST`. At most [`HOST_MAX`] bytes.
     pub destination_host: String,
-    /// How long it may take to get a place there, in milliseconds, from 1 on; as long as it takes if there is none.
+    /// How long a place may be looked for, and each of the containers concerned waited for, in milliseconds, from 1 on; 5,000
+    /// if there is none.
     pub request_expiry_ms: Option<u64>,
     /// When it was written, in milliseconds since the epoch; at most 2^63 - 1.
     pub timestamp_ms: u64,

@@ -34,10 +34,10 @@ impl ControlPlane {
         if written == self.seen && !self.has_backlog {
             return Ok(());
         }
-        self.settle_doubts(now_ms)?;
         // A write that comes from now on is a later one.
         self.seen = written;
         self.has_backlog = true;
+        self.settle_doubts(now_ms)?;
         let mut after = None;
         loop {
             let room = self.settings.accepted_max.saturating_sub(self.open.len());

@@ -21,7 +21,7 @@ use uuid::Uuid;
 pub use metrics::{ControlMetrics, OutcomeTally};
 pub use settings::{
     AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlSettings, ControlledJob, DeployError,
-    NotDeployed,
+    NotDeployed, Permission,
 };
 pub use thread::ControlThread;
 pub use translate::ACTIONS;

@@ -1,6 +1,6 @@
 //! What a control plane and the jobs in it are told when they start.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use thiserror::Error;
@@ -77,23 +77,34 @@ impl Authoriser for AllowAll {
     }
 }
 
-/// Some principals may ask for everything, others for the actions that are named.
+/// Some principals may ask for everything, others for the actions that are named, nobody else for anything.
 #[derive(Clone, Debug, Default)]
 pub struct AllowPrincipals {
-    /// Action names by principal; none means all of them.
-    pub actions: BTreeMap<String, Vec<String>>,
+    /// What each of them may ask for.
+    pub principals: BTreeMap<String, Permission>,
+}
+
+/// What somebody may ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// Everything.
+    All,
+    /// The actions of these [names](super::ACTIONS).
+    Only(BTreeSet<String>),
 }
 
 impl Authoriser for AllowPrincipals {
     fn authorise(&self, principal: Option<&str>, action: &JobAction) -> Result<(), String> {
         let Some(principal) = principal else { return Err("principal is missing: who asks?".to_owned()) };
-        let Some(allowed) = self.actions.get(principal) else {
-            return Err(format!("`{principal}` may ask for nothing of this job"));
-        };
-        if allowed.is_empty() || allowed.iter().any(|name| name == action.name()) {
-            return Ok(());
+        match self.principals.get(principal) {
+            Some(Permission::All) => Ok(()),
+            Some(Permission::Only(names)) if names.contains(action.name()) => Ok(()),
+            Some(Permission::Only(names)) if !names.is_empty() => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                Err(format!("`{principal}` may ask for {}, and not for {}", names.join(", "), action.name()))
+            }
+            Some(Permission::Only(_)) | None => Err(format!("`{principal}` may ask for nothing of this job")),
         }
-        Err(format!("`{principal}` may ask for {}, and not for {}", allowed.join(", "), action.name()))
     }
 }
 

@@ -32,7 +32,11 @@ struct State {
 impl ControlThread {
     /// How often cluster managers are polled unless someone says otherwise.
     pub const POLL_MS: u64 = 10;
-    /// Has the control plane run, with this clock: milliseconds since the epoch.
+    /// The longest time between two polls: whoever stops the thread waits for no longer.
+    pub const POLL_MAX_MS: u64 = 100;
+
+    /// Has the control plane run, with this clock: milliseconds since the epoch. `poll_ms` is from 1 to
+    /// [`POLL_MAX_MS`](Self::POLL_MAX_MS); what is outside counts as the nearest of these.
     ///
     /// # Errors
     /// If there is no thread to be had.
@@ -44,7 +48,7 @@ impl ControlThread {
         let shared = Arc::new(Shared { state: Mutex::new(State::default()) });
         let body = Arc::clone(&shared);
         let builder = thread::Builder::new().name("control-plane".to_owned());
-        let thread = builder.spawn(move || body.run(plane, poll_ms.max(1), &clock))?;
+        let thread = builder.spawn(move || body.run(plane, poll_ms.clamp(1, Self::POLL_MAX_MS), &clock))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 

@@ -1,7 +1,7 @@
 //! Actions on many containers: drains, rolling restarts, relief of a host.
 
 use apportion::Resources;
-use apportion_placement::control::{JobAction, JobSpec, RollingRestart};
+use apportion_placement::control::{Destination, JobAction, JobSpec, RollingRestart};
 use apportion_placement::{ActionStatus, ComponentChange};
 
 use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, pace, processor, with_standbys};
@@ -127,6 +127,23 @@ fn canaries_come_first_and_the_rest_when_they_run_on<M: Manager>() {
     assert_eq!(bed.outcome(request), Some(Failed));
     assert_eq!(of(&bed, "v3"), 2, "the others were not touched: {}", bed.message(request));
     assert!(bed.message(request).contains("did not run on"), "{}", bed.message(request));
+}
+
+on_both!(a_canary_that_is_moved_meanwhile_has_not_died);
+fn a_canary_that_is_moved_meanwhile_has_not_died<M: Manager>() {
+    let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 24));
+    let canaries = RollingRestart { canaries: 1, canary_wait_ms: 60_000, ..rolling(1, 1, version("v2")) };
+    let request = bed.ask(JobAction::RollingRestart(canaries));
+    bed.settle();
+    assert_eq!(bed.status("0").version, "v2");
+    for destination in [Destination::AnyHost, Destination::ForceRestartLastSeen] {
+        let moved = bed.place("0", destination);
+        bed.settle();
+        assert_eq!(bed.outcome(moved), Some(Succeeded));
+    }
+    bed.at(60_002);
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
 }
 
 on_both!(a_version_that_does_not_start_stays_nowhere);

@@ -9,4 +9,5 @@ mod plane;
 mod plane_bed;
 mod restarts;
 mod standbys;
+mod thread;
 mod volume;

@@ -166,9 +166,46 @@ fn a_request_is_tried_again_if_asked_to<M: Manager>() {
     bed.at(EXPIRES_AFTER_MS + 2);
     bed.settle();
     assert_eq!(bed.outcome(request), None);
+    assert!(bed.message(request).contains("0 tries left"), "{}", bed.message(request));
     bed.move_to("1", &host(2));
     bed.settle();
+    assert_ne!(bed.host_of("0"), full, "it pauses before it tries again");
+    bed.at(EXPIRES_AFTER_MS + 2 + 1_000);
+    bed.settle();
     assert_eq!((bed.outcome(request), bed.host_of("0")), (Some(Succeeded), full));
+}
+
+on_both!(pauses_between_tries_become_longer);
+/// Whoever asks for too much is not asked again and again within a moment; while it pauses a request can be taken back.
+fn pauses_between_tries_become_longer<M: Manager>() {
+    let mut bed = job::<M>();
+    let destination = || Destination::Host(host(1).into());
+    let ask = |name: &str, retries| {
+        let action = JobAction::Place { processor: processor(name), destination: destination() };
+        JobRequest { action, expires_after_ms: 10, retries }
+    };
+    let name = if bed.host_of("0") == host(1) { "1" } else { "0" };
+    let request = bed.ask_with(ask(name, 3));
+    let mut failed_ms = Vec::new();
+    for now_ms in (10..9_000).step_by(10) {
+        let before = bed.said(request).len();
+        bed.at(now_ms);
+        if bed.said(request).len() > before && bed.message(request).contains("in time") {
+            failed_ms.push(now_ms);
+        }
+    }
+    let pauses: Vec<u64> = failed_ms.windows(2).map(|pair| (pair[1] - pair[0]) / 1_000).collect();
+    assert_eq!(
+        (bed.outcome(request), pauses),
+        (Some(Failed), vec![1, 2, 4]),
+        "{failed_ms:?} {}",
+        bed.message(request)
+    );
+    let request = bed.ask_with(ask(name, 3));
+    bed.at(9_100);
+    let cancel = bed.ask(JobAction::Cancel { request });
+    bed.settle();
+    assert_eq!((bed.outcome(request), bed.outcome(cancel)), (Some(Cancelled), Some(Succeeded)));
 }
 
 on_both!(a_request_for_a_container_that_is_being_started_waits);

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use apportion_placement::control::{
     AllowPrincipals, Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore, DeployError,
-    MESSAGE_MAX, PlacementRequest, StatusCode, request_key,
+    MESSAGE_MAX, Permission, PlacementRequest, StatusCode, request_key,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -203,7 +203,11 @@ fn a_busy_processor_queues_or_refuses<M: Manager + Debug + Send + 'static>() {
 #[test]
 fn principals_may_ask_for_what_they_may() {
     let mut bed = bed::<EngineCluster>();
-    let actions = [("ann".to_owned(), Vec::new()), ("bob".to_owned(), vec!["RESTART".to_owned()])].into();
+    let restart = Permission::Only(["RESTART".to_owned()].into());
+    let nothing = Permission::Only([].into());
+    let principals =
+        [("ann".to_owned(), Permission::All), ("bob".to_owned(), restart), ("cid".to_owned(), nothing)]
+            .into();
     let spec =
         apportion_placement::control::JobSpec::new("guarded", bed.job.lock().spec().processors.clone());
     let job = apportion_placement::control::Job::start(
@@ -214,7 +218,7 @@ fn principals_may_ask_for_what_they_may() {
         1,
     );
     let job = job.unwrap_or_else(|error| panic!("{error}"));
-    let rules = AllowPrincipals { actions };
+    let rules = AllowPrincipals { principals };
     let deployed = bed.plane.deploy_with("guarded-1", job, ConflictPolicy::default(), rules, bed.now_ms);
     assert!(deployed.is_ok(), "{deployed:?}");
     let ask = |bed: &mut PlaneBed<EngineCluster>, who: Option<&str>, host: &str| {
@@ -229,6 +233,7 @@ fn principals_may_ask_for_what_they_may() {
         (ask(&mut bed, None, "ANY_HOST"), "principal is missing"),
         (ask(&mut bed, Some("eve"), "ANY_HOST"), "`eve` may ask for nothing"),
         (ask(&mut bed, Some("bob"), "ANY_HOST"), "not for MOVE"),
+        (ask(&mut bed, Some("cid"), "ANY_HOST"), "`cid` may ask for nothing"),
     ];
     let allowed = [ask(&mut bed, Some("ann"), "ANY_HOST"), ask(&mut bed, Some("bob"), "LAST_SEEN")];
     bed.settle();

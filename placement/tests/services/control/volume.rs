@@ -1,13 +1,14 @@
 //! Many requests for many containers.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use apportion::Resources;
 use apportion_placement::control::{
-    Change, ControlPlane, ControlSettings, ControlStore, Job, MemoryControlStore, PlacementRequest,
-    StatusCode,
+    Change, ControlPlane, ControlSettings, ControlStore, Job, JobAction, JobRequest, MemoryControlStore,
+    Pace, PlacementRequest, RollingRestart, StatusCode,
 };
-use apportion_placement::{FakeCluster, ServiceSettings};
+use apportion_placement::{ComponentChange, FakeCluster, ServiceSettings};
 use parking_lot::Mutex;
 use serde_json::Map;
 use uuid::Uuid;
@@ -73,4 +74,40 @@ fn many_requests_need_no_more_memory_than_few() {
     assert!(metrics.open_max <= accepted_max, "{} were open at once", metrics.open_max);
     assert_eq!(metrics.count(StatusCode::Succeeded), REQUESTS as u64, "{:?}", metrics.outcomes);
     assert_eq!(job.lock().service().state().missing(), 0);
+}
+
+/// One request about all of them, 50 at once.
+#[test]
+fn a_rolling_restart_of_many_containers_ends() {
+    let mut manager = FakeCluster::new();
+    for number in 0..HOSTS {
+        manager.add_node(&host(number), Resources::new(&[20_000]));
+    }
+    let mut job = Job::start(job_of(PROCESSORS), ServiceSettings::default(), manager, None, 1)
+        .unwrap_or_else(|error| panic!("{error}"));
+    for _ in 0..8 {
+        job.tick(1);
+    }
+    assert_eq!(job.service().state().missing(), 0);
+    let pace = Pace {
+        at_once: NonZeroU32::MIN.saturating_add(49),
+        disruption_budget: NonZeroU32::MIN.saturating_add(49),
+    };
+    let restart = RollingRestart {
+        processors: None,
+        pace,
+        canaries: 0,
+        canary_wait_ms: 0,
+        stops_first: false,
+        change: ComponentChange::default(),
+    };
+    job.act(Uuid::from_u128(1), JobRequest::new(JobAction::RollingRestart(restart)), 1);
+    for now_ms in 2..100_000 {
+        job.tick(now_ms);
+        if job.request_count() == 0 {
+            break;
+        }
+    }
+    let last = job.take_answers().pop().unwrap_or_else(|| panic!("an answer"));
+    assert_eq!(last.steps.map(|steps| steps.succeeded as usize), Some(PROCESSORS), "{last:?}");
 }

@@ -1,0 +1,178 @@
+//! Requests about many containers: how many of them at once, canaries first, and within the disruption budget.
+
+use uuid::Uuid;
+
+use super::super::processor::ProcessorId;
+use super::Job;
+use super::plan::{Move, RunStage, Step};
+use crate::client::{ClusterClient, ContainerRef};
+use crate::component::ComponentId;
+
+impl<C: ClusterClient> Job<C> {
+    /// Begins as many steps of requests about many containers as their pace allows, oldest request first.
+    pub(super) fn begin_batches(&mut self, now_ms: u64) {
+        for request in self.batches.clone() {
+            self.judge_canaries(request, now_ms);
+            while let Some(step) = self.next_of_batch(request, now_ms) {
+                self.begin_step(request, step, now_ms);
+            }
+            self.finish_if_done(request);
+        }
+    }
+
+    fn next_of_batch(&mut self, request: Uuid, now_ms: u64) -> Option<Step> {
+        if !self.may_begin(request, now_ms) {
+            return None;
+        }
+        let is_free = |step: &Step| !self.busy.contains_key(&step.group);
+        let waiting = &self.plans.get(&request)?.waiting;
+        let place = waiting.iter().position(is_free)?;
+        self.plans.get_mut(&request)?.waiting.remove(place)
+    }
+
+    /// Whether pace, canaries and budget let another step of the request begin.
+    fn may_begin(&mut self, request: Uuid, now_ms: u64) -> bool {
+        if !self.canaries_allow(request) {
+            return false;
+        }
+        let Some(plan) = self.plans.get(&request).filter(|plan| !plan.waiting.is_empty()) else {
+            return false;
+        };
+        let Some(batch) = &plan.batch else { return false };
+        let pace = batch.pace;
+        if plan.running.len() >= pace.at_once.get() as usize {
+            return false;
+        }
+        let is_within = self.down_or_about_to_be() < u64::from(pace.disruption_budget.get());
+        self.note_stall(request, !is_within, now_ms);
+        is_within
+    }
+
+    /// Containers that do not run though they should, and those that run and are being worked on.
+    fn down_or_about_to_be(&self) -> u64 {
+        let running = self.busy.iter().filter_map(|(group, request)| {
+            let running = self.plans.get(request)?.running.get(group)?;
+            self.live_container(self.component_of_move(group, running.left.front()?)?)
+        });
+        self.service.state().missing() + running.count() as u64
+    }
+
+    fn component_of_move(&self, group: &ProcessorId, next: &Move) -> Option<ComponentId> {
+        match next {
+            Move::Act { component, .. }
+            | Move::VacateStandby { component }
+            | Move::TakeVacated { component, .. } => Some(*component),
+            Move::StartStandby { number }
+            | Move::AwaitStandby { number, .. }
+            | Move::StopStandby { number } => self.numbers.get(&group.standby(*number)).copied(),
+        }
+    }
+
+    /// When the last of a request's canaries is done, they have to run on for a while.
+    pub(super) fn canary_done(&mut self, request: Uuid, now_ms: u64) {
+        let Some(plan) = self.plans.get_mut(&request) else { return };
+        let Some(canary) = plan.batch.as_mut().and_then(|batch| batch.canary.as_mut()) else { return };
+        if plan.succeeded < canary.steps.min(plan.steps) || plan.waiting.is_empty() {
+            return;
+        }
+        canary.until_ms.get_or_insert(now_ms.saturating_add(canary.wait_ms));
+    }
+
+    /// Canaries that did not run on end the request; when they have run for long enough the others follow.
+    fn judge_canaries(&mut self, request: Uuid, now_ms: u64) {
+        let canary = self.plans.get(&request).and_then(|plan| plan.batch.as_ref()?.canary.as_ref());
+        let Some((canary, until_ms)) = canary.and_then(|canary| Some((canary, canary.until_ms?))) else {
+            return;
+        };
+        let runs_on = |(component, container): &&(ComponentId, ContainerRef)| {
+            // Of one that others work on it is known when they are done.
+            let group = self.processor_of(*component).map(|processor| processor.active());
+            group.is_some_and(|group| self.busy.contains_key(&group))
+                || self.service.state().container_of(*component) == Some(*container)
+        };
+        let died = canary.runs.len() - canary.runs.iter().filter(runs_on).count();
+        let died = u32::try_from(died).unwrap_or(u32::MAX);
+        let Some(plan) = self.plans.get_mut(&request) else { return };
+        if died > 0 {
+            plan.failed += died;
+            plan.succeeded = plan.succeeded.saturating_sub(died);
+            plan.reason = format!("{died} of the first containers did not run on");
+            plan.waiting.clear();
+        } else if now_ms >= until_ms
+            && let Some(batch) = &mut plan.batch
+        {
+            batch.canary = None;
+        }
+    }
+
+    /// Whether the request's canaries let another step begin: it is one of them, or they have proved themselves.
+    fn canaries_allow(&self, request: Uuid) -> bool {
+        let Some(plan) = self.plans.get(&request) else { return false };
+        let Some(canary) = plan.batch.as_ref().and_then(|batch| batch.canary.as_ref()) else { return true };
+        let begun = plan.succeeded + plan.failed + u32::try_from(plan.running.len()).unwrap_or(u32::MAX);
+        canary.until_ms.is_none() && begun < canary.steps
+    }
+
+    /// A canary's container that runs now has to run on. What others ask to be done with it meanwhile is not held against it.
+    pub(super) fn note_canaries(&mut self, request: Uuid, group: &ProcessorId) {
+        let next = self.running(request, group).and_then(|(_, running)| running.left.front());
+        let Some(component) = next.and_then(|next| self.component_of_move(group, next)) else { return };
+        let Some(container) = self.live_container(component) else { return };
+        let batches = self.plans.values_mut().filter_map(|plan| plan.batch.as_mut()?.canary.as_mut());
+        for known in
+            batches.flat_map(|canary| canary.runs.iter_mut()).filter(|(known, _)| *known == component)
+        {
+            known.1 = container;
+        }
+        let batch = self.plans.get_mut(&request).and_then(|plan| plan.batch.as_mut());
+        let canary = batch.and_then(|batch| batch.canary.as_mut());
+        if let Some(canary) = canary.filter(|canary| canary.runs.iter().all(|(known, _)| *known != component))
+        {
+            canary.runs.push((component, container));
+        }
+    }
+
+    /// A request that cannot begin anything because too much is down does not wait for ever.
+    fn note_stall(&mut self, request: Uuid, is_stalled: bool, now_ms: u64) {
+        let missing = self.service.state().missing();
+        let Some(plan) = self.plans.get_mut(&request) else { return };
+        let Some(batch) = &mut plan.batch else { return };
+        if !is_stalled || !plan.running.is_empty() {
+            batch.stalled_since_ms = None;
+            return;
+        }
+        let since_ms = *batch.stalled_since_ms.get_or_insert(now_ms);
+        if now_ms.saturating_sub(since_ms) <= plan.expires_after_ms {
+            return;
+        }
+        plan.failed += 1;
+        plan.reason = format!(
+            "{missing} containers were down for too long, with a disruption budget of {}",
+            batch.pace.disruption_budget
+        );
+        plan.waiting.clear();
+    }
+
+    /// The next time at which something that is waited for has taken too long.
+    pub(super) fn next_deadline_ms(&self) -> Option<u64> {
+        let awaited = self.awaiting.iter().filter_map(|(request, group)| {
+            match self.running(*request, group)?.1.stage {
+                RunStage::AwaitingContainer { until_ms }
+                | RunStage::Standby { until_ms, .. }
+                | RunStage::Gone { until_ms, .. } => Some(until_ms.saturating_add(1)),
+                RunStage::Pausing { until_ms } => Some(until_ms),
+                RunStage::Acting(_) => None,
+            }
+        });
+        let batches = self.batches.iter().filter_map(|request| {
+            let plan = self.plans.get(request)?;
+            let batch = plan.batch.as_ref()?;
+            let canary_ms = batch.canary.as_ref().and_then(|canary| canary.until_ms);
+            let stall_ms = batch
+                .stalled_since_ms
+                .map(|since_ms| since_ms.saturating_add(plan.expires_after_ms).saturating_add(1));
+            [canary_ms, stall_ms].into_iter().flatten().min()
+        });
+        awaited.chain(batches).min()
+    }
+}

@@ -1,0 +1,126 @@
+//! A control plane on its own thread, with a store in a file.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use apportion_placement::control::{
+    ControlPlane, ControlSettings, ControlStore, ControlThread, Job, PlacementClient, PlacementResponse,
+    RedbControlStore, StatusCode,
+};
+use apportion_placement::{FakeCluster, ServiceSettings};
+use parking_lot::Mutex;
+use uuid::Uuid;
+
+use super::bed::job_of;
+use super::one::cluster;
+use super::plane_bed::{MortalStore, SharedJob};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// A clock that goes on with each look at it.
+fn clock() -> impl Fn() -> u64 + Send + 'static {
+    let now_ms = AtomicU64::new(1);
+    move || now_ms.fetch_add(1, Ordering::Relaxed)
+}
+
+fn begin(
+    store: Arc<dyn ControlStore>,
+    deployment: &str,
+    start: impl FnOnce(apportion_placement::control::JobSpec) -> Job<FakeCluster>,
+) -> Result<(ControlThread, SharedJob<FakeCluster>), Box<dyn Error>> {
+    let mut plane = ControlPlane::new(store, ControlSettings::default());
+    let job = Arc::new(Mutex::new(start(plane.restored(job_of(2))?)));
+    plane.deploy(deployment, Arc::clone(&job), 1)?;
+    Ok((ControlThread::start(plane, ControlThread::POLL_MAX_MS, clock())?, job))
+}
+
+fn last_word(client: &PlacementClient, uuid: Uuid) -> PlacementResponse {
+    loop {
+        if let Ok(Some(answer)) = client.outcome(uuid)
+            && answer.status_code.is_terminal()
+        {
+            return answer;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn open(path: &Path) -> Result<Arc<dyn ControlStore>, Box<dyn Error>> {
+    Ok(Arc::new(RedbControlStore::open(path)?))
+}
+
+/// A standby is started; then the process ends, and the next one has it.
+#[test]
+fn a_thread_carries_out_what_is_written_and_the_next_one_knows_it() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("control.redb");
+    let store = open(&path)?;
+    let start = |spec| Job::start(spec, ServiceSettings::default(), cluster(3, 4), None, 1);
+    let (thread, job) =
+        begin(Arc::clone(&store), "run-1", |spec| start(spec).unwrap_or_else(|error| panic!("{error}")))?;
+    let client = PlacementClient::new(Arc::clone(&store));
+    let moved = client.request("run-1", "0", "ANY_HOST", Some(60_000), 1)?;
+    assert_eq!(last_word(&client, moved).status_code, StatusCode::Succeeded);
+    let standby = apportion_placement::control::PlacementRequest {
+        uuid: Uuid::from_u128(7),
+        action: Some("START_STANDBY".to_owned()),
+        destination_host: String::new(),
+        ..client.outcome(moved)?.map(request_of).ok_or("an answer")?
+    };
+    let standby = client.submit(standby)?;
+    assert_eq!(last_word(&client, standby).status_code, StatusCode::Succeeded);
+    assert_eq!((thread.metrics().accepted, thread.last_error()), (2, None));
+    let plane = thread.stop().ok_or("a control plane")?;
+    assert_eq!(plane.open_count(), 0);
+
+    drop((plane, client, store));
+    let manager = Arc::into_inner(job).ok_or("nobody else has it")?.into_inner().into_client();
+    let (thread, job) = begin(open(&path)?, "run-2", |spec| {
+        let job = Job::restart(spec, ServiceSettings::default(), manager, None, 1);
+        job.unwrap_or_else(|error| panic!("{error}"))
+    })?;
+    drop(thread);
+    let status = job.lock().status();
+    assert_eq!((status.configured, status.below_configured), (3, 0), "{status:?}");
+    Ok(())
+}
+
+fn request_of(answer: PlacementResponse) -> apportion_placement::control::PlacementRequest {
+    apportion_placement::control::PlacementRequest {
+        uuid: answer.uuid,
+        deployment_id: answer.deployment_id,
+        processor_id: answer.processor_id,
+        destination_host: answer.destination_host,
+        request_expiry_ms: answer.request_expiry_ms,
+        timestamp_ms: answer.timestamp_ms,
+        action: answer.action,
+        parameters: answer.parameters,
+        principal: answer.principal,
+    }
+}
+
+/// While the store fails the thread says why; jobs go on, and so does it when the store works again.
+#[test]
+fn a_thread_outlives_a_store_that_fails() -> Outcome {
+    let store = Arc::new(MortalStore::new());
+    let start = |spec| Job::start(spec, ServiceSettings::default(), cluster(2, 4), None, 1);
+    let shared = Arc::clone(&store) as Arc<dyn ControlStore>;
+    let (thread, _job) =
+        begin(Arc::clone(&shared), "run-1", |spec| start(spec).unwrap_or_else(|error| panic!("{error}")))?;
+    let client = PlacementClient::new(shared);
+    // The first write is that of whoever asks, the second that of the control plane.
+    store.ends_after(1, true);
+    let uuid = client.request("run-1", "0", "LAST_SEEN", Some(60_000), 1)?;
+    while thread.metrics().store_errors < 2 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(thread.last_error().is_some_and(|error| error.contains("the process ended")));
+    store.reopen();
+    assert_eq!(last_word(&client, uuid).status_code, StatusCode::Succeeded);
+    assert!(thread.stop().is_some());
+    Ok(())
+}
