@@ -124,6 +124,9 @@ pub struct ComponentSpec {
     /// The group that its instances are kept apart from; not for anti-affine components.
     #[serde(default)]
     pub apart_from: Option<ApartGroup>,
+    /// Components that stand by for it: when it loses its place it takes that of one of them, which goes elsewhere.
+    #[serde(default)]
+    pub takes_over: Vec<ComponentId>,
     /// The version of what runs in it; empty if nobody cares.
     #[serde(default)]
     pub version: String,
@@ -157,6 +160,7 @@ impl ComponentSpec {
             container_failure_threshold: Some(Self::CONTAINER_FAILURE_THRESHOLD),
             health: None,
             apart_from: None,
+            takes_over: Vec::new(),
             version: String::new(),
             degrades: false,
         }

@@ -63,6 +63,12 @@ impl ContainerExit {
         }
     }
 
+    /// Whether the container ended because it could not stay where it was (Samza's exits that lead to a failover).
+    #[must_use]
+    pub fn takes_place_away(&self) -> bool {
+        matches!(self.status, Self::ABORTED | Self::DISKS_FAILED | Self::PREEMPTED)
+    }
+
     /// What this end says of component and host.
     #[must_use]
     pub fn outcome(&self) -> ContainerOutcome {

@@ -83,6 +83,8 @@ pub struct ComponentCounters {
     pub surplus: u64,
     /// Containers taken though no request was known for them.
     pub unrequested: u64,
+    /// Times that one that stood by made way for it.
+    pub took_over: u64,
 }
 
 /// A container of a component.

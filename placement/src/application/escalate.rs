@@ -65,7 +65,14 @@ impl ApplicationState {
             self.no_place_found(request, "no place was found in time", operations);
             return;
         }
-        let known = &self.components[&outstanding.component];
+        let is_at_host = outstanding.reach == Reach::Host && outstanding.not_taken.is_none();
+        let component = outstanding.component;
+        if is_at_host && self.standby_to_replace(component).is_some() {
+            self.lose_place(component);
+            self.cancel_request(request, operations);
+            return;
+        }
+        let known = &self.components[&component];
         let next_ms = now_ms.saturating_add(known.spec.escalate_after_ms);
         let host = outstanding.host.as_deref();
         let rack = host.and_then(|host| self.history.node(host)).and_then(|node| node.rack().cloned());
@@ -101,7 +108,6 @@ impl ApplicationState {
             (Reach::Host | Reach::Rack, _) => to_anywhere(outstanding),
             (Reach::Anywhere, _) => outstanding.deadline_ms = None,
         };
-        let component = outstanding.component;
         self.reissue(request, change, operations);
         if let Some(known) =
             self.components.get_mut(&component).filter(|_| is_time && escalates && !is_widest)

@@ -31,11 +31,18 @@ impl ApplicationState {
             return None;
         }
         let waiting = known.pending_anti_affine;
-        let explanation = match self.has_node_reports {
-            true => format!("{waiting} more wanted, and no host is left without an instance that takes one"),
-            false => format!("{waiting} more wanted, and no host has been reported yet"),
+        let makes_way = self.awaited_place(component);
+        let explanation = match (self.has_node_reports, makes_way) {
+            (_, Some(host)) => format!("it takes the place of a container on {host}, which is being stopped"),
+            (true, None) => {
+                format!("{waiting} more wanted, and no host is left without an instance that takes one")
+            }
+            (false, None) => format!("{waiting} more wanted, and no host has been reported yet"),
         };
-        let cause = OutstandingCause::AntiAffinity;
+        let cause = match makes_way {
+            Some(_) => OutstandingCause::AboutToBeServed,
+            None => OutstandingCause::AntiAffinity,
+        };
         Some(OutstandingStatus {
             request: None,
             component: known.spec.name.clone(),

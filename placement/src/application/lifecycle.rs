@@ -22,6 +22,8 @@ impl ApplicationState {
         if let Some(known) = self.components.get_mut(&instance.component) {
             known.counters.started += 1;
         }
+        let component = instance.component;
+        self.transition_placed(component);
         self.action_hears_start(container, operations);
     }
 
@@ -40,6 +42,7 @@ impl ApplicationState {
         self.look_after_end(container, self.settings.stop_timeout_ms);
         let Some(instance) = self.instances.get(&container).cloned() else { return };
         self.count_failure(&instance, true, diagnostics);
+        self.lose_place(instance.component);
         self.action_hears_end(instance.component, container, InstanceState::Starting, operations);
     }
 
@@ -56,6 +59,7 @@ impl ApplicationState {
             if self.is_unwanted(container) {
                 operations.push(Operation::Release(container));
                 self.look_after_end(container, self.settings.stop_timeout_ms.max(1));
+                self.place_stays_taken(container);
             }
         }
     }
@@ -92,6 +96,7 @@ impl ApplicationState {
         };
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
+        self.place_is_free(container, &instance);
         self.action_hears_end(instance.component, container, state, operations);
     }
 
@@ -119,6 +124,9 @@ impl ApplicationState {
     fn ended_by_itself(&mut self, instance: &ComponentInstance, exit: &ContainerExit, now_ms: u64) -> bool {
         let lived_ms = instance.started_ms.map(|started_ms| now_ms.saturating_sub(started_ms));
         let is_short = lived_ms.is_none_or(|lived_ms| lived_ms < self.settings.short_life_ms);
+        if exit.takes_place_away() {
+            self.lose_place(instance.component);
+        }
         let Some(known) = self.components.get_mut(&instance.component) else { return false };
         let counters = &mut known.counters;
         match exit.outcome() {

@@ -19,6 +19,7 @@ mod request;
 mod restore;
 mod review;
 mod status;
+mod takeover;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,6 +31,7 @@ pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, Servic
 
 use actions::Actions;
 use leaving::Leaving;
+use takeover::Takeover;
 
 use crate::client::{Callback, ContainerRef, NodeReport};
 use crate::component::{ComponentId, ComponentSpec};
@@ -88,6 +90,7 @@ struct Component {
     is_given_up: bool,
     /// Since when too few instances run.
     unhealthy_since_ms: Option<u64>,
+    takeover: Takeover,
 }
 
 /// A container of a component.
@@ -115,6 +118,7 @@ impl Component {
             untagged: BTreeSet::new(),
             is_given_up: false,
             unhealthy_since_ms: None,
+            takeover: Takeover::default(),
         }
     }
 

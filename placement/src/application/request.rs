@@ -22,9 +22,12 @@ impl ApplicationState {
 
     /// Asks for one container: on the host where the component was last, if its policy says so and there is one.
     pub(super) fn ask(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
+        let free = self.take_free_place(component);
         let Some(known) = self.components.get(&component) else { return };
-        let host = if known.spec.policy.uses_history() { self.host_to_come_back_to(component) } else { None };
-        let is_normal = known.spec.policy == PlacementPolicy::Normal;
+        let policy = known.spec.policy;
+        let comes_back = || if policy.uses_history() { self.host_to_come_back_to(component) } else { None };
+        let host = free.or_else(comes_back);
+        let is_normal = policy == PlacementPolicy::Normal;
         if host.is_none() && self.is_grouped(component) {
             if !self.is_peer_listed(component) {
                 self.ask_apart(component, now_ms, operations);

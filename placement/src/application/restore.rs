@@ -47,6 +47,12 @@ impl ApplicationState {
             self.transition_instance(found.container, InstanceState::Live);
             self.history.used(&found.host, component, now_ms);
         }
+        let is_missing = |known: &super::Component| known.actual() < known.wanted();
+        let missing: Vec<_> =
+            self.components.values().filter(|known| is_missing(known)).map(|known| known.spec.id).collect();
+        for component in missing {
+            self.lose_place(component);
+        }
         self.containers_at_restart = Some(u32::try_from(running.len()).unwrap_or(u32::MAX));
         operations
     }

@@ -55,6 +55,7 @@ impl ApplicationState {
             self.refresh_grouped(component, operations);
         }
         let delta = self.delta(component);
+        let delta = if delta > 0 && self.awaits_place(component, operations) { 0 } else { delta };
         let is_one_by_one = self.is_one_by_one(component);
         if delta < 0 {
             self.shrink(component, delta.unsigned_abs(), operations);

@@ -249,6 +249,11 @@ impl JobSpec {
         };
         let spec = spec.with_policy(policy);
         let is_alone = processor.standbys.is_empty();
+        let takes_over = match standby {
+            None => processor.standbys.iter().map(|number| component_of(place, Some(*number))).collect(),
+            Some(_) => Vec::new(),
+        };
+        let spec = ComponentSpec { takes_over, ..spec };
         (id, if is_alone { spec } else { spec.apart_from(processor.id.to_string(), self.standby_domain) })
     }
 }

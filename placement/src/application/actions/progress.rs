@@ -81,7 +81,7 @@ impl ApplicationState {
     }
 
     /// The action that goes on with a container of a component.
-    fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
+    pub(in crate::application) fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
         self.actions.on(self.instances.get(&container)?.component, container)
     }
 
@@ -172,6 +172,7 @@ impl ApplicationState {
         let is_releasing = self.instance_state(container) == Some(InstanceState::Releasing);
         let Some(id) = self.action_on(container).filter(|_| is_releasing) else {
             self.look_after_end(container, self.settings.retry_after_ms);
+            self.place_stays_taken(container);
             return;
         };
         self.transition_instance(container, InstanceState::Live);

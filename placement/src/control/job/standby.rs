@@ -7,7 +7,7 @@ use super::Job;
 use super::plan::RunStage;
 use crate::application::ServiceEvent;
 use crate::client::ClusterClient;
-use crate::component::ComponentId;
+use crate::component::{ComponentId, ComponentSpec};
 
 impl<C: ClusterClient> Job<C> {
     pub(super) fn processor(&self, processor: &ProcessorId) -> Option<&ProcessorSpec> {
@@ -22,16 +22,21 @@ impl<C: ClusterClient> Job<C> {
         processor.standbys.insert(number);
         let (id, component) = self.spec.component(place, &processor, Some(number));
         let apart_from = component.apart_from.clone();
-        let active = self.numbers.get(group).copied();
         self.numbers.insert(id, component.id);
         self.components.insert(component.id, component.clone());
-        let active = active.and_then(|active| self.components.get_mut(&active));
-        if let Some(active) = active.filter(|active| active.apart_from != apart_from) {
+        self.change_active(group, now_ms, |active| {
             active.apart_from = apart_from;
-            let active = active.clone();
-            self.service.handle(ServiceEvent::Change(active), now_ms);
-        }
+            active.takes_over.push(component.id);
+        });
         self.service.handle(ServiceEvent::Change(component), now_ms);
+    }
+
+    fn change_active(&mut self, group: &ProcessorId, now_ms: u64, change: impl FnOnce(&mut ComponentSpec)) {
+        let active = self.numbers.get(group).and_then(|active| self.components.get_mut(active));
+        let Some(active) = active else { return };
+        change(active);
+        let active = active.clone();
+        self.service.handle(ServiceEvent::Change(active), now_ms);
     }
 
     /// The processor has this standby no more; its container goes.
@@ -43,6 +48,7 @@ impl<C: ClusterClient> Job<C> {
         let mut known = self.components.remove(&component)?;
         self.caught_up.remove(&component);
         known.desired = 0;
+        self.change_active(group, now_ms, |active| active.takes_over.retain(|standby| *standby != component));
         self.service.handle(ServiceEvent::Change(known), now_ms);
         Some(component)
     }

@@ -3,6 +3,7 @@
 mod bed;
 mod crashes;
 mod degraded;
+mod failover;
 mod many;
 mod one;
 mod plane;

@@ -1,0 +1,136 @@
+//! An instance that lost its place takes that of one that stands by for it (Samza's failover, `samza.md` 1.9).
+//!
+//! The one that stands by stops first. When it has ended its host is asked for, and it is itself asked for elsewhere.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{ApplicationState, ComponentInstance, Operation};
+use crate::client::ContainerRef;
+use crate::component::ComponentId;
+use crate::history::InstanceState;
+
+/// How far a component has come to the place of another one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Takeover {
+    stage: TakeoverStage,
+    /// Hosts that were taken over since it ran last: none is tried twice.
+    tried: BTreeSet<Arc<str>>,
+}
+
+#[derive(Clone, Debug, Default)]
+enum TakeoverStage {
+    /// Nothing of the kind.
+    #[default]
+    None,
+    /// It has lost its place.
+    Due,
+    /// This container makes way.
+    Awaiting(ContainerRef),
+    /// It has made way on this host.
+    Free(Arc<str>),
+}
+
+impl ApplicationState {
+    /// Where the component was it cannot be any more, or nobody knows where that was.
+    pub(super) fn lose_place(&mut self, component: ComponentId) {
+        if let Some(known) =
+            self.components.get_mut(&component).filter(|known| !known.spec.takes_over.is_empty())
+        {
+            known.takeover.stage = TakeoverStage::Due;
+        }
+    }
+
+    /// Whether the component waits until another one has made way for it. That begins here.
+    pub(super) fn awaits_place(&mut self, component: ComponentId, operations: &mut Vec<Operation>) -> bool {
+        match self.components.get(&component).map(|known| &known.takeover.stage) {
+            Some(TakeoverStage::Awaiting(_)) => true,
+            Some(TakeoverStage::Due) => self.make_way_for(component, operations),
+            _ => false,
+        }
+    }
+
+    fn make_way_for(&mut self, component: ComponentId, operations: &mut Vec<Operation>) -> bool {
+        let standby = self.standby_to_replace(component);
+        let host = standby.and_then(|standby| self.instances.get(&standby)).map(|there| there.host.clone());
+        let Some(known) = self.components.get_mut(&component) else { return false };
+        let (Some(standby), Some(host)) = (standby, host) else {
+            known.takeover.stage = TakeoverStage::None;
+            return false;
+        };
+        known.takeover.stage = TakeoverStage::Awaiting(standby);
+        known.takeover.tried.insert(host);
+        known.counters.took_over += 1;
+        self.release(standby, operations);
+        true
+    }
+
+    /// Of the containers that stand by for the component the one that has run for longest, where it was not tried before.
+    /// One that something is being done with is left alone.
+    pub(super) fn standby_to_replace(&self, component: ComponentId) -> Option<ContainerRef> {
+        let known = self.components.get(&component)?;
+        let standbys = known.spec.takes_over.iter().filter_map(|standby| self.components.get(standby));
+        let containers = standbys.flat_map(|standby| standby.census.iter());
+        let live = containers.filter(|(_, state)| *state == InstanceState::Live);
+        let eligible = live.filter_map(|(container, _)| {
+            let there = self.instances.get(&container)?;
+            let is_new = !known.takeover.tried.contains(&there.host);
+            let node = self.history.node(&there.host)?;
+            let takes_it = node.takes(known.spec.label.as_deref()) && self.action_on(container).is_none();
+            (is_new && takes_it).then_some((there.started_ms, container))
+        });
+        eligible.min().map(|(_, container)| container)
+    }
+
+    /// A container has ended: whoever waits for its place may be asked for there.
+    pub(super) fn place_is_free(&mut self, container: ContainerRef, ended: &ComponentInstance) {
+        if let Some(component) = self.waits_for(container, ended.component)
+            && let Some(known) = self.components.get_mut(&component)
+        {
+            known.takeover.stage = TakeoverStage::Free(ended.host.clone());
+            self.touch(component);
+        }
+    }
+
+    /// A container does not stop, or takes too long: whoever waits for its place is asked for elsewhere.
+    pub(super) fn place_stays_taken(&mut self, container: ContainerRef) {
+        let Some(of) = self.instances.get(&container).map(|instance| instance.component) else { return };
+        if let Some(component) = self.waits_for(container, of)
+            && let Some(known) = self.components.get_mut(&component)
+        {
+            known.takeover.stage = TakeoverStage::None;
+            self.touch(component);
+        }
+    }
+
+    fn waits_for(&self, container: ContainerRef, of: ComponentId) -> Option<ComponentId> {
+        self.peers(of).find(|peer| {
+            let stage = self.components.get(peer).map(|known| &known.takeover.stage);
+            matches!(stage, Some(TakeoverStage::Awaiting(awaited)) if *awaited == container)
+        })
+    }
+
+    /// The host that was made free for the component, if it still will do.
+    pub(super) fn take_free_place(&mut self, component: ComponentId) -> Option<Arc<str>> {
+        let known = self.components.get_mut(&component)?;
+        let TakeoverStage::Free(host) = std::mem::take(&mut known.takeover.stage) else { return None };
+        let label = known.spec.label.clone();
+        let takes_it = self.history.node(&host).is_some_and(|node| node.takes(label.as_deref()));
+        (takes_it && self.is_clear_of_peers(component, &host)).then_some(host)
+    }
+
+    /// The component runs again.
+    pub(super) fn transition_placed(&mut self, component: ComponentId) {
+        if let Some(known) = self.components.get_mut(&component) {
+            known.takeover = Takeover::default();
+        }
+    }
+
+    /// Where the container is that makes way for the component.
+    pub(super) fn awaited_place(&self, component: ComponentId) -> Option<&Arc<str>> {
+        match self.components.get(&component)?.takeover.stage {
+            TakeoverStage::Awaiting(container) => self.instances.get(&container).map(|there| &there.host),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A processor that loses its place takes that of its standby (`samza.md` 1.9).
+
+use apportion_placement::control::{Destination, JobSpec};
+use apportion_placement::{
+    ContainerExit, FakeCluster, Fault, InstanceState, OutstandingCause, OutstandingStatus,
+};
+
+use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor, with_standbys};
+use super::one::cluster;
+use crate::support::{Manager, on_both};
+
+/// One processor with so many standbys, each with a host to itself.
+fn stateful<M: Manager>(standbys: u32, hosts: usize) -> JobBed<M> {
+    let spec = JobSpec { request_timeout_ms: EXPIRES_AFTER_MS, ..with_standbys(job_of(1), standbys) };
+    let mut bed = JobBed::start(spec, cluster::<M>(hosts, 1));
+    bed.settle();
+    bed
+}
+
+fn end<M: Manager>(bed: &mut JobBed<M>, exit: i32) {
+    bed.end("0", exit);
+    bed.settle();
+}
+
+on_both!(a_processor_that_loses_its_place_takes_its_standbys);
+/// Exits −100, −101 and −102; the standby goes elsewhere.
+fn a_processor_that_loses_its_place_takes_its_standbys<M: Manager>() {
+    for exit in [ContainerExit::ABORTED, ContainerExit::DISKS_FAILED, ContainerExit::PREEMPTED] {
+        let mut bed = stateful::<M>(1, 3);
+        let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
+        end(&mut bed, exit);
+        assert_eq!(bed.host_of("0"), standby, "{exit}");
+        let elsewhere = bed.host_of("0-0");
+        assert!(
+            elsewhere != standby && !elsewhere.is_empty(),
+            "{exit}: it was on {was}, and is on {elsewhere}"
+        );
+        assert_eq!(bed.job.status().below_configured, 0);
+    }
+}
+
+on_both!(also_when_its_node_is_lost);
+fn also_when_its_node_is_lost<M: Manager>() {
+    let mut bed = stateful::<M>(1, 3);
+    let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
+    bed.manager().lose_node(&was);
+    bed.settle();
+    assert_eq!(bed.host_of("0"), standby);
+    assert!(![was, standby].contains(&bed.host_of("0-0")));
+}
+
+on_both!(a_failure_brings_it_back_to_its_host_first);
+/// Any other exit: its own host is asked for, and the standby's when that takes too long.
+fn a_failure_brings_it_back_to_its_host_first<M: Manager>() {
+    let mut spec = JobSpec { request_timeout_ms: 1_000, ..job_of(2) };
+    spec.processors[0].standbys = [0].into();
+    let mut bed = JobBed::start(spec, cluster::<M>(4, 1));
+    bed.settle();
+    let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
+    end(&mut bed, 1);
+    assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (was.clone(), standby.clone()));
+    // Somebody else waits for its host, and gets it.
+    bed.at(600_000);
+    bed.move_to("1", &was);
+    bed.settle();
+    end(&mut bed, 1);
+    assert_eq!(
+        (bed.host_of("0"), bed.host_of("1"), bed.host_of("0-0")),
+        (String::new(), was, standby.clone())
+    );
+    bed.at(601_001);
+    bed.settle();
+    assert_eq!(bed.host_of("0"), standby);
+    assert_eq!(bed.job.status().below_configured, 0);
+}
+
+on_both!(the_next_standby_follows_when_it_does_not_start_there);
+fn the_next_standby_follows_when_it_does_not_start_there<M: Manager>() {
+    let mut bed = JobBed::start(with_standbys(job_of(1), 2), cluster::<M>(4, 1).start_by_hand());
+    for name in ["0", "0-0", "0-1"] {
+        bed.settle();
+        let container = bed.status(name).container.unwrap_or_else(|| panic!("{name} has a container"));
+        assert_eq!(bed.manager().report_started(container), Ok(()));
+    }
+    bed.settle();
+    let standbys = [bed.host_of("0-0"), bed.host_of("0-1")];
+    end(&mut bed, ContainerExit::ABORTED);
+    let first = bed.host_of("0");
+    assert!(standbys.contains(&first), "{first}");
+    let container = bed.status("0").container.unwrap_or_else(|| panic!("it has a container"));
+    assert_eq!(bed.manager().report_start_failed(container), Ok(()));
+    bed.settle();
+    let second = bed.host_of("0");
+    assert!(standbys.contains(&second) && second != first, "{second} after {first}");
+}
+
+/// It is said why nothing is asked for meanwhile.
+#[test]
+fn a_standby_that_does_not_stop_holds_nobody_up() {
+    let mut bed = stateful::<FakeCluster>(1, 3);
+    let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
+    bed.manager().inject(Fault::FailStop);
+    bed.end("0", ContainerExit::ABORTED);
+    bed.tick();
+    let waiting = bed.job.service().status(bed.now_ms).outstanding;
+    let is_told = |waits: &OutstandingStatus| {
+        waits.cause == OutstandingCause::AboutToBeServed && waits.explanation.contains(&standby)
+    };
+    assert!(waiting.iter().any(is_told), "{waiting:?}");
+    bed.settle();
+    assert_eq!((bed.host_of("0"), bed.job.status().below_configured), (was, 1));
+    bed.at(60_000);
+    bed.settle();
+    assert_eq!(bed.job.status().below_configured, 0, "the standby's end is asked for again");
+}
+
+on_both!(a_move_that_waits_for_a_place_keeps_no_standby_from_making_way);
+/// Z8 once more; the move has its last word.
+fn a_move_that_waits_for_a_place_keeps_no_standby_from_making_way<M: Manager>() {
+    let mut bed = stateful::<M>(1, 2);
+    let request = bed.place("0-0", Destination::AnyHost);
+    bed.settle();
+    let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
+    end(&mut bed, ContainerExit::ABORTED);
+    assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (standby, was));
+    bed.at(EXPIRES_AFTER_MS + 1);
+    bed.settle();
+    assert!(bed.outcome(request).is_some());
+    assert_eq!(bed.job.status().below_configured, 0);
+}
+
+on_both!(whoever_starts_the_coordinator_again_finds_it_out);
+/// The processor is lost while nobody looks.
+fn whoever_starts_the_coordinator_again_finds_it_out<M: Manager>() {
+    let mut bed = stateful::<M>(1, 3);
+    let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
+    bed.manager().lose_node(&was);
+    let mut bed = bed.restart();
+    bed.settle();
+    assert_eq!(bed.host_of("0"), standby);
+    assert_eq!(
+        bed.job.service().state().instance_state(bed.status("0").container.unwrap_or_else(|| panic!("one"))),
+        Some(InstanceState::Live)
+    );
+    assert!(bed.job.has_processor(&processor("0-0")));
+}
