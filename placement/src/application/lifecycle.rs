@@ -86,6 +86,7 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         self.surplus.remove(&container);
+        self.orphans.remove(&container);
         self.leaving.ended(container);
         let Some(state) = self.instance_state(container) else { return };
         let Some(instance) = self.forget_instance(container) else { return };

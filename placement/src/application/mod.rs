@@ -53,6 +53,8 @@ pub struct ApplicationState {
     instances: BTreeMap<ContainerRef, ComponentInstance>,
     /// Containers that nobody wanted when they came, given back and not ended yet.
     surplus: BTreeSet<ContainerRef>,
+    /// Of these, containers in which instances of components run that are no more.
+    orphans: BTreeMap<ContainerRef, ComponentId>,
     leaving: Leaving,
     /// Hosts that somebody wants free of the service.
     excluded: BTreeSet<Arc<str>>,
@@ -151,6 +153,7 @@ impl ApplicationState {
             outstanding: OutstandingRequests::default(),
             instances: BTreeMap::new(),
             surplus: BTreeSet::new(),
+            orphans: BTreeMap::new(),
             leaving: Leaving::default(),
             excluded: BTreeSet::new(),
             blacklisted: BTreeSet::new(),

@@ -2,6 +2,7 @@
 
 use super::{AllocationOutcome, ApplicationState, ComponentInstance, Names, Operation};
 use crate::client::RunningContainer;
+use crate::component::ComponentId;
 use crate::history::{InstanceState, ThawReport, component_of};
 use crate::persistence::HistoryFile;
 
@@ -13,39 +14,31 @@ impl ApplicationState {
     }
 
     /// Takes on containers that ran on while the service's master was away. Requests made before are forgotten: what
-    /// comes of them is taken if it is wanted. Containers of components that are no more are given back,
-    /// those in which nothing was started, and those that should be apart and are not: one of them was given back before, and has not ended.
+    /// comes of them is taken if it is wanted. Containers of components that are no more are given back, those in which
+    /// nothing was started, and those that should be apart and are not: one of them was given back before, and has not
+    /// ended.
     pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
         self.now_ms = now_ms;
         for found in running {
+            let component = component_of(found.priority);
+            let is_known = self.components.contains_key(&component);
             if self.instances.contains_key(&found.container) {
                 continue;
             }
-            let component = component_of(found.priority);
+            if !is_known && found.is_started {
+                self.orphans.insert(found.container, component);
+            }
             // What was never started runs nothing: it would be one instance too many of something.
-            let is_of_use = self.components.contains_key(&component) && found.is_started;
-            if !is_of_use || self.would_be_together(component, &found.host, None) {
+            if !is_known || !found.is_started {
                 self.give_back(found.container, &mut operations);
                 continue;
             }
-            if let Some(known) = self.components.get_mut(&component) {
-                known.counters.started += 1;
-                // It may be from before it had to be apart.
-                known.untagged.insert(found.container);
+            let is_too_near = self.would_be_together(component, &found.host, None);
+            self.take_on_running(found, component, now_ms);
+            if is_too_near {
+                self.release(found.container, &mut operations);
             }
-            let instance = ComponentInstance {
-                component,
-                host: found.host.clone(),
-                came_ms: now_ms,
-                started_ms: Some(now_ms),
-                outcome: AllocationOutcome::Unallocated,
-                version: self.version_of(component),
-                is_killed: false,
-            };
-            self.instances.insert(found.container, instance);
-            self.transition_instance(found.container, InstanceState::Live);
-            self.history.used(&found.host, component, now_ms);
         }
         let is_missing = |known: &super::Component| known.actual() < known.wanted();
         let missing: Vec<_> =
@@ -55,6 +48,26 @@ impl ApplicationState {
         }
         self.containers_at_restart = Some(u32::try_from(running.len()).unwrap_or(u32::MAX));
         operations
+    }
+
+    fn take_on_running(&mut self, found: &RunningContainer, component: ComponentId, now_ms: u64) {
+        if let Some(known) = self.components.get_mut(&component) {
+            known.counters.started += 1;
+            // It may be from before it had to be apart.
+            known.untagged.insert(found.container);
+        }
+        let instance = ComponentInstance {
+            component,
+            host: found.host.clone(),
+            came_ms: now_ms,
+            started_ms: Some(now_ms),
+            outcome: AllocationOutcome::Unallocated,
+            version: self.version_of(component),
+            is_killed: false,
+        };
+        self.instances.insert(found.container, instance);
+        self.transition_instance(found.container, InstanceState::Live);
+        self.history.used(&found.host, component, now_ms);
     }
 
     /// What of the service is worth keeping in a file.

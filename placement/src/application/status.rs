@@ -71,10 +71,11 @@ impl ApplicationState {
         self.instances.get(&container).map(|instance| instance.host.clone())
     }
 
-    /// Whether a component has containers, those on their way out included.
+    /// Whether a component has containers, those on their way out included, and those that an earlier one of its number left.
     #[must_use]
     pub fn has_containers(&self, component: ComponentId) -> bool {
-        self.components.get(&component).is_some_and(|known| known.census.total() > 0)
+        self.orphans.values().any(|left| *left == component)
+            || self.components.get(&component).is_some_and(|known| known.census.total() > 0)
     }
 
     /// Whether a component failed too often, and the service goes on without it.

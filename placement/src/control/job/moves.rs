@@ -131,13 +131,18 @@ impl<C: ClusterClient> Job<C> {
         Ok(moves)
     }
 
-    /// The lowest number that no standby of the processor has.
+    /// The lowest number that no standby of the processor has, and none that runs still.
     fn next_standby(&self, processor: &ProcessorId) -> Result<u32, String> {
         if processor.standby_number().is_some() {
             return Err(format!("`{processor}` is a standby, and has none"));
         }
         self.number_of(processor)?;
-        let free = (0..STANDBYS_MAX).find(|number| !self.numbers.contains_key(&processor.standby(*number)));
+        let is_free = |number: &u32| {
+            let component = self.spec.component_id(processor, *number);
+            !self.numbers.contains_key(&processor.standby(*number))
+                && component.is_some_and(|component| !self.service.state().has_containers(component))
+        };
+        let free = (0..STANDBYS_MAX).find(is_free);
         free.ok_or_else(|| format!("processor `{processor}` has {STANDBYS_MAX} standbys already"))
     }
 }

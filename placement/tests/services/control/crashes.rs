@@ -260,11 +260,7 @@ impl World {
         }
         let job = bed.job.lock();
         let mut launched: BTreeMap<&str, usize> = BTreeMap::new();
-        for (container, _, launch) in job.service().client().launched() {
-            // What was given back and cannot be stopped yet is nobody's.
-            if job.service().state().instance_state(container).is_none() {
-                continue;
-            }
+        for (_, _, launch) in job.service().client().launched() {
             *launched.entry(launch.component.as_str()).or_default() += 1;
         }
         let twice: Vec<_> = launched.iter().filter(|(_, count)| **count > 1).collect();
@@ -292,6 +288,10 @@ impl World {
             manager.forget_faults();
             for number in 0..HOSTS {
                 add(manager, number);
+            }
+            // A standby that was started while another one had no place leaves it none.
+            for number in HOSTS..2 * HOSTS {
+                manager.add_node_in(&host(number), &format!("rack{number}"), "", capacity());
             }
         }
         for _ in 0..40 {
