@@ -104,6 +104,18 @@ impl ApplicationState {
         self.components.values().map(|known| u64::from(missing(known))).sum()
     }
 
+    /// The same without those of components that were given up: nobody waits for these.
+    #[must_use]
+    pub fn down(&self) -> u64 {
+        self.components.keys().map(|component| self.down_of(*component)).sum()
+    }
+
+    /// How many of one component's.
+    pub(crate) fn down_of(&self, component: ComponentId) -> u64 {
+        let down = |known: &Component| known.wanted().saturating_sub(known.census.count(InstanceState::Live));
+        self.components.get(&component).map_or(0, |known| u64::from(down(known)))
+    }
+
     /// What is to run in a container of a component.
     pub(crate) fn launch(&self, container: ContainerRef, component: ComponentId) -> Launch {
         let known = self.components.get(&component);

@@ -66,7 +66,7 @@ impl ApplicationState {
     }
 
     /// Of the containers that stand by for the component the one that has run for longest, where it was not tried before.
-    /// One that something is being done with is left alone.
+    /// One that is being replaced is left alone.
     pub(super) fn standby_to_replace(&self, component: ComponentId) -> Option<ContainerRef> {
         let known = self.components.get(&component)?;
         let standbys = known.spec.takes_over.iter().filter_map(|standby| self.components.get(standby));
@@ -76,7 +76,7 @@ impl ApplicationState {
             let there = self.instances.get(&container)?;
             let is_new = !known.takeover.tried.contains(&there.host);
             let node = self.history.node(&there.host)?;
-            let takes_it = node.takes(known.spec.label.as_deref()) && self.action_on(container).is_none();
+            let takes_it = node.takes(known.spec.label.as_deref()) && !self.is_being_replaced(container);
             (is_new && takes_it).then_some((there.started_ms, container))
         });
         eligible.min().map(|(_, container)| container)

@@ -44,6 +44,17 @@ impl ProcessorId {
         Self { active: self.active.clone(), standby: Some(number) }
     }
 
+    /// Whether it is this processor, or stands by for it.
+    pub(super) fn is_of(&self, active: &Self) -> bool {
+        self.active == active.active
+    }
+
+    /// Whether it stands by for another one.
+    #[must_use]
+    pub fn is_standby(&self) -> bool {
+        self.standby.is_some()
+    }
+
     /// Which of its standbys it is; `None` for the processor itself.
     #[must_use]
     pub fn standby_number(&self) -> Option<u32> {
@@ -224,12 +235,6 @@ impl JobSpec {
         })
     }
 
-    /// The component that stands for a standby of this number.
-    pub(super) fn component_id(&self, processor: &ProcessorId, number: u32) -> Option<ComponentId> {
-        let place = self.processors.iter().position(|known| known.id == *processor)?;
-        (number < STANDBYS_MAX).then(|| component_of(place, Some(number)))
-    }
-
     pub(super) fn component(
         &self,
         place: usize,
@@ -259,7 +264,7 @@ impl JobSpec {
 }
 
 /// The component that stands for a processor at this place of the list, or for a standby of it.
-fn component_of(place: usize, standby: Option<u32>) -> ComponentId {
+pub(super) fn component_of(place: usize, standby: Option<u32>) -> ComponentId {
     let above = standby.map_or(0, |number| (number as usize + 1) * PROCESSORS_MAX);
     ComponentId(u32::try_from(place + above).unwrap_or(crate::COMPONENT_ID_MAX))
 }

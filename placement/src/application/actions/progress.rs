@@ -20,6 +20,11 @@ impl ApplicationState {
             self.give_back(came.container, operations);
             return;
         };
+        if self.excluded.contains(&came.host) {
+            self.give_back(came.container, operations);
+            self.fail_action(id, "its host takes nothing of the service any more", operations);
+            return;
+        }
         let reserved = came.container;
         let stage = match active.source {
             Some(_) => Stage::Stopping { reserved: Some(reserved), until_ms },
@@ -53,6 +58,12 @@ impl ApplicationState {
         self.release(source, operations);
     }
 
+    /// Whether an action has a place for what comes instead of the container, or has stopped it.
+    pub(crate) fn is_being_replaced(&self, container: ContainerRef) -> bool {
+        let stage = self.action_on(container).and_then(|id| self.actions.get(id)).map(|active| active.stage);
+        stage.is_some_and(|stage| !matches!(stage, Stage::Reserving(_)))
+    }
+
     /// The request for a place came to nothing. What runs goes on running.
     pub(in crate::application) fn no_place_found(
         &mut self,
@@ -81,7 +92,7 @@ impl ApplicationState {
     }
 
     /// The action that goes on with a container of a component.
-    pub(in crate::application) fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
+    fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
         self.actions.on(self.instances.get(&container)?.component, container)
     }
 

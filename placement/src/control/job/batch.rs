@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
 use super::Job;
-use super::plan::{Move, RunStage, Step};
+use super::plan::{Move, RunStage, Running, Step};
 use crate::client::{ClusterClient, ContainerRef};
 use crate::component::ComponentId;
 
@@ -16,7 +16,7 @@ impl<C: ClusterClient> Job<C> {
             while let Some(step) = self.next_of_batch(request, now_ms) {
                 self.begin_step(request, step, now_ms);
             }
-            self.finish_if_done(request);
+            self.finish_if_done(request, now_ms);
         }
     }
 
@@ -32,7 +32,7 @@ impl<C: ClusterClient> Job<C> {
 
     /// Whether pace, canaries and budget let another step of the request begin.
     fn may_begin(&mut self, request: Uuid, now_ms: u64) -> bool {
-        if !self.canaries_allow(request) {
+        if !self.canaries_allow(request) || self.waits_for_another_rolling(request) {
             return false;
         }
         let Some(plan) = self.plans.get(&request).filter(|plan| !plan.waiting.is_empty()) else {
@@ -48,22 +48,49 @@ impl<C: ClusterClient> Job<C> {
         is_within
     }
 
-    /// Containers that do not run though they should, and those that run and are being worked on.
-    fn down_or_about_to_be(&self) -> u64 {
-        let running = self.busy.iter().filter_map(|(group, request)| {
-            let running = self.plans.get(request)?.running.get(group)?;
-            self.live_container(self.component_of_move(group, running.left.front()?)?)
-        });
-        self.service.state().missing() + running.count() as u64
+    /// Rolling restarts come one after the other, or an older version might come after a newer one.
+    fn waits_for_another_rolling(&self, request: Uuid) -> bool {
+        let is_rolling = |request: &Uuid| {
+            let batch = self.plans.get(request).and_then(|plan| plan.batch.as_ref());
+            batch.is_some_and(|batch| batch.is_rolling)
+        };
+        is_rolling(&request) && self.batches.iter().find(|other| is_rolling(other)) != Some(&request)
     }
 
-    fn component_of_move(&self, group: &ProcessorId, next: &Move) -> Option<ComponentId> {
+    /// Containers that do not run though they should, and those that may be down before what is done with them is over: all
+    /// that requests about many work on, and of the others those that are being replaced. Standbys that somebody needs for
+    /// a while are not missed.
+    fn down_or_about_to_be(&self) -> u64 {
+        let state = self.service.state();
+        let mut down = state.down();
+        for (group, request) in &self.busy {
+            let Some((plan, running)) = self.running(*request, group) else { continue };
+            let of_group =
+                |name: &ProcessorId| self.numbers.get(name).map_or(0, |number| state.down_of(*number));
+            let names = self.numbers.range(group..).map(|(name, _)| name);
+            let missing: u64 = names.take_while(|name| name.is_of(group)).map(of_group).sum();
+            let for_a_while: u64 =
+                running.started.iter().map(|number| of_group(&group.standby(*number))).sum();
+            let at_least = u64::from(plan.batch.is_some() || self.is_replaced_by(group, running));
+            down = down - missing + (missing - for_a_while).max(at_least);
+        }
+        down
+    }
+
+    fn is_replaced_by(&self, group: &ProcessorId, running: &Running) -> bool {
+        let component = running.left.front().and_then(|next| self.component_of_move(group, next));
+        let container = component.and_then(|component| self.live_container(component));
+        container.is_some_and(|container| self.service.state().is_being_replaced(container))
+    }
+
+    pub(super) fn component_of_move(&self, group: &ProcessorId, next: &Move) -> Option<ComponentId> {
         match next {
             Move::Act { component, .. }
             | Move::VacateStandby { component }
             | Move::TakeVacated { component, .. } => Some(*component),
             Move::StartStandby { number }
             | Move::AwaitStandby { number, .. }
+            | Move::BringStandby { number, .. }
             | Move::StopStandby { number } => self.numbers.get(&group.standby(*number)).copied(),
         }
     }
@@ -134,7 +161,7 @@ impl<C: ClusterClient> Job<C> {
 
     /// A request that cannot begin anything because too much is down does not wait for ever.
     fn note_stall(&mut self, request: Uuid, is_stalled: bool, now_ms: u64) {
-        let missing = self.service.state().missing();
+        let down = self.service.state().down();
         let Some(plan) = self.plans.get_mut(&request) else { return };
         let Some(batch) = &mut plan.batch else { return };
         if !is_stalled || !plan.running.is_empty() {
@@ -147,7 +174,7 @@ impl<C: ClusterClient> Job<C> {
         }
         plan.failed += 1;
         plan.reason = format!(
-            "{missing} containers were down for too long, with a disruption budget of {}",
+            "{down} containers were down for too long, with a disruption budget of {}",
             batch.pace.disruption_budget
         );
         plan.waiting.clear();

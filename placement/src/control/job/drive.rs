@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
 use super::Job;
-use super::plan::{Move, Plan, RunStage, Running, Step};
+use super::plan::{Intent, Move, Plan, RunStage, Running, Step};
 use crate::application::{ActionId, ActionKind, ActionStatus, ComponentChange, PlacementAction};
 use crate::client::ClusterClient;
 use crate::component::ComponentId;
@@ -49,9 +49,11 @@ impl<C: ClusterClient> Job<C> {
 
     pub(super) fn begin_step(&mut self, request: Uuid, step: Step, now_ms: u64) {
         let group = step.group.clone();
-        let is_needless = step.only_while.is_some_and(|(component, container)| {
+        let has_left = step.only_while.is_some_and(|(component, container)| {
             self.service.state().container_of(component) != Some(container)
         });
+        let is_no_more = matches!(&step.intent, Intent::Restart { component, .. } if !self.components.contains_key(component));
+        let is_needless = has_left || is_no_more;
         let moves = if is_needless { Ok(VecDeque::new()) } else { self.moves_of(&step) };
         let Some(plan) = self.plans.get_mut(&request) else { return };
         let until_ms = now_ms.saturating_add(plan.expires_after_ms);
@@ -97,15 +99,17 @@ impl<C: ClusterClient> Job<C> {
             return self.step_done(request, group, now_ms);
         };
         match next {
-            Move::Act { component, .. }
-            | Move::VacateStandby { component }
-            | Move::TakeVacated { component, .. } => {
-                if self.is_ready(component) {
-                    self.act_on(request, group, next, now_ms);
-                } else {
-                    self.await_stage(request, group, RunStage::AwaitingContainer { until_ms });
+            Move::Act { .. }
+            | Move::VacateStandby { .. }
+            | Move::TakeVacated { .. }
+            | Move::BringStandby { .. } => match self.component_of_move(group, &next) {
+                None => self.step_failed(request, group, "the standby was stopped meanwhile", now_ms),
+                Some(component) if self.is_there(component, &next) => self.move_done(request, group, now_ms),
+                Some(component) if self.is_ready(component) => {
+                    self.act_on(request, group, component, next, now_ms);
                 }
-            }
+                Some(_) => self.await_stage(request, group, RunStage::AwaitingContainer { until_ms }),
+            },
             Move::StartStandby { number } => {
                 self.add_standby(group, number, now_ms);
                 if let Some(running) = self.running_mut(request, group) {
@@ -142,18 +146,30 @@ impl<C: ClusterClient> Job<C> {
         self.live_container(component).is_some() || self.service.state().is_given_up(component)
     }
 
-    fn act_on(&mut self, request: Uuid, group: &ProcessorId, next: Move, now_ms: u64) {
-        let none = ComponentChange::default();
-        let (component, kind, avoid, or_elsewhere, change) = match next {
-            Move::Act { component, kind, or_elsewhere, change } => {
-                (component, kind, Vec::new(), or_elsewhere, change)
-            }
-            Move::VacateStandby { component } => {
+    fn is_there(&self, component: ComponentId, next: &Move) -> bool {
+        let is_at =
+            |host| self.live_container(component).is_some() && self.host_of(component).as_ref() == Some(host);
+        matches!(next, Move::BringStandby { host, .. } if is_at(host))
+    }
+
+    fn act_on(
+        &mut self,
+        request: Uuid,
+        group: &ProcessorId,
+        component: ComponentId,
+        next: Move,
+        now_ms: u64,
+    ) {
+        let none = Arc::new(ComponentChange::default());
+        let (kind, avoid, or_elsewhere, change) = match next {
+            Move::Act { kind, or_elsewhere, change, .. } => (kind, Vec::new(), or_elsewhere, change),
+            Move::BringStandby { host, .. } => (ActionKind::MoveTo(host), Vec::new(), false, none),
+            Move::VacateStandby { .. } => {
                 let host = self.host_of(component);
                 self.remember_vacated(request, group, host.clone());
-                (component, ActionKind::MoveElsewhere, host.into_iter().collect(), false, none)
+                (ActionKind::MoveElsewhere, host.into_iter().collect(), false, none)
             }
-            Move::TakeVacated { component, or_elsewhere } => {
+            Move::TakeVacated { or_elsewhere, .. } => {
                 let vacated = self.running(request, group).and_then(|(_, running)| running.vacated.clone());
                 let Some(host) = vacated else {
                     return self.step_failed(
@@ -163,7 +179,7 @@ impl<C: ClusterClient> Job<C> {
                         now_ms,
                     );
                 };
-                (component, ActionKind::MoveTo(host), Vec::new(), or_elsewhere, none)
+                (ActionKind::MoveTo(host), Vec::new(), or_elsewhere, none)
             }
             Move::StartStandby { .. } | Move::AwaitStandby { .. } | Move::StopStandby { .. } => return,
         };
@@ -183,7 +199,7 @@ impl<C: ClusterClient> Job<C> {
             expires_after_ms,
             or_elsewhere,
             avoid,
-            change,
+            change: (*change).clone(),
         };
         self.service.act(action, now_ms);
     }

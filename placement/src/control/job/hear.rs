@@ -1,11 +1,14 @@
 //! What becomes of steps, and of the requests that they belong to.
 
+use std::collections::VecDeque;
+
 use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
-use super::plan::{Move, Plan, RunStage, Running, Step};
-use super::{Job, JobAnswer, StepTally};
-use crate::application::{ActionStatus, ComponentChange, ServiceEvent};
+use super::Job;
+use super::moves::plain;
+use super::plan::{Intent, Move, RunStage, Running, Step};
+use crate::application::{ActionKind, ActionStatus, ComponentChange};
 use crate::client::ClusterClient;
 use crate::service::ActionProgress;
 
@@ -15,7 +18,7 @@ impl<C: ClusterClient> Job<C> {
             self.hear(said, now_ms);
         }
         if self.service.state().is_over() && !self.plans.is_empty() {
-            self.end_all(now_ms);
+            self.end_all("the job ends", now_ms);
         }
     }
 
@@ -57,7 +60,7 @@ impl<C: ClusterClient> Job<C> {
             known.version.clone_from(version);
         }
         let (is_active, size, version) = (known.name == group.to_string(), known.size, known.version.clone());
-        if is_active && change != ComponentChange::default() {
+        if is_active && *change != ComponentChange::default() {
             self.change_processor(group, |processor| {
                 processor.size = size;
                 processor.version = version;
@@ -117,18 +120,30 @@ impl<C: ClusterClient> Job<C> {
 
     fn is_next_ready(&self, request: Uuid, group: &ProcessorId) -> bool {
         let next = self.running(request, group).and_then(|(_, running)| running.left.front());
-        match next {
-            Some(
-                Move::Act { component, .. }
-                | Move::VacateStandby { component }
-                | Move::TakeVacated { component, .. },
-            ) => self.is_ready(*component),
-            _ => true,
-        }
+        let next = next.filter(|next| next.is_placement());
+        let component = next.and_then(|next| self.component_of_move(group, next));
+        component.is_none_or(|component| self.is_ready(component))
     }
 
     pub(super) fn step_done(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
         self.step_over(request, group, ActionStatus::Succeeded, "", now_ms);
+    }
+
+    /// What leaves a host need not go to its standby, if that cannot make way.
+    fn other_way(&self, request: Uuid, group: &ProcessorId) -> Option<VecDeque<Move>> {
+        let (plan, running) = self.running(request, group)?;
+        let Intent::Depart { component, .. } = running.step.intent else { return None };
+        let is_by_standby = running.left.iter().any(|next| matches!(next, Move::VacateStandby { .. }));
+        let goes_on = is_by_standby && !plan.is_cancelled && !self.service.state().is_over();
+        goes_on.then(|| [plain(component, ActionKind::MoveElsewhere)].into())
+    }
+
+    fn go_on_with(&mut self, request: Uuid, group: &ProcessorId, left: VecDeque<Move>, now_ms: u64) {
+        self.awaiting.remove(&(request, group.clone()));
+        if let Some(running) = self.running_mut(request, group) {
+            running.left = left;
+        }
+        self.next_move(request, group, now_ms);
     }
 
     /// It is tried again, after a pause, if there are tries left.
@@ -138,6 +153,9 @@ impl<C: ClusterClient> Job<C> {
             let is_left = step.retries > 0 && !plan.is_cancelled;
             is_left.then(|| Step { retries: step.retries - 1, tries: step.tries + 1, ..step.clone() })
         });
+        if let Some(other_way) = self.other_way(request, group) {
+            return self.go_on_with(request, group, other_way, now_ms);
+        }
         let Some(again) = again.filter(|_| !self.service.state().is_over()) else {
             return self.step_over(request, group, ActionStatus::Failed, why, now_ms);
         };
@@ -189,107 +207,18 @@ impl<C: ClusterClient> Job<C> {
         } else {
             plan.failed += 1;
             why.clone_into(&mut plan.reason);
-            if plan.batch.as_ref().is_some_and(|batch| batch.ends_with_failure) {
+            if plan.batch.as_ref().is_some_and(|batch| batch.is_rolling) {
                 plan.waiting.clear();
             }
         }
         if plan.batch.is_none() {
-            return self.finish(request, status);
+            return self.finish(request, status, now_ms);
         }
         let message = (plan.percent_done() > before && !plan.is_done()).then(|| plan.tally());
         if let Some(message) = message {
             self.answer(request, ActionStatus::InProgress, message);
         }
         self.canary_done(request, now_ms);
-        self.finish_if_done(request);
-    }
-
-    /// Says the last word of a request about many containers when nothing of it is left.
-    pub(super) fn finish_if_done(&mut self, request: Uuid) {
-        let Some(plan) = self.plans.get(&request).filter(|plan| plan.is_done()) else { return };
-        let Some(batch) = &plan.batch else { return };
-        let left = batch.drains.as_ref().map_or(0, |host| self.held_on(host));
-        let remain = batch.drains.as_ref().filter(|_| left > 0);
-        let remain = remain.map(|host| format!("{left} containers are still on {host}"));
-        let status = match (plan.is_cancelled, plan.failed, left) {
-            (true, ..) => ActionStatus::Cancelled,
-            (false, 0, 0) => ActionStatus::Succeeded,
-            _ => ActionStatus::Failed,
-        };
-        if let (Some(remain), Some(plan)) = (remain, self.plans.get_mut(&request)) {
-            plan.reason = if plan.reason.is_empty() { remain } else { format!("{remain}; {}", plan.reason) };
-            plan.failed = plan.failed.max(1);
-        }
-        self.finish(request, status);
-    }
-
-    fn held_on(&self, host: &str) -> usize {
-        let state = self.service.state();
-        let is_held = |container| state.instance_state(container).is_some_and(crate::InstanceState::is_held);
-        state.containers_on(host).filter(|(container, _)| is_held(*container)).count()
-    }
-
-    fn finish(&mut self, request: Uuid, status: ActionStatus) {
-        let Some(plan) = self.plans.remove(&request) else { return };
-        self.batches.retain(|batch| *batch != request);
-        let Plan { steps, succeeded, failed, .. } = plan;
-        let message = if plan.batch.is_some() { plan.tally() } else { plan.reason };
-        let steps = Some(StepTally { steps, succeeded, failed });
-        self.answers.push(JobAnswer { request, status, message, steps });
-    }
-
-    /// Takes a request back, as far as there is still time.
-    pub(super) fn cancel(&mut self, request: Uuid, other: Uuid, now_ms: u64) {
-        let Some(plan) = self.plans.get_mut(&other) else {
-            return self.answer(
-                request,
-                ActionStatus::BadRequest,
-                format!("request {other} is over or not known"),
-            );
-        };
-        plan.is_cancelled = true;
-        plan.waiting.clear();
-        let running: Vec<(ProcessorId, RunStage)> =
-            plan.running.iter().map(|(group, running)| (group.clone(), running.stage)).collect();
-        "it was taken back".clone_into(&mut plan.reason);
-        let is_idle = running.is_empty();
-        for queue in self.queued.values_mut() {
-            queue.retain(|queued| *queued != other);
-        }
-        for (group, stage) in running {
-            match stage {
-                RunStage::Acting(action) => self.service.handle(ServiceEvent::CancelAction(action), now_ms),
-                // A standby that is going has been told to.
-                RunStage::Gone { .. } => {}
-                RunStage::AwaitingContainer { .. } | RunStage::Standby { .. } | RunStage::Pausing { .. } => {
-                    self.step_over(other, &group, ActionStatus::Cancelled, "it was taken back", now_ms);
-                }
-            }
-        }
-        if is_idle {
-            self.finish(other, ActionStatus::Cancelled);
-        }
-        self.answer(
-            request,
-            ActionStatus::Succeeded,
-            format!("request {other} is taken back as far as it can be"),
-        );
-    }
-
-    /// The job ends, and all requests with it.
-    fn end_all(&mut self, now_ms: u64) {
-        let requests: Vec<Uuid> = self.plans.keys().copied().collect();
-        for request in requests {
-            let Some(plan) = self.plans.get_mut(&request) else { continue };
-            plan.waiting.clear();
-            let groups: Vec<ProcessorId> = plan.running.keys().cloned().collect();
-            for group in groups {
-                self.step_over(request, &group, ActionStatus::Failed, "the job ends", now_ms);
-            }
-            if let Some(plan) = self.plans.get_mut(&request) {
-                "the job ends".clone_into(&mut plan.reason);
-                self.finish(request, ActionStatus::Failed);
-            }
-        }
+        self.finish_if_done(request, now_ms);
     }
 }

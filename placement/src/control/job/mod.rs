@@ -6,6 +6,7 @@
 
 mod batch;
 mod drive;
+mod finish;
 mod hear;
 mod moves;
 mod order;
@@ -200,6 +201,12 @@ impl<C: ClusterClient> Job<C> {
         self.plans.len()
     }
 
+    /// How many of them concern many containers.
+    #[must_use]
+    pub fn batch_count(&self) -> usize {
+        self.batches.len()
+    }
+
     /// Requests that are not over, and what came of their containers so far.
     pub fn progress(&self) -> impl Iterator<Item = (Uuid, StepTally)> + '_ {
         self.plans.iter().map(|(request, plan)| {
@@ -241,9 +248,18 @@ impl<C: ClusterClient> Job<C> {
         self.answers.push(JobAnswer { request, status, message: message.into(), steps: None });
     }
 
+    /// Nothing comes to hosts that were drained, or are being drained.
     fn keep_hosts_free(&mut self, now_ms: u64) {
-        let hosts = self.spec.hosts_kept_free.iter().map(|host| Arc::from(host.as_str())).collect();
+        let kept = self.spec.hosts_kept_free.iter().map(|host| Arc::from(host.as_str()));
+        let drained = self.drains().map(|(_, host)| Arc::clone(host));
+        let hosts = kept.chain(drained).collect();
         self.service.handle(ServiceEvent::Exclude(hosts), now_ms);
+    }
+
+    /// Hosts that are being drained, and by which requests.
+    fn drains(&self) -> impl Iterator<Item = (Uuid, &Arc<str>)> {
+        let batches = self.batches.iter().filter_map(|request| Some((*request, self.plans.get(request)?)));
+        batches.filter_map(|(request, plan)| Some((request, &plan.batch.as_ref()?.drains.as_ref()?.host)))
     }
 
     /// The container of a component, if it runs.

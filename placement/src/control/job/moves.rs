@@ -2,12 +2,13 @@
 //! gone since it was asked for.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::super::action::Destination;
-use super::super::processor::{ProcessorId, STANDBYS_MAX};
+use super::super::processor::{ProcessorId, STANDBYS_MAX, component_of};
 use super::Job;
 use super::plan::{Intent, Move, Step};
-use crate::application::{ActionKind, ComponentChange};
+use crate::application::ActionKind;
 use crate::client::ClusterClient;
 use crate::component::ComponentId;
 
@@ -90,24 +91,25 @@ impl<C: ClusterClient> Job<C> {
         component: ComponentId,
         or_elsewhere: bool,
     ) -> Option<Moves> {
-        let standby = self.standby_to_take_over(processor)?;
-        Some(
-            [Move::VacateStandby { component: standby }, Move::TakeVacated { component, or_elsewhere }]
-                .into(),
-        )
+        let (number, standby) = self.standby_to_take_over(processor)?;
+        let is_stateful = self.processor(processor).is_some_and(|known| known.is_stateful);
+        let reads = is_stateful.then_some(Move::AwaitStandby { number, has_to_catch_up: true });
+        let goes =
+            [Move::VacateStandby { component: standby }, Move::TakeVacated { component, or_elsewhere }];
+        Some(reads.into_iter().chain(goes).collect())
     }
 
     /// A standby that runs on a host that takes the processor; one that has read all state before others.
-    fn standby_to_take_over(&self, processor: &ProcessorId) -> Option<ComponentId> {
+    fn standby_to_take_over(&self, processor: &ProcessorId) -> Option<(u32, ComponentId)> {
         let known = self.processor(processor).filter(|_| processor.standby_number().is_none())?;
         let takes_it = |component: &ComponentId| {
             let host = self.live_container(*component).and_then(|_| self.host_of(*component));
             host.is_some_and(|host| !self.spec.hosts_kept_free.contains(&*host))
         };
-        let numbers =
-            known.standbys.iter().filter_map(|number| self.numbers.get(&processor.standby(*number)));
-        let standbys: Vec<ComponentId> = numbers.copied().filter(takes_it).collect();
-        let has_read = |component: &&ComponentId| self.has_caught_up(**component);
+        let component = |number: &u32| Some((*number, *self.numbers.get(&processor.standby(*number))?));
+        let standbys = known.standbys.iter().filter_map(component).filter(|(_, standby)| takes_it(standby));
+        let standbys: Vec<(u32, ComponentId)> = standbys.collect();
+        let has_read = |(_, component): &&(u32, ComponentId)| self.has_caught_up(*component);
         standbys.iter().find(has_read).or_else(|| standbys.first()).copied()
     }
 
@@ -121,9 +123,8 @@ impl<C: ClusterClient> Job<C> {
         let number = self.next_standby(processor)?;
         let mut moves: Moves =
             [Move::StartStandby { number }, Move::AwaitStandby { number, has_to_catch_up: false }].into();
-        if let ActionKind::MoveTo(_) = kind {
-            let standby = self.spec.component_id(processor, number).ok_or("it has too many standbys")?;
-            moves.push_back(plain(standby, kind));
+        if let ActionKind::MoveTo(host) = kind {
+            moves.push_back(Move::BringStandby { number, host });
         }
         moves.push_back(Move::AwaitStandby { number, has_to_catch_up: true });
         moves.push_back(Move::StopStandby { number });
@@ -138,15 +139,15 @@ impl<C: ClusterClient> Job<C> {
         }
         self.number_of(processor)?;
         let is_free = |number: &u32| {
-            let component = self.spec.component_id(processor, *number);
+            let place = self.places.get(processor).copied().unwrap_or_default();
             !self.numbers.contains_key(&processor.standby(*number))
-                && component.is_some_and(|component| !self.service.state().has_containers(component))
+                && !self.service.state().has_containers(component_of(place, Some(*number)))
         };
         let free = (0..STANDBYS_MAX).find(is_free);
         free.ok_or_else(|| format!("processor `{processor}` has {STANDBYS_MAX} standbys already"))
     }
 }
 
-fn plain(component: ComponentId, kind: ActionKind) -> Move {
-    Move::Act { component, kind, or_elsewhere: false, change: ComponentChange::default() }
+pub(super) fn plain(component: ComponentId, kind: ActionKind) -> Move {
+    Move::Act { component, kind, or_elsewhere: false, change: Arc::default() }
 }

@@ -1,14 +1,15 @@
 //! From a request to its plan: which processors it concerns, and what is wanted of each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use uuid::Uuid;
 
 use super::super::action::{JobAction, JobRequest, Pace, RollingRestart};
 use super::super::processor::ProcessorId;
 use super::Job;
-use super::plan::{Batch, Canary, Intent, Plan, Step};
-use crate::application::{ActionKind, ActionStatus};
+use super::plan::{Batch, Canary, Drain, Intent, Plan, Step};
+use crate::application::{ActionKind, ActionStatus, ComponentChange};
 use crate::client::{ClusterClient, ContainerRef};
 use crate::component::ComponentId;
 
@@ -18,7 +19,7 @@ impl<C: ClusterClient> Job<C> {
         let JobRequest { action, expires_after_ms, retries } = asked;
         let planned = match self.service.state().is_over() {
             true => Err("the job ends".to_owned()),
-            false => self.plan(action, now_ms),
+            false => self.plan(action),
         };
         let (steps, batch) = match planned {
             Ok(planned) => planned,
@@ -42,6 +43,8 @@ impl<C: ClusterClient> Job<C> {
         self.plans.insert(request, plan);
         if is_batch {
             self.batches.push(request);
+            // A drain begins, or a host was readmitted.
+            self.keep_hosts_free(now_ms);
             return;
         }
         for group in groups {
@@ -51,7 +54,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// The steps of an action, and what holds for them together; an error says why it makes no sense.
-    fn plan(&mut self, action: JobAction, now_ms: u64) -> Result<(Vec<Step>, Option<Batch>), String> {
+    fn plan(&mut self, action: JobAction) -> Result<(Vec<Step>, Option<Batch>), String> {
         match action {
             JobAction::Place { processor, destination } => {
                 self.number_of(&processor)?;
@@ -72,9 +75,9 @@ impl<C: ClusterClient> Job<C> {
             }
             JobAction::DrainHost { host, pace } => {
                 self.check_host(&host)?;
-                self.change_hosts_kept_free(|hosts| hosts.extend([host.to_string()]), now_ms);
                 let steps = self.departures(&host, usize::MAX);
-                Ok((steps, Some(Batch::new(pace, Some(host)))))
+                let seen = steps.iter().filter_map(|step| Some(step.only_while?.1)).collect();
+                Ok((steps, Some(Batch::new(pace, Some(Drain { host, seen })))))
             }
             JobAction::RelieveHost { host, containers, pace } => {
                 self.check_host(&host)?;
@@ -82,10 +85,7 @@ impl<C: ClusterClient> Job<C> {
                 Ok((steps, Some(Batch::new(pace, None))))
             }
             JobAction::ReadmitHost { host } => {
-                if !self.spec.hosts_kept_free.contains(&*host) {
-                    return Err(format!("host `{host}` is not kept free"));
-                }
-                self.change_hosts_kept_free(|hosts| hosts.retain(|kept| **kept != *host), now_ms);
+                self.readmit(&host)?;
                 Ok((Vec::new(), Some(Batch::new(Pace::default(), None))))
             }
             JobAction::RollingRestart(restart) => self.rolling_restart(&restart),
@@ -111,8 +111,19 @@ impl<C: ClusterClient> Job<C> {
         if is_known { Ok(()) } else { Err(format!("there is no host `{host}`")) }
     }
 
+    fn readmit(&mut self, host: &str) -> Result<(), String> {
+        if let Some((request, _)) = self.drains().find(|(_, drained)| ***drained == *host) {
+            return Err(format!("host `{host}` is being drained by request {request}; cancel that first"));
+        }
+        if !self.spec.hosts_kept_free.contains(host) {
+            return Err(format!("host `{host}` is not kept free"));
+        }
+        self.change_hosts_kept_free(|hosts| hosts.retain(|kept| *kept != *host));
+        Ok(())
+    }
+
     /// Steps by which containers leave a host.
-    fn departures(&self, host: &str, most: usize) -> Vec<Step> {
+    pub(super) fn departures(&self, host: &str, most: usize) -> Vec<Step> {
         let state = self.service.state();
         let there = state.containers_on(host).filter(|(container, _)| {
             state.instance_state(*container).is_some_and(crate::InstanceState::is_held)
@@ -128,15 +139,17 @@ impl<C: ClusterClient> Job<C> {
     }
 
     fn rolling_restart(&self, asked: &RollingRestart) -> Result<(Vec<Step>, Option<Batch>), String> {
-        let chosen: BTreeSet<ComponentId> = match &asked.processors {
-            None => self.components.keys().copied().collect(),
-            Some(named) => {
-                named.iter().map(|processor| self.number_of(processor)).collect::<Result<_, _>>()?
+        let chosen = match &asked.processors {
+            // Standbys that a request has started for a while go with it.
+            None => {
+                self.components.keys().copied().filter(|component| !self.is_temporary(*component)).collect()
             }
+            Some(named) => self.restarted(named, asked.change != ComponentChange::default())?,
         };
         let kind = if asked.stops_first { ActionKind::StopAndRestart } else { ActionKind::Restart };
+        let change = Arc::new(asked.change.clone());
         let step = |component: ComponentId| {
-            let (kind, change) = (kind.clone(), asked.change.clone());
+            let (kind, change) = (kind.clone(), Arc::clone(&change));
             Some(Step::new(&self.processor_of(component)?, Intent::Restart { component, kind, change }))
         };
         let steps: Vec<Step> = chosen.into_iter().filter_map(step).collect();
@@ -146,6 +159,38 @@ impl<C: ClusterClient> Job<C> {
             runs: Vec::new(),
             until_ms: None,
         });
-        Ok((steps, Some(Batch { ends_with_failure: true, canary, ..Batch::new(asked.pace, None) })))
+        let batch = Batch { is_rolling: true, canary, ..Batch::new(asked.pace, None) };
+        Ok((steps, Some(batch)))
+    }
+
+    /// The containers of these processors; if they change, with all their standbys, which are what their processors are.
+    fn restarted(
+        &self,
+        named: &BTreeSet<ProcessorId>,
+        changes: bool,
+    ) -> Result<BTreeSet<ComponentId>, String> {
+        let alone = named.iter().find(|name| changes && name.is_standby() && !named.contains(&name.active()));
+        if let Some(standby) = alone {
+            let active = standby.active();
+            return Err(format!(
+                "`{standby}` has the version and the size of its processor: name `{active}`"
+            ));
+        }
+        let mut chosen: BTreeSet<ComponentId> =
+            named.iter().map(|processor| self.number_of(processor)).collect::<Result<_, _>>()?;
+        for known in named.iter().filter(|_| changes).filter_map(|processor| self.processor(processor)) {
+            let standbys = known.standbys.iter().map(|number| known.id.standby(*number));
+            chosen.extend(standbys.filter_map(|standby| self.numbers.get(&standby)));
+        }
+        Ok(chosen)
+    }
+
+    /// Whether the component is a standby that belongs to a step and not to the job.
+    fn is_temporary(&self, component: ComponentId) -> bool {
+        let standby = self.processor_of(component).filter(ProcessorId::is_standby);
+        standby.is_some_and(|standby| {
+            let number = standby.standby_number().unwrap_or_default();
+            self.processor(&standby).is_none_or(|known| !known.standbys.contains(&number))
+        })
     }
 }

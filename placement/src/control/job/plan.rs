@@ -1,6 +1,6 @@
 //! What a request comes to: steps, one for each processor that it concerns.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::super::action::{Destination, Pace};
@@ -32,13 +32,20 @@ pub(super) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
     pub(super) pace: Pace,
-    /// Whether the first failure ends it.
-    pub(super) ends_with_failure: bool,
+    /// A rolling restart: the first failure ends it, and the next one waits until it is over.
+    pub(super) is_rolling: bool,
     pub(super) canary: Option<Canary>,
-    /// The host that is to be empty in the end.
-    pub(super) drains: Option<Arc<str>>,
+    pub(super) drains: Option<Drain>,
     /// Since when nothing of it could begin.
     pub(super) stalled_since_ms: Option<u64>,
+}
+
+/// A host that is to be empty in the end.
+#[derive(Clone, Debug)]
+pub(super) struct Drain {
+    pub(super) host: Arc<str>,
+    /// Containers that steps were made for: others have come since.
+    pub(super) seen: BTreeSet<ContainerRef>,
 }
 
 /// Steps that have to go well before the others begin.
@@ -82,7 +89,7 @@ pub(super) enum Intent {
     Restart {
         component: ComponentId,
         kind: ActionKind,
-        change: ComponentChange,
+        change: Arc<ComponentChange>,
     },
 }
 
@@ -90,13 +97,15 @@ pub(super) enum Intent {
 #[derive(Clone, Debug)]
 pub(super) enum Move {
     /// A container goes elsewhere or starts anew.
-    Act { component: ComponentId, kind: ActionKind, or_elsewhere: bool, change: ComponentChange },
+    Act { component: ComponentId, kind: ActionKind, or_elsewhere: bool, change: Arc<ComponentChange> },
     /// A standby goes away from where it is, as far as standbys are kept apart. Its host is remembered.
     VacateStandby { component: ComponentId },
     /// A container goes to the host that was remembered, or elsewhere if somebody else was faster.
     TakeVacated { component: ComponentId, or_elsewhere: bool },
     /// The processor has this standby from now on.
     StartStandby { number: u32 },
+    /// The standby goes to this host, if it is not there.
+    BringStandby { number: u32, host: Arc<str> },
     /// The standby has to run, and to have read all state.
     AwaitStandby { number: u32, has_to_catch_up: bool },
     /// The processor has this standby no more. Its host is remembered.
@@ -145,6 +154,19 @@ impl Step {
     }
 }
 
+impl Move {
+    /// Whether it is a placement action of the service below.
+    pub(super) fn is_placement(&self) -> bool {
+        matches!(
+            self,
+            Self::Act { .. }
+                | Self::VacateStandby { .. }
+                | Self::TakeVacated { .. }
+                | Self::BringStandby { .. }
+        )
+    }
+}
+
 impl Running {
     /// A step of which nothing is done yet.
     pub(super) fn new(step: Step) -> Self {
@@ -155,8 +177,8 @@ impl Running {
 
 impl Batch {
     /// One that goes on after a failure.
-    pub(super) fn new(pace: Pace, drains: Option<Arc<str>>) -> Self {
-        Self { pace, ends_with_failure: false, canary: None, drains, stalled_since_ms: None }
+    pub(super) fn new(pace: Pace, drains: Option<Drain>) -> Self {
+        Self { pace, is_rolling: false, canary: None, drains, stalled_since_ms: None }
     }
 }
 

@@ -32,9 +32,8 @@ impl<C: ClusterClient> Job<C> {
         self.unrecorded.processors.insert(place);
     }
 
-    pub(super) fn change_hosts_kept_free(&mut self, change: impl FnOnce(&mut BTreeSet<String>), now_ms: u64) {
+    pub(super) fn change_hosts_kept_free(&mut self, change: impl FnOnce(&mut BTreeSet<String>)) {
         change(&mut self.spec.hosts_kept_free);
         self.unrecorded.has_hosts = true;
-        self.keep_hosts_free(now_ms);
     }
 }

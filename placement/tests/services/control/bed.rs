@@ -87,6 +87,18 @@ impl<M: Manager> JobBed<M> {
         panic!("it does not settle: {:?}", self.job.status());
     }
 
+    /// The same, with standbys that read all state at once.
+    pub(super) fn settle_warm(&mut self) {
+        for _ in 0..8 {
+            self.settle();
+            let standbys = self.job.status().processors.into_iter().map(|known| known.processor);
+            for standby in standbys.filter(ProcessorId::is_standby) {
+                self.job.report_caught_up(&standby, self.now_ms);
+            }
+            self.hear();
+        }
+    }
+
     pub(super) fn at(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
         self.manager().set_time(now_ms);
@@ -103,6 +115,10 @@ impl<M: Manager> JobBed<M> {
         self.job.act(id, request, self.now_ms);
         self.hear();
         id
+    }
+
+    pub(super) fn last_request(&self) -> Uuid {
+        Uuid::from_u128(self.last_request)
     }
 
     pub(super) fn place(&mut self, name: &str, destination: Destination) -> Uuid {

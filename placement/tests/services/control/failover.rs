@@ -117,10 +117,14 @@ fn a_standby_that_does_not_stop_holds_nobody_up() {
 on_both!(a_move_that_waits_for_a_place_keeps_no_standby_from_making_way);
 /// Z8 once more; the move has its last word.
 fn a_move_that_waits_for_a_place_keeps_no_standby_from_making_way<M: Manager>() {
-    let mut bed = stateful::<M>(1, 2);
-    let request = bed.place("0-0", Destination::AnyHost);
+    let mut spec = job_of(2);
+    spec.processors[0].standbys = [0].into();
+    let mut bed = JobBed::start(spec, cluster::<M>(3, 1));
+    let full = bed.host_of("1");
+    let request = bed.place("0-0", Destination::Host(full.into()));
     bed.settle();
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
+    assert_eq!(bed.message(request), "a place is looked for");
     end(&mut bed, ContainerExit::ABORTED);
     assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (standby, was));
     bed.at(EXPIRES_AFTER_MS + 1);

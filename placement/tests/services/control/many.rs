@@ -1,7 +1,7 @@
 //! Actions on many containers: drains, rolling restarts, relief of a host.
 
 use apportion::Resources;
-use apportion_placement::control::{Destination, JobAction, JobSpec, RollingRestart};
+use apportion_placement::control::{Destination, JobAction, RollingRestart};
 use apportion_placement::{ActionStatus, ComponentChange};
 
 use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, pace, processor, with_standbys};
@@ -61,7 +61,7 @@ fn a_drain_takes_state_to_the_standby_and_keeps_apart<M: Manager>() {
     let standby_at = bed.host_of("0-0");
     bed.down_max = 0;
     let request = bed.ask(JobAction::DrainHost { host: drained.as_str().into(), pace: pace(3, 1) });
-    bed.settle();
+    bed.settle_warm();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
     assert_eq!((on_host(&bed, &drained), bed.host_of("0")), (0, standby_at));
     assert!(bed.down_max <= 1, "{} were down", bed.down_max);
@@ -171,16 +171,15 @@ fn a_version_that_does_not_start_stays_nowhere<M: Manager>() {
 
 on_both!(nothing_begins_while_too_much_is_down);
 fn nothing_begins_while_too_much_is_down<M: Manager>() {
-    let spec = JobSpec { failures_max: Some(0), fails_with_processor: false, ..job_of(4) };
-    let mut bed = JobBed::start(spec, cluster::<M>(2, 4));
-    bed.end("3", 1);
+    let mut bed = JobBed::start(job_of(4), cluster::<M>(2, 2));
+    bed.manager().lose_node(&host(1));
     bed.settle();
     let request = bed.ask(JobAction::RollingRestart(rolling(1, 1, version("v2"))));
     bed.settle();
     assert_eq!(bed.outcome(request), None);
     bed.at(EXPIRES_AFTER_MS + 3);
     assert_eq!(bed.outcome(request), Some(Failed), "it does not wait for ever");
-    assert!(bed.message(request).contains("1 containers were down"), "{}", bed.message(request));
+    assert!(bed.message(request).contains("2 containers were down"), "{}", bed.message(request));
     assert!(bed.job.status().processors.iter().all(|known| known.version.is_empty()));
 }
 

@@ -1,14 +1,18 @@
 //! Jobs and what can be asked of them, on the engine and on the fake alike (`samza.md` section 3).
 
 mod bed;
+mod budgets;
 mod crashes;
 mod degraded;
+mod drains;
 mod failover;
 mod many;
 mod one;
 mod plane;
 mod plane_bed;
 mod restarts;
+mod rolling;
+mod scenarios;
 mod standbys;
 mod thread;
 mod volume;

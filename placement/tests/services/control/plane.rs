@@ -152,6 +152,12 @@ fn all_actions_can_be_asked_for<M: Manager + Debug + Send + 'static>() {
         ),
     ];
     for (action, processor, at, parameters) in asked {
+        for standby in ["0-0", "1-0"] {
+            let now_ms = bed.now_ms;
+            bed.job
+                .lock()
+                .report_caught_up(&standby.parse().unwrap_or_else(|error| panic!("{error}")), now_ms);
+        }
         let uuid = bed.ask_for(action, processor, &at, &parameters);
         bed.settle();
         bed.at(bed.now_ms + 1);

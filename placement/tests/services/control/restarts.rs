@@ -133,3 +133,63 @@ fn nothing_is_known_for_ever_of_a_job_that_ended() {
     let known = bed.job.lock().processor_status(&processor("0-0"));
     assert!(known.is_some(), "the job goes on, under whoever has it");
 }
+
+/// Everything goes on one step, and standbys have read all state.
+fn step<M: Manager + Debug + Send + 'static>(bed: &mut PlaneBed<M>) {
+    bed.now_ms += 1;
+    let now_ms = bed.now_ms;
+    {
+        let mut job = bed.job.lock();
+        let known: Vec<_> = job.status().processors.into_iter().map(|known| known.processor).collect();
+        for standby in known.into_iter().filter(apportion_placement::control::ProcessorId::is_standby) {
+            job.report_caught_up(&standby, now_ms);
+        }
+        job.service_mut().client_mut().set_time(now_ms);
+        job.service_mut().client_mut().settle();
+    }
+    bed.turn();
+}
+
+on_both!(another_coordinator_may_begin_at_any_step_of_anything);
+/// Whatever was being done, and however far it was: there is one last word, and each processor has one container.
+fn another_coordinator_may_begin_at_any_step_of_anything<M: Manager + Debug + Send + 'static>() {
+    let configured = || {
+        let mut spec = job_of(3);
+        spec.processors[0].standbys = [0].into();
+        spec.processors[0].is_stateful = true;
+        spec.processors[1].is_stateful = true;
+        spec
+    };
+    let canary = json!({"version": "v2", "canaries": 1, "canaryWaitMs": 1});
+    let requests = [
+        ("MOVE", "1", "ANY_HOST".to_owned(), json!({})),
+        ("MOVE_TO_STANDBY", "0", String::new(), json!({})),
+        ("STOP_STANDBY", "0-0", String::new(), json!({})),
+        ("DRAIN_HOST", "", host(0), json!({"atOnce": 2, "disruptionBudget": 2})),
+        ("ROLLING_RESTART", "", String::new(), canary),
+        ("FORCE_RESTART", "2", String::new(), json!({})),
+    ];
+    for (action, processor, at, parameters) in requests {
+        let mut said = [0, 0];
+        for steps in 0..32 {
+            let mut bed = PlaneBed::start(configured(), cluster::<M>(4, 4));
+            let uuid = bed.ask_for(action, processor, &at, &parameters);
+            for _ in 0..steps {
+                step(&mut bed);
+            }
+            let spec = bed.restored(&configured());
+            let mut bed = bed.crash(spec);
+            for _ in 0..8 {
+                step(&mut bed);
+            }
+            bed.settle();
+            let status = bed.status(uuid);
+            assert!(status.is_some_and(StatusCode::is_terminal), "{action} after {steps}: {status:?}");
+            said[usize::from(status == Some(StatusCode::Succeeded))] += 1;
+            let job = bed.job.lock();
+            assert_eq!(job.status().below_configured, 0, "{action} after {steps}");
+            assert_eq!(job.service().state().container_count(), job.status().processors.len());
+        }
+        assert!(said[0] > 0 && said[1] > 0, "{action}: some ended before, some after: {said:?}");
+    }
+}

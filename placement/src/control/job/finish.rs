@@ -1,0 +1,155 @@
+//! Last words: of requests about one processor and about many, of those that are taken back, and of all when the job ends.
+
+use uuid::Uuid;
+
+use super::super::processor::ProcessorId;
+use super::plan::{Plan, RunStage, Step};
+use super::{Job, JobAnswer, StepTally};
+use crate::application::{ActionId, ActionStatus, ServiceEvent};
+use crate::client::ClusterClient;
+use crate::history::InstanceState;
+
+/// Whether a host is empty.
+enum Drained {
+    Yes,
+    /// There is nothing more to be done about it.
+    No {
+        left: usize,
+    },
+    NotYet,
+}
+
+impl<C: ClusterClient> Job<C> {
+    /// Says the last word of a request about many containers when nothing of it is left.
+    pub(super) fn finish_if_done(&mut self, request: Uuid, now_ms: u64) {
+        if self.plans.get(&request).is_none_or(|plan| !plan.is_done() || plan.batch.is_none()) {
+            return;
+        }
+        let left = match self.look_after_drain(request) {
+            Drained::NotYet => return,
+            Drained::No { left } => left,
+            Drained::Yes => 0,
+        };
+        let Some(plan) = self.plans.get_mut(&request) else { return };
+        let drained =
+            plan.batch.as_ref().and_then(|batch| batch.drains.as_ref()).map(|drain| drain.host.clone());
+        let status = match (plan.is_cancelled, plan.failed, left) {
+            (true, ..) => ActionStatus::Cancelled,
+            (false, 0, 0) => ActionStatus::Succeeded,
+            _ => ActionStatus::Failed,
+        };
+        if let Some(host) = drained.as_ref().filter(|_| left > 0) {
+            let remain = format!("{left} containers are still on {host}");
+            plan.reason = if plan.reason.is_empty() { remain } else { format!("{remain}; {}", plan.reason) };
+            plan.failed = plan.failed.max(1);
+        }
+        if let Some(host) = drained.as_ref().filter(|_| status == ActionStatus::Succeeded) {
+            self.change_hosts_kept_free(|hosts| hosts.extend([host.to_string()]));
+        }
+        self.finish(request, status, now_ms);
+    }
+
+    /// Whether the host of a drain is empty. What was on its way there when the drain began leaves as well.
+    fn look_after_drain(&mut self, request: Uuid) -> Drained {
+        let Some(plan) = self.plans.get(&request) else { return Drained::Yes };
+        let Some(drain) = plan.batch.as_ref().and_then(|batch| batch.drains.as_ref()) else {
+            return Drained::Yes;
+        };
+        let state = self.service.state();
+        let mut states =
+            state.containers_on(&drain.host).filter_map(|(container, _)| state.instance_state(container));
+        let is_reserved = states.any(|state| state == InstanceState::Reserved);
+        let there = self.departures(&drain.host, usize::MAX);
+        let left = there.len();
+        let is_new =
+            |step: &Step| step.only_while.is_some_and(|(_, container)| !drain.seen.contains(&container));
+        let came: Vec<Step> = there.into_iter().filter(is_new).collect();
+        if plan.is_cancelled || (came.is_empty() && !is_reserved) {
+            return if left == 0 { Drained::Yes } else { Drained::No { left } };
+        }
+        let Some(plan) = self.plans.get_mut(&request) else { return Drained::Yes };
+        plan.steps = plan.steps.saturating_add(u32::try_from(came.len()).unwrap_or(u32::MAX));
+        if let Some(drain) = plan.batch.as_mut().and_then(|batch| batch.drains.as_mut()) {
+            drain.seen.extend(came.iter().filter_map(|step| Some(step.only_while?.1)));
+        }
+        plan.waiting.extend(came);
+        Drained::NotYet
+    }
+
+    pub(super) fn finish(&mut self, request: Uuid, status: ActionStatus, now_ms: u64) {
+        let Some(plan) = self.plans.remove(&request) else { return };
+        self.batches.retain(|batch| *batch != request);
+        let Plan { steps, succeeded, failed, .. } = plan;
+        let was_drain = plan.batch.as_ref().is_some_and(|batch| batch.drains.is_some());
+        let message = if plan.batch.is_some() { plan.tally() } else { plan.reason };
+        if was_drain {
+            self.keep_hosts_free(now_ms);
+        }
+        let steps = Some(StepTally { steps, succeeded, failed });
+        self.answers.push(JobAnswer { request, status, message, steps });
+    }
+
+    /// Takes a request back, as far as there is still time.
+    pub(super) fn cancel(&mut self, request: Uuid, other: Uuid, now_ms: u64) {
+        let Some(plan) = self.plans.get_mut(&other) else {
+            return self.answer(
+                request,
+                ActionStatus::BadRequest,
+                format!("request {other} is over or not known"),
+            );
+        };
+        plan.is_cancelled = true;
+        plan.waiting.clear();
+        let running: Vec<(ProcessorId, RunStage)> =
+            plan.running.iter().map(|(group, running)| (group.clone(), running.stage)).collect();
+        "it was taken back".clone_into(&mut plan.reason);
+        let is_idle = running.is_empty();
+        for queue in self.queued.values_mut() {
+            queue.retain(|queued| *queued != other);
+        }
+        for (group, stage) in running {
+            match stage {
+                RunStage::Acting(action) => self.service.handle(ServiceEvent::CancelAction(action), now_ms),
+                // A standby that is going has been told to.
+                RunStage::Gone { .. } => {}
+                RunStage::AwaitingContainer { .. } | RunStage::Standby { .. } | RunStage::Pausing { .. } => {
+                    self.step_over(other, &group, ActionStatus::Cancelled, "it was taken back", now_ms);
+                }
+            }
+        }
+        if is_idle {
+            self.finish(other, ActionStatus::Cancelled, now_ms);
+        }
+        self.answer(
+            request,
+            ActionStatus::Succeeded,
+            format!("request {other} is taken back as far as it can be"),
+        );
+    }
+
+    /// Has all requests come to an end, for this reason: what can still be taken back is.
+    pub fn end_requests(&mut self, why: &str, now_ms: u64) {
+        let acting: Vec<ActionId> = self.acts.keys().copied().collect();
+        for action in acting {
+            self.service.handle(ServiceEvent::CancelAction(action), now_ms);
+        }
+        self.end_all(why, now_ms);
+        self.drive(now_ms);
+    }
+
+    pub(super) fn end_all(&mut self, why: &str, now_ms: u64) {
+        let requests: Vec<Uuid> = self.plans.keys().copied().collect();
+        for request in requests {
+            let Some(plan) = self.plans.get_mut(&request) else { continue };
+            plan.waiting.clear();
+            let groups: Vec<ProcessorId> = plan.running.keys().cloned().collect();
+            for group in groups {
+                self.step_over(request, &group, ActionStatus::Failed, why, now_ms);
+            }
+            if let Some(plan) = self.plans.get_mut(&request) {
+                why.clone_into(&mut plan.reason);
+                self.finish(request, ActionStatus::Failed, now_ms);
+            }
+        }
+    }
+}

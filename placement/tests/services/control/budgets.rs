@@ -1,0 +1,179 @@
+//! Disruption budgets: how many containers are down at once because somebody asked for something.
+
+use apportion_placement::control::{Destination, JobAction, JobRequest, JobSpec, RollingRestart};
+use apportion_placement::{ComponentChange, FakeCluster, InstanceState};
+use proptest::prelude::*;
+
+use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, pace, processor, with_standbys};
+use super::one::cluster;
+use crate::support::{Manager, host, on_both};
+use apportion_placement::ActionStatus::Succeeded;
+
+on_both!(moves_that_need_a_standby_first_are_within_the_budget);
+/// Two processors with state, and nobody stands by for them: two at once are begun with, one goes.
+fn moves_that_need_a_standby_first_are_within_the_budget<M: Manager>() {
+    let mut spec = job_of(2);
+    for processor in &mut spec.processors {
+        processor.is_stateful = true;
+    }
+    let mut manager = M::new();
+    manager.add_node(&host(0), "", "", 4);
+    let mut bed = JobBed::start(spec, manager.start_by_hand());
+    let start = |bed: &mut JobBed<M>, is_chosen: fn(&str) -> bool| {
+        let found: Vec<_> = bed.job.service().state().containers().collect();
+        for found in found.into_iter().filter(|found| found.state == InstanceState::Starting) {
+            if is_chosen(&found.component) {
+                assert_eq!(bed.manager().report_started(found.container), Ok(()));
+            }
+        }
+        bed.settle();
+    };
+    bed.settle();
+    start(&mut bed, |_| true);
+    for number in [1, 2] {
+        bed.manager().add_node(&host(number), "", "", 4);
+    }
+    bed.settle();
+    let request = bed.ask(JobAction::DrainHost { host: host(0).into(), pace: pace(2, 1) });
+    for _ in 0..20 {
+        let is_down = |name: &&str| bed.status(name).state != Some(InstanceState::Live);
+        let down = ["0", "1"].iter().filter(|name| is_down(name)).count();
+        assert!(down <= 1, "{down} were down at once: {}", bed.message(request));
+        // Standbys start and read at once; processors take their time.
+        start(&mut bed, |component| component.contains('-'));
+        bed.settle_warm();
+    }
+    for _ in 0..20 {
+        start(&mut bed, |_| true);
+        bed.settle_warm();
+    }
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+}
+
+on_both!(a_move_that_only_waits_takes_nothing_of_the_budget);
+/// X2, one level up.
+fn a_move_that_only_waits_takes_nothing_of_the_budget<M: Manager>() {
+    let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 1));
+    let (full, other) = (bed.host_of("1"), bed.host_of("2"));
+    let action = JobAction::Place { processor: processor("0"), destination: Destination::Host(full.into()) };
+    bed.ask_with(JobRequest { expires_after_ms: 600_000, ..JobRequest::new(action) });
+    bed.settle();
+    bed.manager().add_node(&host(7), "", "", 4);
+    bed.settle();
+    let request = bed.ask(JobAction::DrainHost { host: other.as_str().into(), pace: pace(1, 1) });
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+}
+
+on_both!(a_processor_that_was_given_up_takes_nothing_of_the_budget);
+fn a_processor_that_was_given_up_takes_nothing_of_the_budget<M: Manager>() {
+    let spec = JobSpec { failures_max: Some(0), fails_with_processor: false, ..job_of(4) };
+    let mut bed = JobBed::start(spec, cluster::<M>(3, 4));
+    bed.end("3", 1);
+    bed.settle();
+    assert_eq!(bed.job.status().below_configured, 1);
+    let at = bed.host_of("0");
+    let drained = bed.ask(JobAction::DrainHost { host: at.as_str().into(), pace: pace(1, 1) });
+    bed.settle();
+    assert_eq!(bed.outcome(drained), Some(Succeeded), "{}", bed.message(drained));
+    let restarted = bed.ask(JobAction::RollingRestart(rolling(1, 1)));
+    bed.settle();
+    assert_eq!(bed.outcome(restarted), Some(Succeeded), "{}", bed.message(restarted));
+    assert_eq!(bed.job.status().below_configured, 0, "it is mended by the way");
+}
+
+fn rolling(at_once: u32, budget: u32) -> RollingRestart {
+    RollingRestart {
+        processors: None,
+        pace: pace(at_once, budget),
+        canaries: 0,
+        canary_wait_ms: 0,
+        stops_first: false,
+        change: ComponentChange::default(),
+    }
+}
+
+const HOSTS: usize = 5;
+const BUDGET: u32 = 2;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Drain { host: usize, at_once: u32 },
+    Readmit { host: usize },
+    Relieve { host: usize, containers: u32 },
+    Restart { at_once: u32, stops_first: bool },
+    StartStandby { processor: usize },
+    CancelLast,
+    CatchUp,
+    Tick,
+    Pass,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let at_once = 1..4_u32;
+    prop_oneof![
+        2 => (0..HOSTS, at_once.clone()).prop_map(|(host, at_once)| Step::Drain { host, at_once }),
+        2 => (0..HOSTS).prop_map(|host| Step::Readmit { host }),
+        1 => (0..HOSTS, 1..4_u32).prop_map(|(host, containers)| Step::Relieve { host, containers }),
+        2 => (at_once, any::<bool>()).prop_map(|(at_once, stops_first)| Step::Restart { at_once, stops_first }),
+        1 => (0..4_usize).prop_map(|processor| Step::StartStandby { processor }),
+        1 => Just(Step::CancelLast),
+        3 => Just(Step::CatchUp),
+        12 => Just(Step::Tick),
+        1 => Just(Step::Pass),
+    ]
+}
+
+fn take(bed: &mut JobBed<FakeCluster>, step: &Step) {
+    let at = |number: usize| host(number).as_str().into();
+    match *step {
+        Step::Drain { host, at_once } => {
+            bed.ask(JobAction::DrainHost { host: at(host), pace: pace(at_once, BUDGET) });
+        }
+        Step::Readmit { host } => {
+            bed.ask(JobAction::ReadmitHost { host: at(host) });
+        }
+        Step::Relieve { host, containers } => {
+            bed.ask(JobAction::RelieveHost { host: at(host), containers, pace: pace(2, BUDGET) });
+        }
+        Step::Restart { at_once, stops_first } => {
+            bed.ask(JobAction::RollingRestart(RollingRestart { stops_first, ..rolling(at_once, BUDGET) }));
+        }
+        Step::StartStandby { processor: number } => {
+            bed.ask(JobAction::StartStandby { processor: processor(&number.to_string()) });
+        }
+        Step::CancelLast => {
+            let last = bed.last_request();
+            bed.ask(JobAction::Cancel { request: last });
+        }
+        Step::CatchUp => bed.settle_warm(),
+        Step::Tick => bed.tick(),
+        Step::Pass => bed.at(bed.now_ms + EXPIRES_AFTER_MS + 1),
+    }
+}
+
+/// Processors that do not run, whatever standbys do.
+fn down(bed: &JobBed<FakeCluster>) -> usize {
+    let processors = bed.job.status().processors.into_iter();
+    processors
+        .filter(|known| !known.processor.is_standby() && known.state != Some(InstanceState::Live))
+        .count()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Of what is done for requests about many containers, with or without state.
+    #[test]
+    fn budgets_hold_whatever_is_asked(steps in prop::collection::vec(step(), 0..60), standbys in 0..2_u32) {
+        let mut spec = with_standbys(job_of(4), standbys);
+        spec.processors[3].is_stateful = false;
+        let mut bed = JobBed::start(spec, cluster::<FakeCluster>(HOSTS, 6));
+        bed.settle();
+        for step in &steps {
+            take(&mut bed, step);
+            let down = down(&bed);
+            prop_assert!(down <= BUDGET as usize, "{down} processors are down after {step:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Rolling restarts beside other requests.
+
+use apportion::Resources;
+use apportion_placement::ComponentChange;
+use apportion_placement::control::{Destination, JobAction, RollingRestart};
+
+use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, pace, processor, with_standbys};
+use super::one::cluster;
+use crate::support::{Manager, on_both};
+use apportion_placement::ActionStatus::{BadRequest, Succeeded};
+
+fn version(name: &str) -> ComponentChange {
+    ComponentChange { version: Some(name.to_owned()), size: None }
+}
+
+fn rolling(budget: u32, change: ComponentChange) -> RollingRestart {
+    RollingRestart {
+        processors: None,
+        pace: pace(1, budget),
+        canaries: 0,
+        canary_wait_ms: 0,
+        stops_first: false,
+        change,
+    }
+}
+
+fn wait<M: Manager>(bed: &mut JobBed<M>) {
+    for _ in 0..4 {
+        bed.settle();
+        bed.at(bed.now_ms + EXPIRES_AFTER_MS + 3);
+    }
+    bed.settle();
+}
+
+on_both!(standbys_that_go_meanwhile_are_not_missed);
+/// One of a move that goes on, and one that is stopped while canaries run.
+fn standbys_that_go_meanwhile_are_not_missed<M: Manager>() {
+    let mut spec = job_of(3);
+    spec.processors[0].is_stateful = true;
+    let mut bed = JobBed::start(spec, cluster::<M>(4, 4));
+    let moved = bed.place("0", Destination::AnyHost);
+    bed.settle();
+    let request = bed.ask(JobAction::RollingRestart(rolling(2, version("v2"))));
+    bed.settle_warm();
+    wait(&mut bed);
+    assert_eq!(bed.outcome(moved), Some(Succeeded));
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+
+    let mut bed = JobBed::start(with_standbys(job_of(3), 1), cluster::<M>(4, 8));
+    let slow = RollingRestart { canaries: 1, canary_wait_ms: 1_000, ..rolling(2, version("v2")) };
+    let request = bed.ask(JobAction::RollingRestart(slow));
+    bed.settle();
+    let stopped = bed.ask(JobAction::StopStandby { standby: processor("2-0") });
+    bed.settle();
+    assert_eq!(bed.outcome(stopped), Some(Succeeded));
+    wait(&mut bed);
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+}
+
+on_both!(a_rolling_restart_waits_for_the_one_before);
+/// The last version that was asked for is the one that all have in the end.
+fn a_rolling_restart_waits_for_the_one_before<M: Manager>() {
+    let mut bed = JobBed::start(job_of(6), cluster::<M>(3, 24));
+    let requests = ["v2", "v3"].map(|name| bed.ask(JobAction::RollingRestart(rolling(2, version(name)))));
+    bed.settle();
+    assert_eq!(requests.map(|request| bed.outcome(request)), [Some(Succeeded); 2]);
+    let versions: Vec<String> = bed.job.status().processors.into_iter().map(|known| known.version).collect();
+    assert!(versions.iter().all(|version| version == "v3"), "{versions:?}");
+}
+
+on_both!(a_standby_is_of_the_version_of_its_processor);
+/// And so it is known to the next coordinator.
+fn a_standby_is_of_the_version_of_its_processor<M: Manager>() {
+    let mut bed = JobBed::start(with_standbys(job_of(2), 1), cluster::<M>(4, 8));
+    let change = ComponentChange { size: Some(Resources::new(&[2])), ..version("v2") };
+    let only = |name: &str| RollingRestart {
+        processors: Some([processor(name)].into()),
+        ..rolling(1, change.clone())
+    };
+    let alone = bed.ask(JobAction::RollingRestart(only("0-0")));
+    assert_eq!(bed.outcome(alone), Some(BadRequest));
+    assert!(bed.message(alone).contains("name `0`"), "{}", bed.message(alone));
+    let both = bed.ask(JobAction::RollingRestart(only("0")));
+    bed.settle();
+    assert_eq!(bed.outcome(both), Some(Succeeded), "{}", bed.message(both));
+    let of = |bed: &JobBed<M>, name: &str| (bed.status(name).version, bed.status(name).size);
+    let changed = ("v2".to_owned(), Resources::new(&[2]));
+    assert_eq!((of(&bed, "0"), of(&bed, "0-0")), (changed.clone(), changed.clone()));
+    assert_eq!(of(&bed, "1-0"), (String::new(), Resources::new(&[1])));
+    let mut bed = bed.restart();
+    bed.settle();
+    assert_eq!((of(&bed, "0"), of(&bed, "0-0")), (changed.clone(), changed));
+    let plain = RollingRestart { change: ComponentChange::default(), ..only("0-0") };
+    let alone = bed.ask(JobAction::RollingRestart(plain));
+    bed.settle();
+    assert_eq!(bed.outcome(alone), Some(Succeeded), "a restart changes nothing");
+}

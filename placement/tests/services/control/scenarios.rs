@@ -1,0 +1,56 @@
+//! Scenarios of `samza.md` section 3 that are about no action.
+
+use apportion_placement::{Callback, ContainerExit, ContainerRef, FakeCluster};
+
+use super::bed::{JobBed, job_of, with_standbys};
+use super::one::cluster;
+use crate::support::{Manager, on_both};
+
+on_both!(without_a_history_any_host_will_do);
+/// P12: four processors of which nobody knows where they were.
+fn without_a_history_any_host_will_do<M: Manager>() {
+    let mut bed = JobBed::start(job_of(4), M::new());
+    bed.settle();
+    let waiting = bed.job.service().status(bed.now_ms).outstanding;
+    assert_eq!(waiting.len(), 4);
+    assert!(waiting.iter().all(|waits| waits.hosts.is_empty()), "{waiting:?}");
+}
+
+/// P19: the end of a container that nobody knows, and the end of one that was replaced, told once more.
+#[test]
+fn what_is_told_again_changes_nothing() {
+    let mut bed = JobBed::start(job_of(2), cluster::<FakeCluster>(2, 2));
+    let first = bed.status("0").container.unwrap_or_else(|| panic!("0 has a container"));
+    bed.end("0", 1);
+    bed.settle();
+    let (before, moves) = (bed.job.status(), bed.job.service().status(bed.now_ms).components);
+    for container in [first, ContainerRef(4_711)] {
+        let ended = vec![(container, ContainerExit::of(1))];
+        bed.manager().report(Callback::Completed(ended));
+        bed.settle();
+    }
+    let after = (bed.job.status(), bed.job.service().status(bed.now_ms).components);
+    assert_eq!(after, (before, moves), "no request, no failure");
+}
+
+on_both!(each_container_is_apart_from_all_others_of_its_processor);
+/// P20: for so many processors and standbys each container has the others of its processor for peers, and nobody else.
+fn each_container_is_apart_from_all_others_of_its_processor<M: Manager>() {
+    for (processors, standbys) in [(1, 3), (3, 1), (3, 2)] {
+        let mut bed = JobBed::start(with_standbys(job_of(processors), standbys), cluster::<M>(4, 12));
+        bed.settle();
+        let status = bed.job.status();
+        assert_eq!(
+            (status.configured as usize, status.below_configured),
+            (processors * (standbys as usize + 1), 0)
+        );
+        for known in &status.processors {
+            let of_its_own = |other: &&apportion_placement::control::ProcessorStatus| {
+                other.processor.active() == known.processor.active()
+            };
+            let hosts: std::collections::BTreeSet<_> =
+                status.processors.iter().filter(of_its_own).map(|other| other.host.clone()).collect();
+            assert_eq!(hosts.len(), standbys as usize + 1, "{known:?}");
+        }
+    }
+}
