@@ -147,6 +147,11 @@ impl JobAction {
         }
     }
 
+    /// Whether it is over at once, and may be what others wait for.
+    pub(super) fn makes_room(&self) -> bool {
+        matches!(self, Self::Cancel { .. } | Self::ReadmitHost { .. })
+    }
+
     /// The processor that it is about, if it is about one: actions on one processor and its standbys wait for each other.
     #[must_use]
     pub fn processor(&self) -> Option<&ProcessorId> {

@@ -47,7 +47,11 @@ impl Model {
                 self.deployments.insert(deployment.id.clone(), deployment);
             }
             Change::DeleteDeployment(id) => drop(self.deployments.remove(&id)),
-            Change::PutJobRecord { job, record } => {
+            Change::PutJobRecord { deployment, record } => {
+                let Some(known) = self.deployments.get(&deployment).filter(|known| known.is_current) else {
+                    return Ok(());
+                };
+                let job = known.job.clone();
                 let part = match &record {
                     JobRecord::HostsKeptFree(_) => None,
                     JobRecord::Processor(processor) => Some(processor.id.to_string()),
@@ -152,12 +156,8 @@ fn raw() -> impl Strategy<Value = Change> {
 fn change() -> impl Strategy<Value = Change> {
     let code = prop::sample::select(&StatusCode::ALL[..]);
     let job = prop::sample::select(&JOBS[..]).prop_map(str::to_owned);
-    let deployment = ("[a-c]", 0..3_u64, any::<bool>()).prop_map(|(id, started_ms, is_current)| Deployment {
-        id,
-        job: "wiki".to_owned(),
-        started_ms,
-        is_current,
-    });
+    let deployment = ("[a-c]", job.clone(), 0..3_u64, any::<bool>())
+        .prop_map(|(id, job, started_ms, is_current)| Deployment { id, job, started_ms, is_current });
     prop_oneof![
         4 => request().prop_map(Change::PutRequest),
         2 => raw(),
@@ -168,7 +168,7 @@ fn change() -> impl Strategy<Value = Change> {
         1 => "[a-c]".prop_map(Change::DeleteBad),
         1 => deployment.prop_map(Change::PutDeployment),
         1 => "[a-c]".prop_map(Change::DeleteDeployment),
-        2 => (job.clone(), record()).prop_map(|(job, record)| Change::PutJobRecord { job, record }),
+        2 => ("[a-c]", record()).prop_map(|(deployment, record)| Change::PutJobRecord { deployment, record }),
         1 => job.prop_map(Change::DeleteJobRecords),
     ]
 }

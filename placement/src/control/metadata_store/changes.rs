@@ -35,7 +35,7 @@ fn make_one(tables: &mut impl Edit, change: &Change, max: u64) -> Result<(), Con
         Change::DeleteBad(key) => tables.remove(Table::Bad, key.as_bytes()),
         Change::PutDeployment(deployment) => put_deployment(tables, deployment),
         Change::DeleteDeployment(id) => tables.remove(Table::Deployments, id.as_bytes()),
-        Change::PutJobRecord { job, record } => put_job_record(tables, job, record),
+        Change::PutJobRecord { deployment, record } => put_job_record(tables, deployment, record),
         Change::DeleteJobRecords(job) => {
             let rows = reading::job_rows(tables, job)?;
             rows.iter().try_for_each(|(key, _)| tables.remove(Table::JobRecords, key))
@@ -144,10 +144,16 @@ fn put_deployment(tables: &mut impl Edit, deployment: &Deployment) -> Result<(),
     tables.put(Table::Deployments, deployment.id.as_bytes(), &bytes)
 }
 
-fn put_job_record(tables: &mut impl Edit, job: &str, record: &JobRecord) -> Result<(), ControlStoreError> {
-    refuse_longer("a job's name", job, ID_MAX)?;
+fn put_job_record(
+    tables: &mut impl Edit,
+    deployment: &str,
+    record: &JobRecord,
+) -> Result<(), ControlStoreError> {
+    let known = tables.get(Table::Deployments, deployment.as_bytes())?;
+    let known = known.as_deref().map(reading::read_deployment).transpose()?;
+    let Some(known) = known.filter(|known| known.is_current) else { return Ok(()) };
     let bytes = serde_json::to_vec(record).map_err(|error| Table::JobRecords.damaged(&error))?;
-    tables.put(Table::JobRecords, &job_record_key(job, record), &bytes)
+    tables.put(Table::JobRecords, &job_record_key(&known.job, record), &bytes)
 }
 
 fn refuse_longer(what: &'static str, text: &str, max: usize) -> Result<(), ControlStoreError> {

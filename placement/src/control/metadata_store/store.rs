@@ -55,10 +55,11 @@ pub enum Change {
     PutDeployment(Deployment),
     /// Deletes the deployment of this id, if it is there.
     DeleteDeployment(String),
-    /// Adds what a request has left of a job, in the place of what was known of the same part of it.
+    /// Adds what a request has left of a job, in the place of what was known of the same part of it. A deployment that is not
+    /// current has nothing to say any more: of such a one this changes nothing.
     PutJobRecord {
-        /// The job's name. At most [`ID_MAX`](super::ID_MAX) bytes.
-        job: String,
+        /// The deployment of the job that has carried out the request.
+        deployment: String,
         /// The part.
         record: JobRecord,
     },

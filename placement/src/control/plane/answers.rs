@@ -16,11 +16,12 @@ impl ControlPlane {
     /// Saves what the jobs have said. What cannot be saved is kept, and saved later.
     pub(super) fn save_answers(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         let mut said: Vec<JobAnswer> = Vec::new();
-        for Deployed { name, job, .. } in self.jobs.values_mut() {
+        for (deployment, Deployed { job, .. }) in &mut self.jobs {
             // Whoever else drives the job meanwhile may change it, but what these answers tell of is in its records.
             said.extend(job.take_answers());
             let records = job.take_records().into_iter();
-            self.unsaved.extend(records.map(|record| Change::PutJobRecord { job: name.clone(), record }));
+            let change = |record| Change::PutJobRecord { deployment: deployment.clone(), record };
+            self.unsaved.extend(records.map(change));
         }
         self.note(said, now_ms);
         while !self.unsaved.is_empty() {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::settings::{AllowAll, Authoriser, ConflictPolicy, ControlledJob, DeployError, NotDeployed};
+use super::controlled_job::ControlledJob;
+use super::settings::{AllowAll, Authoriser, ConflictPolicy, DeployError, NotDeployed};
 use super::{ControlPlane, Deployed};
 use crate::control::job_record::JobRecord;
 use crate::control::metadata_store::{Change, ControlStoreError, Deployment};
@@ -53,7 +54,7 @@ impl ControlPlane {
             return Err(NotDeployed { error, job: Box::new(job) });
         }
         let (job, authoriser) = (Box::new(job), Box::new(authoriser));
-        self.jobs.insert(deployment.to_owned(), Deployed { name: spec.name, job, conflicts, authoriser });
+        self.jobs.insert(deployment.to_owned(), Deployed { job, conflicts, authoriser });
         self.has_backlog = true;
         Ok(())
     }
@@ -69,18 +70,18 @@ impl ControlPlane {
             known.filter(|known| known.is_current && known.job == spec.name).collect();
         let superseded: BTreeSet<String> = earlier.iter().map(|known| known.id.clone()).collect();
         self.end_orphans(&superseded, id, now_ms)?;
-        let mut changes = self.records_that_hold(spec)?;
+        let records = self.records_that_hold(id, spec)?;
         let closed = earlier.into_iter().map(|known| Deployment { is_current: false, ..known });
-        changes.extend(closed.map(Change::PutDeployment));
         let (id, job) = (id.to_owned(), spec.name.clone());
-        changes.push(Change::PutDeployment(Deployment { id, job, started_ms: now_ms, is_current: true }));
-        self.store.apply(&changes)?;
+        let opened = Deployment { id, job, started_ms: now_ms, is_current: true };
+        let deployments = closed.chain([opened]).map(Change::PutDeployment);
+        self.store.apply(&deployments.chain(records).collect::<Vec<_>>())?;
         self.jobs.retain(|id, _| !superseded.contains(id));
         Ok(())
     }
 
     /// What the store says of the job is what the job is.
-    fn records_that_hold(&self, spec: &JobSpec) -> Result<Vec<Change>, ControlStoreError> {
+    fn records_that_hold(&self, id: &str, spec: &JobSpec) -> Result<Vec<Change>, ControlStoreError> {
         let records = self.store.job_records(&spec.name)?;
         let places = spec.places();
         let holds = |record: &JobRecord| match record {
@@ -92,17 +93,20 @@ impl ControlPlane {
         if records.iter().all(holds) {
             return Ok(Vec::new());
         }
-        let job = || spec.name.clone();
         let kept = records.into_iter().filter(holds);
-        let kept = kept.map(|record| Change::PutJobRecord { job: job(), record });
-        Ok(std::iter::once(Change::DeleteJobRecords(job())).chain(kept).collect())
+        let kept = kept.map(|record| Change::PutJobRecord { deployment: id.to_owned(), record });
+        Ok(std::iter::once(Change::DeleteJobRecords(spec.name.clone())).chain(kept).collect())
     }
 
-    /// Takes a job out, for instance because it ended. What is open gets its last word.
+    /// Takes a job out, for instance because it ended. What is open gets its last word; what is being done about it comes to
+    /// an end if the job goes on under somebody else.
     ///
     /// # Errors
     /// When the store does not work; then it can be tried again.
     pub fn retire(&mut self, deployment: &str, now_ms: u64) -> Result<(), ControlStoreError> {
+        if let Some(deployed) = self.jobs.get_mut(deployment) {
+            deployed.job.end_requests("the job was taken out of its control plane", now_ms);
+        }
         self.save_answers(now_ms)?;
         let ids = BTreeSet::from([deployment.to_owned()]);
         self.end_orphans(&ids, "none", now_ms)?;
@@ -110,6 +114,21 @@ impl ControlPlane {
             self.store.apply(&[Change::PutDeployment(Deployment { is_current: false, ..known })])?;
         }
         self.jobs.remove(deployment);
+        Ok(())
+    }
+
+    /// Jobs that another control plane has taken in since are its own.
+    pub(super) fn drop_superseded(&mut self) -> Result<(), ControlStoreError> {
+        let mut superseded = BTreeSet::new();
+        for id in self.jobs.keys() {
+            if self.store.deployment(id)?.is_none_or(|known| !known.is_current) {
+                superseded.insert(id.clone());
+            }
+        }
+        if !superseded.is_empty() {
+            self.jobs.retain(|id, _| !superseded.contains(id));
+            self.forget_requests_of(&superseded);
+        }
         Ok(())
     }
 

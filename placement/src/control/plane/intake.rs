@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use super::conflict::conflict;
 use super::translate::translate;
-use super::{ConflictPolicy, ControlPlane, Deployed, Open};
-use crate::control::action::JobRequest;
+use super::{ControlPlane, Open};
+use crate::control::action::{JobAction, JobRequest};
 use crate::control::metadata_store::{
     BadEntry, Change, ControlStoreError, Page, PlacementRequest, PlacementResponse, StatusCode,
 };
@@ -27,32 +28,72 @@ enum Verdict {
     Leave,
 }
 
+/// What was accepted of a page so far, and is not in the jobs yet.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) room: usize,
+    /// By deployment and processor.
+    pub(super) groups: BTreeMap<(String, ProcessorId), usize>,
+    /// By deployment: requests that concern many containers, and all.
+    pub(super) batches: BTreeMap<String, usize>,
+    pub(super) all: BTreeMap<String, usize>,
+}
+
+impl Taken {
+    fn count(&mut self, deployment: &str, action: &JobAction) {
+        self.room = self.room.saturating_sub(1);
+        *self.all.entry(deployment.to_owned()).or_default() += 1;
+        let count = match action.processor() {
+            Some(processor) => self.groups.entry((deployment.to_owned(), processor.active())).or_default(),
+            None => self.batches.entry(deployment.to_owned()).or_default(),
+        };
+        *count += 1;
+    }
+}
+
 impl ControlPlane {
     /// Takes on what waits in the store, oldest first, as far as there is room.
     pub(super) fn take_in(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         let written = self.store.written();
-        if written == self.seen && !self.has_backlog {
+        let is_full = self.room() == 0;
+        if written == self.seen && (is_full || !self.has_backlog) {
             return Ok(());
         }
         // A write that comes from now on is a later one.
         self.seen = written;
         self.has_backlog = true;
         self.settle_doubts(now_ms)?;
+        self.drop_superseded()?;
         let mut after = None;
-        loop {
-            let room = self.settings.accepted_max.saturating_sub(self.open.len());
-            if room == 0 {
-                return Ok(());
-            }
-            let page = self.store.requests(after, room.min(PAGE))?;
-            let next = page.next;
-            let has_bad = !page.bad.is_empty();
+        while self.room() > 0 {
+            let page = self.store.requests(after, self.room().min(PAGE))?;
+            let (next, has_bad) = (page.next, !page.bad.is_empty());
             self.take_page(page, now_ms)?;
             if next.is_none() && !has_bad {
                 self.has_backlog = false;
                 return Ok(());
             }
             after = if has_bad { None } else { next };
+            self.looked_at = self.looked_at.max(after);
+        }
+        self.take_in_urgent(now_ms)
+    }
+
+    fn room(&self) -> usize {
+        self.settings.accepted_max.saturating_sub(self.open.len())
+    }
+
+    /// Without room for more there still is for what makes room. What was looked at for that is not looked at again.
+    fn take_in_urgent(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
+        loop {
+            let page = self.store.requests(self.looked_at, PAGE)?;
+            let last = page.requests.last().map(|request| (request.timestamp_ms, request.uuid));
+            let is_last = page.next.is_none();
+            self.looked_at = self.looked_at.max(last);
+            self.take_page(page, now_ms)?;
+            if is_last {
+                return Ok(());
+            }
         }
     }
 
@@ -73,13 +114,13 @@ impl ControlPlane {
         let mut changes = Vec::new();
         let mut accepted: Vec<(PlacementRequest, JobRequest)> = Vec::new();
         let mut refused = Vec::new();
-        let mut queued: BTreeMap<(String, ProcessorId), usize> = BTreeMap::new();
+        let mut taken = Taken { room: self.room(), ..Taken::default() };
         let unreadable = page.bad.len() as u64;
         for bad in page.bad {
             self.refuse_bad(bad, now_ms, &mut changes)?;
         }
         for request in page.requests {
-            let (status, why) = match self.judge(&request, &mut queued, now_ms)? {
+            let (status, why) = match self.judge(&request, &mut taken, now_ms)? {
                 Verdict::Leave => continue,
                 Verdict::Accept(asked) => {
                     accepted.push((request.clone(), asked));
@@ -146,12 +187,12 @@ impl ControlPlane {
     fn judge(
         &self,
         request: &PlacementRequest,
-        queued: &mut BTreeMap<(String, ProcessorId), usize>,
+        taken: &mut Taken,
         now_ms: u64,
     ) -> Result<Verdict, ControlStoreError> {
         let refuse = |action, status, why| Ok(Verdict::Refuse { action, status, why });
         let Some(deployed) = self.jobs.get(&request.deployment_id) else {
-            return self.judge_foreign(request);
+            return self.judge_foreign(request, now_ms);
         };
         let asked = match translate(request) {
             Ok(asked) => asked,
@@ -167,34 +208,43 @@ impl ControlPlane {
         if let Err(why) = deployed.authoriser.authorise(request.principal.as_deref(), &asked.action) {
             return refuse(action, StatusCode::Unauthorized, why);
         }
-        let Some(processor) = asked.action.processor() else { return Ok(Verdict::Accept(asked)) };
-        if !deployed.job.has_processor(processor) {
+        let is_unknown = |processor: &&ProcessorId| !deployed.job.has_processor(processor);
+        if let Some(processor) = asked.action.processor().filter(is_unknown) {
             return refuse(action, StatusCode::BadRequest, format!("the job has no processor `{processor}`"));
         }
-        let group = processor.active();
-        let taken = queued.entry((request.deployment_id.clone(), group.clone())).or_default();
-        if let Some(why) = conflict(deployed, &group, *taken) {
+        if asked.action.makes_room() {
+            return Ok(Verdict::Accept(asked));
+        }
+        if taken.room == 0 {
+            return Ok(Verdict::Leave);
+        }
+        if let Some(why) = conflict(deployed, &request.deployment_id, &asked.action, taken) {
             return refuse(action, StatusCode::Conflict, why);
         }
-        *taken += 1;
+        taken.count(&request.deployment_id, &asked.action);
         Ok(Verdict::Accept(asked))
     }
 
-    fn judge_foreign(&self, request: &PlacementRequest) -> Result<Verdict, ControlStoreError> {
+    fn judge_foreign(&self, request: &PlacementRequest, now_ms: u64) -> Result<Verdict, ControlStoreError> {
         let id = &request.deployment_id;
-        Ok(match self.store.deployment(id)? {
-            Some(known) if known.is_current => Verdict::Leave,
-            Some(known) => Verdict::Refuse {
-                action: "UNKNOWN",
-                status: StatusCode::Failed,
-                why: format!("deployment `{id}` of job `{}` is over; ask the one that goes on", known.job),
-            },
-            None => Verdict::Refuse {
-                action: "UNKNOWN",
-                status: StatusCode::BadRequest,
-                why: format!("there is no deployment `{id}`"),
-            },
-        })
+        let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
+        let (status, why) = match self.store.deployment(id)? {
+            Some(known) if known.is_current && waited_ms <= self.settings.age_max_ms => {
+                return Ok(Verdict::Leave);
+            }
+            Some(known) if known.is_current => {
+                let why =
+                    format!("nobody has looked at it for {waited_ms} ms; does job `{}` run?", known.job);
+                (StatusCode::Failed, why)
+            }
+            Some(known) => {
+                let why =
+                    format!("deployment `{id}` of job `{}` is over; ask the one that goes on", known.job);
+                (StatusCode::Failed, why)
+            }
+            None => (StatusCode::BadRequest, format!("there is no deployment `{id}`")),
+        };
+        Ok(Verdict::Refuse { action: "UNKNOWN", status, why })
     }
 
     fn hand_over(&mut self, request: PlacementRequest, asked: JobRequest, now_ms: u64) {
@@ -204,19 +254,5 @@ impl ControlPlane {
         self.metrics.accepted += 1;
         self.metrics.open_max = self.metrics.open_max.max(self.open.len());
         deployed.job.act(uuid, asked, now_ms);
-    }
-}
-
-/// Why a request for a processor cannot be taken on beside those that wait for it, or go on with it.
-fn conflict(deployed: &Deployed, group: &ProcessorId, taken: usize) -> Option<String> {
-    let before = deployed.job.requests_for(group) + taken;
-    match deployed.conflicts {
-        ConflictPolicy::Refuse if before > 0 => {
-            Some(format!("another request for processor `{group}` or its standbys is not over"))
-        }
-        ConflictPolicy::Queue { most } if before > most => {
-            Some(format!("{before} requests for processor `{group}` and its standbys wait already"))
-        }
-        ConflictPolicy::Refuse | ConflictPolicy::Queue { .. } => None,
     }
 }

@@ -5,6 +5,8 @@
 //! said when the job's next deployment is registered. Nothing is done twice.
 
 mod answers;
+mod conflict;
+mod controlled_job;
 mod deploy;
 mod intake;
 mod metrics;
@@ -18,10 +20,11 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+pub use controlled_job::ControlledJob;
 pub use metrics::{ControlMetrics, OutcomeTally};
 pub use settings::{
-    AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlSettings, ControlledJob, DeployError,
-    NotDeployed, Permission,
+    AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlSettings, DeployError, NotDeployed,
+    Permission,
 };
 pub use thread::ControlThread;
 pub use translate::ACTIONS;
@@ -45,6 +48,8 @@ pub struct ControlPlane {
     seen: u64,
     /// Whether requests may wait in the store that were there then.
     has_backlog: bool,
+    /// Up to which request those that need no room were looked for.
+    looked_at: Option<(u64, Uuid)>,
     next_sweep_ms: u64,
     metrics: ControlMetrics,
 }
@@ -52,8 +57,6 @@ pub struct ControlPlane {
 /// A job with its deployment's rules.
 #[derive(Debug)]
 struct Deployed {
-    /// The job's name.
-    name: String,
     job: Box<dyn ControlledJob>,
     conflicts: ConflictPolicy,
     authoriser: Box<dyn Authoriser>,
@@ -81,6 +84,7 @@ impl ControlPlane {
             doubtful: VecDeque::new(),
             seen: 0,
             has_backlog: true,
+            looked_at: None,
             next_sweep_ms: 0,
             metrics: ControlMetrics::default(),
         }

@@ -4,14 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use thiserror::Error;
-use uuid::Uuid;
 
-use crate::client::ClusterClient;
-use crate::control::action::{JobAction, JobRequest};
-use crate::control::job::{Job, JobAnswer};
-use crate::control::job_record::JobRecord;
+use crate::control::action::JobAction;
 use crate::control::metadata_store::ControlStoreError;
-use crate::control::processor::{JobSpec, ProcessorId};
 
 /// Limits of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,16 +40,17 @@ impl Default for ControlSettings {
 pub enum ConflictPolicy {
     /// It waits, unless so many wait already (Samza's way, `samza.md` Z2).
     Queue {
-        /// How many may wait for one processor and its standbys.
+        /// How many may wait for one processor and its standbys, and how many that concern many containers.
         most: usize,
     },
-    /// It is refused with `CONFLICT` (the seed's 409).
+    /// It is refused with `CONFLICT` (the seed's 409); so is one that concerns many containers while any other is not
+    /// over, and any while one that concerns many is not over.
     Refuse,
 }
 
 impl Default for ConflictPolicy {
     fn default() -> Self {
-        Self::Queue { most: 1_000 }
+        Self::Queue { most: 100 }
     }
 }
 
@@ -105,85 +101,6 @@ impl Authoriser for AllowPrincipals {
             }
             Some(Permission::Only(_)) | None => Err(format!("`{principal}` may ask for nothing of this job")),
         }
-    }
-}
-
-/// A job as its control plane sees it. [`Job`] is one; so is one that its owner shares, to look at it.
-pub trait ControlledJob: fmt::Debug + Send {
-    /// Takes a request on.
-    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64);
-    /// Goes on; says when it wants to be called again.
-    fn tick(&mut self, now_ms: u64) -> Option<u64>;
-    /// What has become of requests since the last call, in order.
-    fn take_answers(&mut self) -> Vec<JobAnswer>;
-    /// What they have changed of the job since the last call; called after [`take_answers`](Self::take_answers), so whatever
-    /// those tell of is in these or was in earlier ones.
-    fn take_records(&mut self) -> Vec<JobRecord>;
-    /// The job as it is by now.
-    fn spec(&self) -> JobSpec;
-    /// Whether it has this processor or standby.
-    fn has_processor(&self, processor: &ProcessorId) -> bool;
-    /// How many requests wait for or go on with a processor and its standbys.
-    fn requests_for(&self, processor: &ProcessorId) -> usize;
-}
-
-impl<C: ClusterClient + fmt::Debug + Send> ControlledJob for Job<C> {
-    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
-        Self::act(self, request, asked, now_ms);
-    }
-
-    fn tick(&mut self, now_ms: u64) -> Option<u64> {
-        Self::tick(self, now_ms)
-    }
-
-    fn take_answers(&mut self) -> Vec<JobAnswer> {
-        Self::take_answers(self)
-    }
-
-    fn take_records(&mut self) -> Vec<JobRecord> {
-        Self::take_records(self)
-    }
-
-    fn spec(&self) -> JobSpec {
-        Self::spec(self).clone()
-    }
-
-    fn has_processor(&self, processor: &ProcessorId) -> bool {
-        Self::has_processor(self, processor)
-    }
-
-    fn requests_for(&self, processor: &ProcessorId) -> usize {
-        Self::requests_for(self, processor)
-    }
-}
-
-impl<J: ControlledJob> ControlledJob for std::sync::Arc<parking_lot::Mutex<J>> {
-    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
-        self.lock().act(request, asked, now_ms);
-    }
-
-    fn tick(&mut self, now_ms: u64) -> Option<u64> {
-        self.lock().tick(now_ms)
-    }
-
-    fn take_answers(&mut self) -> Vec<JobAnswer> {
-        self.lock().take_answers()
-    }
-
-    fn take_records(&mut self) -> Vec<JobRecord> {
-        self.lock().take_records()
-    }
-
-    fn spec(&self) -> JobSpec {
-        self.lock().spec()
-    }
-
-    fn has_processor(&self, processor: &ProcessorId) -> bool {
-        self.lock().has_processor(processor)
-    }
-
-    fn requests_for(&self, processor: &ProcessorId) -> usize {
-        self.lock().requests_for(processor)
     }
 }
 

@@ -37,11 +37,15 @@ impl ControlPlane {
             ended.collect()
         })
         .map(|ended| self.metrics.orphans += ended)?;
+        self.forget_requests_of(deployments);
+        Ok(())
+    }
+
+    pub(super) fn forget_requests_of(&mut self, deployments: &BTreeSet<String>) {
         self.open.retain(|_, open| !deployments.contains(&open.request.deployment_id));
         let is_superseded = |change: &Change| matches!(change, Change::PutResponse(answer) if deployments.contains(&answer.deployment_id));
         self.unsaved.retain(|change| !is_superseded(change));
         self.doubtful.retain(|(request, _)| !deployments.contains(&request.deployment_id));
-        Ok(())
     }
 
     /// Deletes outcomes that are too old, deployments that nothing is left of, and what is known of jobs without any.
@@ -49,6 +53,9 @@ impl ControlPlane {
         if now_ms < self.next_sweep_ms {
             return Ok(());
         }
+        self.drop_superseded()?;
+        // Some may have waited for too long.
+        self.has_backlog = true;
         let oldest_ms = now_ms.saturating_sub(self.settings.retention_ms);
         let is_old = |response: &PlacementResponse| {
             response.status_code.is_terminal() && response.timestamp_ms < oldest_ms

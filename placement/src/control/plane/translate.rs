@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::application::ComponentChange;
 use crate::control::action::{Destination, JobAction, JobRequest, Pace, RollingRestart};
-use crate::control::metadata_store::PlacementRequest;
+use crate::control::metadata_store::{ID_MAX, PlacementRequest};
 use crate::control::processor::ProcessorId;
 
 /// The actions that a message can ask for, by name; without a name it is `MOVE`.
@@ -107,6 +107,10 @@ fn rolling_restart(given: Parameters, pace: Pace) -> Result<RollingRestart, Stri
             "parameters: size has to be a list of 1 to {RESOURCE_TYPES_MAX} amounts from 0 to {AMOUNT_MAX}, memory in MiB first"
         )),
     });
+    let bytes = given.version.as_ref().map_or(0, String::len);
+    if bytes > ID_MAX {
+        return Err(format!("parameters: version has {bytes} bytes; {ID_MAX} are allowed"));
+    }
     Ok(RollingRestart {
         processors: given.processors,
         pace,

@@ -13,6 +13,7 @@ mod plane_bed;
 mod restarts;
 mod rolling;
 mod scenarios;
+mod sharing;
 mod standbys;
 mod thread;
 mod volume;

@@ -1,0 +1,144 @@
+//! Control planes that share a store, jobs that leave them, and requests that nobody looks at.
+
+use std::sync::Arc;
+
+use apportion_placement::control::{
+    Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore, Deployment, Job, PlacementRequest,
+    StatusCode,
+};
+use apportion_placement::{FakeCluster, ServiceSettings};
+use serde_json::json;
+
+use super::bed::job_of;
+use super::one::cluster;
+use super::plane_bed::PlaneBed;
+use StatusCode::{Accepted, Conflict, Failed, InProgress, Succeeded};
+
+const HOUR_MS: u64 = 3_600_000;
+
+fn start(hosts: usize, slots: i64) -> PlaneBed<FakeCluster> {
+    PlaneBed::start(job_of(2), cluster(hosts, slots))
+}
+
+/// The next coordinator starts while the last one is not dead yet, and goes on to the end.
+#[test]
+fn a_control_plane_that_was_superseded_says_nothing_more() {
+    let mut bed = start(3, 4);
+    let moved = bed.ask("0", "ANY_HOST");
+    bed.ask_for("START_STANDBY", "1", "", &json!({}));
+    bed.turn();
+    let next = Job::start(job_of(2), ServiceSettings::default(), cluster::<FakeCluster>(3, 4), None, 1);
+    let next = next.unwrap_or_else(|error| panic!("{error}"));
+    let store = Arc::clone(&bed.store) as Arc<dyn ControlStore>;
+    let mut plane = ControlPlane::new(store, ControlSettings::default());
+    assert!(plane.deploy("run-2", next, 1).is_ok());
+    let first = bed.answer(moved);
+    assert_eq!(bed.status(moved), Some(Failed));
+    bed.settle();
+    assert_eq!(bed.answer(moved), first, "the last word stays");
+    assert_eq!(bed.store.job_records("job"), Ok(Vec::new()), "what it did is nothing to its successor");
+    bed.ask("0", "LAST_SEEN");
+    bed.turn();
+    assert!(!bed.plane.is_deployed("run-1"), "and it notices");
+    assert_eq!(bed.plane.open_count(), 0);
+}
+
+#[test]
+fn a_request_that_nobody_looks_at_is_answered_in_the_end() {
+    let mut bed = start(3, 4);
+    let deployment =
+        Deployment { id: "elsewhere".to_owned(), job: "other".to_owned(), started_ms: 1, is_current: true };
+    assert_eq!(bed.store.apply(&[Change::PutDeployment(deployment)]), Ok(()));
+    let message = bed.message("0", "ANY_HOST");
+    let theirs = bed.submit(PlacementRequest { deployment_id: "elsewhere".to_owned(), ..message });
+    bed.at(HOUR_MS / 2);
+    assert_eq!(bed.status(theirs), None);
+    for hour in 1..4 {
+        bed.at(hour * HOUR_MS + 2);
+    }
+    assert_eq!(bed.status(theirs), Some(Failed));
+    assert!(bed.why(theirs).contains("does job `other` run?"), "{}", bed.why(theirs));
+}
+
+/// Two requests that wait for a day take up all the room there is.
+#[test]
+fn a_request_is_cancelled_though_there_is_no_room_for_more() {
+    let settings = ControlSettings { accepted_max: 2, ..ControlSettings::default() };
+    let mut bed =
+        PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 1), settings, ConflictPolicy::default());
+    let ask = |bed: &mut PlaneBed<FakeCluster>, name: &str, to: &str| {
+        let at = bed.host_of(to);
+        let message = PlacementRequest { request_expiry_ms: Some(24 * HOUR_MS), ..bed.message(name, &at) };
+        bed.submit(message)
+    };
+    let waiting = [ask(&mut bed, "0", "1"), ask(&mut bed, "1", "0")];
+    bed.settle();
+    let third = bed.ask("0", "LAST_SEEN");
+    bed.settle();
+    assert_eq!((bed.status(third), bed.plane.open_count()), (None, 2));
+    let cancels = waiting.map(|request| bed.ask_for("CANCEL", "", "", &json!({"request": request})));
+    bed.settle();
+    assert_eq!(cancels.map(|cancel| bed.status(cancel)), [Some(Succeeded); 2]);
+    bed.at(10_000);
+    assert!(bed.status(third).is_some_and(StatusCode::is_terminal), "what had no room has its turn");
+}
+
+#[test]
+fn requests_about_many_containers_are_refused_beside_others_too() {
+    let rules = (ControlSettings::default(), ConflictPolicy::Refuse);
+    let mut bed = PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 1), rules.0, rules.1);
+    let full = bed.host_of("1");
+    let one = bed.ask("0", &full);
+    bed.settle();
+    let rolling = bed.ask_for("ROLLING_RESTART", "", "", &json!({}));
+    bed.settle();
+    assert_eq!((bed.status(one), bed.status(rolling)), (Some(InProgress), Some(Conflict)));
+    let cancel = bed.ask_for("CANCEL", "", "", &json!({"request": one}));
+    bed.settle();
+    assert_eq!(bed.status(cancel), Some(Succeeded), "that is never refused");
+    let slow = json!({"canaries": 1, "canaryWaitMs": 1_000_000});
+    let requests = [
+        bed.ask_for("ROLLING_RESTART", "", "", &slow),
+        bed.ask_for("ROLLING_RESTART", "", "", &json!({})),
+        bed.ask("0", "LAST_SEEN"),
+    ];
+    bed.settle();
+    assert_eq!(requests.map(|request| bed.status(request)), [Some(Accepted), Some(Conflict), Some(Conflict)]);
+}
+
+#[test]
+fn at_most_so_many_requests_about_many_containers_wait() {
+    let rules = (ControlSettings::default(), ConflictPolicy::Queue { most: 1 });
+    let mut bed = PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 4), rules.0, rules.1);
+    let slow = json!({"canaries": 1, "canaryWaitMs": 1_000_000});
+    let requests = [0, 1, 2].map(|_| bed.ask_for("ROLLING_RESTART", "", "", &slow));
+    bed.settle();
+    assert_eq!(bed.status(requests[2]), Some(Conflict), "{}", bed.why(requests[2]));
+    let long = json!({"version": "v".repeat(257)});
+    let long = bed.ask_for("ROLLING_RESTART", "", "", &long);
+    bed.settle();
+    assert!(bed.why(long).contains("version has 257 bytes; 256 are allowed"), "{}", bed.why(long));
+}
+
+/// Whoever has the job from now on is not surprised by what others asked for.
+#[test]
+fn what_a_job_was_asked_for_ends_when_it_is_taken_out() {
+    let mut bed = start(2, 1);
+    let (at, full) = (bed.host_of("0"), bed.host_of("1"));
+    let moved = bed.ask("0", &full);
+    let rolling = bed.ask_for("ROLLING_RESTART", "", "", &json!({"canaries": 1, "canaryWaitMs": 1_000_000}));
+    bed.turn();
+    assert_eq!(bed.plane.retire("run-1", bed.now_ms), Ok(()));
+    for request in [moved, rolling] {
+        assert_eq!(bed.status(request), Some(Failed));
+        assert!(bed.why(request).contains("was taken out of its control plane"), "{}", bed.why(request));
+    }
+    let mut job = bed.job.lock();
+    for now_ms in 2..10 {
+        job.tick(now_ms);
+    }
+    assert_eq!((job.request_count(), job.service().state().action_count()), (0, 0));
+    assert_eq!(job.status().below_configured, 0);
+    let at_last = job.processor_status(&"0".parse().unwrap_or_else(|error| panic!("{error}")));
+    assert_eq!(at_last.and_then(|status| status.host), Some(at));
+}
