@@ -35,7 +35,7 @@ use takeover::Takeover;
 
 use crate::client::{Callback, ContainerRef, NodeReport};
 use crate::component::{ComponentId, ComponentSpec};
-use crate::history::{Census, InstanceState, OutstandingRequests, RoleHistory};
+use crate::history::{Census, InstanceState, OutstandingRequest, OutstandingRequests, RoleHistory};
 use crate::status::{ComponentCounters, Failure};
 
 /// A service that runs: its components, their containers and requests, and where they were before.
@@ -227,7 +227,7 @@ impl ApplicationState {
             ServiceEvent::Change(component) => self.change(component, &mut operations),
             ServiceEvent::KillContainer(container) => self.kill_container(container, &mut operations),
             ServiceEvent::ContainerLost(container) => self.release(container, &mut operations),
-            ServiceEvent::Exclude(hosts) => self.exclude(hosts),
+            ServiceEvent::Exclude(hosts) => self.exclude(hosts, &mut operations),
             ServiceEvent::TimePassed => {}
             ServiceEvent::Stop => self.is_stopped = true,
         }
@@ -259,11 +259,22 @@ impl ApplicationState {
     }
 
     /// From now on these hosts and no others are kept free of the service.
-    fn exclude(&mut self, hosts: BTreeSet<Arc<str>>) {
+    fn exclude(&mut self, hosts: BTreeSet<Arc<str>>, operations: &mut Vec<Operation>) {
         for host in self.excluded.symmetric_difference(&hosts) {
             self.history.transition_excluded(host, hosts.contains(host));
         }
         self.excluded = hosts;
+        let is_hopeless = |waits: &&OutstandingRequest| {
+            let hosts = &waits.request.hosts;
+            waits.action.is_some() && hosts.iter().all(|host| self.excluded.contains(host))
+        };
+        let hopeless = self.outstanding.iter().filter(is_hopeless);
+        let hopeless: Vec<_> = hopeless.filter_map(|waits| Some((waits.id(), waits.action?))).collect();
+        for (request, action) in hopeless {
+            if !self.look_elsewhere(action, self.now_ms, operations) {
+                self.no_place_found(request, "its host takes nothing of the service any more", operations);
+            }
+        }
     }
 
     /// Takes over what is known of the cluster's nodes when the service starts. Wants nothing done about it yet.

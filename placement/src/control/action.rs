@@ -152,6 +152,11 @@ impl JobAction {
         matches!(self, Self::Cancel { .. } | Self::ReadmitHost { .. })
     }
 
+    /// Whether containers with which it came to nothing can be tried again.
+    pub(super) fn may_be_tried_again(&self) -> bool {
+        !self.makes_room()
+    }
+
     /// The processor that it is about, if it is about one: actions on one processor and its standbys wait for each other.
     #[must_use]
     pub fn processor(&self) -> Option<&ProcessorId> {

@@ -43,9 +43,10 @@ impl<C: ClusterClient> Job<C> {
         if plan.running.len() >= pace.at_once.get() as usize {
             return false;
         }
-        let is_within = self.down_or_about_to_be() < u64::from(pace.disruption_budget.get());
-        self.note_stall(request, !is_within, now_ms);
-        is_within
+        let budget = u64::from(pace.disruption_budget.get());
+        let down = self.down_unattended();
+        self.note_stall(request, down >= budget, down, now_ms);
+        down + self.down_or_worked_on() < budget
     }
 
     /// Rolling restarts come one after the other, or an older version might come after a newer one.
@@ -57,24 +58,34 @@ impl<C: ClusterClient> Job<C> {
         is_rolling(&request) && self.batches.iter().find(|other| is_rolling(other)) != Some(&request)
     }
 
-    /// Containers that do not run though they should, and those that may be down before what is done with them is over: all
-    /// that requests about many work on, and of the others those that are being replaced. Standbys that somebody needs for
-    /// a while are not missed.
-    fn down_or_about_to_be(&self) -> u64 {
-        let state = self.service.state();
-        let mut down = state.down();
-        for (group, request) in &self.busy {
-            let Some((plan, running)) = self.running(*request, group) else { continue };
-            let of_group =
-                |name: &ProcessorId| self.numbers.get(name).map_or(0, |number| state.down_of(*number));
-            let names = self.numbers.range(group..).map(|(name, _)| name);
-            let missing: u64 = names.take_while(|name| name.is_of(group)).map(of_group).sum();
-            let for_a_while: u64 =
-                running.started.iter().map(|number| of_group(&group.standby(*number))).sum();
+    /// Containers that do not run though they should, and with which no request goes on.
+    fn down_unattended(&self) -> u64 {
+        let of_busy: u64 = self.busy.keys().map(|group| self.down_of(group)).sum();
+        self.service.state().down() - of_busy
+    }
+
+    /// Of those with which requests go on, how many are down or may be before that is over: all that requests about many
+    /// containers work on, and of the others those that are being replaced. Standbys that somebody needs for a while are
+    /// not missed.
+    fn down_or_worked_on(&self) -> u64 {
+        let each = self.busy.iter().filter_map(|(group, request)| {
+            let (plan, running) = self.running(*request, group)?;
+            let standbys = running.started.iter().map(|number| group.standby(*number));
+            let for_a_while: u64 = standbys.map(|standby| self.down_of_one(&standby)).sum();
             let at_least = u64::from(plan.batch.is_some() || self.is_replaced_by(group, running));
-            down = down - missing + (missing - for_a_while).max(at_least);
-        }
-        down
+            Some((self.down_of(group) - for_a_while).max(at_least))
+        });
+        each.sum()
+    }
+
+    /// Of a processor and its standbys.
+    fn down_of(&self, group: &ProcessorId) -> u64 {
+        let names = self.numbers.range(group..).map(|(name, _)| name);
+        names.take_while(|name| name.is_of(group)).map(|name| self.down_of_one(name)).sum()
+    }
+
+    fn down_of_one(&self, name: &ProcessorId) -> u64 {
+        self.numbers.get(name).map_or(0, |number| self.service.state().down_of(*number))
     }
 
     fn is_replaced_by(&self, group: &ProcessorId, running: &Running) -> bool {
@@ -159,9 +170,8 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// A request that cannot begin anything because too much is down does not wait for ever.
-    fn note_stall(&mut self, request: Uuid, is_stalled: bool, now_ms: u64) {
-        let down = self.service.state().down();
+    /// A request that cannot begin anything because too much is down does not wait for ever. For other requests it does.
+    fn note_stall(&mut self, request: Uuid, is_stalled: bool, down: u64, now_ms: u64) {
         let Some(plan) = self.plans.get_mut(&request) else { return };
         let Some(batch) = &mut plan.batch else { return };
         if !is_stalled || !plan.running.is_empty() {

@@ -68,7 +68,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    fn note(&mut self, request: Uuid, message: String) {
+    pub(super) fn note(&mut self, request: Uuid, message: String) {
         // Of many containers the failures are worth telling.
         if let Some(plan) = self.plans.get_mut(&request).filter(|plan| plan.batch.is_none()) {
             plan.reason = message;
@@ -108,6 +108,9 @@ impl<C: ClusterClient> Job<C> {
             };
             if is_met {
                 self.awaiting.remove(&(request, group.clone()));
+                if matches!(stage, Some(RunStage::Gone { .. })) {
+                    self.note(request, "the standby has stopped".to_owned());
+                }
                 match stage {
                     Some(RunStage::AwaitingContainer { .. }) => self.next_move(request, &group, now_ms),
                     _ => self.move_done(request, &group, now_ms),

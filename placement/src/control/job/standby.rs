@@ -79,6 +79,12 @@ impl<C: ClusterClient> Job<C> {
             .copied()
             .filter(|number| self.numbers.contains_key(&group.standby(*number)));
         let stay: Vec<u32> = stay.collect();
+        if let Some(number) = stay.last() {
+            let standby = group.standby(*number);
+            let host = self.numbers.get(&standby).and_then(|component| self.host_of(*component));
+            let host = host.as_deref().unwrap_or("its host");
+            self.note(request, format!("`{standby}` runs on {host}"));
+        }
         if !stay.is_empty() {
             self.change_processor(group, |processor| processor.standbys.extend(stay));
         }

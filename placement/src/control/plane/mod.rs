@@ -10,6 +10,7 @@ mod controlled_job;
 mod deploy;
 mod intake;
 mod metrics;
+mod parameters;
 mod settings;
 mod sweep;
 mod thread;

@@ -1,16 +1,9 @@
 //! From a message to what is asked of a job (`samza.md` 1.2, and the actions that Samza never shipped).
 
-use std::collections::BTreeSet;
-use std::num::NonZeroU32;
-
-use apportion::{AMOUNT_MAX, RESOURCE_TYPES_MAX, Resources};
-use serde::Deserialize;
-use serde_json::Value;
-use uuid::Uuid;
-
+use super::parameters::Parameters;
 use crate::application::ComponentChange;
-use crate::control::action::{Destination, JobAction, JobRequest, Pace, RollingRestart};
-use crate::control::metadata_store::{ID_MAX, PlacementRequest};
+use crate::control::action::{Destination, JobAction, JobRequest, RollingRestart};
+use crate::control::metadata_store::PlacementRequest;
 use crate::control::processor::ProcessorId;
 
 /// The actions that a message can ask for, by name; without a name it is `MOVE`.
@@ -28,96 +21,53 @@ pub const ACTIONS: [&str; 11] = [
     "CANCEL",
 ];
 
-/// What a message may say besides where.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct Parameters {
-    at_once: Option<NonZeroU32>,
-    disruption_budget: Option<NonZeroU32>,
-    retries: u32,
-    containers: Option<u32>,
-    processors: Option<BTreeSet<ProcessorId>>,
-    canaries: u32,
-    canary_wait_ms: u64,
-    stops_first: bool,
-    version: Option<String>,
-    size: Option<Vec<i64>>,
-    request: Option<Uuid>,
-}
-
-/// How often one container may be tried again.
-const RETRIES_MAX: u32 = 100;
-
 /// What a message asks of its job.
 ///
 /// # Errors
 /// In words, when it asks for nothing that there is.
 pub(super) fn translate(message: &PlacementRequest) -> Result<JobRequest, String> {
-    let given: Parameters = serde_json::from_value(Value::Object(message.parameters.clone()))
-        .map_err(|error| format!("parameters: {error}"))?;
-    if given.retries > RETRIES_MAX {
-        return Err(format!("parameters: retries is {}, and may be at most {RETRIES_MAX}", given.retries));
+    let name = message.action.as_deref().unwrap_or("MOVE");
+    if !ACTIONS.contains(&name) {
+        let shown: String = name.chars().take(64).collect();
+        return Err(format!("there is no action `{shown}`; there are {}", ACTIONS.join(", ")));
     }
-    let retries = given.retries;
-    let action = action(message, given)?;
+    let mut given = Parameters::of(&message.parameters);
+    let action = action(name, message, &mut given)?;
+    let retries = if action.may_be_tried_again() { given.retries()? } else { 0 };
+    given.end(name)?;
     let expires_after_ms = message.request_expiry_ms.unwrap_or(JobRequest::EXPIRES_AFTER_MS);
     Ok(JobRequest { action, expires_after_ms, retries })
 }
 
-fn action(message: &PlacementRequest, given: Parameters) -> Result<JobAction, String> {
+fn action(name: &str, message: &PlacementRequest, given: &mut Parameters) -> Result<JobAction, String> {
     let place = |destination| Ok(JobAction::Place { processor: processor(message)?, destination });
-    let pace = Pace {
-        at_once: given.at_once.unwrap_or(NonZeroU32::MIN),
-        disruption_budget: given.disruption_budget.unwrap_or(NonZeroU32::MIN),
-    };
-    match message.action.as_deref().unwrap_or("MOVE") {
-        "MOVE" => place(destination(&message.destination_host)?),
+    match name {
         "RESTART" => place(Destination::LastSeen),
         "FORCE_RESTART" => place(Destination::ForceRestartLastSeen),
         "MOVE_TO_STANDBY" => place(Destination::Standby),
         "START_STANDBY" => Ok(JobAction::StartStandby { processor: processor(message)? }),
         "STOP_STANDBY" => Ok(JobAction::StopStandby { standby: processor(message)? }),
-        "DRAIN_HOST" => Ok(JobAction::DrainHost { host: host(message)?.into(), pace }),
+        "DRAIN_HOST" => Ok(JobAction::DrainHost { host: host(message)?.into(), pace: given.pace()? }),
         "READMIT_HOST" => Ok(JobAction::ReadmitHost { host: host(message)?.into() }),
         "RELIEVE_HOST" => {
-            let containers =
-                given.containers.ok_or("parameters: containers is missing: how many are to leave")?;
-            Ok(JobAction::RelieveHost { host: host(message)?.into(), containers, pace })
+            let containers = given.number("containers")?;
+            let containers = containers.ok_or("parameters: containers is missing: how many are to leave")?;
+            Ok(JobAction::RelieveHost { host: host(message)?.into(), containers, pace: given.pace()? })
         }
-        "ROLLING_RESTART" => Ok(JobAction::RollingRestart(rolling_restart(given, pace)?)),
-        "CANCEL" => {
-            let request =
-                given.request.ok_or("parameters: request is missing: the uuid of what is to be cancelled")?;
-            Ok(JobAction::Cancel { request })
-        }
-        other => Err(format!(
-            "there is no action `{}`; there are {}",
-            other.chars().take(64).collect::<String>(),
-            ACTIONS.join(", ")
-        )),
+        "ROLLING_RESTART" => Ok(JobAction::RollingRestart(rolling_restart(given)?)),
+        "CANCEL" => Ok(JobAction::Cancel { request: given.request()? }),
+        _ => place(destination(&message.destination_host)?),
     }
 }
 
-fn rolling_restart(given: Parameters, pace: Pace) -> Result<RollingRestart, String> {
-    let size = given.size.map(|amounts| match amounts.len() {
-        1..=RESOURCE_TYPES_MAX if amounts.iter().all(|amount| (0..=AMOUNT_MAX).contains(amount)) => {
-            Ok(Resources::new(&amounts))
-        }
-        _ => Err(format!(
-            "parameters: size has to be a list of 1 to {RESOURCE_TYPES_MAX} amounts from 0 to {AMOUNT_MAX}, memory in MiB first"
-        )),
-    });
-    let bytes = given.version.as_ref().map_or(0, String::len);
-    if bytes > ID_MAX {
-        return Err(format!("parameters: version has {bytes} bytes; {ID_MAX} are allowed"));
-    }
+fn rolling_restart(given: &mut Parameters) -> Result<RollingRestart, String> {
     Ok(RollingRestart {
-        processors: given.processors,
-        pace,
-        canaries: given.canaries,
-        canary_wait_ms: given.canary_wait_ms,
-        stops_first: given.stops_first,
-        change: ComponentChange { version: given.version, size: size.transpose()? },
+        processors: given.processors()?,
+        pace: given.pace()?,
+        canaries: given.number("canaries")?.unwrap_or(0),
+        canary_wait_ms: given.milliseconds("canaryWaitMs")?,
+        stops_first: given.flag("stopsFirst")?,
+        change: ComponentChange { version: given.version()?, size: given.size()? },
     })
 }
 

@@ -82,6 +82,35 @@ fn a_processor_that_was_given_up_takes_nothing_of_the_budget<M: Manager>() {
     assert_eq!(bed.job.status().below_configured, 0, "it is mended by the way");
 }
 
+on_both!(a_drain_waits_while_a_rolling_restart_takes_the_budget);
+/// For longer than any of its own containers may take.
+fn a_drain_waits_while_a_rolling_restart_takes_the_budget<M: Manager>() {
+    let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 4).start_by_hand());
+    let starting = |bed: &JobBed<M>| {
+        let state = bed.job.service().state();
+        let found = state.containers().find(|found| found.state == InstanceState::Starting);
+        found.map(|found| found.container)
+    };
+    bed.settle();
+    while let Some(container) = starting(&bed) {
+        assert_eq!(bed.manager().report_started(container), Ok(()));
+        bed.settle();
+    }
+    let at = bed.host_of("2");
+    let restarted = bed.ask(JobAction::RollingRestart(rolling(1, 1)));
+    let drained = bed.ask(JobAction::DrainHost { host: at.as_str().into(), pace: pace(1, 1) });
+    while let Some(container) = {
+        bed.settle();
+        starting(&bed)
+    } {
+        // Each takes nearly as long as it may.
+        bed.at(bed.now_ms + EXPIRES_AFTER_MS - 10);
+        assert_eq!(bed.manager().report_started(container), Ok(()));
+    }
+    assert_eq!(bed.outcome(restarted), Some(Succeeded), "{}", bed.message(restarted));
+    assert_eq!(bed.outcome(drained), Some(Succeeded), "{}", bed.message(drained));
+}
+
 fn rolling(at_once: u32, budget: u32) -> RollingRestart {
     RollingRestart {
         processors: None,

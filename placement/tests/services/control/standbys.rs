@@ -90,6 +90,7 @@ fn standbys_start_and_stop<M: Manager>() {
     let start = bed.ask(JobAction::StartStandby { processor: processor("0") });
     bed.settle();
     assert_eq!(bed.outcome(start), Some(Succeeded), "{}", bed.message(start));
+    assert_eq!(bed.message(start), format!("`0-0` runs on {}", bed.host_of("0-0")));
     assert_ne!(bed.host_of("0-0"), bed.host_of("0"));
     assert!(bed.job.spec().processors[0].standbys.contains(&0), "the next coordinator knows of it");
     let another = bed.ask(JobAction::StartStandby { processor: processor("0") });
