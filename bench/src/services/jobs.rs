@@ -117,7 +117,7 @@ impl Jobs {
     }
 }
 
-/// So many slots as an amount: memory in GiB, and a core each.
+/// So many slots as an amount: each has 4 GiB of memory and a core.
 pub(crate) fn slots_of(slots: i64) -> Resources {
     Resources::new(&[4_096 * slots, 1_000 * slots])
 }

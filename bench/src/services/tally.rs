@@ -20,7 +20,7 @@ pub struct Restart {
 pub struct YearRecord {
     /// Of each full restart, in order.
     pub restarts: Vec<Restart>,
-    /// Region servers that crashed while their host had room for them, and of these those that came back to it.
+    /// Region servers that crashed, and whose host was there when all ran again. A crash leaves its own room there.
     pub crashed: u32,
     /// See [`crashed`](Self::crashed).
     pub crashed_returned: u32,

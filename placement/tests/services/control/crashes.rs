@@ -331,6 +331,24 @@ fn whatever_happens(domain: FaultDomain, steps: &[Step]) {
     assert!(world.ended.values().all(|answer| answer.status_code != StatusCode::InProgress));
 }
 
+/// A standby is forgotten by a coordinator and cannot be stopped; the next one that is started is another one.
+#[test]
+fn what_runs_still_is_not_started_a_second_time() {
+    let ask = |kind| Step::Ask { kind, processor: 0, host: 0, expiry_ms: None };
+    let steps = [
+        ask(7),
+        Step::Turn,
+        Step::Inject { fault: Fault::FailStop },
+        Step::Restart { is_restored: false },
+        ask(7),
+        Step::Turn,
+        ask(0),
+        Step::CrashAt { writes: 0, is_made: false },
+        Step::Turn,
+    ];
+    whatever_happens(FaultDomain::Rack, &steps);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
