@@ -33,7 +33,7 @@ pub use component::{
 pub use engine_client::{ContainerNumbers, EngineClient};
 pub use exit::{ContainerExit, ContainerOutcome};
 pub use fake::{FakeCluster, FakeTenant, Fault, SharedFakeCluster};
-pub use history::{COMPONENT_ID_MAX, InstanceState, NodeFailures, ThawReport};
+pub use history::{COMPONENT_ID_MAX, InstanceState, ThawReport};
 #[doc(hidden)]
 pub use persistence::fuzz_history;
 pub use persistence::{

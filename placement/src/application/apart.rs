@@ -129,7 +129,8 @@ impl ApplicationState {
         let mut hosts = BTreeSet::new();
         for peer in self.peers(component) {
             hosts.extend(self.hosts_of(peer).cloned());
-            let asked = self.outstanding.of(peer).filter(|waits| waits.reach != Reach::Anywhere);
+            let asked =
+                self.outstanding.of(peer).filter(|waits| matches!(waits.reach, Reach::Host | Reach::Rack));
             hosts.extend(asked.filter_map(|waits| waits.host.clone()));
         }
         let spans_racks = self.fault_domain(component) == Some(FaultDomain::Rack);
@@ -141,12 +142,12 @@ impl ApplicationState {
     /// Whether one of its group is asked for on whatever host will do: the next one waits, or both may come to one.
     pub(super) fn is_peer_listed(&self, component: ComponentId) -> bool {
         let mut asked = self.peers(component).flat_map(|peer| self.outstanding.of(peer));
-        asked.any(|waits| waits.reach == Reach::Anywhere)
+        asked.any(|waits| waits.reach == Reach::Listed)
     }
 
     /// A list of hosts is made anew when others will do by now.
     pub(super) fn refresh_grouped(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
-        let listed = self.outstanding.of(component).filter(|waits| waits.reach == Reach::Anywhere);
+        let listed = self.outstanding.of(component).filter(|waits| waits.reach == Reach::Listed);
         let listed: Vec<RequestId> = listed.map(OutstandingRequest::id).collect();
         if listed.is_empty() {
             return;

@@ -28,6 +28,14 @@ pub enum Inconsistency {
         /// How many.
         held: u32,
     },
+    /// An instance is too near to one of those that its component is kept apart from.
+    #[error("component {} is on {host}, too near to those that it should be apart from", .component.0)]
+    TooNearToPeers {
+        /// Whose.
+        component: ComponentId,
+        /// Where.
+        host: String,
+    },
     /// Several requests where one at a time should be (F12).
     #[error("component {} has several requests", .0.0)]
     SeveralRequests(ComponentId),
@@ -86,7 +94,8 @@ impl ApplicationState {
             .filter(|(_, instance)| instance.component == component)
             .map(|(container, _)| *container)
             .collect();
-        if !agrees(&known.census, &owned) {
+        let is_untagged_there = known.untagged.iter().all(|untagged| owned.contains(untagged));
+        if !agrees(&known.census, &owned) || !is_untagged_there {
             found.push(Inconsistency::Census(component));
         }
         let is_one_by_one = self.is_one_by_one(component);
@@ -127,7 +136,7 @@ impl ApplicationState {
         }
         let is_near = held > 0 && self.is_grouped(component) && self.would_be_together(component, host, None);
         if is_near {
-            found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
+            found.push(Inconsistency::TooNearToPeers { component, host: host.to_owned() });
         }
         let is_here =
             |waits: &&OutstandingRequest| waits.component == component && waits.host.as_deref() == Some(host);
@@ -135,6 +144,9 @@ impl ApplicationState {
         let waits: BTreeSet<_> = waits.map(OutstandingRequest::id).collect();
         if waits != entry.requested {
             found.push(Inconsistency::Requested { component, host: host.to_owned() });
+        }
+        if !entry.instances.is_consistent() {
+            found.push(Inconsistency::Census(component));
         }
         for (container, _) in entry.instances.iter() {
             if !self.instances.contains_key(&container) {
@@ -145,5 +157,7 @@ impl ApplicationState {
 }
 
 fn agrees(census: &Census, owned: &BTreeSet<ContainerRef>) -> bool {
-    census.total() as usize == owned.len() && census.iter().all(|(container, _)| owned.contains(&container))
+    census.is_consistent()
+        && census.total() as usize == owned.len()
+        && census.iter().all(|(container, _)| owned.contains(&container))
 }

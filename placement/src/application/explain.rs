@@ -76,7 +76,7 @@ impl ApplicationState {
             component: spec.name.clone(),
             hosts,
             since_ms: waits.since_ms,
-            widens_at_ms: waits.deadline_ms.filter(|_| waits.not_taken.is_none()),
+            widens_at_ms: waits.widens_ms,
             cause,
             explanation: said.map_or_else(|| "nothing is in its way".to_owned(), |said| said.text),
             remedy: remedy(cause, waits.host.as_ref(), spec.label.as_deref()),

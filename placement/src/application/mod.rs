@@ -20,6 +20,7 @@ mod restore;
 mod review;
 mod status;
 mod takeover;
+mod time;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

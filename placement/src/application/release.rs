@@ -1,4 +1,4 @@
-//! Which containers are given back when there are too many (table 1.18, D11).
+//! Giving back: which requests and containers when there are too many (table 1.18, D11), or one, or all.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{ApplicationState, Operation};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
+use crate::history::InstanceState;
 
 impl ApplicationState {
     /// Takes back up to `most` requests: those that name no host first, the oldest of each kind first. Says how many.
@@ -47,5 +48,33 @@ impl ApplicationState {
         }
         ranked.sort_unstable();
         ranked.into_iter().take(most).map(|(_, _, Reverse(container))| container).collect()
+    }
+
+    /// The service is over: it asks for nothing and keeps nothing.
+    pub(super) fn give_everything_back(&mut self, operations: &mut Vec<Operation>) {
+        self.end_actions(operations);
+        let components: Vec<ComponentId> = self.components.keys().copied().collect();
+        for component in components {
+            self.cancel_requests(component, usize::MAX, operations);
+            if let Some(known) = self.components.get_mut(&component) {
+                known.pending_anti_affine = 0;
+            }
+        }
+        let containers: Vec<_> = self.instances.keys().copied().collect();
+        for container in containers {
+            self.release(container, operations);
+        }
+    }
+
+    /// Gives a container back, unless that was done before.
+    pub(super) fn release(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+        let state = self.instance_state(container);
+        if !matches!(state, Some(InstanceState::Starting | InstanceState::Live)) {
+            return;
+        }
+        self.transition_instance(container, InstanceState::Releasing);
+        operations.push(Operation::Release(container));
+        self.look_after_end(container, self.settings.stop_timeout_ms);
+        self.action_hears_release(container, operations);
     }
 }

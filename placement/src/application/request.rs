@@ -7,6 +7,9 @@ use crate::client::{ClientError, ContainerRequest, NodeReport, RequestId};
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach, request_priority};
 
+/// Of a request that was not issued yet.
+const UNNUMBERED: RequestId = RequestId(0);
+
 impl ApplicationState {
     pub(super) fn asks_one_by_one(&self) -> bool {
         self.settings.anti_affinity == AntiAffinity::OneByOne
@@ -71,7 +74,7 @@ impl ApplicationState {
                 component,
                 request,
                 host: None,
-                reach: Reach::Anywhere,
+                reach: Reach::Listed,
                 since_ms: now_ms,
                 deadline_ms: None,
                 widens_ms: None,
@@ -118,10 +121,11 @@ impl ApplicationState {
         }
     }
 
+    /// What every request for the component says.
     pub(super) fn request_for(&self, component: ComponentId, has_location: bool) -> ContainerRequest {
         let spec = &self.components[&component].spec;
-        let id = RequestId(self.last_request + 1);
-        let mut request = ContainerRequest::new(id, spec.size, request_priority(component, has_location));
+        let mut request =
+            ContainerRequest::new(UNNUMBERED, spec.size, request_priority(component, has_location));
         request.label.clone_from(&spec.label);
         if spec.policy == PlacementPolicy::AntiAffinity && !self.asks_one_by_one() {
             request.apart = Some(spec.name.as_str().into());
@@ -137,15 +141,21 @@ impl ApplicationState {
     }
 
     /// Hands the request to the manager, under a number of its own.
-    pub(super) fn issue(&mut self, mut outstanding: OutstandingRequest, operations: &mut Vec<Operation>) {
+    pub(super) fn issue(
+        &mut self,
+        mut outstanding: OutstandingRequest,
+        operations: &mut Vec<Operation>,
+    ) -> RequestId {
         self.last_request += 1;
-        outstanding.request.id = RequestId(self.last_request);
+        let request = RequestId(self.last_request);
+        outstanding.request.id = request;
         if let Some(host) = &outstanding.host {
-            self.history.request_made(host, outstanding.component, outstanding.request.id);
+            self.history.request_made(host, outstanding.component, request);
         }
         self.touch(outstanding.component);
         operations.push(Operation::Request(outstanding.request.clone()));
         self.outstanding.add(outstanding);
+        request
     }
 
     /// The request waits no more. Its host is a candidate again if nothing is there.

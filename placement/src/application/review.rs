@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::{ApplicationState, Operation};
 use crate::component::ComponentId;
-use crate::history::InstanceState;
 
 impl ApplicationState {
     /// Asks for what is missing and gives back what is too much, of components of which something changed. Twice in a row
@@ -92,32 +91,5 @@ impl ApplicationState {
         let remove: Vec<Arc<str>> = self.blacklisted.difference(&shunned).cloned().collect();
         self.blacklisted = shunned;
         operations.push(Operation::UpdateBlacklist { add, remove });
-    }
-
-    fn give_everything_back(&mut self, operations: &mut Vec<Operation>) {
-        self.end_actions(operations);
-        let components: Vec<ComponentId> = self.components.keys().copied().collect();
-        for component in components {
-            self.cancel_requests(component, usize::MAX, operations);
-            if let Some(known) = self.components.get_mut(&component) {
-                known.pending_anti_affine = 0;
-            }
-        }
-        let containers: Vec<_> = self.instances.keys().copied().collect();
-        for container in containers {
-            self.release(container, operations);
-        }
-    }
-
-    /// Gives a container back, unless that was done before.
-    pub(super) fn release(&mut self, container: crate::ContainerRef, operations: &mut Vec<Operation>) {
-        let state = self.instance_state(container);
-        if !matches!(state, Some(InstanceState::Starting | InstanceState::Live)) {
-            return;
-        }
-        self.transition_instance(container, InstanceState::Releasing);
-        operations.push(Operation::Release(container));
-        self.look_after_end(container, self.settings.stop_timeout_ms);
-        self.action_hears_release(container, operations);
     }
 }

@@ -1,6 +1,8 @@
-//! A cluster manager in memory: it places what fits, first host first, and does nothing by itself.
+//! A cluster manager in memory, without threads or a clock: it places what fits, the most urgent request first and on the
+//! first of the hosts, as soon as something changes.
 //!
-//! For tests, also of others' services: it can be told to misbehave (see [`Fault`]).
+//! For tests, also of others' services: it can be made to wait for each step ([`FakeCluster::granting_by_hand`],
+//! [`FakeCluster::starting_by_hand`]), and told to misbehave ([`Fault`]).
 
 mod client;
 mod fault;

@@ -1,4 +1,5 @@
-//! In which state each container is: sets instead of counters, so that no count can be wrong.
+//! In which state each container is. The counts beside it are changed in one place, together with it, so that reviews need
+//! not count.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ impl InstanceState {
     }
 }
 
-/// Containers by state. A container is in one state; how many are in which follows from that alone.
+/// Containers by state. A container is in one state, and `counts` is how many are in which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Census {
     states: BTreeMap<ContainerRef, InstanceState>,
@@ -87,6 +88,15 @@ impl Census {
     /// Containers that are on their way out.
     pub(crate) fn leaving(&self) -> u32 {
         self.count(InstanceState::Releasing) + self.count(InstanceState::StartFailed)
+    }
+
+    /// Whether the counts are those of the containers.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let mut counts = [0; STATES];
+        for state in self.states.values() {
+            counts[*state as usize] += 1;
+        }
+        counts == self.counts
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ContainerRef, InstanceState)> + '_ {

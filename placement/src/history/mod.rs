@@ -15,7 +15,6 @@ use std::sync::Arc;
 pub(crate) use census::Census;
 pub use census::InstanceState;
 pub use image::ThawReport;
-pub use node_map::NodeFailures;
 pub(crate) use node_map::{NodeEntry, NodeInstance};
 pub(crate) use outstanding::{OutstandingRequest, OutstandingRequests, Reach};
 pub use priority::COMPONENT_ID_MAX;
@@ -30,7 +29,7 @@ use candidates::Candidates;
 pub(crate) struct RoleHistory {
     nodes: BTreeMap<Arc<str>, NodeInstance>,
     rules: BTreeMap<ComponentId, Rules>,
-    /// Components that any host will do for; the others only go where they were.
+    /// Components whose candidates are all hosts that have none of them; those of others are hosts where they were.
     anti_affine: BTreeSet<ComponentId>,
     candidates: BTreeMap<ComponentId, Candidates>,
     /// Hosts where a start failed, by component, until something speaks for them.

@@ -31,8 +31,8 @@ pub(crate) struct NodePlace {
     pub(crate) label: Arc<str>,
 }
 
-/// What a component has and had on a host. Counters of the seed that concern containers and requests are the sizes of
-/// sets here.
+/// What a component has and had on a host. Counters of the seed that concern containers and requests follow
+/// from sets here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeEntry {
     pub(crate) instances: Census,
@@ -47,15 +47,15 @@ pub(crate) struct NodeEntry {
 
 /// What went wrong with a component on a host. Not persisted: a thaw forgives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NodeFailures {
+pub(crate) struct NodeFailures {
     /// Failures held against the host.
-    pub failed: u32,
+    pub(crate) failed: u32,
     /// Of these, those since the failure window began.
-    pub failed_recently: u32,
+    pub(crate) failed_recently: u32,
     /// Of these, those while an instance started or soon after.
-    pub start_failed: u32,
+    pub(crate) start_failed: u32,
     /// Containers taken back for others; not held against the host.
-    pub preempted: u32,
+    pub(crate) preempted: u32,
 }
 
 impl NodeEntry {

@@ -8,12 +8,14 @@ use crate::client::{Allocation, ContainerRequest, RequestId};
 use crate::component::ComponentId;
 
 /// How far from the host that it names a request may be served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// On the host only.
     Host,
     /// In the host's rack.
     Rack,
+    /// On any of the hosts that the request lists.
+    Listed,
     /// Anywhere.
     Anywhere,
 }

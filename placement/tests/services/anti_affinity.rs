@@ -79,7 +79,7 @@ fn all_at_once_and_never_two_on_a_host<M: Manager>() {
 }
 
 on_both!(labels_hold_for_those_that_keep_apart);
-/// S31 in both manners.
+/// In both manners.
 fn labels_hold_for_those_that_keep_apart<M: Manager>() {
     for one_by_one in [false, true] {
         let cluster = Cluster::<M>::of(4, 8).with_node("g1", "", "gpu", 8).with_node("g2", "", "gpu", 8);

@@ -203,19 +203,19 @@ impl ApplicationState {
             gained: 0,
             action: Some(action.id),
         };
+        Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
+        let request = self.issue(outstanding, operations);
         let active = Active {
             component: action.component,
             source: source.container,
             source_host: source.host,
-            stage: Stage::Reserving(outstanding.request.id),
+            stage: Stage::Reserving(request),
             recover_by_ms: deadline_ms,
             widens,
             change: action.change.clone(),
             undo: None,
         };
         self.actions.begin(action.id, active);
-        Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
-        self.issue(outstanding, operations);
         Ok(())
     }
 
