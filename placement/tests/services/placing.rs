@@ -1,6 +1,6 @@
 //! Where requests go, and what comes back.
 
-use apportion_placement::{AllocationOutcome, ComponentSpec, PlacementPolicy};
+use apportion_placement::{AllocationOutcome, ComponentSpec, FakeCluster, FaultDomain, PlacementPolicy};
 
 use crate::support::{Cluster, Manager, cancels, component, host, named, on_both, releases, requests, roles};
 
@@ -105,6 +105,32 @@ fn without_racks_a_request_is_widened_to_the_cluster_at_once<M: Manager>() {
     let [request] = *requests(&calls) else { panic!("one request: {calls:?}") };
     assert_eq!((cancels(&calls), calls.len(), request.relax_locality), (1, 2, true));
     assert_eq!(bed.at(100_000), [], "it cannot be wider");
+}
+
+/// One that keeps apart is widened to hosts that are apart, and waits while there is none.
+#[test]
+fn a_request_that_cannot_be_wider_yet_does_not_count_as_widened() {
+    let near = |id| {
+        ComponentSpec { escalate_after_ms: 1_000, ..component(id, 1) }.apart_from("pair", FaultDomain::Host)
+    };
+    let mut bed = Cluster::on(FakeCluster::new(), 2, 1).start(vec![near(1), near(2)], None);
+    bed.settle();
+    let was = bed.only(1).host;
+    bed.flex(1, 0);
+    bed.settle();
+    bed.change(|components| components.push(component(9, 1)));
+    bed.settle();
+    assert_eq!(named(requests(&bed.flex(1, 1))[0]), [&*was]);
+    bed.manager().set_usable(&was, false);
+    bed.settle();
+
+    let calls = bed.at(1_002);
+    assert_eq!((named(requests(&calls)[0]), bed.status(1).counters.widened), (vec![&*was], 0));
+    Manager::add_node(bed.manager(), &host(7), "", "", 1);
+    bed.settle();
+    bed.at(2_003);
+    bed.settle();
+    assert_eq!((bed.hosts(1), bed.status(1).counters.widened), (vec![host(7)], 1));
 }
 
 on_both!(a_strict_request_is_never_widened);
