@@ -16,7 +16,8 @@ pub struct ResourceAllocationCommitRequest {
     pub allocate: SmallVec<[AllocationProposal; 1]>,
     /// Nodes to claim.
     pub reserve: ThinVec<ReservationProposal>,
-    /// Containers to end, counted as preempted; their room can be used by `allocate`.
+    /// Containers to end; their room can be used by `allocate`. One whose application starts another one by the same request
+    /// counts as given back, any other as preempted.
     pub release: ThinVec<ContainerId>,
     /// Claims to drop.
     pub unreserve: ThinVec<ReservationId>,

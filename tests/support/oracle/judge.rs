@@ -121,8 +121,12 @@ impl Oracle {
             }
         }
         for id in &request.release {
-            if self.container(*id).is_some() {
-                self.end_container(*id, EndCause::Preempted, &mut verdict.effects);
+            if let Some(owner) = self.container(*id).map(|container| container.application) {
+                let starts = |proposal: &AllocationProposal| self.asks.get(&proposal.ask);
+                let mut starters = request.allocate.iter().filter_map(starts);
+                let is_swap = starters.any(|ask| ask.application == owner);
+                let cause = if is_swap { EndCause::Released } else { EndCause::Preempted };
+                self.end_container(*id, cause, &mut verdict.effects);
             } else {
                 verdict.reasons.push(RejectReason::UnknownContainer);
             }

@@ -12,7 +12,8 @@ impl Applier<'_> {
     /// All of an accepted request. The view of the set named, if any, knows already what containers take.
     pub(super) fn carry_out(&mut self, request: &ResourceAllocationCommitRequest, debited_in: Option<SetId>) {
         for &container in &request.release {
-            self.end_container(container, EndCause::Preempted);
+            let cause = self.cause_of_end(container, request);
+            self.end_container(container, cause);
         }
         for &claim in &request.unreserve {
             self.drop_claim(claim);
@@ -27,6 +28,14 @@ impl Applier<'_> {
         for proposal in &request.reserve {
             self.reserve(proposal.ask, proposal.node);
         }
+    }
+
+    /// Who starts one container instead of another of its own has given that back; nobody took it.
+    fn cause_of_end(&self, container: ContainerId, request: &ResourceAllocationCommitRequest) -> EndCause {
+        let facts = &self.state.facts;
+        let owner = facts.containers.at(container).application;
+        let is_own = |proposal: &AllocationProposal| facts.asks.at(proposal.ask).application == owner;
+        if request.allocate.iter().any(is_own) { EndCause::Released } else { EndCause::Preempted }
     }
 
     fn allocate(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
