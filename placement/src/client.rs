@@ -170,6 +170,9 @@ pub enum ClientError {
     /// The container has ended before, or is somebody else's.
     #[error("container {} has ended", .0.0)]
     UnknownContainer(ContainerRef),
+    /// The manager cannot give a container for another one in one step.
+    #[error("this cluster manager cannot swap containers")]
+    CannotSwap,
     /// The manager says no.
     #[error("refused: {0}")]
     Refused(String),
@@ -244,6 +247,18 @@ pub trait ClusterClient {
     /// # Errors
     /// When the container has ended.
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError>;
+
+    /// Gives a container back and takes the one that is asked for instead, in one step: nobody else gets the room between.
+    /// The request names the container's host and no other. If the manager finds that it cannot, it does one after the
+    /// other. The container's end and the other one arrive as callbacks.
+    ///
+    /// # Errors
+    /// When the container has ended, the request is not taken, or the manager never does both in one step. Then it has
+    /// done neither, and the caller does one after the other.
+    fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
+        let _ = (container, request);
+        Err(ClientError::CannotSwap)
+    }
 
     /// Starts the component in a container that came. Whether it runs arrives as a callback.
     ///

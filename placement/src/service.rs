@@ -203,15 +203,22 @@ impl<C: ClusterClient> Service<C> {
         let mut waiting = VecDeque::from(operations);
         while let Some(operation) = waiting.pop_front() {
             self.moves += 1;
-            if let Some(event) = self.carry_out(operation) {
+            if let Some(event) = self.carry_out(operation, &mut waiting) {
                 waiting.extend(self.state.handle(event, now_ms));
             }
         }
     }
 
-    /// Carries out one operation; says what has to be told of it.
-    fn carry_out(&mut self, operation: Operation) -> Option<ServiceEvent> {
+    /// Carries out one operation; says what has to be told of it. What cannot be done in one step is put before what waits.
+    fn carry_out(&mut self, operation: Operation, waiting: &mut VecDeque<Operation>) -> Option<ServiceEvent> {
         match operation {
+            Operation::Swap { container, request } => {
+                if self.client.swap(container, request.clone()).is_err() {
+                    waiting.push_front(Operation::Request(request));
+                    waiting.push_front(Operation::Release(container));
+                }
+                None
+            }
             Operation::Request(request) => {
                 let id = request.id;
                 let taken = self.client.request(request);

@@ -31,6 +31,8 @@ pub(super) struct SlowHosts {
     now_ms: u64,
     due: BinaryHeap<Reverse<(u64, ContainerRef, Due)>>,
     stopping: BTreeSet<ContainerRef>,
+    /// What is asked for instead of containers that are being stopped.
+    swaps: BTreeMap<ContainerRef, ContainerRequest>,
     told: Vec<Callback>,
     random: Pcg64Mcg,
     /// Of a hundred starts and of a hundred stops so many fail.
@@ -46,6 +48,7 @@ impl SlowHosts {
             now_ms: 0,
             due: BinaryHeap::new(),
             stopping: BTreeSet::new(),
+            swaps: BTreeMap::new(),
             told: Vec::new(),
             random: Pcg64Mcg::seed_from_u64(seed ^ 0x510e),
             fault_percent: 0,
@@ -90,11 +93,28 @@ impl SlowHosts {
             Due::FailsToStart => {
                 drop(self.client.report_start_failed(container, "the process ended at once".to_owned()));
             }
-            Due::Stops => drop(self.client.release(container)),
+            Due::Stops => self.stop(container),
             Due::FailsToStop => self.told.push(Callback::StopFailed(container)),
         }
         if matches!(due, Due::Stops | Due::FailsToStop) {
             self.stopping.remove(&container);
+        }
+    }
+
+    /// What is asked for instead comes in the same step, if the engine can.
+    fn stop(&mut self, container: ContainerRef) {
+        let swap = self.swaps.remove(&container);
+        let Some(request) = swap else {
+            drop(self.client.release(container));
+            return;
+        };
+        if self.client.swap(container, request.clone()).is_ok() {
+            return;
+        }
+        drop(self.client.release(container));
+        let id = request.id;
+        if self.client.request(request).is_err() {
+            self.told.push(Callback::Withdrawn(id));
         }
     }
 
@@ -125,6 +145,12 @@ impl ClusterClient for SlowHosts {
     }
 
     fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
+        let is_other = |_: &ContainerRef, waits: &mut ContainerRequest| waits.id != request;
+        let swaps = self.swaps.len();
+        self.swaps.retain(is_other);
+        if self.swaps.len() < swaps {
+            return Ok(());
+        }
         self.client.cancel(request)
     }
 
@@ -135,6 +161,12 @@ impl ClusterClient for SlowHosts {
         if self.stopping.insert(container) {
             self.later(container, STOP_MS, Due::Stops, (Due::FailsToStop, "stops that failed"));
         }
+        Ok(())
+    }
+
+    fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
+        self.release(container)?;
+        self.swaps.insert(container, request);
         Ok(())
     }
 

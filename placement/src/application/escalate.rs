@@ -51,7 +51,7 @@ impl ApplicationState {
         let spec = &self.components[&outstanding.component].spec;
         let next_ms = now_ms.saturating_add(spec.escalate_after_ms);
         let is_narrow = matches!(outstanding.reach, Reach::Host | Reach::Rack);
-        if !is_narrow || spec.policy != PlacementPolicy::Normal {
+        if !is_narrow || spec.policy == PlacementPolicy::Strict {
             return Escalation::Stays;
         }
         match outstanding.widens_ms.filter(|_| outstanding.not_taken.is_some()) {
@@ -59,7 +59,7 @@ impl ApplicationState {
             None if outstanding.not_taken.is_some() => return Escalation::WaitsUntil(next_ms),
             _ => {}
         }
-        if self.is_grouped(outstanding.component) {
+        if self.lists_hosts(outstanding.component) {
             let hosts = self.hosts_apart(outstanding.component);
             return if hosts.is_empty() {
                 Escalation::WaitsUntil(next_ms)

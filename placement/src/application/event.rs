@@ -57,6 +57,13 @@ pub enum Operation {
     Request(ContainerRequest),
     /// A container to give back.
     Release(ContainerRef),
+    /// A container to give back, and one to ask for on its host instead of it: in one step if the manager can.
+    Swap {
+        /// Which goes.
+        container: ContainerRef,
+        /// What comes.
+        request: ContainerRequest,
+    },
     /// What is to be told of a placement action. The last of its answers is a terminal one, and there is one such.
     Answer {
         /// Of which.

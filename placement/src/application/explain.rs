@@ -33,7 +33,7 @@ impl ApplicationState {
         let waiting = known.pending_anti_affine;
         let makes_way = self.awaited_place(component);
         let explanation = match (self.has_node_reports, makes_way) {
-            (_, Some(host)) => format!("it takes the place of a container on {host}, which is being stopped"),
+            (_, Some(host)) => takes_place_on(host),
             (true, None) => {
                 format!("{waiting} more wanted, and no host is left without an instance that takes one")
             }
@@ -61,12 +61,13 @@ impl ApplicationState {
         explain: &dyn Fn(RequestId) -> Option<Unserved>,
     ) -> OutstandingStatus {
         let spec = &self.components[&waits.component].spec;
-        let said = match &waits.not_taken {
-            Some(why) => Some(Unserved {
+        let said = match (&waits.not_taken, self.taken_place(waits)) {
+            (None, Some(host)) => Some(Unserved { obstacle: Obstacle::None, text: takes_place_on(host) }),
+            (Some(why), _) => Some(Unserved {
                 obstacle: Obstacle::NoNode,
                 text: format!("the cluster manager did not take the request: {why}"),
             }),
-            None => explain(waits.id()),
+            (None, None) => explain(waits.id()),
         };
         let obstacle = said.as_ref().map_or(Obstacle::None, |said| said.obstacle);
         let cause = self.cause(waits, spec.policy, obstacle);
@@ -81,6 +82,12 @@ impl ApplicationState {
             explanation: said.map_or_else(|| "nothing is in its way".to_owned(), |said| said.text),
             remedy: remedy(cause, waits.host.as_ref(), spec.label.as_deref()),
         }
+    }
+
+    /// The host of the container that makes way for what is asked for.
+    fn taken_place<'a>(&self, waits: &'a OutstandingRequest) -> Option<&'a Arc<str>> {
+        let is_awaited = self.awaited_place(waits.component) == waits.host.as_ref();
+        waits.host.as_ref().filter(|_| is_awaited || self.is_swapped(waits))
     }
 
     fn cause(
@@ -115,6 +122,10 @@ impl ApplicationState {
         let room: u64 = nodes.map(|(_, node)| node.most_of(&spec.size)).fold(0, u64::saturating_add);
         u64::from(spec.desired) > room
     }
+}
+
+fn takes_place_on(host: &str) -> String {
+    format!("it takes the place of a container on {host}, which is being stopped")
 }
 
 fn remedy(cause: OutstandingCause, host: Option<&Arc<str>>, label: Option<&str>) -> String {

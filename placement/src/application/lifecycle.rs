@@ -59,7 +59,7 @@ impl ApplicationState {
             if self.is_unwanted(container) {
                 operations.push(Operation::Release(container));
                 self.look_after_end(container, self.settings.stop_timeout_ms.max(1));
-                self.place_stays_taken(container);
+                self.place_stays_taken(container, operations);
             }
         }
     }
@@ -97,7 +97,7 @@ impl ApplicationState {
         };
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
-        self.place_is_free(container, &instance);
+        self.place_is_free(container, &instance, operations);
         self.action_hears_end(instance.component, container, state, operations);
     }
 

@@ -19,6 +19,7 @@ mod request;
 mod restore;
 mod review;
 mod status;
+mod swap;
 mod takeover;
 mod time;
 

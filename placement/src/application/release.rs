@@ -68,13 +68,19 @@ impl ApplicationState {
 
     /// Gives a container back, unless that was done before.
     pub(super) fn release(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
-        let state = self.instance_state(container);
-        if !matches!(state, Some(InstanceState::Starting | InstanceState::Live)) {
-            return;
+        if self.transition_releasing(container) {
+            operations.push(Operation::Release(container));
+            self.action_hears_release(container, operations);
         }
-        self.transition_instance(container, InstanceState::Releasing);
-        operations.push(Operation::Release(container));
-        self.look_after_end(container, self.settings.stop_timeout_ms);
-        self.action_hears_release(container, operations);
+    }
+
+    /// The container is on its way out from now on. Says whether it was not before.
+    pub(super) fn transition_releasing(&mut self, container: ContainerRef) -> bool {
+        let is_held = self.instance_state(container).is_some_and(InstanceState::is_held);
+        if is_held {
+            self.transition_instance(container, InstanceState::Releasing);
+            self.look_after_end(container, self.settings.stop_timeout_ms);
+        }
+        is_held
     }
 }

@@ -30,35 +30,19 @@ impl ApplicationState {
         let policy = known.spec.policy;
         let comes_back = || if policy.uses_history() { self.host_to_come_back_to(component) } else { None };
         let host = free.or_else(comes_back);
-        let is_normal = policy == PlacementPolicy::Normal;
         if host.is_none() && self.is_grouped(component) {
             if !self.is_peer_listed(component) {
                 self.ask_apart(component, now_ms, operations);
             }
             return;
         }
-        let escalates = host.is_some() && is_normal;
+        let escalates = host.is_some() && policy != PlacementPolicy::Strict;
         let deadline_ms = escalates.then(|| now_ms.saturating_add(known.spec.escalate_after_ms));
-        let reach = if host.is_some() { Reach::Host } else { Reach::Anywhere };
-        let mut request = self.request_for(component, host.is_some());
-        if let Some(host) = &host {
-            request = request.only_on([host.clone()]);
-        }
-        self.make(
-            OutstandingRequest {
-                component,
-                request,
-                host,
-                reach,
-                since_ms: now_ms,
-                deadline_ms,
-                widens_ms: deadline_ms,
-                not_taken: None,
-                gained: 0,
-                action: None,
-            },
-            operations,
-        );
+        let outstanding = match host {
+            Some(host) => self.request_on(component, &host),
+            None => OutstandingRequest::new(component, self.request_for(component, false), now_ms),
+        };
+        self.make(OutstandingRequest { deadline_ms, widens_ms: deadline_ms, ..outstanding }, operations);
     }
 
     /// Asks for one container on any of the hosts where the component is not. Without such a host, and before anybody
@@ -69,21 +53,9 @@ impl ApplicationState {
             return;
         }
         let request = self.request_for(component, true).only_on(hosts);
-        self.make(
-            OutstandingRequest {
-                component,
-                request,
-                host: None,
-                reach: Reach::Listed,
-                since_ms: now_ms,
-                deadline_ms: None,
-                widens_ms: None,
-                not_taken: None,
-                gained: self.history.gained(component),
-                action: None,
-            },
-            operations,
-        );
+        let gained = self.history.gained(component);
+        let outstanding = OutstandingRequest::new(component, request, now_ms);
+        self.make(OutstandingRequest { reach: Reach::Listed, gained, ..outstanding }, operations);
     }
 
     /// A request that was made before a host became free again does not name that host: it is made anew (table 1.18,
@@ -143,17 +115,24 @@ impl ApplicationState {
     /// Hands the request to the manager, under a number of its own.
     pub(super) fn issue(
         &mut self,
-        mut outstanding: OutstandingRequest,
+        outstanding: OutstandingRequest,
         operations: &mut Vec<Operation>,
     ) -> RequestId {
+        let request = self.number(outstanding);
+        let id = request.id;
+        operations.push(Operation::Request(request));
+        id
+    }
+
+    /// The request waits from now on, under a number of its own.
+    pub(super) fn number(&mut self, mut outstanding: OutstandingRequest) -> ContainerRequest {
         self.last_request += 1;
-        let request = RequestId(self.last_request);
-        outstanding.request.id = request;
+        outstanding.request.id = RequestId(self.last_request);
         if let Some(host) = &outstanding.host {
-            self.history.request_made(host, outstanding.component, request);
+            self.history.request_made(host, outstanding.component, outstanding.request.id);
         }
         self.touch(outstanding.component);
-        operations.push(Operation::Request(outstanding.request.clone()));
+        let request = outstanding.request.clone();
         self.outstanding.add(outstanding);
         request
     }

@@ -1,14 +1,14 @@
 //! An instance that lost its place takes that of one that stands by for it (Samza's failover, `samza.md` 1.9).
 //!
-//! The one that stands by stops first. When it has ended its host is asked for, and it is itself asked for elsewhere.
+//! The one that stands by stops, and its host is asked for instead (`swap.rs`). It is itself asked for elsewhere.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{ApplicationState, ComponentInstance, Operation};
-use crate::client::ContainerRef;
+use crate::client::{ContainerRef, RequestId};
 use crate::component::ComponentId;
-use crate::history::InstanceState;
+use crate::history::{InstanceState, OutstandingRequest};
 
 /// How far a component has come to the place of another one.
 #[derive(Clone, Debug, Default)]
@@ -59,9 +59,10 @@ impl ApplicationState {
             return false;
         };
         known.takeover.stage = TakeoverStage::Awaiting(standby);
-        known.takeover.tried.insert(host);
+        known.takeover.tried.insert(host.clone());
         known.counters.took_over += 1;
-        self.release(standby, operations);
+        let outstanding = self.request_on(component, &host);
+        self.swap(standby, outstanding, operations);
         true
     }
 
@@ -82,22 +83,39 @@ impl ApplicationState {
         eligible.min().map(|(_, container)| container)
     }
 
-    /// A container has ended: whoever waits for its place may be asked for there.
-    pub(super) fn place_is_free(&mut self, container: ContainerRef, ended: &ComponentInstance) {
-        if let Some(component) = self.waits_for(container, ended.component)
-            && let Some(known) = self.components.get_mut(&component)
-        {
-            known.takeover.stage = TakeoverStage::Free(ended.host.clone());
+    /// A container has ended: whoever waits for its place is asked for there, or was already.
+    pub(super) fn place_is_free(
+        &mut self,
+        container: ContainerRef,
+        ended: &ComponentInstance,
+        operations: &mut Vec<Operation>,
+    ) {
+        let Some(component) = self.waits_for(container, ended.component) else { return };
+        let is_asked = match self.asked_on(component, &ended.host) {
+            Some(request) => self.wait_as_any_other(request, operations),
+            None => false,
+        };
+        if let Some(known) = self.components.get_mut(&component) {
+            let free = TakeoverStage::Free(ended.host.clone());
+            known.takeover.stage = if is_asked { TakeoverStage::None } else { free };
             self.touch(component);
         }
     }
 
+    fn asked_on(&self, component: ComponentId, host: &Arc<str>) -> Option<RequestId> {
+        let mut asked = self.outstanding.of(component);
+        asked.find(|waits| waits.host.as_ref() == Some(host)).map(OutstandingRequest::id)
+    }
+
     /// A container does not stop, or takes too long: whoever waits for its place is asked for elsewhere.
-    pub(super) fn place_stays_taken(&mut self, container: ContainerRef) {
-        let Some(of) = self.instances.get(&container).map(|instance| instance.component) else { return };
-        if let Some(component) = self.waits_for(container, of)
-            && let Some(known) = self.components.get_mut(&component)
-        {
+    pub(super) fn place_stays_taken(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
+        let Some(there) = self.instances.get(&container) else { return };
+        let (of, host) = (there.component, there.host.clone());
+        let Some(component) = self.waits_for(container, of) else { return };
+        if let Some(request) = self.asked_on(component, &host) {
+            self.cancel_request(request, operations);
+        }
+        if let Some(known) = self.components.get_mut(&component) {
             known.takeover.stage = TakeoverStage::None;
             self.touch(component);
         }

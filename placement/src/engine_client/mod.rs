@@ -3,6 +3,7 @@
 mod explain;
 mod nodes;
 mod requests;
+mod swap;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::exit::ContainerExit;
 use nodes::ReportedNodes;
 pub(crate) use nodes::reports;
 use requests::Requests;
+use swap::Swaps;
 
 /// One service as an application of an engine.
 ///
@@ -40,6 +42,7 @@ pub struct EngineClient {
     has_node_agents: bool,
     dismissal: Option<Dismissal>,
     blacklisted: BTreeSet<Arc<str>>,
+    swaps: Swaps,
     /// What is to be told besides what the engine says.
     told: Vec<Callback>,
 }
@@ -75,6 +78,7 @@ impl EngineClient {
             handle,
             application,
             events,
+            swaps: Swaps::default(),
             requests: Requests::default(),
             containers: BTreeMap::new(),
             by_container: BTreeMap::new(),
@@ -296,6 +300,23 @@ impl ClusterClient for EngineClient {
         self.handle.release_container(id).map_err(|error| self.refused(&error))
     }
 
+    /// One commit request: the engine takes the one and gives the other, or does neither. If it does neither, because
+    /// another service has claimed the node or the queue has no room for the difference, the container is given back
+    /// and the request waits.
+    fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
+        let id = self.placed(container)?.container;
+        let [host] = &request.hosts[..] else { return Err(ClientError::CannotSwap) };
+        let unknown = ClientError::UnknownHost { host: host.to_string() };
+        let node = self.handle.node(host).ok_or(unknown)?;
+        let number = request.id;
+        self.request(request)?;
+        let ask = self.requests.ask(number).ok_or(ClientError::UnknownRequest(number))?;
+        let ticket = self.handle.commit(swap::commit_request(id, ask, node));
+        let ticket = ticket.map_err(|error| self.refused(&error))?;
+        self.swaps.begun(container, ticket);
+        Ok(())
+    }
+
     fn start(&mut self, container: ContainerRef, _launch: &Launch) -> Result<(), ClientError> {
         let placed = self.containers.get_mut(&container);
         placed.ok_or(ClientError::UnknownContainer(container))?.is_started = true;
@@ -358,6 +379,10 @@ impl ClusterClient for EngineClient {
     }
 
     fn poll(&mut self) -> Vec<Callback> {
+        for container in self.swaps.take_refused() {
+            // One that has ended meanwhile is told of below.
+            let _ = self.release(container);
+        }
         let mut callbacks = Vec::new();
         let mut events = Vec::new();
         if self.events.drain_into(&mut events).is_err() {

@@ -15,13 +15,7 @@ impl ClusterClient for FakeCluster {
     }
 
     fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
-        self.may_request()?;
-        if let Some(host) = request.hosts.iter().find(|host| !self.nodes.contains_key(*host)) {
-            return Err(ClientError::UnknownHost { host: host.to_string() });
-        }
-        if self.waiting.contains_key(&(request.priority, request.id)) {
-            return Err(ClientError::RequestRepeated(request.id));
-        }
+        self.may_request(&request)?;
         // Whatever waited before did not fit a moment ago, and nothing else has changed.
         let key = (request.priority, request.id);
         self.waiting.insert(key, request);
@@ -41,6 +35,27 @@ impl ClusterClient for FakeCluster {
             return Ok(());
         }
         self.complete(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER))
+    }
+
+    /// One that does not say which request a container answers cannot swap.
+    fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
+        if !self.echoes_requests {
+            return Err(ClientError::CannotSwap);
+        }
+        if !self.running.contains_key(&container) {
+            return Err(ClientError::UnknownContainer(container));
+        }
+        self.may_request(&request)?;
+        let key = (request.priority, request.id);
+        self.waiting.insert(key, request);
+        if self.takes_turn(Fault::FailStop) {
+            self.tell(Callback::StopFailed(container));
+        } else {
+            self.end(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER));
+        }
+        self.place_one(key);
+        self.place();
+        Ok(())
     }
 
     fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {

@@ -1,7 +1,7 @@
 //! What can be made to go wrong.
 
 use super::FakeCluster;
-use crate::client::{Callback, ClientError, ContainerRef};
+use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest};
 
 /// Something that goes wrong once, when its turn comes. Faults of different kinds do not wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,15 @@ impl FakeCluster {
         turn.is_some_and(|turn| self.faults.remove(turn).is_some())
     }
 
-    pub(super) fn may_request(&mut self) -> Result<(), ClientError> {
-        let is_refused = self.takes_turn(Fault::RefuseRequest);
-        if is_refused { Err(ClientError::Refused("as it was told to".into())) } else { Ok(()) }
+    pub(super) fn may_request(&mut self, request: &ContainerRequest) -> Result<(), ClientError> {
+        if self.takes_turn(Fault::RefuseRequest) {
+            return Err(ClientError::Refused("as it was told to".into()));
+        }
+        if let Some(host) = request.hosts.iter().find(|host| !self.nodes.contains_key(*host)) {
+            return Err(ClientError::UnknownHost { host: host.to_string() });
+        }
+        let is_known = self.waiting.contains_key(&(request.priority, request.id));
+        if is_known { Err(ClientError::RequestRepeated(request.id)) } else { Ok(()) }
     }
 
     pub(super) fn launch(&mut self, container: ContainerRef) {

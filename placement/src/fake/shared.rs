@@ -143,6 +143,14 @@ fn local(request: RequestId) -> RequestId {
     RequestId(request.0 & u64::from(u32::MAX))
 }
 
+/// An error as the service knows its request.
+fn localized(error: ClientError) -> ClientError {
+    match error {
+        ClientError::RequestRepeated(request) => ClientError::RequestRepeated(local(request)),
+        error => error,
+    }
+}
+
 impl FakeTenant {
     /// The service ends, and all it has with it.
     pub fn finish(self) {
@@ -159,6 +167,15 @@ impl FakeTenant {
 
     fn in_cluster(&self, request: RequestId) -> RequestId {
         RequestId(self.tenant << TENANT_SHIFT | request.0)
+    }
+
+    fn request_in_cluster(&self, mut request: ContainerRequest) -> Result<ContainerRequest, ClientError> {
+        if tenant_of(request.id) != 0 {
+            return Err(ClientError::Refused("a service has too many requests".to_owned()));
+        }
+        request.id = self.in_cluster(request.id);
+        request.apart = request.apart.map(|tag| format!("{}/{tag}", self.tenant).into());
+        Ok(request)
     }
 
     /// Does something to a container of the service.
@@ -180,17 +197,10 @@ impl ClusterClient for FakeTenant {
         self.cluster.with(|cluster| cluster.keeps_apart())
     }
 
-    fn request(&mut self, mut request: ContainerRequest) -> Result<(), ClientError> {
-        let id = request.id;
-        if tenant_of(id) != 0 {
-            return Err(ClientError::Refused("a service has too many requests".to_owned()));
-        }
-        request.id = self.in_cluster(id);
-        request.apart = request.apart.map(|tag| format!("{}/{tag}", self.tenant).into());
-        self.cluster.with(|cluster| cluster.request(request)).map_err(|error| match error {
-            ClientError::RequestRepeated(_) => ClientError::RequestRepeated(id),
-            error => error,
-        })
+    fn request(&mut self, request: ContainerRequest) -> Result<(), ClientError> {
+        let global = self.request_in_cluster(request)?;
+        let taken = self.cluster.with(|cluster| cluster.request(global));
+        taken.map_err(localized)
     }
 
     fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
@@ -200,6 +210,12 @@ impl ClusterClient for FakeTenant {
 
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         self.with_own(container, |cluster| cluster.release(container))
+    }
+
+    fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
+        let global = self.request_in_cluster(request)?;
+        let swapped = self.with_own(container, |cluster| cluster.swap(container, global));
+        swapped.map_err(localized)
     }
 
     fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {

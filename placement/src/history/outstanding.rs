@@ -44,6 +44,22 @@ pub(crate) struct OutstandingRequest {
 }
 
 impl OutstandingRequest {
+    /// A request that may be served anywhere and waits for as long as it takes.
+    pub(crate) fn new(component: ComponentId, request: ContainerRequest, since_ms: u64) -> Self {
+        Self {
+            component,
+            request,
+            host: None,
+            reach: Reach::Anywhere,
+            since_ms,
+            deadline_ms: None,
+            widens_ms: None,
+            not_taken: None,
+            gained: 0,
+            action: None,
+        }
+    }
+
     pub(crate) fn id(&self) -> RequestId {
         self.request.id
     }

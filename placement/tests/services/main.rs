@@ -19,3 +19,4 @@ mod outstanding;
 mod placing;
 mod sharing;
 mod support;
+mod swaps;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ActionId, ActionKind, ActionStatus, Active, ApplicationState, PlacementAction, Stage};
+use super::{ActionId, ActionKind, ActionStatus, Active, ApplicationState, Place, PlacementAction, Stage};
 use crate::application::Operation;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
@@ -150,20 +150,25 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         let until_ms = now_ms.saturating_add(self.settings.stop_timeout_ms);
+        let component = action.component;
+        let undo = self.change_component(component, &action.change, operations);
         let message = format!("it is stopped on {source_host}");
-        let undo = self.change_component(action.component, &action.change, operations);
+        Self::answer(action.id, ActionStatus::InProgress, message, operations);
+        let may_come_back = self.is_destination(component, &source_host, Some(source));
+        let request = self.request_on(component, &source_host);
+        let request = OutstandingRequest { action: Some(action.id), ..request };
+        let asked = if may_come_back { self.swap(source, request, operations) } else { None };
         let active = Active {
-            component: action.component,
+            component,
             source: Some(source),
             source_host: Some(source_host),
-            stage: Stage::Stopping { reserved: None, until_ms },
+            stage: Stage::Stopping { place: asked.map_or(Place::Unasked, Place::Asked), until_ms },
             recover_by_ms: until_ms.saturating_add(action.expires_after_ms),
             widens: None,
             change: action.change.clone(),
             undo: Some(undo),
         };
         self.actions.begin(action.id, active);
-        Self::answer(action.id, ActionStatus::InProgress, message, operations);
         self.release(source, operations);
     }
 
@@ -192,16 +197,11 @@ impl ApplicationState {
         let mut request = self.request_for(action.component, true).only_on(hosts);
         request.size = action.change.size.unwrap_or(request.size);
         let outstanding = OutstandingRequest {
-            component: action.component,
             host: (request.hosts.len() == 1).then(|| request.hosts[0].clone()),
-            request,
             reach: Reach::Host,
-            since_ms: now_ms,
             deadline_ms: Some(deadline_ms),
-            widens_ms: None,
-            not_taken: None,
-            gained: 0,
             action: Some(action.id),
+            ..OutstandingRequest::new(action.component, request, now_ms)
         };
         Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
         let request = self.issue(outstanding, operations);

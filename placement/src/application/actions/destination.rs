@@ -61,7 +61,12 @@ impl ApplicationState {
         Ok(())
     }
 
-    fn is_destination(&self, component: ComponentId, host: &Arc<str>, source: Option<ContainerRef>) -> bool {
+    pub(super) fn is_destination(
+        &self,
+        component: ComponentId,
+        host: &Arc<str>,
+        source: Option<ContainerRef>,
+    ) -> bool {
         let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
         let node = self.history.node(host);
         let takes_it = node.is_some_and(|node| node.takes(label));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{ActionId, Active, PlacementAction, Stage};
+use super::{ActionId, Active, Place, PlacementAction, Stage};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
@@ -96,9 +96,9 @@ impl Actions {
     pub(super) fn on(&self, component: ComponentId, container: ContainerRef) -> Option<ActionId> {
         let is_concerned = |active: &Active| {
             let other = match active.stage {
-                Stage::Stopping { reserved, .. } => reserved,
+                Stage::Stopping { place: Place::Reserved(reserved), .. } => Some(reserved),
                 Stage::Starting { container, .. } => Some(container),
-                Stage::Reserving(_) | Stage::Recovering => None,
+                Stage::Stopping { .. } | Stage::Reserving(_) | Stage::Recovering => None,
             };
             active.source == Some(container) || other == Some(container)
         };

@@ -2,7 +2,8 @@
 //! without (Samza container placement, "Reserve-Stop-Move").
 //!
 //! A place is found first: the container that comes is reserved, and counts for nothing. Then the one that it replaces is
-//! stopped. When that has ended the reserved one starts. Whatever goes wrong, the review finds that an instance is missing
+//! stopped. When that has ended the reserved one starts. What is stopped first makes way for what comes back in one step
+//! (`swap.rs`). Whatever goes wrong, the review finds that an instance is missing
 //! and asks for it as it always does: on the host where it was last, then elsewhere.
 
 mod begin;
@@ -120,12 +121,23 @@ struct Active {
 enum Stage {
     /// A place is looked for.
     Reserving(RequestId),
-    /// The source is being stopped; the reserved container waits. `None`: it will be asked for again by the review.
-    Stopping { reserved: Option<ContainerRef>, until_ms: u64 },
+    /// The source is being stopped.
+    Stopping { place: Place, until_ms: u64 },
     /// The replacement is being started.
     Starting { container: ContainerRef, until_ms: u64 },
     /// The source has been stopped, and the review looks for a place.
     Recovering,
+}
+
+/// Where what replaces a source will be, while that is being stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is there: this container waits.
+    Reserved(ContainerRef),
+    /// It was asked for where the source is, instead of that.
+    Asked(RequestId),
+    /// The review will ask for it.
+    Unasked,
 }
 
 impl Active {

@@ -1,10 +1,10 @@
 //! What becomes of actions: places found, containers stopped and started, and everything that can go wrong meanwhile.
 
-use super::{ActionId, ActionStatus, Active, ApplicationState, Stage};
+use super::{ActionId, ActionStatus, Active, ApplicationState, Place, Stage};
 use crate::application::{AllocationOutcome, ComponentInstance, Operation};
 use crate::client::{Allocation, ContainerRef, RequestId};
 use crate::component::ComponentId;
-use crate::history::InstanceState;
+use crate::history::{InstanceState, OutstandingRequest};
 
 impl ApplicationState {
     /// A place was found: the container that came is reserved, and the one it replaces is stopped.
@@ -27,7 +27,7 @@ impl ApplicationState {
         }
         let reserved = came.container;
         let stage = match active.source {
-            Some(_) => Stage::Stopping { reserved: Some(reserved), until_ms },
+            Some(_) => Stage::Stopping { place: Place::Reserved(reserved), until_ms },
             None => self.starting(reserved),
         };
         self.actions.transition_stage(id, stage);
@@ -53,9 +53,11 @@ impl ApplicationState {
             return;
         };
         self.transition_instance(reserved, InstanceState::Reserved);
-        let from = source_host.as_deref().unwrap_or("its host");
-        Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
-        self.release(source, operations);
+        if self.instance_state(source).is_some_and(InstanceState::is_held) {
+            let from = source_host.as_deref().unwrap_or("its host");
+            Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
+            self.release(source, operations);
+        }
     }
 
     /// Whether an action has a place for what comes instead of the container, or has stopped it.
@@ -64,7 +66,13 @@ impl ApplicationState {
         stage.is_some_and(|stage| !matches!(stage, Stage::Reserving(_)))
     }
 
-    /// The request for a place came to nothing. What runs goes on running.
+    /// Whether an action asks so for what it is stopping.
+    pub(in crate::application) fn is_swapped(&self, waits: &OutstandingRequest) -> bool {
+        let stage = waits.action.and_then(|id| self.actions.get(id)).map(|active| active.stage);
+        matches!(stage, Some(Stage::Stopping { .. }))
+    }
+
+    /// The request for a place came to nothing. What runs goes on running; for what is being stopped the review will ask.
     pub(in crate::application) fn no_place_found(
         &mut self,
         request: RequestId,
@@ -75,7 +83,12 @@ impl ApplicationState {
             return;
         };
         self.cancel_request(request, operations);
-        self.fail_action(id, why, operations);
+        match self.actions.get(id).map(|active| active.stage) {
+            Some(Stage::Stopping { until_ms, .. }) => {
+                self.actions.transition_stage(id, Stage::Stopping { place: Place::Unasked, until_ms });
+            }
+            _ => self.fail_action(id, why, operations),
+        }
     }
 
     /// A container is given back, by an action or for another reason. In the second case a place that is looked for it is
@@ -113,12 +126,17 @@ impl ApplicationState {
                 "the container ended by itself; it is started again as if nothing had been asked",
                 operations,
             ),
-            Stage::Stopping { reserved: Some(reserved), .. } if is_source => {
+            Stage::Stopping { place: Place::Reserved(reserved), .. } if is_source => {
                 self.actions.transition_stage(id, self.starting(reserved));
                 self.transition_instance(reserved, InstanceState::Starting);
                 operations.push(Operation::Start { container: reserved, component });
             }
-            Stage::Stopping { .. } if is_source => self.actions.transition_stage(id, Stage::Recovering),
+            Stage::Stopping { place, .. } if is_source => {
+                self.actions.transition_stage(id, Stage::Recovering);
+                if let Place::Asked(request) = place {
+                    self.wait_as_any_other(request, operations);
+                }
+            }
             Stage::Stopping { .. } => {
                 self.fail_action(id, "the place that was found for it was lost", operations);
             }
@@ -183,11 +201,11 @@ impl ApplicationState {
         let is_releasing = self.instance_state(container) == Some(InstanceState::Releasing);
         let Some(id) = self.action_on(container).filter(|_| is_releasing) else {
             self.look_after_end(container, self.settings.retry_after_ms);
-            self.place_stays_taken(container);
+            self.place_stays_taken(container, operations);
             return;
         };
         self.transition_instance(container, InstanceState::Live);
-        self.drop_reserved(id, operations);
+        self.drop_place(id, operations);
         self.fail_action(id, "the container could not be stopped; it goes on running", operations);
     }
 
@@ -195,7 +213,7 @@ impl ApplicationState {
     /// until they run.
     pub(in crate::application) fn check_stops(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         for id in self.actions.late(now_ms) {
-            self.drop_reserved(id, operations);
+            self.drop_place(id, operations);
             if let Some(Stage::Starting { container, .. }) = self.actions.get(id).map(|active| active.stage) {
                 self.fail_action(id, "what replaces it did not say that it runs in time", operations);
                 self.release(container, operations);
@@ -214,21 +232,25 @@ impl ApplicationState {
             if let Some(Stage::Reserving(request)) = self.actions.get(id).map(|active| active.stage) {
                 self.cancel_request(request, operations);
             }
-            self.drop_reserved(id, operations);
+            self.drop_place(id, operations);
             self.fail_action(id, "the service ends", operations);
         }
     }
 
-    fn drop_reserved(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
-        let Some(Stage::Stopping { reserved: Some(reserved), .. }) =
-            self.actions.get(id).map(|active| active.stage)
-        else {
-            return;
-        };
-        if let Some(instance) = self.forget_instance(reserved) {
-            self.history.instance_gone(&instance.host, instance.component, reserved, None);
+    /// What was to replace a source that is being stopped is not wanted any more.
+    fn drop_place(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
+        match self.actions.get(id).map(|active| active.stage) {
+            Some(Stage::Stopping { place: Place::Reserved(reserved), .. }) => {
+                if let Some(instance) = self.forget_instance(reserved) {
+                    self.history.instance_gone(&instance.host, instance.component, reserved, None);
+                }
+                self.give_back(reserved, operations);
+            }
+            Some(Stage::Stopping { place: Place::Asked(request), .. }) => {
+                self.cancel_request(request, operations);
+            }
+            _ => {}
         }
-        self.give_back(reserved, operations);
     }
 
     fn fail_action(&mut self, id: ActionId, why: &str, operations: &mut Vec<Operation>) {

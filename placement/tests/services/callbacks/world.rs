@@ -102,21 +102,12 @@ impl World {
 
     fn carry_out(&mut self, operation: Operation) {
         match operation {
-            Operation::Request(request) => {
-                assert!(self.asked.insert(request.id), "a number is used once");
-                assert!(request.relax_locality || !request.hosts.is_empty(), "it can be served somewhere");
-                self.requests.insert(request.id, request);
-            }
+            Operation::Request(request) => self.request(request),
             Operation::Cancel(request) => self.cancel(request),
-            Operation::Release(container) => {
-                let before_ms = self.released.insert(container, self.now_ms);
-                let is_due = before_ms
-                    .is_none_or(|before_ms| before_ms + self.settings.stop_timeout_ms <= self.now_ms);
-                let is_running = self.running.contains_key(&container);
-                assert!(
-                    is_due || !is_running,
-                    "a container is given back once, and again when its end is not heard"
-                );
+            Operation::Release(container) => self.release(container),
+            Operation::Swap { container, request } => {
+                self.release(container);
+                self.request(request);
             }
             Operation::Answer { action, status, .. } => {
                 let was_over = self.actions.insert(action, status.is_terminal());
@@ -131,6 +122,20 @@ impl World {
                 assert!(!add.is_empty() || !remove.is_empty());
             }
         }
+    }
+
+    fn request(&mut self, request: ContainerRequest) {
+        assert!(self.asked.insert(request.id), "a number is used once");
+        assert!(request.relax_locality || !request.hosts.is_empty(), "it can be served somewhere");
+        self.requests.insert(request.id, request);
+    }
+
+    fn release(&mut self, container: ContainerRef) {
+        let before_ms = self.released.insert(container, self.now_ms);
+        let is_due =
+            before_ms.is_none_or(|before_ms| before_ms + self.settings.stop_timeout_ms <= self.now_ms);
+        let is_running = self.running.contains_key(&container);
+        assert!(is_due || !is_running, "a container is given back once, and again when its end is not heard");
     }
 
     fn cancel(&mut self, id: RequestId) {

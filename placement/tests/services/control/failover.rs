@@ -7,7 +7,7 @@ use apportion_placement::{
 
 use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor, with_standbys};
 use super::one::cluster;
-use crate::support::{Manager, on_both};
+use crate::support::{EngineCluster, Manager, on_both};
 
 /// One processor with so many standbys, each with a host to itself.
 fn stateful<M: Manager>(standbys: u32, hosts: usize) -> JobBed<M> {
@@ -94,7 +94,17 @@ fn the_next_standby_follows_when_it_does_not_start_there<M: Manager>() {
     assert!(standbys.contains(&second) && second != first, "{second} after {first}");
 }
 
-/// It is said why nothing is asked for meanwhile.
+/// Nobody who waits for longer gets the standby's room between.
+#[test]
+fn the_place_of_a_standby_goes_to_nobody_else() {
+    let mut bed = stateful::<EngineCluster>(1, 2);
+    let standby = bed.host_of("0-0");
+    bed.manager().contend(9);
+    end(&mut bed, ContainerExit::PREEMPTED);
+    assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (standby, String::new()));
+}
+
+/// It is said why nothing runs meanwhile.
 #[test]
 fn a_standby_that_does_not_stop_holds_nobody_up() {
     let mut bed = stateful::<FakeCluster>(1, 3);

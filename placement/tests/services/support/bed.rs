@@ -17,6 +17,7 @@ pub(crate) enum Call {
     Request(ContainerRequest),
     Cancel(RequestId),
     Release(ContainerRef),
+    Swap(ContainerRef, ContainerRequest),
     Blacklist { add: Vec<Arc<str>>, remove: Vec<Arc<str>> },
 }
 
@@ -46,6 +47,15 @@ impl<M: Manager> ClusterClient for Recorder<M> {
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         self.calls.push(Call::Release(container));
         self.manager.release(container)
+    }
+
+    fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
+        self.calls.push(Call::Swap(container, request.clone()));
+        let swapped = self.manager.swap(container, request);
+        if swapped.is_err() {
+            self.calls.pop();
+        }
+        swapped
     }
 
     fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
@@ -279,7 +289,7 @@ impl<M: Manager> Bed<M> {
 pub(crate) fn requests(calls: &[Call]) -> Vec<&ContainerRequest> {
     let mut requests = Vec::new();
     for call in calls {
-        if let Call::Request(request) = call {
+        if let Call::Request(request) | Call::Swap(_, request) = call {
             requests.push(request);
         }
     }
@@ -291,7 +301,10 @@ pub(crate) fn cancels(calls: &[Call]) -> usize {
 }
 
 pub(crate) fn releases(calls: &[Call]) -> Vec<ContainerRef> {
-    let release = |call: &Call| if let Call::Release(container) = call { Some(*container) } else { None };
+    let release = |call: &Call| match call {
+        Call::Release(container) | Call::Swap(container, _) => Some(*container),
+        _ => None,
+    };
     calls.iter().filter_map(release).collect()
 }
 

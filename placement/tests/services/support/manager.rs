@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use apportion::config::{EngineConfig, Maximum, PartitionAccess, QueueConfig, QueueUpdate};
 use apportion::{
-    ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, RESOURCE_TYPES_MAX, ResourceTypes, Resources,
-    SubmitError,
+    ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, RESOURCE_TYPES_MAX, ResourceTypes,
+    Resources, SubmitError,
 };
 use apportion_placement::{
     Callback, ClientError, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, EngineClient,
@@ -90,6 +90,19 @@ impl EngineCluster {
         assert!(updated.is_ok_and(|ticket| ticket.wait().is_some_and(|done| done.is_ok())), "a new limit");
     }
 
+    /// Another application wants so many containers of one slot, wherever there is room, and more urgently.
+    pub(crate) fn contend(&mut self, containers: u32) {
+        let handle = self.engine.handle();
+        let events = handle.event_stream(0);
+        let spec = ApplicationSpec::new("contender", "root.default", "ann").with_priority(9);
+        let asked = handle.submit_application(spec, &events).and_then(|application| {
+            let ask = AskSpec::new(Resources::new(&[1]), containers).with_priority(0);
+            handle.submit_ask(application, ask)
+        });
+        assert!(asked.is_ok(), "{asked:?}");
+        self.settle();
+    }
+
     fn assemble(events_max: usize) -> Result<Self, Box<dyn std::error::Error>> {
         let mut root = QueueConfig::single_leaf();
         root.accessible_partitions = Some(PartitionAccess::All);
@@ -172,6 +185,10 @@ impl ClusterClient for EngineCluster {
 
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         self.client.release(container)
+    }
+
+    fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
+        self.client.swap(container, request)
     }
 
     fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {

@@ -1,0 +1,38 @@
+//! Swaps that the engine has not answered yet.
+
+use apportion::{AskId, CommitOutcome, ContainerId, NodeId, ResourceAllocationCommitRequest, Ticket};
+
+use crate::client::ContainerRef;
+
+/// The container ends and the ask is served on the node, in one commit.
+pub(super) fn commit_request(
+    container: ContainerId,
+    ask: AskId,
+    node: NodeId,
+) -> ResourceAllocationCommitRequest {
+    let allocate = ResourceAllocationCommitRequest::allocate(ask, node);
+    ResourceAllocationCommitRequest { release: [container].into_iter().collect(), ..allocate }
+}
+
+/// Commit requests handed in, and the containers that they end.
+#[derive(Debug, Default)]
+pub(super) struct Swaps(Vec<(ContainerRef, Ticket<CommitOutcome>)>);
+
+impl Swaps {
+    pub(super) fn begun(&mut self, container: ContainerRef, ticket: Ticket<CommitOutcome>) {
+        self.0.push((container, ticket));
+    }
+
+    /// Takes out what was answered. Says which containers were not ended.
+    pub(super) fn take_refused(&mut self) -> Vec<ContainerRef> {
+        let mut refused = Vec::new();
+        self.0.retain(|(container, ticket)| {
+            let outcome = ticket.try_take();
+            if let Some(CommitOutcome::Rejected(_)) = outcome {
+                refused.push(*container);
+            }
+            outcome.is_none()
+        });
+        refused
+    }
+}

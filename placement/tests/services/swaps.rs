@@ -1,0 +1,146 @@
+//! A container that makes way for another one on its host, in one step where the manager can.
+
+use apportion::Resources;
+use apportion_placement::{
+    ActionId, ActionKind, ActionStatus, ClientError, ClusterClient, ComponentChange, ComponentId,
+    ComponentSpec, ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, PlacementAction,
+    PlacementPolicy, RequestId, ServiceEvent, SharedFakeCluster,
+};
+
+use crate::support::{Bed, Call, Cluster, EngineCluster, Manager, component, host, on_both};
+
+/// Instance 1 is stopped and started again; it may be another size then.
+fn restart<M: Manager>(bed: &mut Bed<M>, size: Option<i64>) {
+    let action = PlacementAction {
+        id: ActionId(1),
+        component: ComponentId(1),
+        container: None,
+        kind: ActionKind::StopAndRestart,
+        expires_after_ms: 10_000,
+        or_elsewhere: false,
+        avoid: Vec::new(),
+        change: ComponentChange { version: None, size: size.map(|size| Resources::new(&[size])) },
+    };
+    bed.service.act(action, bed.now_ms);
+}
+
+fn last_word<M: Manager>(bed: &mut Bed<M>) -> Option<ActionStatus> {
+    bed.service.take_answers().last().map(|answer| answer.status)
+}
+
+fn on_host(id: u64, host: &str) -> ContainerRequest {
+    ContainerRequest::new(RequestId(id), Resources::new(&[1]), 3).only_on([host])
+}
+
+/// Whoever has waited longer, and is served first, does not get the room between.
+#[test]
+fn what_is_stopped_to_start_anew_keeps_its_room() {
+    for policy in [PlacementPolicy::Normal, PlacementPolicy::Anywhere, PlacementPolicy::AntiAffinity] {
+        let spec = component(1, 1).with_policy(policy);
+        let mut bed = Cluster::<EngineCluster>::of(1, 1).start(vec![spec], None);
+        bed.settle();
+        let first = bed.only(1);
+        bed.manager().contend(1);
+        restart(&mut bed, None);
+        bed.settle();
+        let again = bed.only(1);
+        assert_eq!((last_word(&mut bed), again.state), (Some(ActionStatus::Succeeded), InstanceState::Live));
+        assert_ne!(again.container, first.container, "{policy:?}");
+
+        // Given back without another one in its place, its room goes to whoever waits.
+        assert_eq!(bed.service.kill_container(again.container, bed.now_ms), Ok(()));
+        bed.settle();
+        assert_eq!(bed.status(1).live, 0, "{policy:?}");
+    }
+}
+
+/// A queue that is full has room for the difference only.
+#[test]
+fn the_queue_is_charged_the_difference() {
+    let mut bed = Cluster::<EngineCluster>::of(1, 9).start(vec![component(1, 1)], None);
+    bed.settle();
+    bed.manager().limit_queue(3);
+    restart(&mut bed, Some(3));
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Succeeded), 1));
+    assert_eq!(bed.service.client().manager.nodes()[0].free.amounts()[0], 6);
+}
+
+on_both!(what_has_no_room_as_another_size_comes_back_as_it_was);
+/// The manager finds that it cannot do both: the container is given back and the request waits, until the action's time is
+/// over.
+fn what_has_no_room_as_another_size_comes_back_as_it_was<M: Manager>() {
+    let mut bed = Cluster::<M>::of(1, 2).start(vec![component(1, 1), component(2, 1)], None);
+    bed.settle();
+    restart(&mut bed, Some(2));
+    bed.settle();
+    assert_eq!((bed.status(1).live, bed.status(1).requested), (0, 1));
+    bed.at(70_003);
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Failed), 1));
+    assert_eq!(bed.service.state().action_count(), 0);
+}
+
+on_both!(a_host_that_takes_nothing_more_is_not_asked_for_again);
+fn a_host_that_takes_nothing_more_is_not_asked_for_again<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 1).start(vec![component(1, 1)], None);
+    bed.settle();
+    let was = bed.only(1).host;
+    let excluded = ServiceEvent::Exclude([was.as_str().into()].into());
+    bed.service.handle(excluded, bed.now_ms);
+    restart(&mut bed, None);
+    let calls = bed.settle();
+    assert!(calls.iter().all(|call| !matches!(call, Call::Swap(..))), "{calls:?}");
+    assert_eq!((last_word(&mut bed), bed.only(1).host == was), (Some(ActionStatus::Succeeded), false));
+}
+
+/// It goes on running, and nothing waits in its place.
+#[test]
+fn what_does_not_stop_makes_no_way() {
+    let mut bed = Cluster::on(FakeCluster::new(), 1, 1).start(vec![component(1, 1)], None);
+    bed.settle();
+    let first = bed.only(1);
+    bed.manager().inject(Fault::FailStop);
+    restart(&mut bed, None);
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.only(1)), (Some(ActionStatus::Failed), first));
+    assert_eq!((bed.status(1).requested, bed.manager().waiting().count()), (0, 0));
+}
+
+/// A manager that cannot do both in one step is asked for one after the other.
+#[test]
+fn a_manager_that_cannot_swap_does_one_after_the_other() {
+    let mut bed = Cluster::on(FakeCluster::new().like_yarn(), 1, 1).start(vec![component(1, 1)], None);
+    bed.settle();
+    let first = bed.only(1);
+    restart(&mut bed, None);
+    let calls = bed.settle();
+    let is_release = |call: &Call| *call == Call::Release(first.container);
+    assert!(calls.iter().any(is_release), "{calls:?}");
+    assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::Succeeded), host(0)));
+}
+
+/// Each of its two halves may be refused, and then neither was done.
+#[test]
+fn what_cannot_be_swapped_stays() {
+    let mut cluster = FakeCluster::new();
+    cluster.add_node("alpha", Resources::new(&[1]));
+    let cluster = SharedFakeCluster::new(cluster);
+    let (mut one, mut other) = (cluster.client(), cluster.client());
+    assert_eq!(one.request(on_host(1, "alpha")), Ok(()));
+    assert_eq!(other.request(on_host(1, "alpha")), Ok(()));
+    let container = ContainerRef(1);
+    assert_eq!(one.poll().len(), 2, "a node and a container");
+    let refusals = [
+        (one.swap(container, on_host(2, "beta")), ClientError::UnknownHost { host: "beta".into() }),
+        (one.swap(ContainerRef(7), on_host(2, "alpha")), ClientError::UnknownContainer(ContainerRef(7))),
+        (other.swap(container, on_host(2, "alpha")), ClientError::UnknownContainer(container)),
+    ];
+    for (said, expected) in refusals {
+        assert_eq!(said, Err(expected));
+    }
+    assert_eq!(one.poll(), []);
+    assert_eq!(one.swap(container, on_host(2, "alpha")), Ok(()));
+    assert_eq!((one.poll().len(), one.take_over().len()), (2, 1), "an end and a container");
+    assert_eq!(other.take_over(), [], "it waited for longer and got nothing");
+}
