@@ -3,7 +3,7 @@
 use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, ClientError, ClusterClient, ComponentChange, ComponentId,
-    ComponentSpec, ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, PlacementAction,
+    ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, PlacementAction,
     PlacementPolicy, RequestId, ServiceEvent, SharedFakeCluster,
 };
 
