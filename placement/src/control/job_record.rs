@@ -1,10 +1,10 @@
 //! What requests leave of a job: the next start of its coordinator has to know it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::processor::{JobSpec, ProcessorSpec};
+use super::processor::{JobSpec, ProcessorId, ProcessorSpec};
 
 /// A part of a job that a request has changed, as it is since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +13,22 @@ pub enum JobRecord {
     HostsKeptFree(BTreeSet<String>),
     /// A processor with its size, its version and its standbys.
     Processor(ProcessorSpec),
+}
+
+impl JobRecord {
+    /// Whether the job is as the record says, in what records are about: [`with_records`](JobSpec::with_records) would
+    /// change nothing. `places` are the job's.
+    pub(super) fn holds(&self, spec: &JobSpec, places: &BTreeMap<ProcessorId, usize>) -> bool {
+        match self {
+            Self::HostsKeptFree(hosts) => *hosts == spec.hosts_kept_free,
+            Self::Processor(record) => places.get(&record.id).is_some_and(|place| {
+                let known = &spec.processors[*place];
+                known.size == record.size
+                    && known.version == record.version
+                    && known.standbys == record.standbys
+            }),
+        }
+    }
 }
 
 impl JobSpec {

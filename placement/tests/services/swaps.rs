@@ -3,8 +3,8 @@
 use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, ClientError, ClusterClient, ComponentChange, ComponentId,
-    ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, PlacementAction,
-    PlacementPolicy, RequestId, ServiceEvent, SharedFakeCluster,
+    ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, PlacementAction, PlacementPolicy,
+    RequestId, ServiceEvent, SharedFakeCluster,
 };
 
 use crate::support::{Bed, Call, Cluster, EngineCluster, Manager, component, host, on_both};

@@ -10,7 +10,7 @@ use crate::control::job::JobAnswer;
 use crate::control::metadata_store::{Change, ControlStoreError, PlacementResponse, StatusCode};
 
 /// How many changes are saved in one transaction.
-const BATCH: usize = 256;
+const CHANGES_PER_WRITE: usize = 256;
 
 impl ControlPlane {
     /// Saves what the jobs have said. What cannot be saved is kept, and saved later.
@@ -25,7 +25,7 @@ impl ControlPlane {
         }
         self.note(said, now_ms);
         while !self.unsaved.is_empty() {
-            let batch = self.unsaved.len().min(BATCH);
+            let batch = self.unsaved.len().min(CHANGES_PER_WRITE);
             self.store.apply(&self.unsaved[..batch])?;
             self.unsaved.drain(..batch);
         }

@@ -69,7 +69,8 @@ impl ControlPlane {
         let earlier: Vec<Deployment> =
             known.filter(|known| known.is_current && known.job == spec.name).collect();
         let superseded: BTreeSet<String> = earlier.iter().map(|known| known.id.clone()).collect();
-        self.end_orphans(&superseded, id, now_ms)?;
+        let why = format!("the job's coordinator ended before it was done; the next deployment is {id}");
+        self.end_orphans(&superseded, &why, now_ms)?;
         let records = self.records_that_hold(id, spec)?;
         let closed = earlier.into_iter().map(|known| Deployment { is_current: false, ..known });
         let (id, job) = (id.to_owned(), spec.name.clone());
@@ -84,12 +85,7 @@ impl ControlPlane {
     fn records_that_hold(&self, id: &str, spec: &JobSpec) -> Result<Vec<Change>, ControlStoreError> {
         let records = self.store.job_records(&spec.name)?;
         let places = spec.places();
-        let holds = |record: &JobRecord| match record {
-            JobRecord::HostsKeptFree(hosts) => *hosts == spec.hosts_kept_free,
-            JobRecord::Processor(known) => {
-                places.get(&known.id).is_some_and(|place| spec.processors[*place] == *known)
-            }
-        };
+        let holds = |record: &JobRecord| record.holds(spec, &places);
         if records.iter().all(holds) {
             return Ok(Vec::new());
         }
@@ -109,7 +105,7 @@ impl ControlPlane {
         }
         self.save_answers(now_ms)?;
         let ids = BTreeSet::from([deployment.to_owned()]);
-        self.end_orphans(&ids, "none", now_ms)?;
+        self.end_orphans(&ids, "the job was taken out of its control plane", now_ms)?;
         if let Some(known) = self.store.deployment(deployment)? {
             self.store.apply(&[Change::PutDeployment(Deployment { is_current: false, ..known })])?;
         }
@@ -119,12 +115,11 @@ impl ControlPlane {
 
     /// Jobs that another control plane has taken in since are its own.
     pub(super) fn drop_superseded(&mut self) -> Result<(), ControlStoreError> {
-        let mut superseded = BTreeSet::new();
-        for id in self.jobs.keys() {
-            if self.store.deployment(id)?.is_none_or(|known| !known.is_current) {
-                superseded.insert(id.clone());
-            }
-        }
+        let known = self.store.deployments()?;
+        let current: BTreeSet<&str> =
+            known.iter().filter(|known| known.is_current).map(|known| known.id.as_str()).collect();
+        let is_over = |id: &&String| !current.contains(id.as_str());
+        let superseded: BTreeSet<String> = self.jobs.keys().filter(is_over).cloned().collect();
         if !superseded.is_empty() {
             self.jobs.retain(|id, _| !superseded.contains(id));
             self.forget_requests_of(&superseded);

@@ -14,7 +14,7 @@ use crate::control::metadata_store::{
 use crate::control::processor::ProcessorId;
 
 /// How many requests are read and answered in one transaction.
-const PAGE: usize = 256;
+pub(super) const PAGE: usize = 256;
 
 /// What is to be done about a request.
 enum Verdict {
@@ -55,9 +55,11 @@ impl ControlPlane {
     /// Takes on what waits in the store, oldest first, as far as there is room.
     pub(super) fn take_in(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         let written = self.store.written();
-        let is_full = self.room() == 0;
-        if written == self.seen && (is_full || !self.has_backlog) {
+        if written == self.seen && !self.has_backlog {
             return Ok(());
+        }
+        if written == self.seen && self.room() == 0 {
+            return self.look_again_for_urgent(now_ms);
         }
         // A write that comes from now on is a later one.
         self.seen = written;
@@ -74,27 +76,13 @@ impl ControlPlane {
                 return Ok(());
             }
             after = if has_bad { None } else { next };
-            self.looked_at = self.looked_at.max(after);
+            self.urgent.looked_at = self.urgent.looked_at.max(after);
         }
         self.take_in_urgent(now_ms)
     }
 
-    fn room(&self) -> usize {
+    pub(super) fn room(&self) -> usize {
         self.settings.accepted_max.saturating_sub(self.open.len())
-    }
-
-    /// Without room for more there still is for what makes room. What was looked at for that is not looked at again.
-    fn take_in_urgent(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
-        loop {
-            let page = self.store.requests(self.looked_at, PAGE)?;
-            let last = page.requests.last().map(|request| (request.timestamp_ms, request.uuid));
-            let is_last = page.next.is_none();
-            self.looked_at = self.looked_at.max(last);
-            self.take_page(page, now_ms)?;
-            if is_last {
-                return Ok(());
-            }
-        }
     }
 
     /// Requests that were accepted by a transaction of which nobody knew whether it was made are handed over if it was.
@@ -110,7 +98,7 @@ impl ControlPlane {
     }
 
     /// All of a page is answered in one transaction, before anything is done about it.
-    fn take_page(&mut self, page: Page, now_ms: u64) -> Result<(), ControlStoreError> {
+    pub(super) fn take_page(&mut self, page: Page, now_ms: u64) -> Result<(), ControlStoreError> {
         let mut changes = Vec::new();
         let mut accepted: Vec<(PlacementRequest, JobRequest)> = Vec::new();
         let mut refused = Vec::new();
@@ -205,6 +193,9 @@ impl ControlPlane {
                 format!("it waited for {waited_ms} ms, and may wait for {} ms", self.settings.age_max_ms);
             return refuse(action, StatusCode::Failed, why);
         }
+        if let Some(why) = self.is_ahead(request, now_ms) {
+            return refuse(action, StatusCode::BadRequest, why);
+        }
         if let Err(why) = deployed.authoriser.authorise(request.principal.as_deref(), &asked.action) {
             return refuse(action, StatusCode::Unauthorized, why);
         }
@@ -225,10 +216,18 @@ impl ControlPlane {
         Ok(Verdict::Accept(asked))
     }
 
+    /// Requests are read in the order of their times: one that is far ahead would be so for long.
+    fn is_ahead(&self, request: &PlacementRequest, now_ms: u64) -> Option<String> {
+        let ahead_ms = request.timestamp_ms.saturating_sub(now_ms);
+        let why = || format!("timestamp: it is {ahead_ms} ms ahead of the control plane's clock");
+        (ahead_ms > self.settings.age_max_ms).then(why)
+    }
+
     fn judge_foreign(&self, request: &PlacementRequest, now_ms: u64) -> Result<Verdict, ControlStoreError> {
         let id = &request.deployment_id;
         let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
         let (status, why) = match self.store.deployment(id)? {
+            Some(_) if let Some(why) = self.is_ahead(request, now_ms) => (StatusCode::BadRequest, why),
             Some(known) if known.is_current && waited_ms <= self.settings.age_max_ms => {
                 return Ok(Verdict::Leave);
             }

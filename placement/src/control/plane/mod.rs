@@ -15,6 +15,7 @@ mod settings;
 mod sweep;
 mod thread;
 mod translate;
+mod urgent;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub use translate::ACTIONS;
 
 use super::action::JobRequest;
 use super::metadata_store::{Change, ControlStore, ControlStoreError, PlacementRequest};
+use urgent::Urgent;
 
 /// The control plane of some jobs.
 #[derive(Debug)]
@@ -49,8 +51,7 @@ pub struct ControlPlane {
     seen: u64,
     /// Whether requests may wait in the store that were there then.
     has_backlog: bool,
-    /// Up to which request those that need no room were looked for.
-    looked_at: Option<(u64, Uuid)>,
+    urgent: Urgent,
     next_sweep_ms: u64,
     metrics: ControlMetrics,
 }
@@ -85,7 +86,7 @@ impl ControlPlane {
             doubtful: VecDeque::new(),
             seen: 0,
             has_backlog: true,
-            looked_at: None,
+            urgent: Urgent::default(),
             next_sweep_ms: 0,
             metrics: ControlMetrics::default(),
         }

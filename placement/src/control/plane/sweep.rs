@@ -13,20 +13,18 @@ impl ControlPlane {
     pub(super) fn end_orphans(
         &mut self,
         deployments: &BTreeSet<String>,
-        successor: &str,
+        why: &str,
         now_ms: u64,
     ) -> Result<(), ControlStoreError> {
         if deployments.is_empty() {
             return Ok(());
         }
-        let why =
-            format!("the job's coordinator ended before it was done; the next deployment is {successor}");
         let is_orphan = |response: &PlacementResponse| {
             !response.status_code.is_terminal() && deployments.contains(&response.deployment_id)
         };
         self.each_page(|responses| {
             let ended = responses.into_iter().filter(is_orphan).map(|response| {
-                let (status_code, response_message) = (StatusCode::Failed, why.clone());
+                let (status_code, response_message) = (StatusCode::Failed, why.to_owned());
                 Change::PutResponse(PlacementResponse {
                     status_code,
                     response_message,
@@ -56,7 +54,9 @@ impl ControlPlane {
         self.drop_superseded()?;
         // Some may have waited for too long.
         self.has_backlog = true;
-        let oldest_ms = now_ms.saturating_sub(self.settings.retention_ms);
+        // What is repeated while it is not too old finds its first outcome.
+        let kept_ms = self.settings.retention_ms.max(self.settings.age_max_ms.saturating_mul(2));
+        let oldest_ms = now_ms.saturating_sub(kept_ms);
         let is_old = |response: &PlacementResponse| {
             response.status_code.is_terminal() && response.timestamp_ms < oldest_ms
         };

@@ -89,6 +89,18 @@ fn a_job_that_is_deployed_otherwise_is_as_its_owner_says<M: Manager + Debug + Se
     assert_eq!(bed.restored(&job_of(2)), job_of(2));
 }
 
+/// What records are not about is the owner's to change.
+#[test]
+fn a_job_that_is_restored_and_changed_keeps_what_requests_left() {
+    let mut bed = PlaneBed::start(job_of(2), cluster::<FakeCluster>(4, 4));
+    bed.ask_for("START_STANDBY", "0", "", &json!({}));
+    bed.settle();
+    let mut spec = bed.restored(&job_of(2));
+    spec.processors[0].is_stateful = true;
+    let bed = bed.crash(spec);
+    assert_eq!(standbys(&bed.restored(&job_of(2))), 1);
+}
+
 #[test]
 fn a_job_that_is_not_taken_in_comes_back() {
     let mut bed = PlaneBed::<FakeCluster>::start(job_of(2), cluster(2, 4));

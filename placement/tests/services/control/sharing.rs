@@ -83,6 +83,68 @@ fn a_request_is_cancelled_though_there_is_no_room_for_more() {
     assert!(bed.status(third).is_some_and(StatusCode::is_terminal), "what had no room has its turn");
 }
 
+/// Writers' clocks differ: what is written later may be older.
+#[test]
+fn a_cancel_is_found_whatever_its_time() {
+    let settings = ControlSettings { accepted_max: 1, ..ControlSettings::default() };
+    let mut bed =
+        PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 1), settings, ConflictPolicy::default());
+    let full = bed.host_of("1");
+    let message = PlacementRequest { request_expiry_ms: Some(24 * HOUR_MS), ..bed.message("0", &full) };
+    let waiting = bed.submit(message);
+    bed.at(1_000);
+    let message = PlacementRequest { timestamp_ms: 600_000, ..bed.message("1", "LAST_SEEN") };
+    bed.submit(message);
+    bed.settle();
+    let cancel = PlacementRequest {
+        action: Some("CANCEL".to_owned()),
+        parameters: json!({"request": waiting}).as_object().cloned().unwrap_or_default(),
+        timestamp_ms: 10,
+        ..bed.message("", "")
+    };
+    let cancel = bed.submit(cancel);
+    for _ in 0..4 {
+        bed.turn();
+    }
+    assert_eq!((bed.status(cancel), bed.status(waiting)), (Some(Succeeded), Some(StatusCode::Cancelled)));
+}
+
+#[test]
+fn requests_that_need_no_room_take_little() {
+    let settings = ControlSettings { accepted_max: 1, ..ControlSettings::default() };
+    let mut bed =
+        PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 1), settings, ConflictPolicy::default());
+    let full = bed.host_of("1");
+    bed.ask("0", &full);
+    bed.settle();
+    for number in 0..2_000_u32 {
+        bed.ask_for("CANCEL", "", "", &json!({"request": uuid::Uuid::from_u128(number.into())}));
+    }
+    bed.turn();
+    let metrics = bed.plane.metrics();
+    assert!(metrics.open_max < 300, "{} were open at once", metrics.open_max);
+    assert_eq!(bed.store.counts().map(|counts| counts.requests), Ok(0));
+}
+
+/// Its time would be the last of all for as long as that is ahead.
+#[test]
+fn a_request_whose_time_is_far_ahead_is_answered() {
+    let mut bed = start(3, 4);
+    let far = i64::MAX.unsigned_abs();
+    let message = PlacementRequest { timestamp_ms: far, ..bed.message("0", "ANY_HOST") };
+    let ours = bed.submit(message);
+    let deployment =
+        Deployment { id: "elsewhere".to_owned(), job: "other".to_owned(), started_ms: 1, is_current: true };
+    assert_eq!(bed.store.apply(&[Change::PutDeployment(deployment)]), Ok(()));
+    let message = PlacementRequest { timestamp_ms: far, ..bed.message("0", "ANY_HOST") };
+    let theirs = bed.submit(PlacementRequest { deployment_id: "elsewhere".to_owned(), ..message });
+    bed.settle();
+    for request in [ours, theirs] {
+        assert_eq!(bed.status(request), Some(StatusCode::BadRequest));
+        assert!(bed.why(request).contains("ahead of the control plane's clock"), "{}", bed.why(request));
+    }
+}
+
 #[test]
 fn requests_about_many_containers_are_refused_beside_others_too() {
     let rules = (ControlSettings::default(), ConflictPolicy::Refuse);
