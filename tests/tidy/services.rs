@@ -15,6 +15,15 @@ fn the_tables_of_services_name_what_shows_them() {
 fn the_tables_of_container_control_name_what_shows_them() {
     let rows = [("Z", 17), ("X", 8), ("I", 6)];
     check_tables("placement/CONTROL.md", &rows);
+    let text = std::fs::read_to_string(files::root().join("placement/CONTROL.md")).expect("readable");
+    let has = |row: &str| {
+        let mut firsts = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+        firsts.any(|first| first.split(", ").any(|named| named == row))
+    };
+    let others = [1, 3, 4, 6, 7, 9, 10, 11, 12, 14, 17, 19, 20].map(|number| format!("P{number}"));
+    for row in others.iter().map(String::as_str).chain(["1.9", "budget"]) {
+        assert!(has(row), "not in the table: {row}");
+    }
 }
 
 fn check_tables(path: &str, rows: &[(&str, u32)]) {
@@ -41,8 +50,11 @@ fn check_tables(path: &str, rows: &[(&str, u32)]) {
     assert!(missing.is_empty(), "{path}: not in the tables: {missing:?}");
 }
 
-/// A letter and a number.
+/// A letter and a number, or a row that is called by what it is about.
 fn is_row(text: &str) -> bool {
-    let number = text.strip_prefix(['D', 'S', 'F', 'Z', 'X', 'I']);
+    if ["1.9", "budget"].contains(&text) {
+        return true;
+    }
+    let number = text.strip_prefix(['D', 'S', 'F', 'Z', 'X', 'I', 'P']);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -111,7 +111,7 @@ impl Run {
     ) -> anyhow::Result<ExperimentRecord> {
         let begun_ms = self.now_ms;
         if has_faults {
-            self.job.service_mut().client_mut().inject_faults(shape.fault_percent);
+            self.job.client_mut().inject_faults(shape.fault_percent);
             self.lost = self.nodes_to_lose(shape);
         }
         let actions = experiment.actions(shape, &self.hottest());
@@ -127,7 +127,7 @@ impl Run {
             run.job.request_count() == 0
         })?;
         let took_ms = watch.last_word_ms;
-        self.job.service_mut().client_mut().inject_faults(0);
+        self.job.client_mut().inject_faults(0);
         self.pass_until(MOST_MS, |run| {
             watch.look(run, begun_ms);
             run.lost.is_empty() && run.job.service().state().missing() == 0
@@ -206,7 +206,7 @@ impl Run {
             self.jobs.end_until(self.now_ms)?;
             while let Some((_, node)) = self.lost.pop_if(|(at_ms, _)| *at_ms <= self.now_ms) {
                 self.cluster.node_down(node)?;
-                self.job.service_mut().client_mut().look_at_nodes();
+                self.job.client_mut().look_at_nodes();
             }
             self.settle()?;
         }
@@ -217,7 +217,7 @@ impl Run {
     fn settle(&mut self) -> anyhow::Result<()> {
         loop {
             self.jobs.hear(self.now_ms)?;
-            self.job.service_mut().client_mut().pass(self.now_ms);
+            self.job.client_mut().pass(self.now_ms);
             let before = self.job.service().moves();
             self.last_ms = self.job.tick(self.now_ms).map(|next_ms| next_ms.max(self.now_ms + 1));
             let is_quiet = self.job.service().moves() == before;

@@ -11,7 +11,7 @@ use crate::history::{InstanceState, OutstandingRequest, Reach};
 
 /// Where the others of a group are, or are about to be.
 #[derive(Debug)]
-struct Occupied {
+pub(super) struct Occupied {
     hosts: BTreeSet<Arc<str>>,
     racks: BTreeSet<Arc<str>>,
 }
@@ -120,12 +120,12 @@ impl ApplicationState {
         self.is_clear(&self.occupied(component), host)
     }
 
-    fn is_clear(&self, occupied: &Occupied, host: &Arc<str>) -> bool {
+    pub(super) fn is_clear(&self, occupied: &Occupied, host: &Arc<str>) -> bool {
         let rack = self.history.node(host).and_then(|node| node.rack());
         !occupied.hosts.contains(host) && rack.is_none_or(|rack| !occupied.racks.contains(rack))
     }
 
-    fn occupied(&self, component: ComponentId) -> Occupied {
+    pub(super) fn occupied(&self, component: ComponentId) -> Occupied {
         let mut hosts = BTreeSet::new();
         for peer in self.peers(component) {
             hosts.extend(self.hosts_of(peer).cloned());

@@ -58,6 +58,14 @@ pub enum Inconsistency {
     /// A service failed too often and goes on (F15).
     #[error("component {} failed too often and the service goes on", .0.0)]
     GoesOn(ComponentId),
+    /// The sum of instances that do not run though they should is not that of the components.
+    #[error("{counted} instances count as down, and {are} are")]
+    Down {
+        /// The sum that is kept.
+        counted: u64,
+        /// What it should be.
+        are: u64,
+    },
     /// The list of hosts to ask for is not the one that follows from the nodes.
     #[error("the hosts to ask for component {} are not those that follow from the nodes", .0.0)]
     Candidates(ComponentId),
@@ -82,6 +90,10 @@ impl ApplicationState {
             for (component, entry) in &node.entries {
                 self.audit_entry(host, *component, entry, &mut found);
             }
+        }
+        let down: u64 = self.components.keys().map(|component| self.down_of(*component)).sum();
+        if down != self.down {
+            found.push(Inconsistency::Down { counted: self.down, are: down });
         }
         found.extend(self.history.wrong_candidates().map(Inconsistency::Candidates));
         found

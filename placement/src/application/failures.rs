@@ -52,7 +52,9 @@ impl Component {
     fn check(&mut self, started_ms: u64, now_ms: u64) -> Option<Failure> {
         let Some(health) = self.spec.health else {
             let failure = self.too_many_failures();
-            self.is_given_up |= failure.is_some() && self.spec.degrades;
+            if failure.is_some() && self.spec.degrades {
+                self.transition_given_up(true);
+            }
             return failure.filter(|_| !self.spec.degrades);
         };
         let looks = now_ms >= started_ms.saturating_add(health.initial_delay_ms);
@@ -75,6 +77,14 @@ impl Component {
                 health.window_ms / 1_000
             ),
         })
+    }
+
+    /// The service goes on without it, or not any more: then what went wrong with it is forgotten.
+    pub(super) fn transition_given_up(&mut self, is_given_up: bool) {
+        self.is_given_up = is_given_up;
+        if !is_given_up {
+            self.counters.failed_recently = 0;
+        }
     }
 
     fn too_many_failures(&self) -> Option<Failure> {

@@ -67,6 +67,8 @@ pub struct ApplicationState {
     touched: BTreeSet<ComponentId>,
     /// As of the hosts when lists of them were made last.
     listed_version: u64,
+    /// Instances that do not run though they should, as of the last review.
+    down: u64,
     /// Components whose health is looked at as time goes by.
     watched: BTreeSet<ComponentId>,
     last_request: u64,
@@ -95,6 +97,8 @@ struct Component {
     /// Since when too few instances run.
     unhealthy_since_ms: Option<u64>,
     takeover: Takeover,
+    /// Instances of it that do not run though they should, as of the last review.
+    down: u64,
 }
 
 /// A container of a component.
@@ -123,6 +127,7 @@ impl Component {
             is_given_up: false,
             unhealthy_since_ms: None,
             takeover: Takeover::default(),
+            down: 0,
         }
     }
 
@@ -162,6 +167,7 @@ impl ApplicationState {
             actions: Actions::default(),
             touched: BTreeSet::new(),
             listed_version: 0,
+            down: 0,
             watched: BTreeSet::new(),
             last_request: 0,
             has_node_reports: false,

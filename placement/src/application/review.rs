@@ -12,8 +12,8 @@ impl ApplicationState {
     pub(super) fn review(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         self.check_failures(now_ms);
         if self.is_over() {
-            self.touched.clear();
             self.give_everything_back(operations);
+            self.recount_touched();
             return;
         }
         self.review_blacklist(operations);
@@ -29,10 +29,17 @@ impl ApplicationState {
             let touched = std::mem::take(&mut self.touched);
             for component in &touched {
                 self.review_component(*component, now_ms, operations);
+                self.recount_down(*component);
             }
             for component in touched {
                 self.begin_actions(component, now_ms, operations);
             }
+        }
+    }
+
+    fn recount_touched(&mut self) {
+        for component in std::mem::take(&mut self.touched) {
+            self.recount_down(component);
         }
     }
 

@@ -107,7 +107,16 @@ impl ApplicationState {
     /// The same without those of components that were given up: nobody waits for these.
     #[must_use]
     pub fn down(&self) -> u64 {
-        self.components.keys().map(|component| self.down_of(*component)).sum()
+        self.down
+    }
+
+    /// The same of one component, as of now. Every review ends with the sum being that of all.
+    pub(super) fn recount_down(&mut self, component: ComponentId) {
+        let down = self.down_of(component);
+        if let Some(known) = self.components.get_mut(&component) {
+            self.down = self.down - known.down + down;
+            known.down = down;
+        }
     }
 
     /// How many of one component's.

@@ -31,13 +31,20 @@ enum TakeoverStage {
     Free(Arc<str>),
 }
 
+impl Takeover {
+    /// Says how far it was before.
+    fn transition_stage(&mut self, stage: TakeoverStage) -> TakeoverStage {
+        std::mem::replace(&mut self.stage, stage)
+    }
+}
+
 impl ApplicationState {
     /// Where the component was it cannot be any more, or nobody knows where that was.
     pub(super) fn lose_place(&mut self, component: ComponentId) {
         if let Some(known) =
             self.components.get_mut(&component).filter(|known| !known.spec.takes_over.is_empty())
         {
-            known.takeover.stage = TakeoverStage::Due;
+            known.takeover.transition_stage(TakeoverStage::Due);
         }
     }
 
@@ -55,10 +62,10 @@ impl ApplicationState {
         let host = standby.and_then(|standby| self.instances.get(&standby)).map(|there| there.host.clone());
         let Some(known) = self.components.get_mut(&component) else { return false };
         let (Some(standby), Some(host)) = (standby, host) else {
-            known.takeover.stage = TakeoverStage::None;
+            known.takeover.transition_stage(TakeoverStage::None);
             return false;
         };
-        known.takeover.stage = TakeoverStage::Awaiting(standby);
+        known.takeover.transition_stage(TakeoverStage::Awaiting(standby));
         known.takeover.tried.insert(host.clone());
         known.counters.took_over += 1;
         let outstanding = self.request_on(component, &host);
@@ -97,7 +104,7 @@ impl ApplicationState {
         };
         if let Some(known) = self.components.get_mut(&component) {
             let free = TakeoverStage::Free(ended.host.clone());
-            known.takeover.stage = if is_asked { TakeoverStage::None } else { free };
+            known.takeover.transition_stage(if is_asked { TakeoverStage::None } else { free });
             self.touch(component);
         }
     }
@@ -116,7 +123,7 @@ impl ApplicationState {
             self.cancel_request(request, operations);
         }
         if let Some(known) = self.components.get_mut(&component) {
-            known.takeover.stage = TakeoverStage::None;
+            known.takeover.transition_stage(TakeoverStage::None);
             self.touch(component);
         }
     }
@@ -131,7 +138,8 @@ impl ApplicationState {
     /// The host that was made free for the component, if it still will do.
     pub(super) fn take_free_place(&mut self, component: ComponentId) -> Option<Arc<str>> {
         let known = self.components.get_mut(&component)?;
-        let TakeoverStage::Free(host) = std::mem::take(&mut known.takeover.stage) else { return None };
+        let before = known.takeover.transition_stage(TakeoverStage::None);
+        let TakeoverStage::Free(host) = before else { return None };
         let label = known.spec.label.clone();
         let takes_it = self.history.node(&host).is_some_and(|node| node.takes(label.as_deref()));
         (takes_it && self.is_clear_of_peers(component, &host)).then_some(host)

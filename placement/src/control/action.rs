@@ -1,6 +1,7 @@
 //! What can be asked of a job.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -128,33 +129,98 @@ impl JobRequest {
     }
 }
 
-impl JobAction {
-    /// Its name on the wire and in counters.
+/// What an action is called in messages, permissions and counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ActionName {
+    /// A container goes somewhere.
+    Move,
+    /// It starts anew where it is: also a `MOVE` to `LAST_SEEN`.
+    Restart,
+    /// It is stopped first: also a `MOVE` to `FORCE_RESTART_LAST_SEEN`.
+    ForceRestart,
+    /// It takes the place of its standby: also a `MOVE` to `STANDBY`.
+    MoveToStandby,
+    /// A standby more.
+    StartStandby,
+    /// A standby less.
+    StopStandby,
+    /// All containers leave a host.
+    DrainHost,
+    /// They may come to it again.
+    ReadmitHost,
+    /// Some containers leave a host.
+    RelieveHost,
+    /// Containers start anew one after another.
+    RollingRestart,
+    /// A request is taken back.
+    Cancel,
+}
+
+impl ActionName {
+    /// All that there are.
+    pub const ALL: [Self; 11] = [
+        Self::Move,
+        Self::Restart,
+        Self::ForceRestart,
+        Self::MoveToStandby,
+        Self::StartStandby,
+        Self::StopStandby,
+        Self::DrainHost,
+        Self::ReadmitHost,
+        Self::RelieveHost,
+        Self::RollingRestart,
+        Self::Cancel,
+    ];
+
+    /// As it is written in messages.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Place { destination: Destination::LastSeen, .. } => "RESTART",
-            Self::Place { destination: Destination::ForceRestartLastSeen, .. } => "FORCE_RESTART",
-            Self::Place { destination: Destination::Standby, .. } => "MOVE_TO_STANDBY",
-            Self::Place { .. } => "MOVE",
-            Self::StartStandby { .. } => "START_STANDBY",
-            Self::StopStandby { .. } => "STOP_STANDBY",
-            Self::DrainHost { .. } => "DRAIN_HOST",
-            Self::ReadmitHost { .. } => "READMIT_HOST",
-            Self::RelieveHost { .. } => "RELIEVE_HOST",
-            Self::RollingRestart(_) => "ROLLING_RESTART",
-            Self::Cancel { .. } => "CANCEL",
+            Self::Move => "MOVE",
+            Self::Restart => "RESTART",
+            Self::ForceRestart => "FORCE_RESTART",
+            Self::MoveToStandby => "MOVE_TO_STANDBY",
+            Self::StartStandby => "START_STANDBY",
+            Self::StopStandby => "STOP_STANDBY",
+            Self::DrainHost => "DRAIN_HOST",
+            Self::ReadmitHost => "READMIT_HOST",
+            Self::RelieveHost => "RELIEVE_HOST",
+            Self::RollingRestart => "ROLLING_RESTART",
+            Self::Cancel => "CANCEL",
+        }
+    }
+}
+
+impl fmt::Display for ActionName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl JobAction {
+    /// What it is called, however the message called it.
+    #[must_use]
+    pub fn name(&self) -> ActionName {
+        match self {
+            Self::Place { destination, .. } => match destination {
+                Destination::LastSeen => ActionName::Restart,
+                Destination::ForceRestartLastSeen => ActionName::ForceRestart,
+                Destination::Standby => ActionName::MoveToStandby,
+                Destination::Host(_) | Destination::AnyHost => ActionName::Move,
+            },
+            Self::StartStandby { .. } => ActionName::StartStandby,
+            Self::StopStandby { .. } => ActionName::StopStandby,
+            Self::DrainHost { .. } => ActionName::DrainHost,
+            Self::ReadmitHost { .. } => ActionName::ReadmitHost,
+            Self::RelieveHost { .. } => ActionName::RelieveHost,
+            Self::RollingRestart(_) => ActionName::RollingRestart,
+            Self::Cancel { .. } => ActionName::Cancel,
         }
     }
 
     /// Whether it is over at once, and may be what others wait for.
     pub(super) fn makes_room(&self) -> bool {
         matches!(self, Self::Cancel { .. } | Self::ReadmitHost { .. })
-    }
-
-    /// Whether containers with which it came to nothing can be tried again.
-    pub(super) fn may_be_tried_again(&self) -> bool {
-        !self.makes_room()
     }
 
     /// The processor that it is about, if it is about one: actions on one processor and its standbys wait for each other.

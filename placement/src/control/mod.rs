@@ -7,7 +7,7 @@ mod metadata_store;
 mod plane;
 mod processor;
 
-pub use action::{Destination, JobAction, JobRequest, Pace, RollingRestart};
+pub use action::{ActionName, Destination, JobAction, JobRequest, Pace, RollingRestart};
 pub use job::{Job, JobAnswer, JobStatus, ProcessorStatus, StepTally};
 pub use job_record::JobRecord;
 pub use metadata_store::{
@@ -18,8 +18,8 @@ pub use metadata_store::{
     UnknownStatusCode, request_key, response_key,
 };
 pub use plane::{
-    ACTIONS, AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlMetrics, ControlPlane,
-    ControlSettings, ControlThread, ControlledJob, DeployError, NotDeployed, OutcomeTally, Permission,
+    AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlMetrics, ControlPlane, ControlSettings,
+    ControlThread, ControlledJob, DeployError, NotDeployed, OutcomeTally, Permission,
 };
 pub use processor::{
     BadProcessorId, JobSpec, JobSpecError, PROCESSORS_MAX, ProcessorId, ProcessorSpec, STANDBYS_MAX,

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::component::{ComponentId, ComponentSpec, FaultDomain, PlacementPolicy};
 
-/// How many processors a job may have, and how many standbys one of them.
+/// How many processors a job may have.
 pub const PROCESSORS_MAX: usize = 1 << 20;
 /// How many standbys a processor may have.
 pub const STANDBYS_MAX: u32 = 1_000;
@@ -83,7 +83,9 @@ impl FromStr for ProcessorId {
         let is_named = !active.is_empty() && active.len() <= 128 && active.chars().all(is_letter);
         match (is_named, standby) {
             (true, None) => Ok(Self { active: active.into(), standby: None }),
-            (true, Some(Some(number))) => Ok(Self { active: active.into(), standby: Some(number) }),
+            (true, Some(Some(number))) if number.to_string().len() + active.len() + 1 == text.len() => {
+                Ok(Self { active: active.into(), standby: Some(number) })
+            }
             _ => Err(BadProcessorId(text.chars().take(64).collect())),
         }
     }

@@ -154,7 +154,7 @@ impl ApplicationState {
         let undo = self.change_component(component, &action.change, operations);
         let message = format!("it is stopped on {source_host}");
         Self::answer(action.id, ActionStatus::InProgress, message, operations);
-        let may_come_back = self.is_destination(component, &source_host, Some(source));
+        let may_come_back = self.may_come_back(component, &source_host, source);
         let request = self.request_on(component, &source_host);
         let request = OutstandingRequest { action: Some(action.id), ..request };
         let asked = if may_come_back { self.swap(source, request, operations) } else { None };

@@ -32,8 +32,11 @@ impl ApplicationState {
         };
         let is_avoided =
             |host: &Arc<str>| action.avoid.iter().any(|other| self.is_near(action.component, other, host));
+        let occupied = self.occupied(action.component);
         let is_fit = |host: &Arc<str>| {
-            !is_avoided(host) && self.is_destination(action.component, host, source.container)
+            !is_avoided(host)
+                && self.is_clear(&occupied, host)
+                && self.takes_one_more(action.component, host, source.container)
         };
         let fit: Vec<Arc<str>> = wanted.into_iter().filter(is_fit).collect();
         if fit.is_empty() {
@@ -61,17 +64,20 @@ impl ApplicationState {
         Ok(())
     }
 
-    pub(super) fn is_destination(
+    /// Whether the container may come back to where it is.
+    pub(super) fn may_come_back(
         &self,
         component: ComponentId,
         host: &Arc<str>,
-        source: Option<ContainerRef>,
+        container: ContainerRef,
     ) -> bool {
+        self.is_clear_of_peers(component, host) && self.takes_one_more(component, host, Some(container))
+    }
+
+    fn takes_one_more(&self, component: ComponentId, host: &Arc<str>, source: Option<ContainerRef>) -> bool {
         let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
-        let node = self.history.node(host);
-        let takes_it = node.is_some_and(|node| node.takes(label));
+        let takes_it = self.history.node(host).is_some_and(|node| node.takes(label));
         let is_free = self.history.entry(host, component).is_none_or(|entry| entry.requested.is_empty());
-        let is_apart = !self.would_be_together(component, host, source);
-        takes_it && is_free && is_apart && self.is_clear_of_peers(component, host)
+        takes_it && is_free && !self.would_be_together(component, host, source)
     }
 }

@@ -158,6 +158,12 @@ impl ApplicationState {
         self.actions.len()
     }
 
+    /// How many of them go on with containers of a component.
+    #[must_use]
+    pub fn actions_on(&self, component: ComponentId) -> usize {
+        self.actions.active_on(component).count()
+    }
+
     fn answer(
         action: ActionId,
         status: ActionStatus,

@@ -182,8 +182,7 @@ impl ApplicationState {
             self.touch(component);
             let known = self.components.get_mut(&component);
             if let Some(known) = known.filter(|known| known.is_given_up) {
-                known.is_given_up = false;
-                known.counters.failed_recently = 0;
+                known.transition_given_up(false);
             }
             if let Some(active) = active.filter(|active| active.undo.is_none()) {
                 self.change_component(component, &active.change, operations);

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
 use super::Job;
-use super::plan::{Move, RunStage, Running, Step};
+use super::plan::{Move, RunStage, RunningStep, Step};
 use crate::client::{ClusterClient, ContainerRef};
 use crate::component::ComponentId;
 
@@ -61,7 +61,7 @@ impl<C: ClusterClient> Job<C> {
     /// Containers that do not run though they should, and with which no request goes on.
     fn down_unattended(&self) -> u64 {
         let of_busy: u64 = self.busy.keys().map(|group| self.down_of(group)).sum();
-        self.service.state().down() - of_busy
+        self.service.state().down().saturating_sub(of_busy)
     }
 
     /// Of those with which requests go on, how many are down or may be before that is over: all that requests about many
@@ -73,7 +73,7 @@ impl<C: ClusterClient> Job<C> {
             let standbys = running.started.iter().map(|number| group.standby(*number));
             let for_a_while: u64 = standbys.map(|standby| self.down_of_one(&standby)).sum();
             let at_least = u64::from(plan.batch.is_some() || self.is_replaced_by(group, running));
-            Some((self.down_of(group) - for_a_while).max(at_least))
+            Some(self.down_of(group).saturating_sub(for_a_while).max(at_least))
         });
         each.sum()
     }
@@ -88,7 +88,7 @@ impl<C: ClusterClient> Job<C> {
         self.numbers.get(name).map_or(0, |number| self.service.state().down_of(*number))
     }
 
-    fn is_replaced_by(&self, group: &ProcessorId, running: &Running) -> bool {
+    fn is_replaced_by(&self, group: &ProcessorId, running: &RunningStep) -> bool {
         let component = running.left.front().and_then(|next| self.component_of_move(group, next));
         let container = component.and_then(|component| self.live_container(component));
         container.is_some_and(|container| self.service.state().is_being_replaced(container))

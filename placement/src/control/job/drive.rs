@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
 use super::Job;
-use super::plan::{Intent, Move, Plan, RunStage, Running, Step};
+use super::plan::{Intent, Move, Plan, RunStage, RunningStep, Step};
 use crate::application::{ActionId, ActionKind, ActionStatus, ComponentChange, PlacementAction};
 use crate::client::ClusterClient;
 use crate::component::ComponentId;
@@ -62,7 +62,7 @@ impl<C: ClusterClient> Job<C> {
             Err(why) => (VecDeque::new(), Some(why)),
         };
         let stage = RunStage::AwaitingContainer { until_ms };
-        plan.running.insert(group.clone(), Running { left, stage, ..Running::new(step) });
+        plan.running.insert(group.clone(), RunningStep { left, stage, ..RunningStep::new(step) });
         self.busy.insert(group.clone(), request);
         match refused {
             // It made sense when it was asked for.
@@ -71,12 +71,12 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    pub(super) fn running(&self, request: Uuid, group: &ProcessorId) -> Option<(&Plan, &Running)> {
+    pub(super) fn running(&self, request: Uuid, group: &ProcessorId) -> Option<(&Plan, &RunningStep)> {
         let plan = self.plans.get(&request)?;
         Some((plan, plan.running.get(group)?))
     }
 
-    pub(super) fn running_mut(&mut self, request: Uuid, group: &ProcessorId) -> Option<&mut Running> {
+    pub(super) fn running_mut(&mut self, request: Uuid, group: &ProcessorId) -> Option<&mut RunningStep> {
         self.plans.get_mut(&request)?.running.get_mut(group)
     }
 
@@ -96,7 +96,7 @@ impl<C: ClusterClient> Job<C> {
             return self.step_over(request, group, ActionStatus::Cancelled, "it was taken back", now_ms);
         }
         let Some(next) = running.left.front().cloned() else {
-            return self.step_done(request, group, now_ms);
+            return self.step_over(request, group, ActionStatus::Succeeded, "", now_ms);
         };
         match next {
             Move::Act { .. }
@@ -129,10 +129,14 @@ impl<C: ClusterClient> Job<C> {
     }
 
     pub(super) fn await_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage) {
+        self.transition_stage(request, group, stage);
+        self.awaiting.insert((request, group.clone()));
+    }
+
+    fn transition_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage) {
         if let Some(running) = self.running_mut(request, group) {
             running.stage = stage;
         }
-        self.awaiting.insert((request, group.clone()));
     }
 
     pub(super) fn remember_vacated(&mut self, request: Uuid, group: &ProcessorId, host: Option<Arc<str>>) {
@@ -188,9 +192,7 @@ impl<C: ClusterClient> Job<C> {
         self.last_action += 1;
         let id = ActionId(self.last_action);
         self.acts.insert(id, (request, group.clone()));
-        if let Some(running) = self.running_mut(request, group) {
-            running.stage = RunStage::Acting(id);
-        }
+        self.transition_stage(request, group, RunStage::Acting(id));
         let action = PlacementAction {
             id,
             component,

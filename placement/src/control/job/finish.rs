@@ -99,12 +99,13 @@ impl<C: ClusterClient> Job<C> {
             );
         };
         plan.is_cancelled = true;
+        let queued = plan.waiting.front().filter(|_| plan.batch.is_none()).map(|step| step.group.clone());
         plan.waiting.clear();
         let running: Vec<(ProcessorId, RunStage)> =
             plan.running.iter().map(|(group, running)| (group.clone(), running.stage)).collect();
         "it was taken back".clone_into(&mut plan.reason);
         let is_idle = running.is_empty();
-        for queue in self.queued.values_mut() {
+        if let Some(queue) = queued.and_then(|group| self.queued.get_mut(&group)) {
             queue.retain(|queued| *queued != other);
         }
         for (group, stage) in running {

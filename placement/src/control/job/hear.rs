@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::super::processor::ProcessorId;
 use super::Job;
 use super::moves::plain;
-use super::plan::{Intent, Move, RunStage, Running, Step};
+use super::plan::{Intent, Move, RunStage, RunningStep, Step};
 use crate::application::{ActionKind, ActionStatus, ComponentChange};
 use crate::client::ClusterClient;
 use crate::service::ActionProgress;
@@ -128,10 +128,6 @@ impl<C: ClusterClient> Job<C> {
         component.is_none_or(|component| self.is_ready(component))
     }
 
-    pub(super) fn step_done(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
-        self.step_over(request, group, ActionStatus::Succeeded, "", now_ms);
-    }
-
     /// What leaves a host need not go to its standby, if that cannot make way.
     fn other_way(&self, request: Uuid, group: &ProcessorId) -> Option<VecDeque<Move>> {
         let (plan, running) = self.running(request, group)?;
@@ -166,7 +162,7 @@ impl<C: ClusterClient> Job<C> {
         self.drop_started_standbys(request, group, now_ms);
         let until_ms = now_ms.saturating_add(again.pause_ms());
         if let Some(running) = self.running_mut(request, group) {
-            *running = Running::new(again);
+            *running = RunningStep::new(again);
         }
         self.await_stage(request, group, RunStage::Pausing { until_ms });
     }
@@ -175,7 +171,7 @@ impl<C: ClusterClient> Job<C> {
     fn queue_again(&mut self, request: Uuid, group: &ProcessorId) {
         self.awaiting.remove(&(request, group.clone()));
         let Some(plan) = self.plans.get_mut(&request) else { return };
-        let Some(Running { step, .. }) = plan.running.remove(group) else { return };
+        let Some(RunningStep { step, .. }) = plan.running.remove(group) else { return };
         plan.waiting.push_front(step);
         if plan.batch.is_none() {
             self.queued.entry(group.clone()).or_default().push_front(request);

@@ -18,6 +18,7 @@ mod status;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use status::{JobStatus, ProcessorStatus};
@@ -74,7 +75,8 @@ pub struct JobAnswer {
 }
 
 /// What came of the containers that a request was about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StepTally {
     /// How many there were.
     pub steps: u32,
@@ -154,6 +156,7 @@ impl<C: ClusterClient> Job<C> {
         }
         match asked.action {
             JobAction::Cancel { request: other } => self.cancel(request, other, now_ms),
+            JobAction::ReadmitHost { host } => self.readmit_host(request, &host, now_ms),
             _ => self.order(request, asked, now_ms),
         }
         self.drive(now_ms);
@@ -234,9 +237,9 @@ impl<C: ClusterClient> Job<C> {
         &self.service
     }
 
-    /// The service underneath, to be told something.
-    pub fn service_mut(&mut self) -> &mut Service<C> {
-        &mut self.service
+    /// Its cluster manager, to be told something.
+    pub fn client_mut(&mut self) -> &mut C {
+        self.service.client_mut()
     }
 
     /// Its cluster manager, for a coordinator that is started again.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::super::action::{JobAction, JobRequest, Pace, RollingRestart};
+use super::super::action::{JobAction, JobRequest, RollingRestart};
 use super::super::processor::ProcessorId;
 use super::Job;
 use super::plan::{Batch, Canary, Drain, Intent, Plan, Step};
@@ -27,6 +27,7 @@ impl<C: ClusterClient> Job<C> {
         };
         let groups: Vec<ProcessorId> = steps.iter().map(|step| step.group.clone()).collect();
         let is_batch = batch.is_some();
+        let is_drain = batch.as_ref().is_some_and(|batch| batch.drains.is_some());
         let waiting: VecDeque<Step> = steps.into_iter().map(|step| Step { retries, ..step }).collect();
         let plan = Plan {
             steps: u32::try_from(waiting.len()).unwrap_or(u32::MAX),
@@ -43,8 +44,9 @@ impl<C: ClusterClient> Job<C> {
         self.plans.insert(request, plan);
         if is_batch {
             self.batches.push(request);
-            // A drain begins, or a host was readmitted.
-            self.keep_hosts_free(now_ms);
+            if is_drain {
+                self.keep_hosts_free(now_ms);
+            }
             return;
         }
         for group in groups {
@@ -54,25 +56,16 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// The steps of an action, and what holds for them together; an error says why it makes no sense.
-    fn plan(&mut self, action: JobAction) -> Result<(Vec<Step>, Option<Batch>), String> {
+    fn plan(&self, action: JobAction) -> Result<(Vec<Step>, Option<Batch>), String> {
+        let one =
+            |processor: &ProcessorId, intent| Ok((vec![self.checked(Step::new(processor, intent))?], None));
         match action {
             JobAction::Place { processor, destination } => {
                 self.number_of(&processor)?;
-                Ok((
-                    vec![self.checked(Step::new(
-                        &processor,
-                        Intent::Place { processor: processor.clone(), destination },
-                    ))?],
-                    None,
-                ))
+                one(&processor, Intent::Place { processor: processor.clone(), destination })
             }
-            JobAction::StartStandby { processor } => Ok((
-                vec![self.checked(Step::new(&processor, Intent::StartStandby(processor.clone())))?],
-                None,
-            )),
-            JobAction::StopStandby { standby } => {
-                Ok((vec![self.checked(Step::new(&standby, Intent::StopStandby(standby.clone())))?], None))
-            }
+            JobAction::StartStandby { processor } => one(&processor, Intent::StartStandby(processor.clone())),
+            JobAction::StopStandby { standby } => one(&standby, Intent::StopStandby(standby.clone())),
             JobAction::DrainHost { host, pace } => {
                 self.check_host(&host)?;
                 let steps = self.departures(&host, usize::MAX);
@@ -84,14 +77,9 @@ impl<C: ClusterClient> Job<C> {
                 let steps = self.departures(&host, containers as usize);
                 Ok((steps, Some(Batch::new(pace, None))))
             }
-            JobAction::ReadmitHost { host } => {
-                self.readmit(&host)?;
-                Ok((Vec::new(), Some(Batch::new(Pace::default(), None))))
-            }
             JobAction::RollingRestart(restart) => self.rolling_restart(&restart),
-            // Whoever takes requests on does this at once.
-            JobAction::Cancel { request } => {
-                Err(format!("request {request} cannot be queued to be cancelled"))
+            JobAction::ReadmitHost { .. } | JobAction::Cancel { .. } => {
+                Err("it is done at once, and has no plan".to_owned())
             }
         }
     }
@@ -109,6 +97,17 @@ impl<C: ClusterClient> Job<C> {
     pub(super) fn check_host(&self, host: &str) -> Result<(), String> {
         let is_known = self.service.state().knows_host(host);
         if is_known { Ok(()) } else { Err(format!("there is no host `{host}`")) }
+    }
+
+    /// Containers may come to the host again.
+    pub(super) fn readmit_host(&mut self, request: Uuid, host: &str, now_ms: u64) {
+        match self.readmit(host) {
+            Ok(()) => {
+                self.keep_hosts_free(now_ms);
+                self.answer(request, ActionStatus::Succeeded, format!("containers may come to {host} again"));
+            }
+            Err(reason) => self.answer(request, ActionStatus::BadRequest, reason),
+        }
     }
 
     fn readmit(&mut self, host: &str) -> Result<(), String> {

@@ -15,7 +15,7 @@ pub(super) struct Plan {
     /// Steps whose turn has not come.
     pub(super) waiting: VecDeque<Step>,
     /// Steps that go on, by the processor that they keep others from.
-    pub(super) running: BTreeMap<ProcessorId, Running>,
+    pub(super) running: BTreeMap<ProcessorId, RunningStep>,
     /// What holds for requests about many containers.
     pub(super) batch: Option<Batch>,
     pub(super) expires_after_ms: u64,
@@ -114,7 +114,7 @@ pub(super) enum Move {
 
 /// A step that goes on.
 #[derive(Clone, Debug)]
-pub(super) struct Running {
+pub(super) struct RunningStep {
     pub(super) step: Step,
     /// What is left to do of it, what goes on included.
     pub(super) left: VecDeque<Move>,
@@ -167,7 +167,7 @@ impl Move {
     }
 }
 
-impl Running {
+impl RunningStep {
     /// A step of which nothing is done yet.
     pub(super) fn new(step: Step) -> Self {
         let stage = RunStage::AwaitingContainer { until_ms: 0 };

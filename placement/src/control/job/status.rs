@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
-use super::Job;
+use super::{Job, StepTally};
 use crate::client::{ClusterClient, ContainerRef};
 use crate::component::ComponentId;
 use crate::history::InstanceState;
@@ -20,8 +20,8 @@ pub struct JobStatus {
     pub configured: u32,
     /// How many of them do not run.
     pub below_configured: u64,
-    /// Requests that are not over, and how many of their steps are done.
-    pub requests: Vec<(Uuid, u32, u32)>,
+    /// Requests that are not over, and what came of their containers so far.
+    pub requests: Vec<(Uuid, StepTally)>,
     /// Its processors and standbys, in the order in which they are asked for.
     pub processors: Vec<ProcessorStatus>,
     /// Hosts that were drained.
@@ -60,14 +60,11 @@ impl<C: ClusterClient> Job<C> {
     /// How the job stands.
     #[must_use]
     pub fn status(&self) -> JobStatus {
-        let of_plan = |(request, plan): (&Uuid, &super::plan::Plan)| {
-            (*request, plan.succeeded + plan.failed, plan.steps)
-        };
         JobStatus {
             name: self.spec.name.clone(),
             configured: u32::try_from(self.components.len()).unwrap_or(u32::MAX),
             below_configured: self.service.state().missing(),
-            requests: self.plans.iter().map(of_plan).collect(),
+            requests: self.progress().collect(),
             processors: self.components.keys().filter_map(|id| self.component_status(*id)).collect(),
             hosts_kept_free: self.spec.hosts_kept_free.iter().cloned().collect(),
             failure: self.service.state().failure().map(|failure| failure.message.clone()),
@@ -93,11 +90,7 @@ impl<C: ClusterClient> Job<C> {
             version: container.map_or_else(|| known.version.clone(), |found| found.version),
             size: known.size,
             is_given_up: state.is_given_up(component),
-            is_caught_up: self
-                .caught_up
-                .get(&component)
-                .copied()
-                .is_some_and(|container| self.live_container(component) == Some(container)),
+            is_caught_up: self.has_caught_up(component),
             request: self.busy.get(&group).copied(),
             queued: self.queued.get(&group).map_or(0, std::collections::VecDeque::len),
             processor,

@@ -186,7 +186,7 @@ impl ControlPlane {
             Ok(asked) => asked,
             Err(why) => return refuse("UNKNOWN", StatusCode::BadRequest, why),
         };
-        let action = asked.action.name();
+        let action = asked.action.name().as_str();
         let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
         if waited_ms > self.settings.age_max_ms {
             let why =
@@ -248,7 +248,7 @@ impl ControlPlane {
 
     fn hand_over(&mut self, request: PlacementRequest, asked: JobRequest, now_ms: u64) {
         let Some(deployed) = self.jobs.get_mut(&request.deployment_id) else { return };
-        let (uuid, action): (Uuid, &'static str) = (request.uuid, asked.action.name());
+        let (uuid, action): (Uuid, &'static str) = (request.uuid, asked.action.name().as_str());
         self.open.insert(uuid, Open { request, action, accepted_ms: now_ms });
         self.metrics.accepted += 1;
         self.metrics.open_max = self.metrics.open_max.max(self.open.len());

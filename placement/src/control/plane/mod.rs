@@ -29,7 +29,6 @@ pub use settings::{
     Permission,
 };
 pub use thread::ControlThread;
-pub use translate::ACTIONS;
 
 use super::action::JobRequest;
 use super::metadata_store::{Change, ControlStore, ControlStoreError, PlacementRequest};

@@ -5,7 +5,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::control::action::JobAction;
+use crate::control::action::{ActionName, JobAction};
 use crate::control::metadata_store::ControlStoreError;
 
 /// Limits of a control plane.
@@ -85,8 +85,9 @@ pub struct AllowPrincipals {
 pub enum Permission {
     /// Everything.
     All,
-    /// The actions of these [names](super::ACTIONS).
-    Only(BTreeSet<String>),
+    /// The actions of these names. It is the action that counts, not how a message called it: a `MOVE` to `LAST_SEEN` is a
+    /// restart.
+    Only(BTreeSet<ActionName>),
 }
 
 impl Authoriser for AllowPrincipals {
@@ -94,9 +95,9 @@ impl Authoriser for AllowPrincipals {
         let Some(principal) = principal else { return Err("principal is missing: who asks?".to_owned()) };
         match self.principals.get(principal) {
             Some(Permission::All) => Ok(()),
-            Some(Permission::Only(names)) if names.contains(action.name()) => Ok(()),
+            Some(Permission::Only(names)) if names.contains(&action.name()) => Ok(()),
             Some(Permission::Only(names)) if !names.is_empty() => {
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let names: Vec<&str> = names.iter().copied().map(ActionName::as_str).collect();
                 Err(format!("`{principal}` may ask for {}, and not for {}", names.join(", "), action.name()))
             }
             Some(Permission::Only(_)) | None => Err(format!("`{principal}` may ask for nothing of this job")),

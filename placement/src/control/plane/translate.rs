@@ -2,61 +2,56 @@
 
 use super::parameters::Parameters;
 use crate::application::ComponentChange;
-use crate::control::action::{Destination, JobAction, JobRequest, RollingRestart};
+use crate::control::action::{ActionName, Destination, JobAction, JobRequest, RollingRestart};
 use crate::control::metadata_store::PlacementRequest;
 use crate::control::processor::ProcessorId;
-
-/// The actions that a message can ask for, by name; without a name it is `MOVE`.
-pub const ACTIONS: [&str; 11] = [
-    "MOVE",
-    "RESTART",
-    "FORCE_RESTART",
-    "MOVE_TO_STANDBY",
-    "START_STANDBY",
-    "STOP_STANDBY",
-    "DRAIN_HOST",
-    "READMIT_HOST",
-    "RELIEVE_HOST",
-    "ROLLING_RESTART",
-    "CANCEL",
-];
 
 /// What a message asks of its job.
 ///
 /// # Errors
 /// In words, when it asks for nothing that there is.
 pub(super) fn translate(message: &PlacementRequest) -> Result<JobRequest, String> {
-    let name = message.action.as_deref().unwrap_or("MOVE");
-    if !ACTIONS.contains(&name) {
-        let shown: String = name.chars().take(64).collect();
-        return Err(format!("there is no action `{shown}`; there are {}", ACTIONS.join(", ")));
-    }
+    let name = match message.action.as_deref() {
+        None => ActionName::Move,
+        Some(text) => named(text)?,
+    };
     let mut given = Parameters::of(&message.parameters);
     let action = action(name, message, &mut given)?;
-    let retries = if action.may_be_tried_again() { given.retries()? } else { 0 };
-    given.end(name)?;
+    let retries = if action.makes_room() { 0 } else { given.retries()? };
+    given.end(name.as_str())?;
     let expires_after_ms = message.request_expiry_ms.unwrap_or(JobRequest::EXPIRES_AFTER_MS);
     Ok(JobRequest { action, expires_after_ms, retries })
 }
 
-fn action(name: &str, message: &PlacementRequest, given: &mut Parameters) -> Result<JobAction, String> {
+fn named(text: &str) -> Result<ActionName, String> {
+    let found = ActionName::ALL.into_iter().find(|name| name.as_str() == text);
+    found.ok_or_else(|| {
+        let shown: String = text.chars().take(64).collect();
+        let names = ActionName::ALL.map(ActionName::as_str).join(", ");
+        format!("there is no action `{shown}`; there are {names}")
+    })
+}
+
+fn action(name: ActionName, message: &PlacementRequest, given: &mut Parameters) -> Result<JobAction, String> {
     let place = |destination| Ok(JobAction::Place { processor: processor(message)?, destination });
     match name {
-        "RESTART" => place(Destination::LastSeen),
-        "FORCE_RESTART" => place(Destination::ForceRestartLastSeen),
-        "MOVE_TO_STANDBY" => place(Destination::Standby),
-        "START_STANDBY" => Ok(JobAction::StartStandby { processor: processor(message)? }),
-        "STOP_STANDBY" => Ok(JobAction::StopStandby { standby: processor(message)? }),
-        "DRAIN_HOST" => Ok(JobAction::DrainHost { host: host(message)?.into(), pace: given.pace()? }),
-        "READMIT_HOST" => Ok(JobAction::ReadmitHost { host: host(message)?.into() }),
-        "RELIEVE_HOST" => {
+        ActionName::Move => place(destination(&message.destination_host)?),
+        ActionName::Restart => place(Destination::LastSeen),
+        ActionName::ForceRestart => place(Destination::ForceRestartLastSeen),
+        ActionName::MoveToStandby => place(Destination::Standby),
+        ActionName::StartStandby => Ok(JobAction::StartStandby { processor: processor(message)? }),
+        ActionName::StopStandby => Ok(JobAction::StopStandby { standby: processor(message)? }),
+        ActionName::DrainHost => {
+            Ok(JobAction::DrainHost { host: host(message)?.into(), pace: given.pace()? })
+        }
+        ActionName::ReadmitHost => Ok(JobAction::ReadmitHost { host: host(message)?.into() }),
+        ActionName::RelieveHost => {
             let containers = given.number("containers")?;
             let containers = containers.ok_or("parameters: containers is missing: how many are to leave")?;
             Ok(JobAction::RelieveHost { host: host(message)?.into(), containers, pace: given.pace()? })
         }
-        "ROLLING_RESTART" => Ok(JobAction::RollingRestart(rolling_restart(given)?)),
-        "CANCEL" => Ok(JobAction::Cancel { request: given.request()? }),
-        _ => place(destination(&message.destination_host)?),
+        ActionName::RollingRestart => Ok(JobAction::RollingRestart(rolling_restart(given)?)),
+        ActionName::Cancel => Ok(JobAction::Cancel { request: given.request()? }),
     }
 }
 

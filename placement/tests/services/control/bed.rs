@@ -59,7 +59,7 @@ impl<M: Manager> JobBed<M> {
     }
 
     pub(super) fn manager(&mut self) -> &mut M {
-        self.job.service_mut().client_mut()
+        self.job.client_mut()
     }
 
     pub(super) fn tick(&mut self) {

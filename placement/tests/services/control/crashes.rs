@@ -1,11 +1,11 @@
 //! I1 to I6 of `samza.md` 1.13, and that a crash loses nothing: random requests, callbacks, failures, and ends of the
 //! coordinator's process between any two writes of the store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use apportion::Resources;
-use apportion_placement::control::{ControlStore, JobSpec, PlacementResponse, StatusCode};
-use apportion_placement::{ContainerExit, FakeCluster, Fault, FaultDomain, InstanceState};
+use apportion_placement::control::{ControlStore, JobSpec, PlacementResponse, ProcessorId, StatusCode};
+use apportion_placement::{ContainerExit, FakeCluster, Fault, FaultDomain};
 use proptest::prelude::*;
 use serde_json::json;
 use uuid::Uuid;
@@ -218,7 +218,7 @@ impl World {
             job.report_caught_up(&processor(&format!("{number}-0")), now_ms);
             return;
         }
-        let manager = job.service_mut().client_mut();
+        let manager = job.client_mut();
         match step {
             Step::End { which, exit } => {
                 let running: Vec<_> = manager.launched().map(|(container, ..)| container).collect();
@@ -265,12 +265,13 @@ impl World {
         }
         let twice: Vec<_> = launched.iter().filter(|(_, count)| **count > 1).collect();
         assert!(twice.is_empty(), "one running instance each (I6): {twice:?}");
-        let mut reserved = BTreeSet::new();
-        for found in job.service().state().containers().filter(|found| found.state == InstanceState::Reserved)
-        {
-            let group = processor(&found.component).active();
-            assert!(reserved.insert(group), "one active action for a processor and its standbys (I1)");
+        let mut active: BTreeMap<ProcessorId, usize> = BTreeMap::new();
+        for component in job.service().state().components() {
+            let actions = job.service().state().actions_on(component.id);
+            *active.entry(processor(&component.name).active()).or_default() += actions;
         }
+        let several: Vec<_> = active.iter().filter(|(_, count)| **count > 1).collect();
+        assert!(several.is_empty(), "one active action for a processor and its standbys (I1): {several:?}");
         drop(job);
         self.ended = ended;
     }
@@ -291,7 +292,7 @@ impl World {
         }
         {
             let mut job = bed.job.lock();
-            let manager = job.service_mut().client_mut();
+            let manager = job.client_mut();
             manager.forget_faults();
             for number in 0..HOSTS {
                 add(manager, number);

@@ -1,7 +1,7 @@
 //! Actions on one processor.
 
-use apportion_placement::control::{Destination, JobAction, JobRequest, JobSpec};
-use apportion_placement::{ActionStatus, ContainerExit};
+use apportion_placement::control::{Destination, JobAction, JobRequest, JobSpec, Pace, ProcessorId};
+use apportion_placement::{ActionStatus, ContainerExit, FakeCluster, Fault, InstanceState};
 use uuid::Uuid;
 
 use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor};
@@ -85,7 +85,7 @@ fn a_restart_that_finds_no_room_beside_itself_can_stop_first<M: Manager>() {
 }
 
 on_both!(a_waiting_action_blocks_nobodys_recovery);
-/// X2 and X6: while a move waits for ten minutes, another container that is lost comes back.
+/// X2: while a move waits for ten minutes, another container that is lost comes back.
 fn a_waiting_action_blocks_nobodys_recovery<M: Manager>() {
     let mut bed = job::<M>();
     let full = bed.host_of("1");
@@ -101,19 +101,69 @@ fn a_waiting_action_blocks_nobodys_recovery<M: Manager>() {
     assert_eq!(bed.outcome(request), None, "it waits still");
 }
 
-on_both!(a_container_that_dies_while_its_move_waits_is_started_again);
-/// X3 and Z9.
-fn a_container_that_dies_while_its_move_waits_is_started_again<M: Manager>() {
+/// X6: of the end of a container that is stopped nothing is heard, while another one ends and comes back.
+#[test]
+fn a_slow_stop_delays_nobody() {
+    let mut bed = job::<FakeCluster>();
+    let at = bed.host_of("1");
+    let stopped = bed.status("0").container.unwrap_or_else(|| panic!("it has a container"));
+    let state = |bed: &JobBed<FakeCluster>| bed.job.service().state().instance_state(stopped);
+    bed.manager().inject(Fault::LoseCallback);
+    let request = bed.place("0", Destination::ForceRestartLastSeen);
+    bed.tick();
+    assert_eq!(state(&bed), Some(InstanceState::Releasing));
+    bed.end("1", 1);
+    bed.settle();
+    assert_eq!((bed.host_of("1"), bed.status("1").state), (at, Some(InstanceState::Live)));
+    assert_eq!((bed.outcome(request), state(&bed)), (None, Some(InstanceState::Releasing)));
+    bed.at(60_002);
+    bed.settle();
+    assert!(bed.outcome(request).is_some());
+    assert_eq!(bed.job.status().below_configured, 0);
+}
+
+on_both!(a_move_that_waits_does_not_keep_its_container_down);
+/// X3 and Z9: it is started again at once, and not when the move's time is over.
+fn a_move_that_waits_does_not_keep_its_container_down<M: Manager>() {
     let mut bed = job::<M>();
     let (at, full) = (bed.host_of("0"), bed.host_of("1"));
     let request = bed.move_to("0", &full);
     bed.settle();
     bed.end("0", 1);
     bed.settle();
+    assert_eq!((bed.host_of("0"), bed.job.status().below_configured), (at, 0));
     bed.at(EXPIRES_AFTER_MS + 2);
     bed.settle();
     assert_eq!(bed.outcome(request), Some(Failed));
-    assert_eq!((bed.host_of("0"), bed.job.status().below_configured), (at, 0));
+}
+
+on_both!(a_job_that_ends_says_its_last_words);
+/// Of moves that wait, of requests about many containers and of those that wait for their turn.
+fn a_job_that_ends_says_its_last_words<M: Manager>() {
+    let mut bed = job::<M>();
+    let full = bed.host_of("1");
+    let moved = bed.move_to("0", &full);
+    let waits = bed.place("0", Destination::LastSeen);
+    let drained = bed.ask(JobAction::DrainHost { host: full.into(), pace: Pace::default() });
+    bed.settle();
+    bed.job.stop(bed.now_ms);
+    bed.settle();
+    for request in [moved, waits, drained] {
+        assert!(bed.outcome(request).is_some(), "{}", bed.message(request));
+    }
+    assert_eq!((bed.job.request_count(), bed.job.service().state().container_count()), (0, 0));
+    let late = bed.place("0", Destination::LastSeen);
+    assert_eq!(bed.outcome(late), Some(BadRequest));
+}
+
+#[test]
+fn a_processor_has_one_name() {
+    for name in ["0", "0-1", "a.b_c-0"] {
+        assert_eq!(processor(name).to_string(), name);
+    }
+    for name in ["", "0-+1", "0-007", "0-", "-1", "0-1-1", "0/1"] {
+        assert!(name.parse::<ProcessorId>().is_err(), "`{name}`");
+    }
 }
 
 on_both!(planned_stops_are_no_failures);

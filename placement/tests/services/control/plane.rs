@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use apportion_placement::control::{
-    AllowPrincipals, Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore, DeployError,
-    MESSAGE_MAX, Permission, PlacementRequest, StatusCode, request_key,
+    ActionName, AllowPrincipals, Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore,
+    DeployError, MESSAGE_MAX, Permission, PlacementRequest, StatusCode, request_key,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -175,9 +175,17 @@ fn all_actions_can_be_asked_for<M: Manager + Debug + Send + 'static>() {
         bed.at(bed.now_ms + 1);
         assert_eq!(bed.status(uuid), Some(Succeeded), "{action}: {}", bed.why(uuid));
     }
+    let waits = json!({"canaries": 1, "canaryWaitMs": 60_000});
+    let waiting = bed.ask_for("ROLLING_RESTART", "", "", &waits);
+    bed.settle();
+    let cancel = bed.ask_for("CANCEL", "", "", &json!({"request": waiting}));
+    bed.settle();
+    assert_eq!((bed.status(cancel), bed.status(waiting)), (Some(Succeeded), Some(StatusCode::Cancelled)));
     let tallies = &bed.plane.metrics().outcomes;
-    assert_eq!(tallies.len(), 10, "{tallies:?}");
     assert!(tallies.values().all(|tally| tally.count == 1));
+    let succeeded = tallies.keys().filter(|(_, status)| *status == Succeeded).map(|(name, _)| *name);
+    let all: std::collections::BTreeSet<&str> = ActionName::ALL.map(ActionName::as_str).into();
+    assert_eq!(succeeded.collect::<std::collections::BTreeSet<_>>(), all);
     let version = bed.job.lock().processor_status(&processor("1")).map(|status| status.version);
     assert_eq!(version.as_deref(), Some("v2"));
 }
@@ -221,7 +229,7 @@ fn a_busy_processor_queues_or_refuses<M: Manager + Debug + Send + 'static>() {
 #[test]
 fn principals_may_ask_for_what_they_may() {
     let mut bed = bed::<EngineCluster>();
-    let restart = Permission::Only(["RESTART".to_owned()].into());
+    let restart = Permission::Only([ActionName::Restart].into());
     let nothing = Permission::Only([].into());
     let principals =
         [("ann".to_owned(), Permission::All), ("bob".to_owned(), restart), ("cid".to_owned(), nothing)]

@@ -170,8 +170,8 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         for _ in 0..2_000 {
             let before = {
                 let mut job = self.job.lock();
-                job.service_mut().client_mut().set_time(self.now_ms);
-                job.service_mut().client_mut().settle();
+                job.client_mut().set_time(self.now_ms);
+                job.client_mut().settle();
                 (job.service().moves(), self.plane.open_count())
             };
             self.turn();

@@ -156,8 +156,8 @@ fn step<M: Manager + Debug + Send + 'static>(bed: &mut PlaneBed<M>) {
         for standby in known.into_iter().filter(apportion_placement::control::ProcessorId::is_standby) {
             job.report_caught_up(&standby, now_ms);
         }
-        job.service_mut().client_mut().set_time(now_ms);
-        job.service_mut().client_mut().settle();
+        job.client_mut().set_time(now_ms);
+        job.client_mut().settle();
     }
     bed.turn();
 }
