@@ -91,7 +91,7 @@ pub struct Allocation {
 }
 
 /// What is to run in a container.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Launch {
     /// The component's name.
     pub component: String,
@@ -116,8 +116,8 @@ pub struct RunningContainer {
     pub priority: u32,
     /// Where it runs.
     pub host: Arc<str>,
-    /// Whether something was started in it, or was told to be.
-    pub is_started: bool,
+    /// What was started in it, or told to be; `None`: nothing.
+    pub launch: Option<Launch>,
 }
 
 /// What the cluster manager tells.

@@ -1,7 +1,7 @@
 //! A service that ran before: its history comes back (spec 1.7), and so do the containers that ran on without it (1.8).
 
 use super::{AllocationOutcome, ApplicationState, ComponentInstance, Names, Operation};
-use crate::client::RunningContainer;
+use crate::client::{Launch, RunningContainer};
 use crate::component::ComponentId;
 use crate::history::{InstanceState, ThawReport, component_of};
 use crate::persistence::HistoryFile;
@@ -26,16 +26,16 @@ impl ApplicationState {
             if self.instances.contains_key(&found.container) {
                 continue;
             }
-            if !is_known && found.is_started {
+            if !is_known && found.launch.is_some() {
                 self.orphans.insert(found.container, component);
             }
             // What was never started runs nothing: it would be one instance too many of something.
-            if !is_known || !found.is_started {
+            let Some(launch) = found.launch.as_ref().filter(|_| is_known) else {
                 self.give_back(found.container, &mut operations);
                 continue;
-            }
+            };
             let is_too_near = self.would_be_together(component, &found.host, None);
-            self.take_on_running(found, component, now_ms);
+            self.take_on_running(found, launch, component, now_ms);
             if is_too_near {
                 self.release(found.container, &mut operations);
             }
@@ -50,7 +50,13 @@ impl ApplicationState {
         operations
     }
 
-    fn take_on_running(&mut self, found: &RunningContainer, component: ComponentId, now_ms: u64) {
+    fn take_on_running(
+        &mut self,
+        found: &RunningContainer,
+        launch: &Launch,
+        component: ComponentId,
+        now_ms: u64,
+    ) {
         if let Some(known) = self.components.get_mut(&component) {
             known.counters.started += 1;
             // It may be from before it had to be apart.
@@ -62,7 +68,7 @@ impl ApplicationState {
             came_ms: now_ms,
             started_ms: Some(now_ms),
             outcome: AllocationOutcome::Unallocated,
-            version: self.version_of(component),
+            version: launch.version.clone(),
             is_killed: false,
         };
         self.instances.insert(found.container, instance);

@@ -63,7 +63,7 @@ struct Placed {
     container: ContainerId,
     priority: u32,
     host: Arc<str>,
-    is_started: bool,
+    launch: Option<Launch>,
 }
 
 impl EngineClient {
@@ -216,12 +216,8 @@ impl EngineClient {
     fn allocated(&mut self, ask: AskId, container: ContainerId, host: Arc<str>) -> Option<Callback> {
         let reference = self.numbers.next();
         let allocation = self.requests.served(ask, reference, host)?;
-        let placed = Placed {
-            container,
-            priority: allocation.priority,
-            host: allocation.host.clone(),
-            is_started: false,
-        };
+        let placed =
+            Placed { container, priority: allocation.priority, host: allocation.host.clone(), launch: None };
         self.containers.insert(reference, placed);
         self.by_container.insert(container, reference);
         Some(Callback::Allocated(vec![allocation]))
@@ -317,9 +313,9 @@ impl ClusterClient for EngineClient {
         Ok(())
     }
 
-    fn start(&mut self, container: ContainerRef, _launch: &Launch) -> Result<(), ClientError> {
+    fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
         let placed = self.containers.get_mut(&container);
-        placed.ok_or(ClientError::UnknownContainer(container))?.is_started = true;
+        placed.ok_or(ClientError::UnknownContainer(container))?.launch = Some(launch.clone());
         if !self.has_node_agents {
             self.told.push(Callback::Started(container));
         }
@@ -363,7 +359,7 @@ impl ClusterClient for EngineClient {
             container: *container,
             priority: placed.priority,
             host: placed.host.clone(),
-            is_started: placed.is_started,
+            launch: placed.launch.clone(),
         });
         running.collect()
     }

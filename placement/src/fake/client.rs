@@ -89,7 +89,7 @@ impl ClusterClient for FakeCluster {
             container: *container,
             priority: found.priority,
             host: found.host.clone(),
-            is_started: found.launch.is_some(),
+            launch: found.launch.clone(),
         });
         running.collect()
     }

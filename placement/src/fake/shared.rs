@@ -251,7 +251,7 @@ impl ClusterClient for FakeTenant {
         let report = |container: ContainerRef| {
             let found = inner.cluster.running.get(&container)?;
             let (priority, host) = (found.priority, found.host.clone());
-            Some(RunningContainer { container, priority, host, is_started: found.launch.is_some() })
+            Some(RunningContainer { container, priority, host, launch: found.launch.clone() })
         };
         own.into_iter().filter_map(report).collect()
     }

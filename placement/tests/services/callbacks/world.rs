@@ -7,8 +7,8 @@ use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback,
     ClientError, ComponentChange, ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest,
-    ContainerStatus, InstanceState, NodeReport, Operation, PlacementAction, RequestId, RunningContainer,
-    ServiceEvent, ServiceSettings,
+    ContainerStatus, InstanceState, Launch, NodeReport, Operation, PlacementAction, RequestId,
+    RunningContainer, ServiceEvent, ServiceSettings,
 };
 
 use super::{COMPONENTS, HOSTS, Step, components};
@@ -169,10 +169,8 @@ impl World {
     ) -> ContainerRef {
         self.last_container += 1;
         let container = ContainerRef(self.last_container);
-        self.running.insert(
-            container,
-            RunningContainer { container, priority, host: host.clone(), is_started: true },
-        );
+        self.running
+            .insert(container, RunningContainer { container, priority, host: host.clone(), launch: None });
         self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
         container
     }
@@ -329,11 +327,11 @@ impl World {
         self.released.clear();
         self.told.clear();
         self.actions.clear();
-        let is_started = |found: &RunningContainer| self.started.contains(&found.container);
-        let running = self
-            .running
-            .values()
-            .map(|found| RunningContainer { is_started: is_started(found), ..found.clone() });
+        let launch = |found: &RunningContainer| {
+            self.started.contains(&found.container).then(|| Launch::of("component"))
+        };
+        let running =
+            self.running.values().map(|found| RunningContainer { launch: launch(found), ..found.clone() });
         let running: Vec<RunningContainer> = running.collect();
         for operation in self.service.adopt(&running, self.now_ms) {
             self.carry_out(operation);

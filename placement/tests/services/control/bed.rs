@@ -164,6 +164,11 @@ impl<M: Manager> JobBed<M> {
     /// Its coordinator is started again.
     pub(super) fn restart(self) -> Self {
         let spec = self.job.spec().clone();
+        self.restart_as(spec)
+    }
+
+    /// The same, with the job as its owner has changed it.
+    pub(super) fn restart_as(self, spec: JobSpec) -> Self {
         let Self { job, now_ms, last_request, down_max, .. } = self;
         let job = Job::restart(spec, ServiceSettings::default(), job.into_client(), None, now_ms);
         let job = job.unwrap_or_else(|error| panic!("{error}"));

@@ -57,6 +57,21 @@ fn standbys_that_go_meanwhile_are_not_missed<M: Manager>() {
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
 }
 
+on_both!(what_runs_still_as_before_is_known_to_the_next_coordinator);
+/// The last one ended while canaries ran.
+fn what_runs_still_as_before_is_known_to_the_next_coordinator<M: Manager>() {
+    let mut bed = JobBed::start(job_of(2), cluster::<M>(2, 4));
+    let slow = RollingRestart { canaries: 1, canary_wait_ms: 60_000, ..rolling(1, version("v2")) };
+    bed.ask(JobAction::RollingRestart(slow));
+    bed.settle();
+    let versions = |bed: &JobBed<M>| [bed.status("0").version, bed.status("1").version];
+    assert_eq!(versions(&bed), ["v2", ""]);
+    let mut spec = bed.job.spec().clone();
+    spec.processors[1].version = "v3".to_owned();
+    let bed = bed.restart_as(spec);
+    assert_eq!(versions(&bed), ["v2", ""], "and not what would be started now");
+}
+
 on_both!(a_rolling_restart_waits_for_the_one_before);
 /// The last version that was asked for is the one that all have in the end.
 fn a_rolling_restart_waits_for_the_one_before<M: Manager>() {
