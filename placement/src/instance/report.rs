@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::definition::hint;
+use super::host::Submission;
 use super::name::InstanceName;
 
 /// An application, numbered by its host; never used twice.
@@ -130,6 +131,21 @@ pub struct ApplicationReport {
 }
 
 impl ApplicationReport {
+    /// Of an application that its host has just taken and does not run yet.
+    pub(crate) fn accepted(id: AppId, submission: &Submission<'_>) -> Self {
+        Self {
+            id,
+            user: submission.user.to_owned(),
+            name: submission.name.to_string(),
+            state: RunState::Accepted,
+            started_ms: submission.now_ms,
+            host: None,
+            rpc_port: None,
+            diagnostics: String::new(),
+            exit_code: None,
+        }
+    }
+
     /// Where its master can be asked (Slider model, "rpc-connection"); whether it answers shows in the asking.
     #[must_use]
     pub fn rpc_address(&self) -> Option<(&str, u16)> {

@@ -98,6 +98,11 @@ impl HistorySaver {
         }
     }
 
+    /// Where it saves to.
+    pub(crate) fn store(&self) -> &dyn HistoryStore {
+        self.shared.store.as_ref()
+    }
+
     /// What the saver has done so far.
     #[must_use]
     pub fn stats(&self) -> SaverStats {

@@ -1,145 +1,14 @@
 //! Instances that really run: on an engine and on the fake, with their histories in files.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use apportion::config::{EngineConfig, QueueConfig};
-use apportion::{ApplicationEnd, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+use apportion::ApplicationEnd;
+use apportion_placement::OutstandingCause;
 use apportion_placement::instance::{
-    AnswerDetail, AppId, ApplicationHost, ApplicationReport, ClientFactory, Definition, DestroyOptions,
-    EngineFactory, ExistsOptions, ExitCode, FakeFactory, HostError, InstanceClient, InstanceDirectories,
-    InstanceName, ListOptions, Providers, RunState, ServiceHost, SizeBounds, StopOptions, Submission,
-    find_application,
+    ApplicationHost, Definition, DestroyOptions, EngineFactory, ExistsOptions, ExitCode, HostError,
+    InstanceName, ListOptions, RunState, ServiceHost, SizeBounds, StopOptions, Submission,
 };
-use apportion_placement::{
-    ClientError, ContainerExit, ContainerRef, EngineClient, FakeCluster, FakeTenant, OutstandingCause,
-    ServiceStatus,
-};
-use tempfile::TempDir;
 
-use super::support::{AT_ONCE, Outcome, code, detail, forced, web};
-
-const HOSTS: [&str; 3] = ["alpha", "beta", "gamma"];
-
-/// A factory whose clients' containers can be made to end.
-trait Factory: ClientFactory + Clone + 'static {
-    fn new() -> Result<Self, Box<dyn std::error::Error>>;
-    fn end(&self, client: &mut Self::Client, container: ContainerRef, status: i32)
-    -> Result<(), ClientError>;
-}
-
-impl Factory for FakeFactory {
-    fn new() -> Result<Self, Box<dyn std::error::Error>> {
-        let mut cluster = FakeCluster::new();
-        for host in HOSTS {
-            cluster.add_node(host, Resources::new(&[1_024, 8_000]));
-        }
-        Ok(Self::new(cluster))
-    }
-
-    fn end(&self, _: &mut FakeTenant, container: ContainerRef, status: i32) -> Result<(), ClientError> {
-        self.cluster().with(|cluster| cluster.complete(container, ContainerExit::of(status)))
-    }
-}
-
-impl Factory for EngineFactory {
-    fn new() -> Result<Self, Box<dyn std::error::Error>> {
-        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
-        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None)?;
-        for host in HOSTS {
-            engine.handle().add_node(NodeSpec::new(host, Resources::new(&[1_024, 8_000])))?;
-        }
-        Ok(Self::new(Arc::new(engine), "root.default"))
-    }
-
-    fn end(
-        &self,
-        client: &mut EngineClient,
-        container: ContainerRef,
-        status: i32,
-    ) -> Result<(), ClientError> {
-        client.report_exit(container, ContainerExit::of(status))
-    }
-}
-
-struct Bed<F: Factory> {
-    folder: TempDir,
-    factory: F,
-    host: Arc<ServiceHost<F>>,
-    client: InstanceClient,
-}
-
-fn client<F: Factory>(folder: &Path, host: &Arc<ServiceHost<F>>) -> InstanceClient {
-    let host: Arc<dyn ApplicationHost> = Arc::clone(host) as Arc<dyn ApplicationHost>;
-    let directories = InstanceDirectories::new(folder.join("cluster"));
-    InstanceClient::new(directories, host, Arc::new(Providers::built_in()), "ann", "this test")
-}
-
-impl<F: Factory> Bed<F> {
-    fn new() -> Result<Self, Box<dyn std::error::Error>> {
-        let folder = tempfile::tempdir()?;
-        let factory = F::new()?;
-        let host = Arc::new(ServiceHost::new(factory.clone(), SizeBounds::default()));
-        let client = client(folder.path(), &host);
-        Ok(Self { folder, factory, host, client })
-    }
-
-    fn report(&self) -> Result<ApplicationReport, Box<dyn std::error::Error>> {
-        let reports = self.host.reports("ann");
-        let name: InstanceName = "web".parse()?;
-        Ok(find_application(&reports, &name).cloned().ok_or("web was started")?)
-    }
-
-    fn app(&self) -> Result<AppId, Box<dyn std::error::Error>> {
-        Ok(self.report()?.id)
-    }
-
-    fn status(&self) -> Result<ServiceStatus, Box<dyn std::error::Error>> {
-        match detail(self.client.status("web"))? {
-            AnswerDetail::Status(status) => Ok(*status),
-            other => Err(format!("{other:?} is no status").into()),
-        }
-    }
-
-    fn live(&self) -> Result<u32, Box<dyn std::error::Error>> {
-        Ok(self.status()?.components.iter().map(|component| component.live).sum())
-    }
-
-    /// Where the workers are.
-    fn workers(&self) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-        let containers = self.host.containers(self.app()?)?;
-        let workers = containers.into_iter().filter(|found| found.component == "worker");
-        let mut hosts: Vec<String> = workers.map(|found| found.host.to_string()).collect();
-        hosts.sort();
-        Ok(hosts)
-    }
-
-    /// The first container of a component ends by itself.
-    fn end(&self, component: &str, status: i32) -> Outcome {
-        let containers = self.host.containers(self.app()?)?;
-        let found = containers.into_iter().find(|found| found.component == component);
-        let container = found.ok_or("it has one")?.container;
-        self.host.with_client(self.app()?, |client| self.factory.end(client, container, status))??;
-        self.host.tick(0);
-        Ok(())
-    }
-}
-
-macro_rules! on_both {
-    ($name:ident) => {
-        mod $name {
-            #[test]
-            fn on_the_engine() -> super::Outcome {
-                super::$name::<apportion_placement::instance::EngineFactory>()
-            }
-
-            #[test]
-            fn on_the_fake() -> super::Outcome {
-                super::$name::<apportion_placement::instance::FakeFactory>()
-            }
-        }
-    };
-}
+use super::hosts::{Bed, Factory, client, on_both};
+use super::support::{AT_ONCE, Outcome, code, forced, web};
 
 on_both!(the_whole_life_of_an_instance_that_runs);
 /// Spec 5, the run of Slider's commands; and it comes back to where it was.
@@ -191,7 +60,7 @@ fn a_service_that_fails_too_often_ends_with_a_diagnosis<F: Factory>() -> Outcome
     assert_eq!(bed.report()?.state, RunState::Running);
     bed.end("worker", 3)?;
     let report = bed.report()?;
-    assert_eq!((report.state, report.exit_code), (RunState::Failed, Some(72)));
+    assert_eq!((report.state, report.exit_code), (RunState::Failed, Some(ExitCode::DeploymentFailed.code())));
     assert!(
         report.diagnostics.contains("`worker`") && report.diagnostics.contains("exit status 3"),
         "{report:?}"
@@ -310,22 +179,6 @@ fn containers_of_two_services_have_numbers_of_their_own<F: Factory>() -> Outcome
     let other = others[0].container.0.to_string();
     assert_eq!(code(&bed.client.kill_container("web", Some(&other))), ExitCode::BadState);
     assert_eq!((containers("web")?, containers("other")?), (mine, others));
-    Ok(())
-}
-
-on_both!(a_history_that_cannot_be_read_is_told_of);
-/// The service starts all the same, where it was according to the newest one that can be.
-fn a_history_that_cannot_be_read_is_told_of<F: Factory>() -> Outcome {
-    let bed = Bed::<F>::new()?;
-    bed.client.create("web", &web(2), AT_ONCE, 1_000)?;
-    let was = bed.workers()?;
-    bed.client.stop("web", &StopOptions::default())?;
-    let folder =
-        InstanceDirectories::new(bed.folder.path().join("cluster")).of(&"web".parse()?).history_path();
-    std::fs::write(folder.join("rolehistory-7fffffffffffffff.json"), "{broken")?;
-    assert_eq!(code(&bed.client.start("web", AT_ONCE, 2_000)), ExitCode::Success);
-    assert!(bed.report()?.diagnostics.contains("rolehistory-7fffffffffffffff.json was passed over"));
-    assert_eq!(bed.workers()?, was);
     Ok(())
 }
 

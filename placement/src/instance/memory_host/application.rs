@@ -22,20 +22,9 @@ pub(super) struct Application {
 
 impl Application {
     pub(super) fn new(id: AppId, submission: &Submission<'_>) -> Self {
-        let report = ApplicationReport {
-            id,
-            user: submission.user.to_owned(),
-            name: submission.name.to_string(),
-            state: RunState::Accepted,
-            started_ms: submission.now_ms,
-            host: None,
-            rpc_port: None,
-            diagnostics: String::new(),
-            exit_code: None,
-        };
         let starts = submission.resolved.settings.master_starts_max;
         Self {
-            report,
+            report: ApplicationReport::accepted(id, submission),
             components: submission.resolved.components.clone(),
             containers: BTreeMap::new(),
             counters: BTreeMap::new(),

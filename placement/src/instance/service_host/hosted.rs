@@ -13,7 +13,9 @@ use crate::instance::ExitCode;
 use crate::instance::definition::InstanceSettings;
 use crate::instance::host::{HostError, Submission};
 use crate::instance::report::{AppId, ApplicationReport, RunState};
-use crate::persistence::{DirectoryStore, HistoryFile, HistorySaver, load_and_purge, load_newest};
+use crate::persistence::{
+    DirectoryStore, HistoryFile, HistorySaver, HistoryStore, load_and_purge, load_newest,
+};
 use crate::service::Service;
 
 /// How an application ends, once its containers have.
@@ -40,7 +42,6 @@ impl Ending {
 /// Where an application's history is kept, and what was in there.
 #[derive(Debug)]
 pub(super) struct Files {
-    store: Arc<DirectoryStore>,
     saver: HistorySaver,
     history: Option<HistoryFile>,
     /// What could not be read, in words.
@@ -48,14 +49,18 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Reads the newest history that can be read. Without one the service starts all the same.
+    /// Reads the newest history that can be read, and deletes what is older. Without one the service starts all the same.
     ///
     /// # Errors
-    /// When nothing could be saved.
+    /// When there is no thread to save with.
     pub(super) fn open(folder: &Path) -> Result<Self, HostError> {
-        let store = Arc::new(DirectoryStore::new(folder));
+        Self::of(Arc::new(DirectoryStore::new(folder)))
+    }
+
+    fn of(store: Arc<dyn HistoryStore>) -> Result<Self, HostError> {
+        // What could not be deleted is in nobody's way.
         let (loaded, _) = load_and_purge(store.as_ref());
-        let saver = HistorySaver::start(store.clone(), HistorySaver::KEEP);
+        let saver = HistorySaver::start(store, HistorySaver::KEEP);
         let saver =
             saver.map_err(|error| HostError::Refused(format!("the history cannot be saved: {error}")))?;
         let mut unread: Vec<String> = loaded
@@ -65,7 +70,7 @@ impl Files {
             .collect();
         unread.extend(loaded.listing_error.map(|error| format!("no history could be read: {error}")));
         let history = loaded.loaded.map(|loaded| loaded.history.file);
-        Ok(Self { store, saver, history, unread: unread.join("; ") })
+        Ok(Self { saver, history, unread: unread.join("; ") })
     }
 }
 
@@ -76,7 +81,6 @@ pub(super) struct Hosted<C> {
     pub(super) service: Service<C>,
     components: Vec<ComponentSpec>,
     settings: InstanceSettings,
-    store: Arc<DirectoryStore>,
     saver: HistorySaver,
     master_starts_ms: Vec<u64>,
     pub(super) ending: Option<Ending>,
@@ -85,25 +89,15 @@ pub(super) struct Hosted<C> {
 impl<C: ClusterClient> Hosted<C> {
     /// Starts a service from its definition and its history. What of the history could not be read stands in its report.
     pub(super) fn start(id: AppId, submission: &Submission<'_>, files: Files, client: C) -> Self {
-        let Files { store, saver, history, unread } = files;
+        let Files { saver, history, unread } = files;
         let components = submission.resolved.components.clone();
         let settings = submission.resolved.settings.clone();
         let of_service = service_settings(&settings);
         let service =
             Service::start(components.clone(), of_service, client, history.as_ref(), submission.now_ms);
-        let report = ApplicationReport {
-            id,
-            user: submission.user.to_owned(),
-            name: submission.name.to_string(),
-            state: RunState::Accepted,
-            started_ms: submission.now_ms,
-            host: None,
-            rpc_port: None,
-            diagnostics: unread,
-            exit_code: None,
-        };
+        let report = ApplicationReport { diagnostics: unread, ..ApplicationReport::accepted(id, submission) };
         let master_starts_ms = vec![submission.now_ms];
-        Self { report, service, components, settings, store, saver, master_starts_ms, ending: None }
+        Self { report, service, components, settings, saver, master_starts_ms, ending: None }
     }
 
     /// Hears what happened, does what is due, and saves what is worth it.
@@ -167,7 +161,7 @@ impl<C: ClusterClient> Hosted<C> {
     fn saved(&self) -> Option<HistoryFile> {
         // A save that fails leaves the one before it.
         let _ = self.saver.flush();
-        load_newest(self.store.as_ref()).loaded.map(|loaded| loaded.history.file)
+        load_newest(self.saver.store()).loaded.map(|loaded| loaded.history.file)
     }
 
     /// The report of an application that is over, and its client. What has not been saved is saved before; if it cannot
@@ -183,7 +177,8 @@ impl<C: ClusterClient> Hosted<C> {
         report.host = None;
         report.rpc_port = None;
         if let Err(error) = self.saver.stop() {
-            report.diagnostics += &format!("; the history was not saved: {error}");
+            let told = if report.diagnostics.is_empty() { "" } else { "; " };
+            report.diagnostics += &format!("{told}{error}");
         }
         (report, self.service.into_client())
     }
@@ -213,3 +208,6 @@ fn service_settings(settings: &InstanceSettings) -> ServiceSettings {
         ..ServiceSettings::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,8 @@ const REPORTS_MAX: usize = 1_000;
 const STEPS_MAX: usize = 100;
 
 /// Runs services. Whoever owns it calls [`tick`](Self::tick) when something may have happened; commands do what can be done
-/// without time going by.
+/// without time going by. Times are milliseconds since the epoch, since histories are saved; one that is before the
+/// latest so far is taken for that. The last 1,000 applications that are over are told of.
 #[derive(Debug)]
 pub struct ServiceHost<F: ClientFactory> {
     inner: Mutex<Inner<F>>,
@@ -70,7 +71,7 @@ impl<F: ClientFactory> ServiceHost<F> {
         Ok(done)
     }
 
-    /// A caller that panicked leaves applications as they were.
+    /// A panic in here is a mistake in the program, or of a client; that must not end the other applications.
     fn lock(&self) -> MutexGuard<'_, Inner<F>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -161,6 +162,8 @@ impl<F: ClientFactory> ApplicationHost for ServiceHost<F> {
         let client = inner.factory.connect(submission.user, &submission.name.to_string());
         let client = client.map_err(HostError::Refused)?;
         let id = AppId(inner.last_app + 1);
+        // Whoever submits may have a clock that is behind.
+        let submission = Submission { now_ms: inner.now_ms, ..submission };
         let hosted = Hosted::start(id, &submission, files, client);
         inner.last_app += 1;
         inner.running.insert(id, hosted);
