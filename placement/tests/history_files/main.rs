@@ -9,4 +9,5 @@ mod reading;
 mod round_trips;
 mod saver;
 mod saving;
+mod services;
 mod support;

@@ -2,12 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use apportion::Resources;
 use apportion_placement::{
-    ComponentSpec, FakeCluster, HistorySaver, HistoryStore, SaverError, Service, ServiceSettings, StoreError,
-    StoredFile, history_name, load_newest,
+    HistorySaver, HistoryStore, SaverError, StoreError, StoredFile, history_name, load_newest,
 };
 
 use crate::support::{ALL, Fault, GatedStore, MemoryStore, TestResult, sample};
@@ -200,35 +197,5 @@ fn nobody_waits_for_a_saver_whose_store_panicked() -> TestResult {
     saver.offer(sample(2));
     assert!(matches!(saver.flush(), Err(SaverError::Gone)));
     assert!(matches!(saver.stop(), Err(SaverError::Gone)));
-    Ok(())
-}
-
-/// Nothing changes after the save that failed: nobody flushes, and the service goes on being ticked.
-#[test]
-fn what_could_not_be_saved_is_tried_again_though_nothing_changes() -> TestResult {
-    let store = Arc::new(MemoryStore::default());
-    store.fail(Fault::Write, ALL);
-    let saver = HistorySaver::start(Arc::clone(&store) as Arc<dyn HistoryStore>, HistorySaver::KEEP)?
-        .with_retry_after(Duration::from_millis(1));
-    let mut manager = FakeCluster::new();
-    manager.add_node("a", Resources::new(&[4]));
-    let spec = ComponentSpec::new("web", 1, 1, Resources::new(&[1]));
-    let mut service = Service::start(vec![spec], ServiceSettings::default(), manager, None, 1);
-    for now_ms in 1..10 {
-        service.tick(now_ms);
-    }
-    service.save_with(&saver, 10);
-    let begun = Instant::now();
-    while saver.stats().failed == 0 && begun.elapsed() < Duration::from_secs(5) {
-        std::thread::yield_now();
-    }
-    store.heal();
-    for hour in 1..1_000_u64 {
-        let now_ms = hour * 3_600_000;
-        service.tick(now_ms);
-        service.save_with(&saver, now_ms);
-        std::thread::sleep(Duration::from_micros(100));
-    }
-    assert!(load_newest(store.as_ref()).loaded.is_some(), "{:?}", saver.stats());
     Ok(())
 }
