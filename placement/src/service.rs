@@ -161,12 +161,6 @@ impl<C: ClusterClient> Service<C> {
         }
     }
 
-    /// Whether anything that is worth saving has changed since it was last taken.
-    #[must_use]
-    pub fn has_news_to_save(&self) -> bool {
-        self.state.history_version() != self.saved_version
-    }
-
     /// How often it has heard something of its manager or asked something of it. While this stays, nothing moves.
     #[must_use]
     pub fn moves(&self) -> u64 {

@@ -129,12 +129,6 @@ impl InstanceDirectory {
         self.path.join(HISTORY)
     }
 
-    /// Where the application keeps its data.
-    #[must_use]
-    pub fn database_path(&self) -> PathBuf {
-        self.path.join(DATABASE)
-    }
-
     /// How much of it there is.
     #[must_use]
     pub fn presence(&self) -> Presence {

@@ -24,7 +24,7 @@ pub use actions::{
 };
 pub use definition::{
     ConfFile, ConfTree, Definition, DefinitionError, INSTANCES_MAX, InstanceSettings, KEYS, Key, MASTER,
-    Options, PRIORITY_MAX, Place, ResolvedDefinition, SCHEMA, Scope, SizeBounds, UnknownComponentId,
+    Options, PRIORITY_MAX, Place, ResolvedDefinition, SCHEMA, Scope, SizeBounds,
 };
 pub use directory::{BuildError, InstanceDirectories, InstanceDirectory, LoadError, Presence};
 pub use exit_code::ExitCode;
@@ -35,5 +35,5 @@ pub use name::{InstanceName, InvalidName};
 pub use provider::{CountRule, CountingProvider, GenericProvider, Provider, ProviderError, Providers};
 pub use report::{AppId, ApplicationReport, RunState, UnknownRunState, find_application};
 pub use service_host::{ClientFactory, EngineFactory, FakeFactory, ServiceHost};
-pub use state::{LifeState, WrongTransition};
+pub use state::LifeState;
 pub use storage::StorageError;

@@ -1,7 +1,6 @@
 //! The states of an instance, and how one follows another.
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::directory::Presence;
 use super::report::{ApplicationReport, RunState};
@@ -26,16 +25,6 @@ pub enum LifeState {
     Destroyed = 5,
 }
 
-/// A step an instance cannot take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("an instance that is {from:?} cannot become {to:?}")]
-pub struct WrongTransition {
-    /// What it is.
-    pub from: LifeState,
-    /// What it was to become.
-    pub to: LifeState,
-}
-
 use LifeState::{Created, Destroyed, Incomplete, Live, Stopped, Submitted};
 
 impl LifeState {
@@ -58,48 +47,17 @@ impl LifeState {
         matches!(self, Submitted | Live)
     }
 
-    /// It is defined.
-    ///
-    /// # Errors
-    /// When there is one already.
-    pub fn transition_to_created(self) -> Result<Self, WrongTransition> {
-        self.to(Created, &[Destroyed])
-    }
-
-    /// It is handed to the host.
-    ///
-    /// # Errors
-    /// When it runs, or is not defined.
-    pub fn transition_to_submitted(self) -> Result<Self, WrongTransition> {
-        self.to(Submitted, &[Created, Stopped])
-    }
-
-    /// The host runs it.
-    ///
-    /// # Errors
-    /// When the host was not asked to.
-    pub fn transition_to_live(self) -> Result<Self, WrongTransition> {
-        self.to(Live, &[Submitted])
-    }
-
-    /// The host runs it no more.
-    ///
-    /// # Errors
-    /// When the host did not.
-    pub fn transition_to_stopped(self) -> Result<Self, WrongTransition> {
-        self.to(Stopped, &[Submitted, Live])
-    }
-
-    /// Nothing is left of it. Once more is no mistake.
-    ///
-    /// # Errors
-    /// When it runs.
-    pub fn transition_to_destroyed(self) -> Result<Self, WrongTransition> {
-        self.to(Destroyed, &[Incomplete, Created, Stopped, Destroyed])
-    }
-
-    fn to(self, to: Self, from: &[Self]) -> Result<Self, WrongTransition> {
-        if from.contains(&self) { Ok(to) } else { Err(WrongTransition { from: self, to }) }
+    /// Whether an instance in this state can be brought into that one. That one is destroyed once more is no mistake.
+    #[must_use]
+    pub fn may_become(self, next: Self) -> bool {
+        match next {
+            Incomplete => false,
+            Created => self == Destroyed,
+            Submitted => matches!(self, Created | Stopped),
+            Live => self == Submitted,
+            Stopped => self.is_running(),
+            Destroyed => !self.is_running(),
+        }
     }
 }
 
@@ -112,11 +70,12 @@ mod tests {
     #[test]
     fn what_runs_is_neither_started_nor_destroyed() {
         for state in ALL {
-            assert_eq!(state.transition_to_stopped().is_ok(), state.is_running(), "{state:?}");
-            assert_eq!(state.transition_to_destroyed().is_err(), state.is_running(), "{state:?}");
-            assert!(!(state.is_running() && state.transition_to_submitted().is_ok()), "{state:?}");
-            assert!(!(state.is_running() && state.transition_to_created().is_ok()), "{state:?}");
-            assert_eq!(state.transition_to_live().is_ok(), state == Submitted, "{state:?}");
+            assert_eq!(state.may_become(Stopped), state.is_running(), "{state:?}");
+            assert_eq!(state.may_become(Destroyed), !state.is_running(), "{state:?}");
+            assert!(!(state.is_running() && state.may_become(Submitted)), "{state:?}");
+            assert!(!(state.is_running() && state.may_become(Created)), "{state:?}");
+            assert_eq!(state.may_become(Live), state == Submitted, "{state:?}");
+            assert!(!state.may_become(Incomplete), "{state:?}");
         }
     }
 

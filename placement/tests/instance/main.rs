@@ -11,6 +11,8 @@ mod hosts;
 mod life;
 mod locks;
 mod masters;
+mod meddling;
+mod messages;
 mod model;
 mod questions;
 mod sizes;

@@ -86,13 +86,19 @@ pub enum ActionError {
     #[error(transparent)]
     RunState(#[from] UnknownRunState),
     /// No such instance.
-    #[error("there is no instance `{name}`{}", why.as_ref().map_or_else(String::new, |why| format!(": {why}")))]
-    Unknown {
+    #[error("there is no instance `{0}`")]
+    Unknown(InstanceName),
+    /// Whoever made its folder did not finish, or somebody took something away.
+    #[error("`{name}` is incomplete: its `{missing}` is missing; update it, or destroy it")]
+    Incomplete {
         /// The name.
         name: InstanceName,
-        /// What was found instead.
-        why: Option<String>,
+        /// What is missing first of all.
+        missing: String,
     },
+    /// It is defined, and the host knows no application of it.
+    #[error("`{0}` is built and never ran; start it first")]
+    NeverRan(InstanceName),
     /// It runs.
     #[error("`{name}` runs as application {}, which is {state}; stop it first", app.0)]
     Running {
@@ -104,7 +110,11 @@ pub enum ActionError {
         state: RunState,
     },
     /// It does not run.
-    #[error("`{name}` does not run: application {} is {state}", app.0)]
+    #[error(
+        "`{name}` does not run: application {} is {state}{}",
+        app.0,
+        if *is_destroyed { ", and the instance has been destroyed" } else { "" }
+    )]
     NotLive {
         /// The name.
         name: InstanceName,
@@ -112,9 +122,11 @@ pub enum ActionError {
         app: AppId,
         /// How far it is.
         state: RunState,
+        /// Whether nothing is left of the instance but what the host tells.
+        is_destroyed: bool,
     },
     /// It has been defined before.
-    #[error("there is an instance `{0}` already; update it, or destroy it first")]
+    #[error("`{0}` is there already; update it, or destroy it first")]
     Exists(InstanceName),
     /// It was made again while it was being removed.
     #[error("`{0}` was removed, and somebody has made it again")]
@@ -193,7 +205,7 @@ impl ActionError {
         match self {
             Self::Name(_) | Self::Argument(_) | Self::RunState(_) => ExitCode::BadArgument,
             Self::Usage(_) => ExitCode::Usage,
-            Self::Unknown { .. } => ExitCode::UnknownInstance,
+            Self::Unknown(_) | Self::Incomplete { .. } | Self::NeverRan(_) => ExitCode::UnknownInstance,
             Self::Running { .. } | Self::Locked { .. } | Self::MadeAgain(_) => ExitCode::InUse,
             Self::NotLive { .. } | Self::UnknownContainer { .. } => ExitCode::BadState,
             Self::Exists(_) => ExitCode::InstanceExists,
@@ -211,10 +223,8 @@ impl ActionError {
 
     pub(super) fn load(name: &InstanceName, error: LoadError) -> Self {
         match error {
-            LoadError::Absent(_) => Self::Unknown { name: name.clone(), why: None },
-            LoadError::Incomplete { .. } => {
-                Self::Unknown { name: name.clone(), why: Some(error.to_string()) }
-            }
+            LoadError::Absent(_) => Self::Unknown(name.clone()),
+            LoadError::Incomplete { missing, .. } => Self::Incomplete { name: name.clone(), missing },
             LoadError::Definition(error) => Self::Definition(error),
             LoadError::Storage(error) => Self::Storage(error),
         }

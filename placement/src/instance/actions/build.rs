@@ -15,7 +15,7 @@ impl InstanceClient {
     /// When there is an instance of that name, or the definition is wrong. Then nothing is saved.
     pub fn build(&self, name: &str, definition: &Definition) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
-        target.may(LifeState::transition_to_created)?;
+        target.may_become(LifeState::Created)?;
         self.make(&target, definition)?;
         Ok(ActionAnswer::success(format!("`{}` is built", target.name)))
     }

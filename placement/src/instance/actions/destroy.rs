@@ -19,7 +19,7 @@ impl InstanceClient {
     /// When it runs, when somebody else is at it, or when nobody said that they are sure.
     pub fn destroy(&self, name: &str, options: DestroyOptions) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
-        target.may(LifeState::transition_to_destroyed)?;
+        target.may_become(LifeState::Destroyed)?;
         if target.state == LifeState::Destroyed {
             return Ok(ActionAnswer::success(format!("there is no instance `{}`", target.name)));
         }
@@ -30,7 +30,7 @@ impl InstanceClient {
         {
             let lock = self.lock(&target, LockKind::Write)?;
             // Whoever started it before the lock was taken was served.
-            self.look_at(target.name.clone()).may(LifeState::transition_to_destroyed)?;
+            self.look_at(target.name.clone()).may_become(LifeState::Destroyed)?;
             target.directory.destroy()?;
             lock.gone();
         }

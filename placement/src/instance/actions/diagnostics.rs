@@ -3,10 +3,9 @@
 use super::InstanceClient;
 use super::answer::{ActionAnswer, ActionError, AnswerDetail};
 use crate::instance::directory::Presence;
-use crate::instance::locks::{DefinitionLocks, LockHolder};
+use crate::instance::locks::LockHolder;
 use crate::instance::report::ApplicationReport;
 use crate::instance::state::LifeState;
-use crate::instance::storage::StorageError;
 
 /// All that can be found out about an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +22,8 @@ pub struct Diagnostics {
     pub application: Option<ApplicationReport>,
     /// Whether its master answers.
     pub is_answering: bool,
+    /// What could not be found out, in words: why its master does not answer, or its locks cannot be read.
+    pub problems: Vec<String>,
 }
 
 impl InstanceClient {
@@ -34,11 +35,21 @@ impl InstanceClient {
         let target = self.target(name)?;
         let presence = target.directory.presence();
         if presence == Presence::Absent && target.report.is_none() {
-            return Err(ActionError::Unknown { name: target.name, why: None });
+            return Err(ActionError::Unknown(target.name));
         }
         let checked = target.definition().and_then(|definition| self.resolved(&definition));
-        let locks = DefinitionLocks::of(target.directory.path()).holders().unwrap_or_default();
+        let mut problems = Vec::new();
+        let locks = if presence == Presence::Absent { Ok(Vec::new()) } else { target.locks().holders() };
+        let locks = locks.unwrap_or_else(|error| {
+            problems.push(format!("locks cannot be read: {error}"));
+            Vec::new()
+        });
         let is_answering = target.report.as_ref().is_some_and(|report| self.host.is_answering(report));
+        let silent = target.report.as_ref().filter(|report| report.state.is_running() && !is_answering);
+        problems.extend(silent.map(|report| match self.host.status(report.id) {
+            Err(error) => format!("its master does not answer: {error}"),
+            Ok(_) => "its master has no address".to_owned(),
+        }));
         let found = Diagnostics {
             state: target.state,
             presence,
@@ -46,6 +57,7 @@ impl InstanceClient {
             locks,
             application: target.report,
             is_answering,
+            problems,
         };
         let answer = ActionAnswer::success(format!("`{}` is {:?}", target.name, found.state));
         Ok(answer.with(AnswerDetail::Diagnostics(Box::new(found))))
@@ -59,10 +71,8 @@ impl InstanceClient {
     pub fn unlock(&self, name: &str, owner: &str) -> Result<usize, ActionError> {
         let target = self.target(name)?;
         if target.directory.presence() == Presence::Absent {
-            return Err(ActionError::Unknown { name: target.name, why: None });
+            return Err(ActionError::Unknown(target.name));
         }
-        let taken: Result<usize, StorageError> =
-            DefinitionLocks::of(target.directory.path()).take_from(owner);
-        Ok(taken?)
+        Ok(target.locks().take_from(owner)?)
     }
 }

@@ -49,7 +49,6 @@ impl InstanceClient {
         if counts.is_empty() {
             return Err(ActionError::Usage("flex needs a component and a number of instances".to_owned()));
         }
-        target.definition()?;
         let _lock = self.lock(&target, LockKind::Write)?;
         let before = target.definition()?;
         let mut after = before.clone();

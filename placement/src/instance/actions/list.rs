@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::answer::{ActionAnswer, ActionError, AnswerDetail};
 use super::{InstanceClient, Target};
+use crate::instance::directory::Presence;
 use crate::instance::host::HostedContainer;
-use crate::instance::name::InstanceName;
 use crate::instance::report::{ApplicationReport, RunState};
 use crate::instance::state::LifeState;
 
@@ -66,22 +66,21 @@ impl InstanceClient {
     /// The user's instances, or the one named. The answer is no where the one named is not as asked for.
     ///
     /// # Errors
-    /// When there is none of that name, or the options make no sense together.
+    /// When there is none of that name, the options make no sense together, or the host does not tell the containers.
     pub fn list(&self, name: Option<&str>, options: ListOptions<'_>) -> Result<ActionAnswer, ActionError> {
         if options.containers && name.is_none() {
             return Err(ActionError::Argument("containers are listed of one instance: name it".to_owned()));
         }
         let filter = Filter::new(options.live, options.state)?;
-        let names = match name {
-            None => self.directories.names()?,
+        let targets = match name {
+            None => self.directories.names()?.into_iter().map(|name| self.look_at(name)).collect(),
             Some(name) => vec![self.known(name)?],
         };
-        let found: Vec<InstanceSummary> = names
+        let found: Vec<InstanceSummary> = targets
             .into_iter()
-            .map(|name| self.look_at(name))
             .filter(|target| filter.holds(target.report.as_ref()))
             .map(|target| self.summary(target, options.containers))
-            .collect();
+            .collect::<Result<_, _>>()?;
         let answer = if found.is_empty() && name.is_some() {
             ActionAnswer::no("the instance is not as asked for")
         } else {
@@ -90,22 +89,25 @@ impl InstanceClient {
         Ok(answer.with(AnswerDetail::Instances(found)))
     }
 
-    fn known(&self, name: &str) -> Result<InstanceName, ActionError> {
-        let name: InstanceName = name.parse()?;
-        if self.directories.of(&name).path().is_dir() {
-            return Ok(name);
+    /// What was left half done is no instance, unless it runs.
+    fn known(&self, name: &str) -> Result<Target, ActionError> {
+        let target = self.target(name)?;
+        if !target.state.is_running() || target.directory.presence() == Presence::Absent {
+            target.complete()?;
         }
-        Err(ActionError::Unknown { name, why: None })
+        Ok(target)
     }
 
-    fn summary(&self, target: Target, with_containers: bool) -> InstanceSummary {
+    fn summary(&self, target: Target, with_containers: bool) -> Result<InstanceSummary, ActionError> {
         let app = target.report.as_ref().filter(|_| with_containers).map(|report| report.id);
-        let containers = app.and_then(|app| self.host.containers(app).ok());
-        InstanceSummary {
+        let containers = app.map(|app| self.host.containers(app)).transpose();
+        Ok(InstanceSummary {
+            containers: containers
+                .map_err(|error| ActionError::host(&target.name, error))?
+                .unwrap_or_default(),
             name: target.name.to_string(),
             state: target.state,
             application: target.report,
-            containers: containers.unwrap_or_default(),
-        }
+        })
     }
 }

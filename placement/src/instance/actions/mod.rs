@@ -22,13 +22,13 @@ pub use run::{StartOptions, StopOptions};
 pub use verb::{Verb, VerbError};
 
 use super::definition::{Definition, ResolvedDefinition};
-use super::directory::{InstanceDirectories, InstanceDirectory};
+use super::directory::{InstanceDirectories, InstanceDirectory, Presence};
 use super::host::ApplicationHost;
 use super::locks::{DefinitionLocks, HeldLock, LockError, LockKind};
 use super::name::InstanceName;
 use super::provider::Providers;
 use super::report::{ApplicationReport, find_application};
-use super::state::{LifeState, WrongTransition};
+use super::state::LifeState;
 
 /// Somebody who works with a user's instances.
 #[derive(Clone, Debug)]
@@ -39,9 +39,6 @@ pub struct InstanceClient {
     user: String,
     owner: String,
 }
-
-/// From one state to the next.
-type Transition = fn(LifeState) -> Result<LifeState, WrongTransition>;
 
 /// An instance as an action finds it.
 struct Target {
@@ -83,13 +80,14 @@ impl InstanceClient {
     }
 
     fn lock(&self, target: &Target, kind: LockKind) -> Result<HeldLock, ActionError> {
-        let taken = DefinitionLocks::of(target.directory.path()).take(kind, &self.owner);
+        let taken = target.locks().take(kind, &self.owner);
         taken.map_err(|error| match error {
             // Whoever removed it was faster.
             LockError::Storage(_) if !target.directory.path().exists() => {
-                ActionError::Unknown { name: target.name.clone(), why: None }
+                ActionError::Unknown(target.name.clone())
             }
-            error => ActionError::Locked { name: target.name.clone(), error },
+            LockError::Storage(error) => ActionError::Storage(error),
+            error @ LockError::Held { .. } => ActionError::Locked { name: target.name.clone(), error },
         })
     }
 }
@@ -99,28 +97,46 @@ impl Target {
         self.directory.load().map_err(|error| ActionError::load(&self.name, error))
     }
 
-    /// Whether it may take a step, and if not, what is in the way.
-    fn may(&self, step: Transition) -> Result<(), ActionError> {
-        let Err(wrong) = step(self.state) else { return Ok(()) };
+    fn locks(&self) -> DefinitionLocks {
+        DefinitionLocks::of(self.directory.path())
+    }
+
+    /// Whether it may come to be in this state, and if not, what is in the way.
+    fn may_become(&self, next: LifeState) -> Result<(), ActionError> {
+        if self.state.may_become(next) {
+            return Ok(());
+        }
         match &self.report {
-            Some(report) if wrong.from.is_running() => {
+            Some(report) if self.state.is_running() => {
                 Err(ActionError::Running { name: self.name.clone(), app: report.id, state: report.state })
             }
-            _ if wrong.to == LifeState::Created => Err(ActionError::Exists(self.name.clone())),
-            _ => Err(match self.directory.load() {
-                Err(error) => ActionError::load(&self.name, error),
-                Ok(_) => ActionError::Unknown { name: self.name.clone(), why: Some(wrong.to_string()) },
-            }),
+            _ if next == LifeState::Created => Err(ActionError::Exists(self.name.clone())),
+            _ => self.complete(),
+        }
+    }
+
+    /// Whether all of its folder is there, and if not, what is missing.
+    fn complete(&self) -> Result<(), ActionError> {
+        match self.directory.presence() {
+            Presence::Complete => Ok(()),
+            Presence::Absent => Err(ActionError::Unknown(self.name.clone())),
+            Presence::Incomplete { missing } => {
+                Err(ActionError::Incomplete { name: self.name.clone(), missing })
+            }
         }
     }
 
     /// What it runs or ran as.
     fn application(&self) -> Result<&ApplicationReport, ActionError> {
-        let why = || Some("the cluster knows no application of that name".to_owned());
-        self.report.as_ref().ok_or_else(|| ActionError::Unknown { name: self.name.clone(), why: why() })
+        let Some(report) = &self.report else {
+            self.complete()?;
+            return Err(ActionError::NeverRan(self.name.clone()));
+        };
+        Ok(report)
     }
 
     fn not_live(&self, report: &ApplicationReport) -> ActionError {
-        ActionError::NotLive { name: self.name.clone(), app: report.id, state: report.state }
+        let is_destroyed = self.directory.presence() == Presence::Absent;
+        ActionError::NotLive { name: self.name.clone(), app: report.id, state: report.state, is_destroyed }
     }
 }

@@ -3,7 +3,6 @@
 use super::InstanceClient;
 use super::answer::{ActionAnswer, ActionError, AnswerDetail};
 use super::list::Filter;
-use crate::instance::directory::Presence;
 use crate::instance::host::HostError;
 
 /// What an instance has to be.
@@ -23,14 +22,7 @@ impl InstanceClient {
     pub fn exists(&self, name: &str, options: ExistsOptions<'_>) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         let filter = Filter::new(options.live, options.state)?;
-        let why = match target.directory.presence() {
-            Presence::Complete => None,
-            Presence::Absent => return Err(ActionError::Unknown { name: target.name, why: None }),
-            Presence::Incomplete { missing } => Some(format!("its `{missing}` is missing; destroy it")),
-        };
-        if why.is_some() {
-            return Err(ActionError::Unknown { name: target.name, why });
-        }
+        target.complete()?;
         if filter.holds(target.report.as_ref()) {
             return Ok(ActionAnswer::success(format!("`{}` is there", target.name)));
         }

@@ -32,7 +32,7 @@ impl InstanceClient {
     /// When it runs or is not defined, or the host does not take it, or it does not run when waiting is over.
     pub fn start(&self, name: &str, options: StartOptions, now_ms: u64) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
-        target.may(LifeState::transition_to_submitted)?;
+        target.may_become(LifeState::Submitted)?;
         let app = {
             // Whoever flexes or destroys it meanwhile would do so with another definition than the one that runs.
             let _lock = self.lock(&target, LockKind::Read)?;
@@ -80,16 +80,13 @@ impl InstanceClient {
         let target = self.target(name)?;
         let name = &target.name;
         // What runs can be stopped whatever became of its definition.
-        let report = target.report.as_ref().filter(|report| report.state.is_running());
-        if report.is_none() {
-            target.definition().or_else(|error| match error {
-                ActionError::Definition(_) => Ok(super::Definition::default()),
-                error => Err(error),
-            })?;
-        }
-        let report = match report {
-            Some(report) if target.state.transition_to_stopped().is_ok() => report,
-            _ => return Ok(ActionAnswer::success(format!("`{name}` does not run"))),
+        let Some(report) = target.report.as_ref().filter(|report| report.state.is_running()) else {
+            return match target.definition() {
+                Ok(_) | Err(ActionError::Definition(_)) => {
+                    Ok(ActionAnswer::success(format!("`{name}` does not run")))
+                }
+                Err(error) => Err(error),
+            };
         };
         let app = report.id.0;
         match self.end(report, options) {

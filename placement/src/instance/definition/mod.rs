@@ -17,10 +17,9 @@ pub use master::MASTER;
 pub(crate) use number::decode;
 pub use settings::InstanceSettings;
 pub use size::SizeBounds;
-use thiserror::Error;
 pub use tree::{ConfTree, Options, SCHEMA};
 
-use crate::component::{ComponentId, ComponentSpec};
+use crate::component::ComponentSpec;
 
 /// The three definition files of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,11 +40,6 @@ pub struct ResolvedDefinition {
     /// What holds for the service as a whole.
     pub settings: InstanceSettings,
 }
-
-/// No component has this number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("no component has `yarn.role.priority` {}", .0.0)]
-pub struct UnknownComponentId(pub ComponentId);
 
 impl Definition {
     /// Reads the texts of the three files.
@@ -104,15 +98,5 @@ fn inherit(tree: &mut ConfTree, is_inherited: impl Fn(&str) -> bool) {
         for (key, value) in tree.global.iter().filter(|(key, _)| is_inherited(key) && component != MASTER) {
             options.entry(key.clone()).or_insert_with(|| value.clone());
         }
-    }
-}
-
-impl ResolvedDefinition {
-    /// The component with this number.
-    ///
-    /// # Errors
-    /// When there is none.
-    pub fn component(&self, id: ComponentId) -> Result<&ComponentSpec, UnknownComponentId> {
-        self.components.iter().find(|spec| spec.id == id).ok_or(UnknownComponentId(id))
     }
 }
