@@ -15,13 +15,13 @@ pub struct ContainerExit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContainerOutcome {
-    /// It ended as somebody wanted.
+    /// It ended and nothing failed: all was well, it was given back, or it was taken back with its node or by the manager.
     Completed,
     /// It failed.
     Failed,
     /// It used more than it asked for.
     LimitsExceeded,
-    /// Its host failed.
+    /// Its host's disks failed. What is lost with its node has [completed](Self::Completed).
     NodeFailure,
     /// It was taken back for somebody more deserving.
     Preempted,

@@ -65,19 +65,21 @@ pub struct ComponentCounters {
     pub widened: u64,
     /// Instances that started.
     pub started: u64,
-    /// Instances that failed, for whatever reason that is held against them or their node.
+    /// Instances that failed, did not start, used more than they asked for, lost their host's disks, or were ended by
+    /// hand.
     pub failed: u64,
     /// Of these, those since the failure window began that may end the service.
     pub failed_recently: u32,
     /// Instances that failed while they started or soon after.
     pub start_failed: u64,
-    /// Instances lost with their node.
+    /// Instances whose host's disks failed (exit status −101). Those lost with their node (−100) are `completed`.
     pub node_failed: u64,
     /// Instances taken back for somebody more deserving.
     pub preempted: u64,
     /// Instances that used more than they asked for.
     pub limits_exceeded: u64,
-    /// Instances that ended as planned.
+    /// Instances that ended without a failure: given back, ended by themselves with exit status 0, or taken away with
+    /// their node or by the manager (−100, −105 to −107).
     pub completed: u64,
     /// Containers given back as they came, because nobody wanted them any more.
     pub surplus: u64,
@@ -159,7 +161,8 @@ pub enum OutstandingCause {
 /// Why a service gives up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Slider's exit code: 72 too many failures, 56 unhealthy for too long.
+    /// Slider's number: [`DeploymentFailed`](crate::instance::ExitCode::DeploymentFailed) after too many failures,
+    /// [`ExceptionThrown`](crate::instance::ExitCode::ExceptionThrown) if it was unhealthy for too long.
     pub exit_code: i32,
     /// Which component brought it about.
     pub component: String,

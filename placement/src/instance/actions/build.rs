@@ -1,6 +1,7 @@
 //! `build`, `create`, `update`: instances get their definitions.
 
-use super::answer::{ActionAnswer, ActionError};
+use super::answer::ActionAnswer;
+use super::error::ActionError;
 use super::run::StartOptions;
 use super::{InstanceClient, Target};
 use crate::instance::definition::Definition;

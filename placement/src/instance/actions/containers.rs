@@ -1,6 +1,7 @@
 //! `kill-container` and `am-suicide`: what users do to find out whether a service survives it.
 
-use super::answer::{ActionAnswer, ActionError};
+use super::answer::ActionAnswer;
+use super::error::ActionError;
 use super::{InstanceClient, Target};
 use crate::client::ContainerRef;
 use crate::instance::definition::decode;

@@ -1,7 +1,8 @@
 //! `destroy`: instances go.
 
 use super::InstanceClient;
-use super::answer::{ActionAnswer, ActionError};
+use super::answer::ActionAnswer;
+use super::error::ActionError;
 use crate::instance::locks::LockKind;
 use crate::instance::state::LifeState;
 

@@ -1,7 +1,8 @@
 //! `diagnostics`: all that can be found out about an instance, for when something is wrong with it.
 
 use super::InstanceClient;
-use super::answer::{ActionAnswer, ActionError, AnswerDetail};
+use super::answer::{ActionAnswer, AnswerDetail};
+use super::error::ActionError;
 use crate::instance::directory::Presence;
 use crate::instance::locks::LockHolder;
 use crate::instance::report::ApplicationReport;

@@ -2,7 +2,8 @@
 
 use apportion::nearest;
 
-use super::answer::{ActionAnswer, ActionError, AnswerDetail};
+use super::answer::{ActionAnswer, AnswerDetail};
+use super::error::ActionError;
 use super::{InstanceClient, Target};
 use crate::instance::definition::{Definition, INSTANCES_MAX, MASTER, ResolvedDefinition, decode};
 use crate::instance::host::HostError;

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::answer::{ActionAnswer, ActionError, AnswerDetail};
+use super::answer::{ActionAnswer, AnswerDetail};
+use super::error::ActionError;
 use super::{InstanceClient, Target};
 use crate::instance::directory::Presence;
 use crate::instance::host::HostedContainer;

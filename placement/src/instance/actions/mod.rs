@@ -5,6 +5,7 @@ mod build;
 mod containers;
 mod destroy;
 mod diagnostics;
+mod error;
 mod flex;
 mod list;
 mod query;
@@ -13,9 +14,10 @@ mod verb;
 
 use std::sync::Arc;
 
-pub use answer::{ActionAnswer, ActionError, AnswerDetail};
+pub use answer::{ActionAnswer, AnswerDetail};
 pub use destroy::DestroyOptions;
 pub use diagnostics::Diagnostics;
+pub use error::ActionError;
 pub use list::{InstanceSummary, ListOptions};
 pub use query::ExistsOptions;
 pub use run::{StartOptions, StopOptions};
@@ -31,6 +33,39 @@ use super::report::{ApplicationReport, find_application};
 use super::state::LifeState;
 
 /// Somebody who works with a user's instances.
+///
+/// ```
+/// use std::sync::Arc;
+/// use apportion::Resources;
+/// use apportion_placement::FakeCluster;
+/// use apportion_placement::instance::{
+///     AnswerDetail, ConfTree, Definition, ExitCode, FakeFactory, InstanceClient, InstanceDirectories, Providers,
+///     ServiceHost, SizeBounds, StartOptions, StopOptions,
+/// };
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut cluster = FakeCluster::new();
+/// cluster.add_node("alpha", Resources::new(&[8_192, 8_000]));
+/// let host = ServiceHost::new(FakeFactory::new(cluster), SizeBounds::default());
+/// let folder = tempfile::tempdir()?;
+/// let directories = InstanceDirectories::new(folder.path());
+/// let providers = Arc::new(Providers::built_in());
+/// let client = InstanceClient::new(directories, Arc::new(host), providers, "ann", "this machine, process 7");
+///
+/// let resources = ConfTree::default()
+///     .with("worker", "yarn.role.priority", 1)
+///     .with("worker", "yarn.component.instances", 2);
+/// client.build("web", &Definition::of(resources))?;
+/// client.start("web", StartOptions::default(), 1_450_435_691_617)?;
+/// let answer = client.status("web")?;
+/// let AnswerDetail::Status(status) = answer.detail else { return Err("it has a status".into()) };
+/// assert_eq!(status.components[0].live, 2);
+/// let answer = client.stop("web", &StopOptions::default())?;
+/// assert_eq!(answer.exit_code(), ExitCode::Success);
+/// assert_eq!(client.status("web").map_err(|error| error.exit_code()).err(), Some(ExitCode::BadState));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct InstanceClient {
     directories: InstanceDirectories,

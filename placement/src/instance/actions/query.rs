@@ -1,7 +1,8 @@
 //! `exists`, `status`, `nodes`: questions.
 
 use super::InstanceClient;
-use super::answer::{ActionAnswer, ActionError, AnswerDetail};
+use super::answer::{ActionAnswer, AnswerDetail};
+use super::error::ActionError;
 use super::list::Filter;
 use crate::instance::host::HostError;
 

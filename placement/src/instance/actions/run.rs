@@ -1,6 +1,7 @@
 //! `start` (thaw) and `stop` (freeze).
 
-use super::answer::{ActionAnswer, ActionError, AnswerDetail};
+use super::answer::{ActionAnswer, AnswerDetail};
+use super::error::ActionError;
 use super::{InstanceClient, Target};
 use crate::instance::host::{HostError, Submission};
 use crate::instance::locks::LockKind;
@@ -26,7 +27,7 @@ pub struct StopOptions {
 }
 
 impl InstanceClient {
-    /// Runs an instance as it is defined.
+    /// Runs an instance as it is defined. `now_ms` is milliseconds since the epoch.
     ///
     /// # Errors
     /// When it runs or is not defined, or the host does not take it, or it does not run when waiting is over.

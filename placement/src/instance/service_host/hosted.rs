@@ -145,7 +145,7 @@ impl<C: ClusterClient> Hosted<C> {
             return self;
         }
         self.master_starts_ms.push(now_ms);
-        // What the last master knew is in the files, as it would be after a crash.
+        // What the last master had offered to save, and no more: what changed during a save is lost, as in a crash.
         let history = self.saved();
         let settings = service_settings(&self.settings);
         let Self { service, components, .. } = self;
