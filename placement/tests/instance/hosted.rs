@@ -71,6 +71,26 @@ fn a_service_that_fails_too_often_ends_with_a_diagnosis<F: Factory>() -> Outcome
     Ok(())
 }
 
+on_both!(a_service_that_is_unhealthy_for_too_long_ends_with_a_diagnosis);
+fn a_service_that_is_unhealthy_for_too_long_ends_with_a_diagnosis<F: Factory>() -> Outcome {
+    let bed = Bed::<F>::new()?;
+    let too_many = web(20);
+    let health = |key: &str| format!("yarn.container.health.threshold.{key}");
+    let resources = too_many
+        .resources
+        .with("worker", &health("percent"), 100)
+        .with("worker", &health("window.secs"), 5)
+        .with("worker", &health("init.delay.secs"), 0);
+    bed.client.create("web", &Definition { resources, ..too_many }, AT_ONCE, 1_000)?;
+    assert_eq!(bed.host.tick(6_000), Some(6_001));
+    assert_eq!(bed.report()?.state, RunState::Running);
+    bed.host.tick(6_001);
+    let report = bed.report()?;
+    let unhealthy = Some(ExitCode::ExceptionThrown.code());
+    assert_eq!((report.state, report.exit_code), (RunState::Failed, unhealthy), "{report:?}");
+    Ok(())
+}
+
 on_both!(a_killed_container_is_replaced_and_somebody_else_s_is_left_alone);
 fn a_killed_container_is_replaced_and_somebody_else_s_is_left_alone<F: Factory>() -> Outcome {
     let bed = Bed::<F>::new()?;
