@@ -12,6 +12,7 @@ mod component;
 pub mod control;
 mod engine_client;
 mod exit;
+mod exit_code;
 mod fake;
 mod history;
 pub mod instance;

@@ -1,12 +1,8 @@
 //! When a service gives up: too many failures, or too few instances for too long (spec 1.11, 1.12).
 
 use super::{ApplicationState, Component};
+use crate::exit_code::ExitCode;
 use crate::status::Failure;
-
-/// Slider's exit code of a service whose components failed too often.
-const DEPLOYMENT_FAILED: i32 = 72;
-/// Slider's exit code of a service that was unhealthy for too long.
-const UNHEALTHY: i32 = 56;
 
 impl ApplicationState {
     /// Recent failures are forgotten, of components and of hosts alike.
@@ -65,7 +61,7 @@ impl Component {
         let since_ms = *self.unhealthy_since_ms.get_or_insert(now_ms);
         let lasted_ms = now_ms.saturating_sub(since_ms);
         (lasted_ms > health.window_ms).then(|| Failure {
-            exit_code: UNHEALTHY,
+            exit_code: ExitCode::ExceptionThrown.code(),
             component: self.spec.name.clone(),
             message: format!(
                 "component `{}`: {} of {} instances ran, less than {} %, for {} s (at most {} s)",
@@ -91,7 +87,7 @@ impl Component {
         let threshold = self.spec.container_failure_threshold?;
         let counters = &self.counters;
         (counters.failed_recently > threshold).then(|| Failure {
-            exit_code: DEPLOYMENT_FAILED,
+            exit_code: ExitCode::DeploymentFailed.code(),
             component: self.spec.name.clone(),
             message: format!(
                 "component `{}`: {} failures in this failure window, more than {threshold}; {} failures since the start, \

@@ -7,7 +7,6 @@
 mod actions;
 mod definition;
 mod directory;
-mod exit_code;
 mod host;
 mod locks;
 mod memory_host;
@@ -18,6 +17,7 @@ mod service_host;
 mod state;
 mod storage;
 
+pub use crate::exit_code::ExitCode;
 pub use actions::{
     ActionAnswer, ActionError, AnswerDetail, DestroyOptions, Diagnostics, ExistsOptions, InstanceClient,
     InstanceSummary, ListOptions, StartOptions, StopOptions, Verb, VerbError,
@@ -27,7 +27,6 @@ pub use definition::{
     Options, PRIORITY_MAX, Place, ResolvedDefinition, SCHEMA, Scope, SizeBounds,
 };
 pub use directory::{BuildError, InstanceDirectories, InstanceDirectory, LoadError, Presence};
-pub use exit_code::ExitCode;
 pub use host::{ApplicationHost, HostError, HostedContainer, Submission};
 pub use locks::{DefinitionLocks, HeldLock, LockError, LockHolder, LockKind};
 pub use memory_host::{HostFault, MemoryHost};
