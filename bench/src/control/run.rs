@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 use apportion::ApplicationSpec;
-use apportion_placement::control::{Job, JobRequest, StepTally};
-use apportion_placement::{ActionStatus, EngineClient, ServiceSettings};
+use apportion_placement::control::{Job, JobRequest};
+use apportion_placement::{EngineClient, ServiceSettings};
 use uuid::Uuid;
 
 use super::experiment::{ControlShape, Experiment};
-use super::slow_hosts::SlowHosts;
+use super::record::{ExperimentRecord, FaultCounts, Watch};
+use super::slow_hosts::{READ_MS, SlowHosts};
 use crate::services::YearShape;
 use crate::services::cluster::{Cluster, JOBS, SERVICES};
 use crate::services::jobs::Jobs;
 
 /// What the other jobs keep busy.
-const BUSY_PERCENT: i64 = 60;
+pub const BUSY_PERCENT: i64 = 60;
 const MINUTE_MS: u64 = 60_000;
 /// How long a place for a container may be looked for.
 const EXPIRES_AFTER_MS: u64 = 5 * MINUTE_MS;
@@ -25,49 +26,6 @@ const RETRIES: u32 = 3;
 const LOST_EVERY_MS: u64 = 20_000;
 /// An experiment that takes longer does not end.
 const MOST_MS: u64 = 24 * 60 * MINUTE_MS;
-
-/// What came of an experiment. Times count from its beginning.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExperimentRecord {
-    /// Which.
-    pub experiment: Experiment,
-    /// Requests that were made, and last words that were said of them.
-    pub requests: u32,
-    /// See [`requests`](Self::requests).
-    pub terminal_answers: u32,
-    /// Of the containers that were to be acted on.
-    pub steps: StepTally,
-    /// How many containers the job should have.
-    pub configured: u32,
-    /// How many of them did not run, whenever that changed.
-    pub below_configured: Vec<(u64, u32)>,
-    /// How many had been acted on, whenever that changed.
-    pub done: Vec<(u64, u32)>,
-    /// When the last word was said.
-    pub took_ms: u64,
-    /// When as many containers ran as should.
-    pub whole_ms: Option<u64>,
-    /// What was made to go wrong, and how often.
-    pub faults: BTreeMap<&'static str, u32>,
-    /// Mean part of the slots that was in use, by whomever.
-    pub used_part: f64,
-    /// What the engine's audit found at the end.
-    pub audit_violations: usize,
-}
-
-impl ExperimentRecord {
-    /// The most containers that were down at once.
-    #[must_use]
-    pub fn below_configured_max(&self) -> u32 {
-        self.below_configured.iter().map(|(_, below)| *below).max().unwrap_or(0)
-    }
-
-    /// How many were down at the end.
-    #[must_use]
-    pub fn below_configured_end(&self) -> u32 {
-        self.below_configured.last().map_or(0, |(_, below)| *below)
-    }
-}
 
 /// Has the job carry out what the experiment asks of it.
 ///
@@ -87,8 +45,17 @@ pub fn run_experiment(
     let client = EngineClient::submit(cluster.handle.clone(), spec, usize::MAX)?;
     let hosts = SlowHosts::new(client, seed);
     let job = Job::start(experiment.job(shape)?, ServiceSettings::default(), hosts, None, 0)?;
-    let mut run = Run { cluster, jobs, job, now_ms: 0, lost: Vec::new(), last_ms: None };
+    let mut run = Run { cluster, jobs, job, now_ms: 0, lost: Vec::new(), nodes_lost: 0, last_ms: None };
     run.pass_until(MINUTE_MS, |run| run.job.service().state().missing() == 0)?;
+    let missing = run.job.service().state().missing();
+    if missing > 0 {
+        bail!(
+            "{missing} of the job's containers found no place in a minute: it is too large for {} nodes",
+            shape.nodes
+        );
+    }
+    // Standbys have read all state before anything is asked for.
+    run.pass_until(READ_MS[1], |_| false)?;
     run.measure(shape, experiment, has_faults)
 }
 
@@ -99,6 +66,7 @@ struct Run {
     now_ms: u64,
     /// Nodes that will be lost, and when; the next one last.
     lost: Vec<(u64, u32)>,
+    nodes_lost: u32,
     last_ms: Option<u64>,
 }
 
@@ -123,13 +91,13 @@ impl Run {
         }
         let mut watch = Watch::default();
         self.pass_until(MOST_MS, |run| {
-            watch.look(run, begun_ms);
+            watch.look(&mut run.job, run.now_ms - begun_ms);
             run.job.request_count() == 0
         })?;
         let took_ms = watch.last_word_ms;
         self.job.client_mut().inject_faults(0);
         self.pass_until(MOST_MS, |run| {
-            watch.look(run, begun_ms);
+            watch.look(&mut run.job, run.now_ms - begun_ms);
             run.lost.is_empty() && run.job.service().state().missing() == 0
         })?;
         let is_whole = self.job.service().state().missing() == 0;
@@ -143,18 +111,14 @@ impl Run {
             whole_ms: is_whole.then(|| self.now_ms - begun_ms),
             below_configured: watch.below,
             done: watch.done,
-            faults: self.faults(shape, has_faults),
+            faults: self.faults(),
             used_part: self.cluster.used_part(),
             audit_violations: self.cluster.engine.audit().violations.len(),
         })
     }
 
-    fn faults(&self, shape: &ControlShape, has_faults: bool) -> BTreeMap<&'static str, u32> {
-        let mut faults = self.job.service().client().faults.clone();
-        if has_faults {
-            faults.insert("nodes lost", shape.lost_nodes - u32::try_from(self.lost.len()).unwrap_or(0));
-        }
-        faults
+    fn faults(&self) -> FaultCounts {
+        FaultCounts { nodes_lost: self.nodes_lost, ..self.job.service().client().faults() }
     }
 
     /// Nodes that run containers of the job and are not drained.
@@ -206,6 +170,7 @@ impl Run {
             self.jobs.end_until(self.now_ms)?;
             while let Some((_, node)) = self.lost.pop_if(|(at_ms, _)| *at_ms <= self.now_ms) {
                 self.cluster.node_down(node)?;
+                self.nodes_lost += 1;
                 self.job.client_mut().look_at_nodes();
             }
             self.settle()?;
@@ -213,11 +178,22 @@ impl Run {
         Ok(())
     }
 
+    fn report_caught_up(&mut self) {
+        for (container, standby) in self.job.client_mut().take_caught_up() {
+            let Ok(standby) = standby.parse() else { continue };
+            let runs = self.job.processor_status(&standby).and_then(|status| status.container);
+            if runs == Some(container) {
+                self.job.report_caught_up(&standby, self.now_ms);
+            }
+        }
+    }
+
     /// Cluster, jobs and hosts go on until nothing moves at this time.
     fn settle(&mut self) -> anyhow::Result<()> {
         loop {
             self.jobs.hear(self.now_ms)?;
             self.job.client_mut().pass(self.now_ms);
+            self.report_caught_up();
             let before = self.job.service().moves();
             self.last_ms = self.job.tick(self.now_ms).map(|next_ms| next_ms.max(self.now_ms + 1));
             let is_quiet = self.job.service().moves() == before;
@@ -226,44 +202,6 @@ impl Run {
                 return Ok(());
             }
         }
-    }
-}
-
-/// What is seen of the job over time.
-#[derive(Default)]
-struct Watch {
-    below: Vec<(u64, u32)>,
-    done: Vec<(u64, u32)>,
-    steps: StepTally,
-    terminal_answers: u32,
-    last_word_ms: u64,
-}
-
-impl Watch {
-    fn look(&mut self, run: &mut Run, begun_ms: u64) {
-        let at_ms = run.now_ms - begun_ms;
-        for answer in run.job.take_answers() {
-            let Some(steps) = answer.steps.filter(|_| answer.status.is_terminal()) else {
-                self.terminal_answers += u32::from(answer.status == ActionStatus::BadRequest);
-                continue;
-            };
-            self.terminal_answers += 1;
-            self.last_word_ms = at_ms;
-            self.steps.steps += steps.steps;
-            self.steps.succeeded += steps.succeeded;
-            self.steps.failed += steps.failed;
-        }
-        let below = u32::try_from(run.job.service().state().missing()).unwrap_or(u32::MAX);
-        note(&mut self.below, at_ms, below);
-        let open: u32 = run.job.progress().map(|(_, tally)| tally.succeeded + tally.failed).sum();
-        note(&mut self.done, at_ms, self.steps.succeeded + self.steps.failed + open);
-    }
-}
-
-/// Only changes are worth a point.
-fn note(points: &mut Vec<(u64, u32)>, at_ms: u64, value: u32) {
-    if points.last().is_none_or(|(_, last)| *last != value) {
-        points.push((at_ms, value));
     }
 }
 
@@ -309,7 +247,7 @@ mod tests {
                 (0, 0),
                 "{name}: {record:?}"
             );
-            assert_eq!(record.faults["nodes lost"], 3, "{name}");
+            assert_eq!(record.faults.nodes_lost, 3, "{name}");
         }
         Ok(())
     }

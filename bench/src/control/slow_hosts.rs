@@ -11,9 +11,13 @@ use apportion_placement::{
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
+use super::record::FaultCounts;
+
 /// How long a container takes to start, and to stop, at least and at most.
 const START_MS: [u64; 2] = [2_000, 10_000];
 const STOP_MS: [u64; 2] = [1_000, 5_000];
+/// How long a standby that runs reads until it has all state.
+pub(super) const READ_MS: [u64; 2] = [10_000, 60_000];
 
 /// What happens to a container when its time has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +26,7 @@ enum Due {
     FailsToStart,
     Stops,
     FailsToStop,
+    HasCaughtUp,
 }
 
 /// An engine's client behind which containers take their time.
@@ -37,8 +42,10 @@ pub(super) struct SlowHosts {
     random: Pcg64Mcg,
     /// Of a hundred starts and of a hundred stops so many fail.
     fault_percent: u32,
-    /// Those that did.
-    pub(super) faults: BTreeMap<&'static str, u32>,
+    faults: FaultCounts,
+    /// What runs in containers of standbys.
+    standbys: BTreeMap<ContainerRef, String>,
+    caught_up: Vec<(ContainerRef, String)>,
 }
 
 impl SlowHosts {
@@ -52,7 +59,9 @@ impl SlowHosts {
             told: Vec::new(),
             random: Pcg64Mcg::seed_from_u64(seed ^ 0x510e),
             fault_percent: 0,
-            faults: BTreeMap::new(),
+            faults: FaultCounts::default(),
+            standbys: BTreeMap::new(),
+            caught_up: Vec::new(),
         }
     }
 
@@ -71,33 +80,52 @@ impl SlowHosts {
         self.client.look_at_nodes();
     }
 
-    /// It is this time now. Says whether anything was due.
-    pub(super) fn pass(&mut self, now_ms: u64) -> bool {
+    /// Starts and stops that failed so far.
+    pub(super) fn faults(&self) -> FaultCounts {
+        self.faults
+    }
+
+    /// Standbys that have read all state since the last call, and their containers.
+    pub(super) fn take_caught_up(&mut self) -> Vec<(ContainerRef, String)> {
+        std::mem::take(&mut self.caught_up)
+    }
+
+    /// It is this time now.
+    pub(super) fn pass(&mut self, now_ms: u64) {
         self.now_ms = now_ms;
-        let mut is_something = false;
         while let Some(Reverse((at_ms, container, due))) = self.due.peek().copied()
             && at_ms <= now_ms
         {
             self.due.pop();
             self.fall_due(container, due);
-            is_something = true;
         }
-        is_something
     }
 
     /// A container that is gone by then is nobody's any more.
     fn fall_due(&mut self, container: ContainerRef, due: Due) {
         match due {
             Due::Starts if self.stopping.contains(&container) => {}
-            Due::Starts => drop(self.client.report_started(container)),
+            Due::Starts => self.has_started(container),
             Due::FailsToStart => {
                 drop(self.client.report_start_failed(container, "the process ended at once".to_owned()));
             }
             Due::Stops => self.stop(container),
             Due::FailsToStop => self.told.push(Callback::StopFailed(container)),
+            Due::HasCaughtUp => {
+                let standby = self.standbys.remove(&container).map(|standby| (container, standby));
+                self.caught_up.extend(standby);
+            }
         }
         if matches!(due, Due::Stops | Due::FailsToStop) {
             self.stopping.remove(&container);
+        }
+    }
+
+    fn has_started(&mut self, container: ContainerRef) {
+        drop(self.client.report_started(container));
+        if self.standbys.contains_key(&container) {
+            let reads_ms = self.random.random_range(READ_MS[0]..=READ_MS[1]);
+            self.due.push(Reverse((self.now_ms + reads_ms, container, Due::HasCaughtUp)));
         }
     }
 
@@ -118,19 +146,12 @@ impl SlowHosts {
         }
     }
 
-    fn later(
-        &mut self,
-        container: ContainerRef,
-        [least, most]: [u64; 2],
-        goes_well: Due,
-        fails: (Due, &'static str),
-    ) {
+    fn later(&mut self, container: ContainerRef, [least, most]: [u64; 2], goes_well: Due, fails: Due) {
         let at_ms = self.now_ms + self.random.random_range(least..=most);
         let is_fault = self.random.random_range(0..100) < self.fault_percent;
-        if is_fault {
-            *self.faults.entry(fails.1).or_default() += 1;
-        }
-        let due = if is_fault { fails.0 } else { goes_well };
+        self.faults.starts_failed += u32::from(is_fault && fails == Due::FailsToStart);
+        self.faults.stops_failed += u32::from(is_fault && fails == Due::FailsToStop);
+        let due = if is_fault { fails } else { goes_well };
         self.due.push(Reverse((at_ms, container, due)));
     }
 }
@@ -159,7 +180,7 @@ impl ClusterClient for SlowHosts {
             return Err(ClientError::UnknownContainer(container));
         }
         if self.stopping.insert(container) {
-            self.later(container, STOP_MS, Due::Stops, (Due::FailsToStop, "stops that failed"));
+            self.later(container, STOP_MS, Due::Stops, Due::FailsToStop);
         }
         Ok(())
     }
@@ -172,7 +193,10 @@ impl ClusterClient for SlowHosts {
 
     fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
         self.client.start(container, launch)?;
-        self.later(container, START_MS, Due::Starts, (Due::FailsToStart, "starts that failed"));
+        if launch.component.contains('-') {
+            self.standbys.insert(container, launch.component.clone());
+        }
+        self.later(container, START_MS, Due::Starts, Due::FailsToStart);
         Ok(())
     }
 

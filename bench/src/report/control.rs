@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::chart::{Axes, ChartError, Line, line_chart, plain};
 use super::html::{document, section, to_cards};
 use super::{count_text, duration_text};
-use crate::control::{ControlShape, ExperimentRecord};
+use crate::control::{BUSY_PERCENT, ControlShape, ExperimentRecord, FaultCounts};
 
 const MS_PER_S: f64 = 1_000.0;
 
@@ -94,16 +94,15 @@ fn experiment_json(record: &ExperimentRecord) -> ExperimentJson {
 }
 
 fn faulty_json(record: &ExperimentRecord) -> FaultyJson {
-    let count = |kind: &str| record.faults.get(kind).copied().unwrap_or(0);
     FaultyJson {
         experiment: experiment_json(record),
         requests: record.requests,
         terminal_answers: record.terminal_answers,
         below_configured_end: record.below_configured_end(),
         whole_s: record.whole_ms.map(|ms| ms as f64 / MS_PER_S),
-        starts_failed: count("starts that failed"),
-        stops_failed: count("stops that failed"),
-        nodes_lost: count("nodes lost"),
+        starts_failed: record.faults.starts_failed,
+        stops_failed: record.faults.stops_failed,
+        nodes_lost: record.faults.nodes_lost,
     }
 }
 
@@ -114,7 +113,8 @@ fn title(record: &ExperimentRecord) -> String {
 /// For terminals.
 #[must_use]
 pub fn to_control_text(report: &ControlReport) -> String {
-    let used = report.plain.iter().map(|record| record.used_part).sum::<f64>() / 3.0;
+    let used =
+        report.plain.iter().map(|record| record.used_part).sum::<f64>() / report.plain.len().max(1) as f64;
     let mut text = format!(
         "{} nodes, {:.0} % in use; a job of {} processors\n",
         count_text(report.shape.nodes.into()),
@@ -126,13 +126,14 @@ pub fn to_control_text(report: &ControlReport) -> String {
     }
     text += "with failed starts and stops and lost nodes:\n";
     for record in &report.with_faults {
-        let faults: Vec<String> =
-            record.faults.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let FaultCounts { starts_failed, stops_failed, nodes_lost } = record.faults;
+        let faults =
+            format!("{starts_failed} starts and {stops_failed} stops failed, {nodes_lost} nodes lost");
         text += &format!(
             "{:>16}: {}; {}; {} of {} requests have their last word, {} containers are down in the end\n",
             title(record),
             what_came(record),
-            faults.join(", "),
+            faults,
             record.terminal_answers,
             record.requests,
             record.below_configured_end(),
@@ -161,7 +162,7 @@ fn what_came(record: &ExperimentRecord) -> String {
 pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
     let done: u32 = report.plain.iter().map(|record| record.steps.succeeded).sum();
     let failed: u32 = report.plain.iter().map(|record| record.steps.failed).sum();
-    let faults: u32 = report.with_faults.iter().flat_map(|record| record.faults.values()).sum();
+    let faults: u32 = report.with_faults.iter().map(|record| record.faults.total()).sum();
     let down: u32 = report.with_faults.iter().map(ExperimentRecord::below_configured_end).sum();
     let within = report
         .plain
@@ -181,7 +182,7 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
     }
     sections += &table(report);
     let sub = format!(
-        "{} nodes that other jobs keep 60 % busy, a job of {} processors; with faults {} % of starts and of stops fail, and \
+        "{} nodes that other jobs keep {BUSY_PERCENT} % busy, a job of {} processors; with faults {} % of starts and of stops fail, and \
          {} nodes are lost; seed {}",
         count_text(report.shape.nodes.into()),
         count_text(report.shape.processors.into()),
