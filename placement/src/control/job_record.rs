@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::processor::{JobSpec, ProcessorId, ProcessorSpec};
+use super::job_spec::JobSpec;
+use super::processor::{ProcessorId, ProcessorSpec};
 
 /// A part of a job that a request has changed, as it is since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 mod action;
 mod job;
 mod job_record;
+mod job_spec;
 mod metadata_store;
 mod plane;
 mod processor;
@@ -10,6 +11,7 @@ mod processor;
 pub use action::{ActionName, Destination, JobAction, JobRequest, Pace, RollingRestart};
 pub use job::{Job, JobAnswer, JobStatus, ProcessorStatus, StepTally};
 pub use job_record::JobRecord;
+pub use job_spec::{JobSpec, JobSpecError, PROCESSORS_MAX, STANDBYS_MAX};
 pub use metadata_store::{
     BadEntry, Change, ControlStore, ControlStoreError, Counts, Deployment, EXPLANATION_MAX, FORMAT_VERSION,
     HOST_MAX, ID_MAX, KEY_MAX, Listing, MESSAGE_MAX, MemoryControlStore, MessageError, MessageProblem,
@@ -21,6 +23,4 @@ pub use plane::{
     AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlMetrics, ControlPlane, ControlSettings,
     ControlThread, ControlledJob, DeployError, NotDeployed, OutcomeTally, Permission,
 };
-pub use processor::{
-    BadProcessorId, JobSpec, JobSpecError, PROCESSORS_MAX, ProcessorId, ProcessorSpec, STANDBYS_MAX,
-};
+pub use processor::{BadProcessorId, ProcessorId, ProcessorSpec};

@@ -1,6 +1,6 @@
-//! Jobs and what they consist of: processors, some of them with standbys (`samza.md`, "Terms").
+//! Processors, some of them with standbys (`samza.md`, "Terms").
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,13 +8,6 @@ use std::sync::Arc;
 use apportion::Resources;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use crate::component::{ComponentId, ComponentSpec, FaultDomain, PlacementPolicy};
-
-/// How many processors a job may have.
-pub const PROCESSORS_MAX: usize = 1 << 20;
-/// How many standbys a processor may have.
-pub const STANDBYS_MAX: u32 = 1_000;
 
 /// A processor's name: Samza's `0`, `1`, ..., and `0-0`, `0-1` for the standbys of `0`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -129,144 +122,4 @@ impl ProcessorSpec {
     pub fn new(id: ProcessorId, size: Resources) -> Self {
         Self { id, size, version: String::new(), is_stateful: false, standbys: BTreeSet::new() }
     }
-}
-
-/// A job: processors that each run in one container. Processors keep their places in the list from one start of the
-/// coordinator to the next, new ones are added at its end; what requests have changed meanwhile is in
-/// [`with_records`](Self::with_records).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JobSpec {
-    /// Its name.
-    pub name: String,
-    /// Its processors.
-    pub processors: Vec<ProcessorSpec>,
-    /// How far standbys are kept from each other and from the processor that they stand by for.
-    #[serde(default)]
-    pub standby_domain: FaultDomain,
-    /// Whether containers come back to the hosts where they were.
-    pub has_host_affinity: bool,
-    /// The label of the nodes that will do; `None` for those without.
-    #[serde(default)]
-    pub label: Option<String>,
-    /// How long the host where a processor was last is asked for before any other (Samza's
-    /// `cluster-manager.container.request.timeout.ms`).
-    pub request_timeout_ms: u64,
-    /// With more failures of a processor than this within the failure window it is given up, or the job ends (Samza's
-    /// `cluster-manager.container.retry.count`); `None`: never. Planned stops are no failures.
-    pub failures_max: Option<u32>,
-    /// Whether the job ends with the first processor that is given up (Samza's `job.fail.after.retries`).
-    pub fails_with_processor: bool,
-    /// Hosts that were drained: nothing of the job comes to them.
-    #[serde(default)]
-    pub hosts_kept_free: BTreeSet<String>,
-}
-
-/// Why a job cannot be.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum JobSpecError {
-    /// Two processors of one name.
-    #[error("processor `{0}` is there twice")]
-    Twice(ProcessorId),
-    /// A standby as a processor of its own.
-    #[error("`{0}` is the name of a standby: list its number with the standbys of `{active}`", active = .0.active())]
-    Standby(ProcessorId),
-    /// Too many of something.
-    #[error("{count} {what}: at most {most}")]
-    TooMany {
-        /// How many.
-        count: usize,
-        /// Of what.
-        what: &'static str,
-        /// How many there may be.
-        most: usize,
-    },
-}
-
-impl JobSpec {
-    /// A job of these processors with Samza's defaults: host affinity, 5 s for a host, 8 failures.
-    #[must_use]
-    pub fn new(name: impl Into<String>, processors: Vec<ProcessorSpec>) -> Self {
-        Self {
-            name: name.into(),
-            processors,
-            standby_domain: FaultDomain::Host,
-            has_host_affinity: true,
-            label: None,
-            request_timeout_ms: 5_000,
-            failures_max: Some(8),
-            fails_with_processor: true,
-            hosts_kept_free: BTreeSet::new(),
-        }
-    }
-
-    pub(super) fn check(&self) -> Result<(), JobSpecError> {
-        let too_many = |count: usize, what, most| Err(JobSpecError::TooMany { count, what, most });
-        if self.processors.len() > PROCESSORS_MAX {
-            return too_many(self.processors.len(), "processors", PROCESSORS_MAX);
-        }
-        let mut known = BTreeSet::new();
-        for processor in &self.processors {
-            if processor.id.standby_number().is_some() {
-                return Err(JobSpecError::Standby(processor.id.clone()));
-            }
-            if !known.insert(&processor.id) {
-                return Err(JobSpecError::Twice(processor.id.clone()));
-            }
-            let highest = processor.standbys.last().map_or(0, |number| *number as usize + 1);
-            if highest > STANDBYS_MAX as usize {
-                return too_many(highest, "standbys", STANDBYS_MAX as usize);
-            }
-        }
-        Ok(())
-    }
-
-    /// Where each processor is in the list.
-    pub(super) fn places(&self) -> BTreeMap<ProcessorId, usize> {
-        self.processors.iter().enumerate().map(|(place, known)| (known.id.clone(), place)).collect()
-    }
-
-    /// The components that stand for the processors and their standbys, each with its processor's name. A standby has a
-    /// higher number than every processor, so it is asked for later.
-    pub(super) fn components(&self) -> impl Iterator<Item = (ProcessorId, ComponentSpec)> + '_ {
-        self.processors.iter().enumerate().flat_map(move |(place, processor)| {
-            let standbys = processor.standbys.iter().map(|number| Some(*number));
-            std::iter::once(None)
-                .chain(standbys)
-                .map(move |standby| self.component(place, processor, standby))
-        })
-    }
-
-    pub(super) fn component(
-        &self,
-        place: usize,
-        processor: &ProcessorSpec,
-        standby: Option<u32>,
-    ) -> (ProcessorId, ComponentSpec) {
-        let id = ProcessorId { standby, ..processor.id.clone() };
-        let policy = if self.has_host_affinity { PlacementPolicy::Normal } else { PlacementPolicy::Anywhere };
-        let spec = ComponentSpec {
-            label: self.label.clone(),
-            escalate_after_ms: self.request_timeout_ms,
-            container_failure_threshold: self.failures_max,
-            version: processor.version.clone(),
-            degrades: !self.fails_with_processor,
-            group: self.name.clone(),
-            ..ComponentSpec::new(id.to_string(), component_of(place, standby).0, 1, processor.size)
-        };
-        let spec = spec.with_policy(policy);
-        let is_alone = processor.standbys.is_empty();
-        let takes_over = match standby {
-            None => processor.standbys.iter().map(|number| component_of(place, Some(*number))).collect(),
-            Some(_) => Vec::new(),
-        };
-        let spec = ComponentSpec { takes_over, ..spec };
-        (id, if is_alone { spec } else { spec.apart_from(processor.id.to_string(), self.standby_domain) })
-    }
-}
-
-/// The component that stands for a processor at this place of the list, or for a standby of it.
-pub(super) fn component_of(place: usize, standby: Option<u32>) -> ComponentId {
-    let above = standby.map_or(0, |number| (number as usize + 1) * PROCESSORS_MAX);
-    ComponentId(u32::try_from(place + above).unwrap_or(crate::COMPONENT_ID_MAX))
 }

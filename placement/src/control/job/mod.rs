@@ -3,6 +3,14 @@
 //! A request becomes a [`Plan`] of steps, one for each processor that it concerns. A step goes on while no other
 //! one concerns the same processor or its standbys (`samza.md` 1.13, I1), and consists of moves; a move is a placement action
 //! of the [`Service`] underneath, or a standby that comes or goes.
+//!
+//! | word | what it is | where it begins | where it ends |
+//! |---|---|---|---|
+//! | request | what somebody asked for ([`JobRequest`]) | `act` | `finish` |
+//! | plan | its steps, and what holds for them together | `order` | `finish` |
+//! | step | what is done with one processor and its standbys | `begin_step` | `step_over` |
+//! | move | one thing to do, worked out when the step begins (`moves_of`) | `next_move` | `move_done` |
+//! | action | a move that the service below carries out ([`PlacementAction`](crate::PlacementAction)) | `act_on` | `hear_answers` |
 
 mod batch;
 mod drive;
@@ -24,7 +32,8 @@ use uuid::Uuid;
 pub use status::{JobStatus, ProcessorStatus};
 
 use super::action::{JobAction, JobRequest};
-use super::processor::{JobSpec, JobSpecError, ProcessorId};
+use super::job_spec::{JobSpec, JobSpecError};
+use super::processor::ProcessorId;
 use crate::application::{ActionId, ActionStatus, ServiceEvent, ServiceSettings};
 use crate::client::{ClusterClient, ContainerRef};
 use crate::component::{ComponentId, ComponentSpec};

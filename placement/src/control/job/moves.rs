@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::super::action::Destination;
-use super::super::processor::{ProcessorId, STANDBYS_MAX, component_of};
+use super::super::job_spec::{STANDBYS_MAX, component_of};
+use super::super::processor::ProcessorId;
 use super::Job;
 use super::plan::{Intent, Move, Step};
 use crate::application::ActionKind;

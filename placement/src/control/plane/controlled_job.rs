@@ -8,7 +8,8 @@ use crate::client::ClusterClient;
 use crate::control::action::JobRequest;
 use crate::control::job::{Job, JobAnswer};
 use crate::control::job_record::JobRecord;
-use crate::control::processor::{JobSpec, ProcessorId};
+use crate::control::job_spec::JobSpec;
+use crate::control::processor::ProcessorId;
 
 /// A job as its control plane sees it. [`Job`] is one; so is one that its owner shares, to look at it.
 pub trait ControlledJob: fmt::Debug + Send {

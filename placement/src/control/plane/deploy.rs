@@ -1,13 +1,39 @@
 //! Jobs that come into a control plane and leave it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
+use thiserror::Error;
+
+use super::authorise::{AllowAll, Authoriser};
 use super::controlled_job::ControlledJob;
-use super::settings::{AllowAll, Authoriser, ConflictPolicy, DeployError, NotDeployed};
+use super::settings::ConflictPolicy;
 use super::{ControlPlane, Deployed};
 use crate::control::job_record::JobRecord;
+use crate::control::job_spec::JobSpec;
 use crate::control::metadata_store::{Change, ControlStoreError, Deployment};
-use crate::control::processor::JobSpec;
+
+/// A job that was not taken into a control plane.
+#[derive(Debug, Error)]
+#[error("{error}")]
+pub struct NotDeployed<J: fmt::Debug> {
+    /// Why.
+    pub error: DeployError,
+    /// The job, which goes on as before.
+    pub job: Box<J>,
+}
+
+/// Why a job was not taken into a control plane.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum DeployError {
+    /// Each start of a coordinator is a deployment of its own, or old requests would be carried out again.
+    #[error("there was a deployment `{0}` already: each start of a job's coordinator needs a new id")]
+    Known(String),
+    /// The store does not work.
+    #[error(transparent)]
+    Store(#[from] ControlStoreError),
+}
 
 impl ControlPlane {
     /// This job as requests have left it: with the standbys, the versions, the sizes and the drained hosts that came of

@@ -5,6 +5,7 @@
 //! said when the job's next deployment is registered. Nothing is done twice.
 
 mod answers;
+mod authorise;
 mod conflict;
 mod controlled_job;
 mod deploy;
@@ -22,12 +23,11 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
+pub use authorise::{AllowAll, AllowPrincipals, Authoriser, Permission};
 pub use controlled_job::ControlledJob;
+pub use deploy::{DeployError, NotDeployed};
 pub use metrics::{ControlMetrics, OutcomeTally};
-pub use settings::{
-    AllowAll, AllowPrincipals, Authoriser, ConflictPolicy, ControlSettings, DeployError, NotDeployed,
-    Permission,
-};
+pub use settings::{ConflictPolicy, ControlSettings};
 pub use thread::ControlThread;
 
 use super::action::JobRequest;
