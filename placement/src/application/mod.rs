@@ -12,6 +12,7 @@ mod event;
 mod explain;
 mod failures;
 mod flex;
+mod hosts;
 mod leaving;
 mod lifecycle;
 mod release;
@@ -35,9 +36,9 @@ use actions::Actions;
 use leaving::Leaving;
 use takeover::Takeover;
 
-use crate::client::{Callback, ContainerRef, NodeReport};
+use crate::client::{Callback, ContainerRef};
 use crate::component::{ComponentId, ComponentSpec};
-use crate::history::{Census, InstanceState, OutstandingRequest, OutstandingRequests, RoleHistory};
+use crate::history::{Census, InstanceState, OutstandingRequests, RoleHistory};
 use crate::status::{ComponentCounters, Failure};
 
 /// A service that runs: its components, their containers and requests, and where they were before.
@@ -264,31 +265,6 @@ impl ApplicationState {
                 self.retry_where(&reports, now_ms);
             }
         }
-    }
-
-    /// From now on these hosts and no others are kept free of the service.
-    fn exclude(&mut self, hosts: BTreeSet<Arc<str>>, operations: &mut Vec<Operation>) {
-        for host in self.excluded.symmetric_difference(&hosts) {
-            self.history.transition_excluded(host, hosts.contains(host));
-        }
-        self.excluded = hosts;
-        let is_hopeless = |waits: &&OutstandingRequest| {
-            let hosts = &waits.request.hosts;
-            waits.action.is_some() && hosts.iter().all(|host| self.excluded.contains(host))
-        };
-        let hopeless = self.outstanding.iter().filter(is_hopeless);
-        let hopeless: Vec<_> = hopeless.filter_map(|waits| Some((waits.id(), waits.action?))).collect();
-        for (request, action) in hopeless {
-            if !self.look_elsewhere(action, self.now_ms, operations) {
-                self.no_place_found(request, "its host takes nothing of the service any more", operations);
-            }
-        }
-    }
-
-    /// Takes over what is known of the cluster's nodes when the service starts. Wants nothing done about it yet.
-    pub fn learn_nodes(&mut self, reports: &[NodeReport]) {
-        self.has_node_reports = true;
-        self.history.update_nodes(reports);
     }
 
     /// Whether it asks for nothing any more: it was stopped or gave up.

@@ -1,9 +1,7 @@
 //! Requests: where a component asks to be placed (spec 1.2 to 1.4), and requests that come to nothing.
 
-use std::sync::Arc;
-
 use super::{AntiAffinity, ApplicationState, Component, Operation};
-use crate::client::{ClientError, ContainerRequest, NodeReport, RequestId};
+use crate::client::{ClientError, ContainerRequest, RequestId};
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach, request_priority};
 
@@ -68,26 +66,6 @@ impl ApplicationState {
             .filter(|outstanding| outstanding.gained != gained)
             .map(OutstandingRequest::id)
             .collect();
-        for request in stale {
-            self.cancel_request(request, operations);
-        }
-    }
-
-    /// A list of hosts is made anew when one of them has not the component's label any more.
-    pub(super) fn cancel_where_relabelled(
-        &mut self,
-        reports: &[NodeReport],
-        operations: &mut Vec<Operation>,
-    ) {
-        let is_relabelled = |waits: &&OutstandingRequest| {
-            let label = self.components[&waits.component].spec.label.as_deref().unwrap_or_default();
-            let mut odd = reports.iter().filter(|report| *report.label != *label);
-            waits.action.is_none()
-                && self.is_one_by_one(waits.component)
-                && odd.any(|odd| waits.request.hosts.contains(&odd.host))
-        };
-        let stale: Vec<RequestId> =
-            self.outstanding.iter().filter(is_relabelled).map(OutstandingRequest::id).collect();
         for request in stale {
             self.cancel_request(request, operations);
         }
@@ -227,23 +205,5 @@ impl ApplicationState {
         outstanding.not_taken = Some(why);
         outstanding.deadline_ms = Some(now_ms.saturating_add(self.settings.retry_after_ms));
         self.outstanding.add(outstanding);
-    }
-
-    /// Requests that were not taken are made again when one of their hosts is reported to be there.
-    pub(super) fn retry_where(&mut self, reports: &[NodeReport], now_ms: u64) {
-        let is_named = |host: &Arc<str>| reports.iter().any(|r| r.is_usable && r.host == *host);
-        let hopeful: Vec<RequestId> = self
-            .outstanding
-            .iter()
-            .filter(|outstanding| outstanding.not_taken.is_some())
-            .filter(|outstanding| outstanding.request.hosts.iter().any(is_named))
-            .map(OutstandingRequest::id)
-            .collect();
-        for request in hopeful {
-            if let Some(mut outstanding) = self.outstanding.remove(request) {
-                outstanding.deadline_ms = Some(now_ms.saturating_sub(1));
-                self.outstanding.add(outstanding);
-            }
-        }
     }
 }

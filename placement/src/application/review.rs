@@ -1,8 +1,5 @@
 //! The review: are there as many containers as there should be? (spec 1.5)
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use super::{ApplicationState, Operation};
 use crate::component::ComponentId;
 
@@ -85,18 +82,5 @@ impl ApplicationState {
         for container in self.choose_released(component, excess - cancelled) {
             self.release(container, operations);
         }
-    }
-
-    /// Tells the manager which hosts became unreliable or unwanted, or are neither any more, if any did.
-    fn review_blacklist(&mut self, operations: &mut Vec<Operation>) {
-        let shunned = || self.history.unreliable().union(&self.excluded);
-        if shunned().eq(&self.blacklisted) {
-            return;
-        }
-        let shunned: BTreeSet<Arc<str>> = shunned().cloned().collect();
-        let add: Vec<Arc<str>> = shunned.difference(&self.blacklisted).cloned().collect();
-        let remove: Vec<Arc<str>> = self.blacklisted.difference(&shunned).cloned().collect();
-        self.blacklisted = shunned;
-        operations.push(Operation::UpdateBlacklist { add, remove });
     }
 }
