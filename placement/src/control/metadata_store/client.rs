@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use serde_json::Map;
 use uuid::Uuid;
 
 use super::message::{PlacementRequest, PlacementResponse};
 use super::store::{Change, ControlStore, ControlStoreError, Counts};
+use crate::control::action::ActionName;
 
 /// How much is read or deleted at a time.
 const PAGE: usize = 1_024;
@@ -48,20 +48,12 @@ impl PlacementClient {
         request_expiry_ms: Option<u64>,
         now_ms: u64,
     ) -> Result<Uuid, ControlStoreError> {
-        self.submit(PlacementRequest {
-            uuid: Uuid::new_v4(),
-            deployment_id: deployment_id.to_owned(),
-            processor_id: processor_id.to_owned(),
-            destination_host: destination_host.to_owned(),
-            request_expiry_ms,
-            timestamp_ms: now_ms,
-            action: None,
-            parameters: Map::new(),
-            principal: None,
-        })
+        let request = PlacementRequest::new(deployment_id, ActionName::Move, now_ms);
+        let request = request.about(processor_id).on_host(destination_host);
+        self.submit(PlacementRequest { request_expiry_ms, ..request })
     }
 
-    /// Hands in a request as it is, and returns its uuid. Handing it in again is refused, so after an error of the store
+    /// Hands in a request for [whatever there is to ask](PlacementRequest::new), and returns its uuid. Handing it in again is refused, so after an error of the store
     /// that leaves open what happened it can be tried again.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use super::fields::Fields;
 use super::message_error::{MessageError, MessageProblem};
 use super::status_code::StatusCode;
 use super::wire::Wire;
+use crate::control::action::ActionName;
 
 /// `subType` of a request.
 pub const REQUEST_SUB_TYPE: &str = "ContainerPlacementRequestMessage";
@@ -32,9 +33,10 @@ pub struct PlacementRequest {
     pub uuid: Uuid,
     /// The deployment it is meant for: one run of one job. At most [`ID_MAX`] bytes, as all texts but the host.
     pub deployment_id: String,
-    /// The processor (container) that is to be moved or restarted.
+    /// The processor or standby that it is about; empty if the action names none.
     pub processor_id: String,
-    /// The host it is to go to, or one of Samza's words such as `ANY_HOST`. At most [`HOST_MAX`] bytes.
+    /// The host that it is about or where the container is to go, or one of Samza's words such as `ANY_HOST`. At most
+    /// [`HOST_MAX`] bytes.
     pub destination_host: String,
     /// How long a place may be looked for, and each of the containers concerned waited for, in milliseconds, from 1 on; 5,000
     /// if there is none.
@@ -78,6 +80,58 @@ pub struct PlacementResponse {
 }
 
 impl PlacementRequest {
+    /// A new request of this deployment's job, about nothing in particular yet. `now_ms` is the time since the epoch.
+    #[must_use]
+    pub fn new(deployment_id: impl Into<String>, action: ActionName, now_ms: u64) -> Self {
+        Self {
+            uuid: Uuid::new_v4(),
+            deployment_id: deployment_id.into(),
+            processor_id: String::new(),
+            destination_host: String::new(),
+            request_expiry_ms: None,
+            timestamp_ms: now_ms,
+            // Samza's own needs no name, and is read by those who know no other.
+            action: (action != ActionName::Move).then(|| action.as_str().to_owned()),
+            parameters: Map::new(),
+            principal: None,
+        }
+    }
+
+    /// The same about this processor or standby.
+    #[must_use]
+    pub fn about(mut self, processor_id: impl Into<String>) -> Self {
+        self.processor_id = processor_id.into();
+        self
+    }
+
+    /// The same about this host, or to it.
+    #[must_use]
+    pub fn on_host(mut self, host: impl Into<String>) -> Self {
+        self.destination_host = host.into();
+        self
+    }
+
+    /// The same with this time for a place to be found, and for each container to be waited for.
+    #[must_use]
+    pub fn expiring_after_ms(mut self, request_expiry_ms: u64) -> Self {
+        self.request_expiry_ms = Some(request_expiry_ms);
+        self
+    }
+
+    /// The same with one parameter more.
+    #[must_use]
+    pub fn with(mut self, parameter: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.parameters.insert(parameter.into(), value.into());
+        self
+    }
+
+    /// The same, asked by this principal.
+    #[must_use]
+    pub fn asked_by(mut self, principal: impl Into<String>) -> Self {
+        self.principal = Some(principal.into());
+        self
+    }
+
     /// The request in a message. Fields that are unknown are passed over, `statusCode` too: whatever it says, the request
     /// is new. Null is the same as nothing where nothing is allowed.
     ///

@@ -64,7 +64,13 @@ impl ControlThread {
         self.shared.state.lock().last_error.clone()
     }
 
-    /// Ends it after its turn, and gives the control plane back; `None` if a job of it panicked.
+    /// Whether it goes on: a job, a client or an authoriser that panics ends it for all jobs.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Ends it after its turn, and gives the control plane back; `None` if it was not [running](Self::is_running) any more.
     pub fn stop(mut self) -> Option<ControlPlane> {
         self.join()
     }

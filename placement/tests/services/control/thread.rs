@@ -8,8 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use apportion_placement::control::{
-    ControlPlane, ControlSettings, ControlStore, ControlThread, Job, PlacementClient, PlacementResponse,
-    RedbControlStore, StatusCode,
+    ActionName, Authoriser, ConflictPolicy, ControlPlane, ControlSettings, ControlStore, ControlThread, Job,
+    JobAction, MemoryControlStore, PlacementClient, PlacementRequest, PlacementResponse, RedbControlStore,
+    StatusCode,
 };
 use apportion_placement::{FakeCluster, ServiceSettings};
 use parking_lot::Mutex;
@@ -65,12 +66,7 @@ fn a_thread_carries_out_what_is_written_and_the_next_one_knows_it() -> Outcome {
     let client = PlacementClient::new(Arc::clone(&store));
     let moved = client.request("run-1", "0", "ANY_HOST", Some(60_000), 1)?;
     assert_eq!(last_word(&client, moved).status_code, StatusCode::Succeeded);
-    let standby = apportion_placement::control::PlacementRequest {
-        uuid: Uuid::from_u128(7),
-        action: Some("START_STANDBY".to_owned()),
-        destination_host: String::new(),
-        ..client.outcome(moved)?.map(request_of).ok_or("an answer")?
-    };
+    let standby = PlacementRequest::new("run-1", ActionName::StartStandby, 1).about("0");
     let standby = client.submit(standby)?;
     assert_eq!(last_word(&client, standby).status_code, StatusCode::Succeeded);
     assert_eq!((thread.metrics().accepted, thread.last_error()), (2, None));
@@ -87,20 +83,6 @@ fn a_thread_carries_out_what_is_written_and_the_next_one_knows_it() -> Outcome {
     let status = job.lock().status();
     assert_eq!((status.configured, status.below_configured), (3, 0), "{status:?}");
     Ok(())
-}
-
-fn request_of(answer: PlacementResponse) -> apportion_placement::control::PlacementRequest {
-    apportion_placement::control::PlacementRequest {
-        uuid: answer.uuid,
-        deployment_id: answer.deployment_id,
-        processor_id: answer.processor_id,
-        destination_host: answer.destination_host,
-        request_expiry_ms: answer.request_expiry_ms,
-        timestamp_ms: answer.timestamp_ms,
-        action: answer.action,
-        parameters: answer.parameters,
-        principal: answer.principal,
-    }
 }
 
 /// While the store fails the thread says why; jobs go on, and so does it when the store works again.
@@ -122,5 +104,31 @@ fn a_thread_outlives_a_store_that_fails() -> Outcome {
     store.reopen();
     assert_eq!(last_word(&client, uuid).status_code, StatusCode::Succeeded);
     assert!(thread.stop().is_some());
+    Ok(())
+}
+
+/// One that panics.
+#[derive(Debug)]
+struct Broken;
+
+impl Authoriser for Broken {
+    fn authorise(&self, _: Option<&str>, _: &JobAction) -> Result<(), String> {
+        panic!("as it was made to")
+    }
+}
+
+#[test]
+fn a_thread_that_ended_is_seen_to_have() -> Outcome {
+    let store: Arc<dyn ControlStore> = Arc::new(MemoryControlStore::new());
+    let mut plane = ControlPlane::new(Arc::clone(&store), ControlSettings::default());
+    let job = Job::start(job_of(1), ServiceSettings::default(), cluster::<FakeCluster>(1, 1), None, 1)?;
+    plane.deploy_with("run-1", job, ConflictPolicy::default(), Broken, 1)?;
+    let thread = ControlThread::start(plane, 1, clock())?;
+    assert!(thread.is_running());
+    PlacementClient::new(store).request("run-1", "0", "LAST_SEEN", None, 1)?;
+    while thread.is_running() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(thread.stop().is_none());
     Ok(())
 }
