@@ -15,49 +15,54 @@ impl ApplicationState {
         now_ms: u64,
         operations: &mut Vec<Operation>,
     ) {
-        let until_ms = now_ms.saturating_add(self.settings.stop_timeout_ms);
         let Some(active) = self.actions.get(id).cloned() else {
             self.give_back(came.container, operations);
             return;
         };
-        if self.excluded.contains(&came.host) {
+        if let Some(why) = self.unfit(&active, &came) {
             self.give_back(came.container, operations);
-            self.fail_action(id, "its host takes nothing of the service any more", operations);
+            self.fail_action(id, why, operations);
             return;
         }
         let reserved = came.container;
-        let stage = match active.source {
-            Some(_) => Stage::Stopping { place: Place::Reserved(reserved), until_ms },
-            None => self.starting(reserved),
-        };
-        self.actions.transition_stage(id, stage);
-        let Active { component, source, source_host, change, .. } = active;
-        if self.would_be_together(component, &came.host, source) {
-            self.give_back(reserved, operations);
-            self.fail_action(id, "an instance that it keeps apart from is there by now", operations);
+        self.take_place(&active, came, now_ms);
+        let Some(source) = active.source else {
+            self.actions.transition_stage(id, self.starting(reserved));
+            self.transition_instance(reserved, InstanceState::Starting);
+            operations.push(Operation::Start { container: reserved, component: active.component });
             return;
+        };
+        let until_ms = now_ms.saturating_add(self.settings.stop_timeout_ms);
+        self.actions.transition_stage(id, Stage::Stopping { place: Place::Reserved(reserved), until_ms });
+        self.transition_instance(reserved, InstanceState::Reserved);
+        if self.instance_state(source).is_some_and(InstanceState::is_held) {
+            let from = active.source_host.as_deref().unwrap_or("its host");
+            Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
+            self.release(source, operations);
         }
+    }
+
+    /// Why the place that came will not do any more.
+    fn unfit(&self, active: &Active, came: &Allocation) -> Option<&'static str> {
+        if self.excluded.contains(&came.host) {
+            return Some("its host takes nothing of the service any more");
+        }
+        let is_together = self.would_be_together(active.component, &came.host, active.source);
+        is_together.then_some("an instance that it keeps apart from is there by now")
+    }
+
+    fn take_place(&mut self, active: &Active, came: Allocation, now_ms: u64) {
+        let version = active.change.version.clone();
         let instance = ComponentInstance {
-            component,
+            component: active.component,
             host: came.host,
             came_ms: now_ms,
             started_ms: None,
             outcome: AllocationOutcome::Placed,
-            version: change.version.unwrap_or_else(|| self.version_of(component)),
+            version: version.unwrap_or_else(|| self.version_of(active.component)),
             is_killed: false,
         };
-        self.instances.insert(reserved, instance);
-        let Some(source) = source else {
-            self.transition_instance(reserved, InstanceState::Starting);
-            operations.push(Operation::Start { container: reserved, component });
-            return;
-        };
-        self.transition_instance(reserved, InstanceState::Reserved);
-        if self.instance_state(source).is_some_and(InstanceState::is_held) {
-            let from = source_host.as_deref().unwrap_or("its host");
-            Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
-            self.release(source, operations);
-        }
+        self.instances.insert(came.container, instance);
     }
 
     /// Whether an action has a place for what comes instead of the container, or has stopped it.

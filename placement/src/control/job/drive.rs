@@ -164,36 +164,46 @@ impl<C: ClusterClient> Job<C> {
         next: Move,
         now_ms: u64,
     ) {
-        let none = Arc::new(ComponentChange::default());
-        let (kind, avoid, or_elsewhere, change) = match next {
-            Move::Act { kind, or_elsewhere, change, .. } => (kind, Vec::new(), or_elsewhere, change),
-            Move::BringStandby { host, .. } => (ActionKind::MoveTo(host), Vec::new(), false, none),
+        let Some(action) = self.action_for(request, group, component, next) else {
+            return self.step_failed(request, group, "the standby's host is not known any more", now_ms);
+        };
+        self.acts.insert(action.id, (request, group.clone()));
+        self.transition_stage(request, group, RunStage::Acting(action.id));
+        self.service.act(action, now_ms);
+    }
+
+    /// The placement action that a move is; `None` if it goes to the host of a standby, and nobody knows which that was.
+    fn action_for(
+        &mut self,
+        request: Uuid,
+        group: &ProcessorId,
+        component: ComponentId,
+        next: Move,
+    ) -> Option<PlacementAction> {
+        let mut change = Arc::new(ComponentChange::default());
+        let mut avoid = Vec::new();
+        let (kind, or_elsewhere) = match next {
+            Move::Act { kind, or_elsewhere, change: to, .. } => {
+                change = to;
+                (kind, or_elsewhere)
+            }
+            Move::BringStandby { host, .. } => (ActionKind::MoveTo(host), false),
             Move::VacateStandby { .. } => {
                 let host = self.host_of(component);
                 self.remember_vacated(request, group, host.clone());
-                (ActionKind::MoveElsewhere, host.into_iter().collect(), false, none)
+                avoid.extend(host);
+                (ActionKind::MoveElsewhere, false)
             }
             Move::TakeVacated { or_elsewhere, .. } => {
-                let vacated = self.running(request, group).and_then(|(_, running)| running.vacated.clone());
-                let Some(host) = vacated else {
-                    return self.step_failed(
-                        request,
-                        group,
-                        "the standby's host is not known any more",
-                        now_ms,
-                    );
-                };
-                (ActionKind::MoveTo(host), Vec::new(), or_elsewhere, none)
+                let host = self.running(request, group)?.1.vacated.clone()?;
+                (ActionKind::MoveTo(host), or_elsewhere)
             }
-            Move::StartStandby { .. } | Move::AwaitStandby { .. } | Move::StopStandby { .. } => return,
+            Move::StartStandby { .. } | Move::AwaitStandby { .. } | Move::StopStandby { .. } => return None,
         };
-        let Some((plan, _)) = self.running(request, group) else { return };
-        let expires_after_ms = plan.expires_after_ms;
+        let expires_after_ms = self.running(request, group)?.0.expires_after_ms;
         self.last_action += 1;
-        let id = ActionId(self.last_action);
-        self.acts.insert(id, (request, group.clone()));
-        self.transition_stage(request, group, RunStage::Acting(id));
-        let action = PlacementAction {
+        let (id, change) = (ActionId(self.last_action), (*change).clone());
+        Some(PlacementAction {
             id,
             component,
             container: None,
@@ -201,8 +211,7 @@ impl<C: ClusterClient> Job<C> {
             expires_after_ms,
             or_elsewhere,
             avoid,
-            change: (*change).clone(),
-        };
-        self.service.act(action, now_ms);
+            change,
+        })
     }
 }
