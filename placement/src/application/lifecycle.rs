@@ -106,7 +106,7 @@ impl ApplicationState {
         let instance = self.instances.remove(&container)?;
         if let Some(known) = self.components.get_mut(&instance.component) {
             known.census.remove(container);
-            known.untagged.remove(&container);
+            known.has_stale_list |= known.untagged.remove(&container) && known.untagged.is_empty();
         }
         self.touch(instance.component);
         Some(instance)

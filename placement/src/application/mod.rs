@@ -93,6 +93,8 @@ struct Component {
     last_failure: String,
     /// Containers that the manager does not know to be kept apart from others of the component.
     untagged: BTreeSet<ContainerRef>,
+    /// The last of these has ended: a request that lists hosts on their account need not any more.
+    has_stale_list: bool,
     /// It failed too often, and the service goes on without it.
     is_given_up: bool,
     /// Since when too few instances run.
@@ -125,6 +127,7 @@ impl Component {
             pending_anti_affine: 0,
             last_failure: String::new(),
             untagged: BTreeSet::new(),
+            has_stale_list: false,
             is_given_up: false,
             unhealthy_since_ms: None,
             takeover: Takeover::default(),

@@ -71,6 +71,19 @@ impl ApplicationState {
         }
     }
 
+    /// Hosts were listed while the manager could not keep all instances apart. Now it can, and chooses itself.
+    pub(super) fn drop_stale_list(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
+        let known = self.components.get_mut(&component);
+        if !known.is_some_and(|known| std::mem::take(&mut known.has_stale_list)) {
+            return;
+        }
+        let listed = self.outstanding.of(component).filter(|waits| waits.reach == Reach::Listed);
+        let listed: Vec<RequestId> = listed.map(OutstandingRequest::id).collect();
+        for request in listed {
+            self.cancel_request(request, operations);
+        }
+    }
+
     /// What every request for the component says.
     pub(super) fn request_for(&self, component: ComponentId, has_location: bool) -> ContainerRequest {
         let spec = &self.components[&component].spec;

@@ -56,6 +56,8 @@ impl ApplicationState {
             self.refresh_anti_affine(component, operations);
         } else if self.is_grouped(component) {
             self.refresh_grouped(component, operations);
+        } else {
+            self.drop_stale_list(component, operations);
         }
         let delta = self.delta(component);
         let delta = if delta > 0 && self.awaits_place(component, operations) { 0 } else { delta };

@@ -166,6 +166,22 @@ fn whatever_is_told(anti_affinity: AntiAffinity, steps: &[Step]) {
     assert!(open.is_empty(), "every action has its last word: {open:?}");
 }
 
+/// An instance that the manager did not know to be kept apart makes the component list hosts. When it has ended another
+/// request is made, for any host, and gets the only one that was listed.
+#[test]
+fn a_list_of_hosts_is_not_kept_for_longer_than_it_is_needed() {
+    let grant = |which, host| Step::Grant { which, host, rightly: false, echoes: false };
+    let steps = [
+        grant(6, 5),
+        Step::Flex { component: 3, desired: 3 },
+        Step::RestartMaster,
+        grant(6, 1),
+        Step::End { which: 0, exit: 0 },
+        grant(11, 1),
+    ];
+    whatever_is_told(AntiAffinity::AllAtOnce, &steps);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
