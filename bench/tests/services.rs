@@ -49,8 +49,7 @@ fn a_cluster_that_is_too_small_is_refused_before_anything_runs() {
 #[test]
 fn many_crashes_in_a_week_are_borne() {
     let case = Case::new();
-    let output =
-        case.run("services --days 7 --nodes 20 --region-servers 5 --restarts 1 --crashes 1000 --json -");
+    let output = case.run("services --days 7 --nodes 20 --region-servers 5 --crashes 1000 --json -");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(json(&output.stdout)["runs"][0]["crashed"].as_u64().unwrap() > 300);
 }

@@ -29,9 +29,9 @@ pub(super) struct ServicesArgs {
     /// How many region servers, of 4 slots each; at most one a node on average.
     #[arg(long, default_value_t = YearShape::default().region_servers, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     region_servers: u32,
-    /// How often the whole service is stopped and started.
-    #[arg(long, default_value_t = YearShape::default().restarts, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    restarts: u32,
+    /// How often the whole service is stopped and started, at most once a day [default: 12, or as many as there are days].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    restarts: Option<u32>,
     /// How many containers crash.
     #[arg(long, default_value_t = YearShape::default().crashes, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     crashes: u32,
@@ -94,11 +94,13 @@ fn simulate(shape: &YearShape, seed: u64) -> Result<[YearRecord; 3], Failure> {
 
 impl ServicesArgs {
     fn shape(&self) -> Result<YearShape, Failure> {
+        let usual = u64::from(YearShape::default().restarts).min(self.days);
+        let restarts = self.restarts.unwrap_or(u32::try_from(usual).unwrap_or(u32::MAX));
         let shape = YearShape {
             days: self.days,
             nodes: self.nodes,
             region_servers: self.region_servers,
-            restarts: self.restarts,
+            restarts,
             crashes: self.crashes,
             node_order: self.node_order.kind(),
             ..YearShape::default()
