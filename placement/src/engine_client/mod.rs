@@ -338,8 +338,10 @@ impl ClusterClient for EngineClient {
     }
 
     fn take_over(&mut self) -> Vec<RunningContainer> {
-        // What was told and not polled concerns a master that is no more; what was placed since is found here.
+        // What was told and not polled, and what is still to be swapped, concerns a master that is no more; what was placed
+        // since is found here.
         self.told.clear();
+        self.swaps = Swaps::default();
         let mut waiting = Vec::new();
         while self.events.drain_into(&mut waiting).is_err() {
             self.resynchronise();

@@ -81,6 +81,19 @@ fn what_has_no_room_as_another_size_comes_back_as_it_was<M: Manager>() {
     assert_eq!(bed.service.state().action_count(), 0);
 }
 
+/// It was refused after the next master had taken over what runs.
+#[test]
+fn a_swap_of_the_last_master_ends_nothing() {
+    let specs = vec![component(1, 1), component(2, 1)];
+    let mut bed = Cluster::<EngineCluster>::of(1, 2).start(specs, None);
+    bed.settle();
+    let first = bed.only(1);
+    restart(&mut bed, Some(2));
+    let mut bed = bed.restart_master();
+    bed.settle();
+    assert_eq!((bed.only(1).container, bed.status(1).live), (first.container, 1));
+}
+
 on_both!(a_host_that_takes_nothing_more_is_not_asked_for_again);
 fn a_host_that_takes_nothing_more_is_not_asked_for_again<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![component(1, 1)], None);
