@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use apportion::Resources;
-use apportion_placement::control::{ControlStore, JobSpec, PlacementResponse, ProcessorId, StatusCode};
+use apportion_placement::control::{
+    ConflictPolicy, ControlSettings, ControlStore, JobSpec, PlacementResponse, ProcessorId, StatusCode,
+};
 use apportion_placement::{ContainerExit, FakeCluster, Fault, FaultDomain};
 use proptest::prelude::*;
 use serde_json::json;
@@ -16,6 +18,8 @@ use crate::support::host;
 
 const HOSTS: usize = 5;
 const PROCESSORS: usize = 3;
+/// More than are ever open.
+const MANY: usize = 10_000;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -117,13 +121,15 @@ struct World {
 }
 
 impl World {
-    fn new(domain: FaultDomain) -> Self {
+    /// So many requests at once may be open.
+    fn new(domain: FaultDomain, accepted_max: usize) -> Self {
         let mut manager = FakeCluster::new();
         for number in 0..HOSTS {
             add(&mut manager, number);
         }
         let spec = spec(domain);
-        let bed = PlaneBed::start(spec.clone(), manager);
+        let settings = ControlSettings { accepted_max, ..ControlSettings::default() };
+        let bed = PlaneBed::with(spec.clone(), manager, settings, ConflictPolicy::default());
         Self { bed: Some(bed), spec, goes_on: false, submitted: Vec::new(), ended: BTreeMap::new() }
     }
 
@@ -318,8 +324,8 @@ impl World {
     }
 }
 
-fn whatever_happens(domain: FaultDomain, steps: &[Step]) {
-    let mut world = World::new(domain);
+fn whatever_happens(domain: FaultDomain, accepted_max: usize, steps: &[Step]) {
+    let mut world = World::new(domain, accepted_max);
     for step in steps {
         world.take(step);
     }
@@ -347,7 +353,7 @@ fn what_runs_still_is_not_started_a_second_time() {
         Step::CrashAt { writes: 0, is_made: false },
         Step::Turn,
     ];
-    whatever_happens(FaultDomain::Rack, &steps);
+    whatever_happens(FaultDomain::Rack, MANY, &steps);
 }
 
 proptest! {
@@ -355,11 +361,17 @@ proptest! {
 
     #[test]
     fn every_request_has_one_last_word_whatever_happens(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_happens(FaultDomain::Host, &steps);
+        whatever_happens(FaultDomain::Host, MANY, &steps);
     }
 
     #[test]
     fn also_where_racks_are_fault_domains(steps in prop::collection::vec(step(), 0..60)) {
-        whatever_happens(FaultDomain::Rack, &steps);
+        whatever_happens(FaultDomain::Rack, MANY, &steps);
+    }
+
+    /// Requests wait in the store, and those that need no room overtake them.
+    #[test]
+    fn also_where_two_may_be_open(steps in prop::collection::vec(step(), 0..60)) {
+        whatever_happens(FaultDomain::Host, 2, &steps);
     }
 }

@@ -128,6 +128,7 @@ pub(super) struct PlaneBed<M> {
     pub(super) plane: ControlPlane,
     pub(super) job: SharedJob<M>,
     pub(super) now_ms: u64,
+    settings: ControlSettings,
     deployments: u32,
     last_request: u128,
 }
@@ -146,11 +147,11 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
         let store = Arc::new(MortalStore::new());
         let job = Job::start(spec, ServiceSettings::default(), manager, None, 1);
         let job = Arc::new(Mutex::new(job.unwrap_or_else(|error| panic!("{error}"))));
-        let mut plane = ControlPlane::new(Arc::clone(&store) as Arc<dyn ControlStore>, settings);
+        let mut plane = ControlPlane::new(Arc::clone(&store) as Arc<dyn ControlStore>, settings.clone());
         let allow = apportion_placement::control::AllowAll;
         let deployed = plane.deploy_with("run-1", Arc::clone(&job), conflicts, allow, 1);
         assert!(deployed.is_ok(), "{deployed:?}");
-        let mut bed = Self { store, plane, job, now_ms: 1, deployments: 1, last_request: 0 };
+        let mut bed = Self { store, plane, job, now_ms: 1, settings, deployments: 1, last_request: 0 };
         bed.settle();
         bed
     }
@@ -255,15 +256,15 @@ impl<M: Manager + Debug + Send + 'static> PlaneBed<M> {
 
     /// The process of the coordinator ends; the next one is told that the job is so.
     pub(super) fn crash(self, spec: JobSpec) -> Self {
-        let Self { store, plane, job, now_ms, deployments, last_request } = self;
+        let Self { store, plane, job, now_ms, settings, deployments, last_request } = self;
         drop(plane);
         let job = Arc::into_inner(job).unwrap_or_else(|| panic!("nobody else has the job")).into_inner();
         let job = Job::restart(spec, ServiceSettings::default(), job.into_client(), None, now_ms);
         let job = Arc::new(Mutex::new(job.unwrap_or_else(|error| panic!("{error}"))));
         store.reopen();
-        let settings = ControlSettings::default();
-        let plane = ControlPlane::new(Arc::clone(&store) as Arc<dyn ControlStore>, settings);
-        let mut bed = Self { store, plane, job, now_ms, deployments: deployments + 1, last_request };
+        let plane = ControlPlane::new(Arc::clone(&store) as Arc<dyn ControlStore>, settings.clone());
+        let mut bed =
+            Self { store, plane, job, now_ms, settings, deployments: deployments + 1, last_request };
         let id = bed.deployment();
         let deployed = bed.plane.deploy(&id, Arc::clone(&bed.job), now_ms);
         assert!(deployed.is_ok(), "{deployed:?}");
