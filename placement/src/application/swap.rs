@@ -59,7 +59,6 @@ impl ApplicationState {
         outstanding.widens_ms = widens_ms;
         outstanding.deadline_ms = widens_ms;
         self.outstanding.add(outstanding);
-        self.touch(component);
         true
     }
 }

@@ -36,3 +36,21 @@ impl Swaps {
         refused
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use apportion::RejectReason;
+
+    use super::*;
+
+    #[test]
+    fn each_answer_is_taken_once() {
+        let mut swaps = Swaps::default();
+        let ((refused, first), (_unanswered, second)) = (Ticket::new(), Ticket::new());
+        swaps.begun(ContainerRef(1), first);
+        swaps.begun(ContainerRef(2), second);
+        refused.answer(CommitOutcome::Rejected(RejectReason::NodeFull));
+        assert_eq!(swaps.take_refused(), [ContainerRef(1)]);
+        assert_eq!((swaps.take_refused(), swaps.0.len()), (Vec::new(), 1), "one is not answered yet");
+    }
+}

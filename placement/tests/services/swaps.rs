@@ -2,16 +2,16 @@
 
 use apportion::Resources;
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, ClientError, ClusterClient, ComponentChange, ComponentId,
-    ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, PlacementAction, PlacementPolicy,
-    RequestId, ServiceEvent, SharedFakeCluster,
+    ActionId, ActionKind, ActionStatus, AllocationOutcome, ClientError, ClusterClient, ComponentChange,
+    ComponentId, ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, OutstandingCause,
+    PlacementAction, PlacementPolicy, RequestId, ServiceEvent, SharedFakeCluster,
 };
 
 use crate::support::{Bed, Call, Cluster, EngineCluster, Manager, component, host, on_both};
 
 /// Instance 1 is stopped and started again; it may be another size then.
-fn restart<M: Manager>(bed: &mut Bed<M>, size: Option<i64>) {
-    let action = PlacementAction {
+fn stop_and_restart(size: Option<i64>) -> PlacementAction {
+    PlacementAction {
         id: ActionId(1),
         component: ComponentId(1),
         container: None,
@@ -20,8 +20,11 @@ fn restart<M: Manager>(bed: &mut Bed<M>, size: Option<i64>) {
         or_elsewhere: false,
         avoid: Vec::new(),
         change: ComponentChange { version: None, size: size.map(|size| Resources::new(&[size])) },
-    };
-    bed.service.act(action, bed.now_ms);
+    }
+}
+
+fn restart<M: Manager>(bed: &mut Bed<M>, size: Option<i64>) {
+    bed.service.act(stop_and_restart(size), bed.now_ms);
 }
 
 fn last_word<M: Manager>(bed: &mut Bed<M>) -> Option<ActionStatus> {
@@ -92,6 +95,87 @@ fn a_swap_of_the_last_master_ends_nothing() {
     let mut bed = bed.restart_master();
     bed.settle();
     assert_eq!((bed.only(1).container, bed.status(1).live), (first.container, 1));
+}
+
+on_both!(what_has_no_room_as_another_size_goes_elsewhere_in_time);
+/// Whatever its policy is, short of the strict one: its host is asked for as long as that of one that comes back.
+fn what_has_no_room_as_another_size_goes_elsewhere_in_time<M: Manager>() {
+    for policy in [PlacementPolicy::Normal, PlacementPolicy::Anywhere, PlacementPolicy::AntiAffinity] {
+        for one_by_one in [false, true] {
+            let specs = vec![component(1, 1).with_policy(policy), component(2, 1)];
+            let cluster = Cluster::<M>::of(1, 2);
+            let cluster = if one_by_one { cluster.one_by_one() } else { cluster };
+            let mut bed = cluster.start(specs, None);
+            bed.settle();
+            let was = bed.only(1).host;
+            bed.manager().add_node("roomy", "", "", 2);
+            bed.settle();
+            restart(&mut bed, Some(2));
+            bed.settle();
+            let waits = bed.service.status(bed.now_ms).outstanding;
+            if !one_by_one || policy != PlacementPolicy::AntiAffinity {
+                assert_eq!((bed.status(1).live, waits[0].hosts.clone()), (0, vec![was]), "{policy:?}");
+            }
+            bed.at(30_002);
+            bed.settle();
+            // The manager has a delay of its own before it looks beyond the hint.
+            bed.at(60_000);
+            bed.settle();
+            let found = bed.only(1);
+            assert_eq!(
+                (last_word(&mut bed), &*found.host),
+                (Some(ActionStatus::Succeeded), "roomy"),
+                "{policy:?}"
+            );
+        }
+    }
+}
+
+on_both!(one_that_is_asked_for_by_itself_comes_back_to_its_request);
+/// Nothing is asked for besides, though another host would do as well.
+fn one_that_is_asked_for_by_itself_comes_back_to_its_request<M: Manager>() {
+    let apart = component(1, 1).with_policy(PlacementPolicy::AntiAffinity);
+    let mut bed = Cluster::<M>::of(3, 1).one_by_one().start(vec![apart], None);
+    bed.settle();
+    let was = bed.only(1).host;
+    restart(&mut bed, None);
+    let calls = bed.settle();
+    assert!(calls.iter().all(|call| !matches!(call, Call::Request(_) | Call::Cancel(_))), "{calls:?}");
+    let again = bed.only(1);
+    assert_eq!((again.host, again.outcome), (was, AllocationOutcome::Placed));
+    assert_eq!(last_word(&mut bed), Some(ActionStatus::Succeeded));
+}
+
+on_both!(one_that_comes_back_while_another_is_asked_for_is_taken);
+/// One at a time is asked for, so its request is taken back when its container has ended.
+fn one_that_comes_back_while_another_is_asked_for_is_taken<M: Manager>() {
+    let apart = component(1, 2).with_policy(PlacementPolicy::AntiAffinity);
+    let mut bed = Cluster::<M>::of(2, 1).one_by_one().start(vec![component(9, 1), apart], None);
+    bed.settle();
+    assert_eq!((bed.status(1).live, bed.status(1).requested), (1, 1), "one host is full");
+    let container = bed.containers(1)[0].container;
+    let action = PlacementAction { container: Some(container), ..stop_and_restart(None) };
+    bed.service.act(action, bed.now_ms);
+    bed.settle();
+    assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Succeeded), 1));
+    assert_eq!(bed.service.state().action_count(), 0);
+}
+
+/// Why nothing comes of the request yet.
+#[test]
+fn it_is_said_whose_place_is_taken() {
+    let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 1, 1).start(vec![component(1, 1)], None);
+    let first = bed.manager().waiting().next().map(|request| request.id);
+    let granted = first.map(|first| bed.manager().grant(first, &host(0)));
+    assert!(granted.is_some_and(|granted| granted.is_ok()));
+    bed.settle();
+    bed.manager().inject(Fault::LoseCallback);
+    restart(&mut bed, None);
+    bed.settle();
+    let waits = bed.service.status(bed.now_ms).outstanding;
+    let said: Vec<_> = waits.iter().map(|waits| (waits.cause, waits.explanation.as_str())).collect();
+    let expected = "it takes the place of a container on 00000000, which is being stopped";
+    assert_eq!(said, [(OutstandingCause::AboutToBeServed, expected)]);
 }
 
 on_both!(a_host_that_takes_nothing_more_is_not_asked_for_again);

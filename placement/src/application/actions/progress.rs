@@ -88,11 +88,10 @@ impl ApplicationState {
             return;
         };
         self.cancel_request(request, operations);
-        match self.actions.get(id).map(|active| active.stage) {
-            Some(Stage::Stopping { until_ms, .. }) => {
-                self.actions.transition_stage(id, Stage::Stopping { place: Place::Unasked, until_ms });
-            }
-            _ => self.fail_action(id, why, operations),
+        let is_stopping =
+            self.actions.get(id).is_some_and(|active| matches!(active.stage, Stage::Stopping { .. }));
+        if !is_stopping {
+            self.fail_action(id, why, operations);
         }
     }
 

@@ -7,7 +7,7 @@ use apportion_placement::{
 
 use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor, with_standbys};
 use super::one::cluster;
-use crate::support::{EngineCluster, Manager, on_both};
+use crate::support::{EngineCluster, Manager, host, on_both};
 
 /// One processor with so many standbys, each with a host to itself.
 fn stateful<M: Manager>(standbys: u32, hosts: usize) -> JobBed<M> {
@@ -92,6 +92,30 @@ fn the_next_standby_follows_when_it_does_not_start_there<M: Manager>() {
     bed.settle();
     let second = bed.host_of("0");
     assert!(standbys.contains(&second) && second != first, "{second} after {first}");
+}
+
+/// The host of the standby that made way is not waited for for ever.
+#[test]
+fn a_place_that_is_lost_after_all_is_looked_for_elsewhere() {
+    let spec = JobSpec { request_timeout_ms: EXPIRES_AFTER_MS, ..with_standbys(job_of(1), 1) };
+    let mut bed = JobBed::start(spec, cluster::<FakeCluster>(3, 1).granting_by_hand());
+    loop {
+        let Some(request) = bed.manager().waiting().next().cloned() else { break };
+        let named = request.hosts.first().map_or_else(|| host(0), ToString::to_string);
+        assert!(bed.manager().grant(request.id, &named).is_ok());
+        bed.settle();
+    }
+    let standby = bed.host_of("0-0");
+    bed.end("0", ContainerExit::ABORTED);
+    bed.settle();
+    let hosts = |bed: &JobBed<FakeCluster>| {
+        let waiting = bed.job.service().status(bed.now_ms).outstanding;
+        let active = waiting.into_iter().find(|waits| waits.component == "0");
+        active.map(|waits| waits.hosts).unwrap_or_default()
+    };
+    assert_eq!(hosts(&bed), [standby]);
+    bed.at(EXPIRES_AFTER_MS + 2);
+    assert!(hosts(&bed).len() > 1, "{:?}", hosts(&bed));
 }
 
 /// Nobody who waits for longer gets the standby's room between.

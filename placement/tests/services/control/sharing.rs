@@ -83,9 +83,8 @@ fn a_request_is_cancelled_though_there_is_no_room_for_more() {
     assert!(bed.status(third).is_some_and(StatusCode::is_terminal), "what had no room has its turn");
 }
 
-/// Writers' clocks differ: what is written later may be older.
-#[test]
-fn a_cancel_is_found_whatever_its_time() {
+/// Writers' clocks differ: what is written later may be older. So many wait already.
+fn a_cancel_is_found_behind(others: u64) {
     let settings = ControlSettings { accepted_max: 1, ..ControlSettings::default() };
     let mut bed =
         PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 1), settings, ConflictPolicy::default());
@@ -93,13 +92,15 @@ fn a_cancel_is_found_whatever_its_time() {
     let message = PlacementRequest { request_expiry_ms: Some(24 * HOUR_MS), ..bed.message("0", &full) };
     let waiting = bed.submit(message);
     bed.at(1_000);
-    let message = PlacementRequest { timestamp_ms: 600_000, ..bed.message("1", "LAST_SEEN") };
-    bed.submit(message);
+    for number in 0..others {
+        let message = PlacementRequest { timestamp_ms: 600_000 + number, ..bed.message("1", "LAST_SEEN") };
+        bed.submit(message);
+    }
     bed.settle();
     let cancel = PlacementRequest {
         action: Some("CANCEL".to_owned()),
         parameters: json!({"request": waiting}).as_object().cloned().unwrap_or_default(),
-        timestamp_ms: 10,
+        timestamp_ms: 599_990 + others,
         ..bed.message("", "")
     };
     let cancel = bed.submit(cancel);
@@ -107,6 +108,30 @@ fn a_cancel_is_found_whatever_its_time() {
         bed.turn();
     }
     assert_eq!((bed.status(cancel), bed.status(waiting)), (Some(Succeeded), Some(StatusCode::Cancelled)));
+}
+
+#[test]
+fn a_cancel_is_found_whatever_its_time() {
+    a_cancel_is_found_behind(1);
+    // On the second page.
+    a_cancel_is_found_behind(300);
+}
+
+/// Or it would be carried out a second time.
+#[test]
+fn an_outcome_is_kept_while_its_request_may_be_repeated() {
+    let settings = ControlSettings { retention_ms: 1, ..ControlSettings::default() };
+    let mut bed =
+        PlaneBed::<FakeCluster>::with(job_of(2), cluster(2, 4), settings, ConflictPolicy::default());
+    let message = PlacementRequest { timestamp_ms: HOUR_MS - 1, ..bed.message("0", "LAST_SEEN") };
+    let request = bed.submit(message.clone());
+    bed.settle();
+    assert_eq!(bed.status(request), Some(Succeeded));
+    bed.at(2 * HOUR_MS - 2);
+    bed.at(2 * HOUR_MS - 1);
+    assert!(bed.store.apply(&[Change::PutRequest(message)]).is_err(), "it is known");
+    bed.at(4 * HOUR_MS);
+    assert_eq!(bed.status(request), None);
 }
 
 #[test]
