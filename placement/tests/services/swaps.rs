@@ -115,6 +115,7 @@ fn what_has_no_room_as_another_size_goes_elsewhere_in_time<M: Manager>() {
             let waits = bed.service.status(bed.now_ms).outstanding;
             if !one_by_one || policy != PlacementPolicy::AntiAffinity {
                 assert_eq!((bed.status(1).live, waits[0].hosts.clone()), (0, vec![was]), "{policy:?}");
+                assert_eq!(waits[0].widens_at_ms, Some(30_001), "{policy:?}");
             }
             bed.at(30_002);
             bed.settle();
