@@ -174,8 +174,10 @@ impl<C: ClusterClient> Job<C> {
     /// Hears what the cluster manager tells, and goes on with what is asked for. Says when it wants to be called again even
     /// if nothing happens.
     pub fn tick(&mut self, now_ms: u64) -> Option<u64> {
-        let service_ms = self.service.tick(now_ms);
+        self.service.tick(now_ms);
         self.drive(now_ms);
+        // Of what was begun just now too.
+        let service_ms = self.service.state().next_deadline_ms();
         [service_ms, self.next_deadline_ms()].into_iter().flatten().min()
     }
 

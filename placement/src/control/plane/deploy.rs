@@ -103,7 +103,11 @@ impl ControlPlane {
         let opened = Deployment { id, job, started_ms: now_ms, is_current: true };
         let deployments = closed.chain([opened]).map(Change::PutDeployment);
         self.store.apply(&deployments.chain(records).collect::<Vec<_>>())?;
-        self.jobs.retain(|id, _| !superseded.contains(id));
+        for (_, mut deployed) in self.jobs.extract_if(.., |id, _| superseded.contains(id)) {
+            // It may be the one that is taken in anew.
+            deployed.job.end_requests(&why, now_ms);
+            deployed.job.take_answers();
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::conflict::conflict;
 use super::translate::translate;
 use super::{ControlPlane, Open};
-use crate::control::action::{JobAction, JobRequest};
+use crate::control::action::{ActionName, JobAction, JobRequest};
 use crate::control::metadata_store::{
     BadEntry, Change, ControlStoreError, Page, PlacementRequest, PlacementResponse, StatusCode,
 };
@@ -98,11 +98,15 @@ impl ControlPlane {
     }
 
     /// All of a page is answered in one transaction, before anything is done about it.
-    pub(super) fn take_page(&mut self, page: Page, now_ms: u64) -> Result<(), ControlStoreError> {
+    pub(super) fn take_page(&mut self, mut page: Page, now_ms: u64) -> Result<(), ControlStoreError> {
         let mut changes = Vec::new();
         let mut accepted: Vec<(PlacementRequest, JobRequest)> = Vec::new();
         let mut refused = Vec::new();
         let mut taken = Taken { room: self.room(), ..Taken::default() };
+        // What is taken back in the moment in which it was asked for is so whatever their uuids.
+        let is_cancel =
+            |request: &PlacementRequest| request.action.as_deref() == Some(ActionName::Cancel.as_str());
+        page.requests.sort_by_key(|request| (request.timestamp_ms, is_cancel(request)));
         let unreadable = page.bad.len() as u64;
         for bad in page.bad {
             self.refuse_bad(bad, now_ms, &mut changes)?;

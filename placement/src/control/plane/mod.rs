@@ -76,6 +76,11 @@ impl ControlPlane {
     /// [`turn`](Self::turn).
     #[must_use]
     pub fn new(store: Arc<dyn ControlStore>, settings: ControlSettings) -> Self {
+        let settings = ControlSettings {
+            accepted_max: settings.accepted_max.max(1),
+            sweep_every_ms: settings.sweep_every_ms.max(1_000),
+            ..settings
+        };
         Self {
             store,
             settings,

@@ -14,6 +14,8 @@ use crate::control::processor::ProcessorId;
 
 /// How often one container may be tried again.
 const RETRIES_MAX: u32 = 100;
+/// The longest time that a request may ask others to wait: a day.
+const MILLISECONDS_MAX: u64 = 86_400_000;
 /// How much of a value that is wrong is said.
 const SHOWN_MAX: usize = 64;
 
@@ -59,7 +61,11 @@ impl Parameters {
     }
 
     pub(super) fn milliseconds(&mut self, name: &'static str) -> Result<u64, String> {
-        Ok(self.take(name, "a number of milliseconds")?.unwrap_or(0))
+        let given: u64 = self.take(name, "a number of milliseconds")?.unwrap_or(0);
+        if given <= MILLISECONDS_MAX {
+            return Ok(given);
+        }
+        Err(format!("parameters: {name} is {given}; at most {MILLISECONDS_MAX} milliseconds are allowed"))
     }
 
     pub(super) fn flag(&mut self, name: &'static str) -> Result<bool, String> {
@@ -93,6 +99,9 @@ impl Parameters {
         let Some(amounts) = self.take::<Vec<i64>>("size", &expected)? else { return Ok(None) };
         let is_within = amounts.iter().all(|amount| (0..=AMOUNT_MAX).contains(amount));
         match amounts.len() {
+            1..=RESOURCE_TYPES_MAX if amounts.iter().all(|amount| *amount == 0) => {
+                Err("parameters: size is nothing at all".to_owned())
+            }
             1..=RESOURCE_TYPES_MAX if is_within => Ok(Some(Resources::new(&amounts))),
             _ => Err(format!("parameters: size has {} amounts; {expected} is expected", amounts.len())),
         }

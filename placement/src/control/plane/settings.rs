@@ -3,14 +3,14 @@
 /// Limits of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlSettings {
-    /// So many requests at once are taken on and not over; the others stay in the store.
+    /// So many requests at once are taken on and not over, at least one; the others stay in the store.
     pub accepted_max: usize,
     /// A request that has waited for longer than this in the store is not begun any more, nor one whose time is ahead by more.
     pub age_max_ms: u64,
     /// The outcome of a request is kept for this long, and at least for twice `age_max_ms`: whoever repeats the request
     /// meanwhile finds the first outcome, and later it is too old.
     pub retention_ms: u64,
-    /// How often outcomes that are too old are looked for.
+    /// How often outcomes that are too old are looked for; not more than once a second.
     pub sweep_every_ms: u64,
 }
 

@@ -117,6 +117,70 @@ fn a_cancel_is_found_whatever_its_time() {
     a_cancel_is_found_behind(300);
 }
 
+/// Whichever of the two has the lower uuid.
+#[test]
+fn what_is_taken_back_in_the_same_moment_is() {
+    for is_cancel_lower in [false, true] {
+        let mut bed = start(3, 4);
+        let waits = json!({"canaries": 1, "canaryWaitMs": 60_000});
+        let parameters = |json: &serde_json::Value| json.as_object().cloned().unwrap_or_default();
+        let (low, high) = (bed.message("", ""), bed.message("", ""));
+        let (asked, cancel) = if is_cancel_lower { (high, low) } else { (low, high) };
+        let action = Some("ROLLING_RESTART".to_owned());
+        let asked = bed.submit(PlacementRequest { action, parameters: parameters(&waits), ..asked });
+        let action = Some("CANCEL".to_owned());
+        let target = parameters(&json!({"request": asked}));
+        let cancel = bed.submit(PlacementRequest { action, parameters: target, ..cancel });
+        bed.settle();
+        assert_eq!((bed.status(cancel), bed.status(asked)), (Some(Succeeded), Some(StatusCode::Cancelled)));
+    }
+}
+
+/// With other rules, for instance.
+#[test]
+fn a_job_that_is_taken_in_anew_goes_on_with_nothing() {
+    let mut bed = start(3, 4);
+    let waits = json!({"canaries": 1, "canaryWaitMs": 60_000});
+    let request = bed.ask_for("ROLLING_RESTART", "", "", &waits);
+    bed.settle();
+    let again = bed.plane.deploy("run-2", Arc::clone(&bed.job), bed.now_ms);
+    assert!(again.is_ok(), "{again:?}");
+    assert_eq!((bed.status(request), bed.job.lock().request_count()), (Some(Failed), 0));
+    bed.at(100_000);
+    assert_eq!(bed.status(request), Some(Failed));
+    assert_eq!(bed.job.lock().status().below_configured, 0);
+}
+
+/// The second of two moves begins when the time of the first is over.
+#[test]
+fn a_turn_says_when_what_it_began_is_over() {
+    let mut bed = start(2, 1);
+    let full = bed.host_of("1");
+    let requests = [bed.ask("0", &full), bed.ask("0", &full)];
+    bed.settle();
+    for (number, request) in (1_u64..).zip(requests) {
+        let due_ms = number * 5_001 + 1;
+        bed.now_ms = due_ms;
+        let next_ms = bed.plane.turn(due_ms);
+        assert_eq!(bed.status(request), Some(Failed));
+        if number == 1 {
+            assert_eq!(next_ms, Ok(Some(2 * 5_001 + 1)));
+        }
+    }
+}
+
+#[test]
+fn limits_that_make_no_sense_are_the_least_that_do() {
+    let settings = ControlSettings { accepted_max: 0, sweep_every_ms: 0, ..ControlSettings::default() };
+    let mut bed =
+        PlaneBed::<FakeCluster>::with(job_of(1), cluster(2, 2), settings, ConflictPolicy::default());
+    let request = bed.ask("0", "ANY_HOST");
+    bed.settle();
+    assert_eq!(bed.status(request), Some(Succeeded));
+    let next_ms = bed.plane.turn(bed.now_ms);
+    assert!(next_ms.is_ok_and(|next_ms| next_ms.is_some_and(|next_ms| next_ms > bed.now_ms)));
+}
+
 /// Or it would be carried out a second time.
 #[test]
 fn an_outcome_is_kept_while_its_request_may_be_repeated() {
