@@ -1,6 +1,6 @@
 //! Requests from the store: which are taken on, and which are answered at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
@@ -111,9 +111,23 @@ impl ControlPlane {
         for bad in page.bad {
             self.refuse_bad(bad, now_ms, &mut changes)?;
         }
+        let mut decided = BTreeSet::new();
         for request in page.requests {
+            if decided.contains(&request.uuid) {
+                continue;
+            }
             let (status, why) = match self.judge(&request, &mut taken, now_ms)? {
                 Verdict::Leave => continue,
+                Verdict::Accept(asked)
+                    if let Some(waits) = self.waits_in_store(&request, &asked, &decided)? =>
+                {
+                    decided.insert(waits.uuid);
+                    changes.push(Change::DeleteRequest(waits.uuid));
+                    let why = "it was taken back before its turn";
+                    changes.push(Change::PutResponse(waits.answer(StatusCode::Cancelled, why, now_ms)));
+                    refused.push((ActionName::Cancel.as_str(), StatusCode::Succeeded));
+                    (StatusCode::Succeeded, format!("request {} is taken back", waits.uuid))
+                }
                 Verdict::Accept(asked) => {
                     accepted.push((request.clone(), asked));
                     (StatusCode::Accepted, "it waits for its turn".to_owned())
@@ -123,6 +137,7 @@ impl ControlPlane {
                     (status, why)
                 }
             };
+            decided.insert(request.uuid);
             changes.push(Change::PutResponse(request.answer(status, &why, now_ms)));
             changes.push(Change::DeleteRequest(request.uuid));
         }
@@ -142,6 +157,21 @@ impl ControlPlane {
             self.hand_over(request, asked, now_ms);
         }
         Ok(())
+    }
+
+    /// What a cancel is about, if nobody has looked at that yet.
+    fn waits_in_store(
+        &self,
+        cancel: &PlacementRequest,
+        asked: &JobRequest,
+        decided: &BTreeSet<Uuid>,
+    ) -> Result<Option<PlacementRequest>, ControlStoreError> {
+        let JobAction::Cancel { request } = &asked.action else { return Ok(None) };
+        if decided.contains(request) || self.open.contains_key(request) {
+            return Ok(None);
+        }
+        let waits = self.store.request(*request)?;
+        Ok(waits.filter(|waits| waits.deployment_id == cancel.deployment_id && waits.uuid != cancel.uuid))
     }
 
     /// A value that is no request goes, and whoever wrote it is told if they can be.

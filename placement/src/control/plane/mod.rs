@@ -75,12 +75,9 @@ impl ControlPlane {
     /// A control plane without jobs on this store. Requests that wait there are looked at with the first
     /// [`turn`](Self::turn).
     #[must_use]
-    pub fn new(store: Arc<dyn ControlStore>, settings: ControlSettings) -> Self {
-        let settings = ControlSettings {
-            accepted_max: settings.accepted_max.max(1),
-            sweep_every_ms: settings.sweep_every_ms.max(1_000),
-            ..settings
-        };
+    pub fn new(store: Arc<dyn ControlStore>, mut settings: ControlSettings) -> Self {
+        settings.accepted_max = settings.accepted_max.max(1);
+        settings.sweep_every_ms = settings.sweep_every_ms.max(1_000);
         Self {
             store,
             settings,

@@ -117,6 +117,27 @@ fn a_cancel_is_found_whatever_its_time() {
     a_cancel_is_found_behind(300);
 }
 
+/// There is no room for it yet, and it is not carried out later.
+#[test]
+fn what_waits_in_the_store_is_taken_back() {
+    let settings = ControlSettings { accepted_max: 1, ..ControlSettings::default() };
+    let mut bed =
+        PlaneBed::<FakeCluster>::with(job_of(2), cluster(3, 1), settings, ConflictPolicy::default());
+    let full = bed.host_of("1");
+    bed.ask("0", &full);
+    bed.settle();
+    let waiting = bed.ask("1", "ANY_HOST");
+    let other = PlacementRequest { deployment_id: "elsewhere".to_owned(), ..bed.message("1", "ANY_HOST") };
+    let other = bed.submit(other);
+    let cancels = [waiting, other].map(|request| bed.ask_for("CANCEL", "", "", &json!({"request": request})));
+    bed.settle();
+    assert_eq!((bed.status(cancels[0]), bed.status(waiting)), (Some(Succeeded), Some(StatusCode::Cancelled)));
+    assert_eq!(bed.status(cancels[1]), Some(StatusCode::BadRequest), "it is another deployment's");
+    let at = bed.host_of("1");
+    bed.at(10_000);
+    assert_eq!((bed.status(waiting), bed.host_of("1")), (Some(StatusCode::Cancelled), at));
+}
+
 /// Whichever of the two has the lower uuid.
 #[test]
 fn what_is_taken_back_in_the_same_moment_is() {
