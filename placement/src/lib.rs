@@ -22,7 +22,7 @@ mod status;
 
 pub use application::{
     ActionId, ActionKind, ActionStatus, AllocationOutcome, AntiAffinity, ApplicationState, ComponentChange,
-    Inconsistency, Operation, PlacementAction, ServiceEvent, ServiceSettings,
+    HandOver, Inconsistency, Operation, PlacementAction, ServiceEvent, ServiceSettings,
 };
 pub use client::{
     Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, Launch,

@@ -98,6 +98,7 @@ impl ApplicationState {
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
         self.place_is_free(container, &instance, operations);
+        self.way_is_free(container, instance.component);
         self.action_hears_end(instance.component, container, state, operations);
     }
 

@@ -118,6 +118,7 @@ impl ApplicationState {
     pub(super) fn place_stays_taken(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         let Some(there) = self.instances.get(&container) else { return };
         let (of, host) = (there.component, there.host.clone());
+        self.way_stays_taken(container, of, operations);
         let Some(component) = self.waits_for(container, of) else { return };
         if let Some(request) = self.asked_on(component, &host) {
             self.cancel_request(request, operations);

@@ -2,8 +2,8 @@
 //! the fake alike.
 
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, ComponentSpec, InstanceState,
-    PlacementAction, PlacementPolicy,
+    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, InstanceState, PlacementAction,
+    PlacementPolicy,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, on_both, requests};
@@ -18,14 +18,8 @@ fn processor(id: u32) -> ComponentSpec {
 
 fn act<M: Manager>(bed: &mut Bed<M>, action: u64, id: u32, kind: ActionKind) {
     let action = PlacementAction {
-        id: ActionId(action),
-        component: ComponentId(id),
-        container: None,
-        kind,
         expires_after_ms: EXPIRES_AFTER_MS,
-        or_elsewhere: false,
-        avoid: Vec::new(),
-        change: ComponentChange::default(),
+        ..PlacementAction::new(ActionId(action), ComponentId(id), kind)
     };
     bed.service.act(action, bed.now_ms);
 }
@@ -211,14 +205,9 @@ fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
     act(&mut bed, 3, 1, ActionKind::MoveTo("nowhere".into()));
     let (wrong, whose) = (bed.only(2).container, ComponentId(1));
     let action = PlacementAction {
-        id: ActionId(4),
-        component: whose,
         container: Some(wrong),
-        kind: ActionKind::Restart,
         expires_after_ms: 0,
-        or_elsewhere: false,
-        avoid: Vec::new(),
-        change: ComponentChange::default(),
+        ..PlacementAction::new(ActionId(4), whose, ActionKind::Restart)
     };
     bed.service.act(action, 1);
     let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
@@ -279,14 +268,9 @@ fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manage
     bed.manager().add_node(&host(1), "", "", 1);
     bed.settle();
     let action = PlacementAction {
-        id: ActionId(1),
-        component: ComponentId(1),
-        container: None,
-        kind: ActionKind::Restart,
         expires_after_ms: EXPIRES_AFTER_MS,
         or_elsewhere: true,
-        avoid: Vec::new(),
-        change: ComponentChange::default(),
+        ..PlacementAction::new(ActionId(1), ComponentId(1), ActionKind::Restart)
     };
     bed.service.act(action, bed.now_ms);
     bed.settle();

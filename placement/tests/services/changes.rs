@@ -219,9 +219,7 @@ fn hosts_used_too_long_ago_are_forgotten_while_it_runs<M: Manager>() {
 
 on_both!(a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported);
 fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
-    use apportion_placement::{
-        ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, PlacementAction,
-    };
+    use apportion_placement::{ActionId, ActionKind, ActionStatus, ComponentId, PlacementAction};
     let entry = |host: &str, last_used_ms| HistoryEntry {
         host: host.into(),
         role: 0,
@@ -238,14 +236,8 @@ fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
     bed.settle();
     assert_eq!(bed.only(0).host, host(0));
     let action = PlacementAction {
-        id: ActionId(1),
-        component: ComponentId(0),
-        container: None,
-        kind: ActionKind::MoveElsewhere,
         expires_after_ms: 60_000,
-        or_elsewhere: false,
-        avoid: Vec::new(),
-        change: ComponentChange::default(),
+        ..PlacementAction::new(ActionId(1), ComponentId(0), ActionKind::MoveElsewhere)
     };
     bed.service.act(action, bed.now_ms);
     bed.settle();

@@ -1,9 +1,8 @@
 //! What does not come, comes late, or comes for somebody else.
 
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, Callback, ClusterClient, ComponentChange, ComponentId, ComponentSpec,
-    ContainerExit, FakeCluster, Fault, HealthThreshold, InstanceState, PlacementAction, PlacementPolicy,
-    ServiceEvent,
+    ActionId, ActionKind, ActionStatus, Callback, ClusterClient, ComponentId, ComponentSpec, ContainerExit,
+    FakeCluster, Fault, HealthThreshold, InstanceState, PlacementAction, PlacementPolicy, ServiceEvent,
 };
 
 use crate::support::{Bed, Cluster, Manager, cancels, component, host, on_both, requests, roles};
@@ -12,14 +11,9 @@ const DAY_MS: u64 = 86_400_000;
 
 fn act<M: Manager>(bed: &mut Bed<M>, container: Option<apportion_placement::ContainerRef>, kind: ActionKind) {
     let action = PlacementAction {
-        id: ActionId(1),
-        component: ComponentId(1),
         container,
-        kind,
         expires_after_ms: 10_000,
-        or_elsewhere: false,
-        avoid: Vec::new(),
-        change: ComponentChange::default(),
+        ..PlacementAction::new(ActionId(1), ComponentId(1), kind)
     };
     bed.service.act(action, bed.now_ms);
 }

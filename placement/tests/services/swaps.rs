@@ -12,14 +12,9 @@ use crate::support::{Bed, Call, Cluster, EngineCluster, Manager, component, host
 /// Instance 1 is stopped and started again; it may be another size then.
 fn stop_and_restart(size: Option<i64>) -> PlacementAction {
     PlacementAction {
-        id: ActionId(1),
-        component: ComponentId(1),
-        container: None,
-        kind: ActionKind::StopAndRestart,
         expires_after_ms: 10_000,
-        or_elsewhere: false,
-        avoid: Vec::new(),
         change: ComponentChange { version: None, size: size.map(|size| Resources::new(&[size])) },
+        ..PlacementAction::new(ActionId(1), ComponentId(1), ActionKind::StopAndRestart)
     }
 }
 

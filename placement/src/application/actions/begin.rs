@@ -30,22 +30,6 @@ impl ApplicationState {
         self.actions.queue(action);
     }
 
-    /// Takes an action back, if its container was not stopped yet.
-    pub(in crate::application) fn cancel_action(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
-        let was_queued = self.actions.remove_queued(id);
-        let request = match self.actions.get(id).map(|active| active.stage) {
-            Some(Stage::Reserving(request)) => Some(request),
-            _ => None,
-        };
-        if let Some(request) = request {
-            self.actions.end(id);
-            self.cancel_request(request, operations);
-        }
-        if was_queued || request.is_some() {
-            Self::answer(id, ActionStatus::Cancelled, "it was taken back", operations);
-        }
-    }
-
     fn check(&self, action: &PlacementAction) -> Result<(), String> {
         if self.is_over() {
             return Err("the service ends".to_owned());
@@ -55,6 +39,7 @@ impl ApplicationState {
         }
         let known = self.components.get(&action.component);
         let known = known.ok_or_else(|| format!("there is no component {}", action.component.0))?;
+        self.check_way(action)?;
         if let Some(container) = action.container {
             let is_its = self.instances.get(&container).is_some_and(|found| found.component == known.spec.id);
             return if is_its { Ok(()) } else { Err(format!("no container {} of it runs", container.0)) };
@@ -77,11 +62,7 @@ impl ApplicationState {
     ) {
         for action in self.actions.take_queued(component) {
             let container = action.container.or_else(|| self.only_container(component));
-            let is_busy = match container {
-                Some(container) => self.actions.on(component, container).is_some(),
-                None => self.actions.active_on(component).next().is_some(),
-            };
-            if is_busy {
+            if self.is_worked_on(component, container) {
                 self.actions.queue(action);
                 continue;
             }
@@ -94,13 +75,25 @@ impl ApplicationState {
         }
     }
 
+    /// Whether an action goes on with the container, or with a component that has none.
+    pub(super) fn is_worked_on(&self, component: ComponentId, container: Option<ContainerRef>) -> bool {
+        match container {
+            Some(container) => self.actions.on(component, container).is_some(),
+            None => self.actions.active_on(component).next().is_some(),
+        }
+    }
+
     /// The container of a component that has one, running or about to.
-    fn only_container(&self, component: ComponentId) -> Option<ContainerRef> {
+    pub(super) fn only_container(&self, component: ComponentId) -> Option<ContainerRef> {
         let known = self.components.get(&component)?;
         known.census.iter().find(|(_, state)| state.is_held()).map(|(container, _)| container)
     }
 
-    fn source(&self, component: ComponentId, container: Option<ContainerRef>) -> Result<Source, Refusal> {
+    pub(super) fn source(
+        &self,
+        component: ComponentId,
+        container: Option<ContainerRef>,
+    ) -> Result<Source, Refusal> {
         let failed = |reason: &str| (ActionStatus::Failed, reason.to_owned());
         let Some(container) = container else {
             let is_given_up = self.components.get(&component).is_some_and(|known| known.is_given_up);
@@ -127,6 +120,9 @@ impl ApplicationState {
         let stays = match &action.kind {
             ActionKind::MoveTo(host) => source.host.as_ref() == Some(host),
             ActionKind::MoveElsewhere => false,
+            ActionKind::TakePlaceOf(standby) => {
+                return self.begin_in_place_of(*standby, action, source, None, operations);
+            }
             ActionKind::Restart | ActionKind::StopAndRestart => true,
         };
         // Beside itself it cannot be where instances keep apart.
@@ -164,9 +160,12 @@ impl ApplicationState {
             source_host: Some(source_host),
             stage: Stage::Stopping { place: asked.map_or(Place::Unasked, Place::Asked), until_ms },
             recover_by_ms: until_ms.saturating_add(action.expires_after_ms),
+            expires_after_ms: action.expires_after_ms,
             widens: None,
             change: action.change.clone(),
             undo: Some(undo),
+            way: None,
+            hands_over_to: None,
         };
         self.actions.begin(action.id, active);
         self.release(source, operations);
@@ -211,9 +210,12 @@ impl ApplicationState {
             source_host: source.host,
             stage: Stage::Reserving(request),
             recover_by_ms: deadline_ms,
+            expires_after_ms: action.expires_after_ms,
             widens,
             change: action.change.clone(),
             undo: None,
+            way: None,
+            hands_over_to: action.hands_over_to,
         };
         self.actions.begin(action.id, active);
         Ok(())

@@ -75,9 +75,13 @@ impl ApplicationState {
     }
 
     fn takes_one_more(&self, component: ComponentId, host: &Arc<str>, source: Option<ContainerRef>) -> bool {
-        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
-        let takes_it = self.history.node(host).is_some_and(|node| node.takes(label));
         let is_free = self.history.entry(host, component).is_none_or(|entry| entry.requested.is_empty());
-        takes_it && is_free && !self.would_be_together(component, host, source)
+        self.is_taken_by(component, host) && is_free && !self.would_be_together(component, host, source)
+    }
+
+    /// Whether the host takes containers of the component, if there is room.
+    pub(crate) fn is_taken_by(&self, component: ComponentId, host: &str) -> bool {
+        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
+        self.history.node(host).is_some_and(|node| node.takes(label))
     }
 }

@@ -92,12 +92,19 @@ impl Actions {
         ids.filter_map(|id| Some((*id, self.active.get(id)?)))
     }
 
+    /// The action before this one is over.
+    pub(super) fn waits_no_more(&mut self, id: ActionId) {
+        if let Some(way) = self.active.get_mut(&id).and_then(|active| active.way.as_mut()) {
+            way.after = None;
+        }
+    }
+
     /// The action that goes on with a container of a component, as the one that is replaced or the one that replaces it.
     pub(super) fn on(&self, component: ComponentId, container: ContainerRef) -> Option<ActionId> {
         let is_concerned = |active: &Active| {
             let other = match active.stage {
                 Stage::Stopping { place: Place::Reserved(reserved), .. } => Some(reserved),
-                Stage::Starting { container, .. } => Some(container),
+                Stage::Starting { container, .. } | Stage::Holding(container) => Some(container),
                 Stage::Stopping { .. } | Stage::Reserving(_) | Stage::Recovering => None,
             };
             active.source == Some(container) || other == Some(container)

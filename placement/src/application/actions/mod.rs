@@ -3,12 +3,14 @@
 //!
 //! A place is found first: the container that comes is reserved, and counts for nothing. Then the one that it replaces is
 //! stopped. When that has ended the reserved one starts. What is stopped first makes way for what comes back in one step
-//! (`swap.rs`). Whatever goes wrong, the review finds that an instance is missing
-//! and asks for it as it always does: on the host where it was last, then elsewhere.
+//! (`swap.rs`), and so does one that stands by for another one which takes its place (`hand_over.rs`). Whatever goes wrong, the
+//! review finds that an instance is missing and asks for it as it always does: on the host where it was last, then elsewhere.
 
 mod begin;
 mod change;
 mod destination;
+mod fail;
+mod hand_over;
 mod ledger;
 mod progress;
 
@@ -47,6 +49,42 @@ pub struct PlacementAction {
     pub avoid: Vec<Arc<str>>,
     /// What it comes back as.
     pub change: ComponentChange,
+    /// Who takes the place that it leaves; not of one that stays where it is.
+    pub hands_over_to: Option<HandOver>,
+}
+
+impl PlacementAction {
+    /// This with the only container of a component, within [`EXPIRES_AFTER_MS`](Self::EXPIRES_AFTER_MS).
+    #[must_use]
+    pub fn new(id: ActionId, component: ComponentId, kind: ActionKind) -> Self {
+        Self {
+            id,
+            component,
+            container: None,
+            kind,
+            expires_after_ms: Self::EXPIRES_AFTER_MS,
+            or_elsewhere: false,
+            avoid: Vec::new(),
+            change: ComponentChange::default(),
+            hands_over_to: None,
+        }
+    }
+
+    /// How long a place may be looked for unless someone says otherwise (Samza's request timeout).
+    pub const EXPIRES_AFTER_MS: u64 = 5_000;
+}
+
+/// One that another one stands by for takes its place: in one step with the stop of the one that stands by, if the cluster manager can.
+/// It holds that place, and goes there when the one that stood by runs elsewhere. What becomes of it is told under its own
+/// number; of one whose place could not be taken nothing is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandOver {
+    /// Its number, as that of an action of its own.
+    pub id: ActionId,
+    /// Whose only container comes.
+    pub component: ComponentId,
+    /// Whether any host but its own will do if it does not get that place.
+    pub or_elsewhere: bool,
 }
 
 /// What of a component is another one when its container comes back. It stays so if the action succeeds.
@@ -70,6 +108,8 @@ pub enum ActionKind {
     Restart,
     /// It is stopped, and started again where it was if there is still room, like one that ended by itself.
     StopAndRestart,
+    /// It goes to the place of this container, which stands by for it and ends.
+    TakePlaceOf(ContainerRef),
 }
 
 /// How an action stands.
@@ -109,11 +149,26 @@ struct Active {
     stage: Stage,
     /// When an instance that was stopped first has to run again.
     recover_by_ms: u64,
+    expires_after_ms: u64,
     /// The action, while other hosts than those that are asked for may be asked for later.
     widens: Option<PlacementAction>,
     change: ComponentChange,
     /// What takes back the change, where that was made before the container ran.
     undo: Option<ComponentChange>,
+    /// Whose place it takes.
+    way: Option<Way>,
+    /// Who takes its source's place.
+    hands_over_to: Option<HandOver>,
+}
+
+/// A container that makes way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    of: ContainerRef,
+    /// How long its place may be waited for when it has ended.
+    within_ms: u64,
+    /// The action that has to be over before what takes the place is stopped where it is.
+    after: Option<ActionId>,
 }
 
 /// How far an action is.
@@ -121,6 +176,8 @@ struct Active {
 enum Stage {
     /// A place is looked for.
     Reserving(RequestId),
+    /// This container waits for the action after which it comes.
+    Holding(ContainerRef),
     /// The source is being stopped.
     Stopping { place: Place, until_ms: u64 },
     /// The replacement is being started.
@@ -146,7 +203,7 @@ impl Active {
         match self.stage {
             Stage::Stopping { until_ms, .. } | Stage::Starting { until_ms, .. } => Some(until_ms),
             Stage::Recovering => Some(self.recover_by_ms),
-            Stage::Reserving(_) => None,
+            Stage::Reserving(_) | Stage::Holding(_) => None,
         }
     }
 }
@@ -158,10 +215,12 @@ impl ApplicationState {
         self.actions.len()
     }
 
-    /// How many of them go on with containers of a component.
+    /// How many of them go on with containers of a component. What takes the place that another action leaves belongs to that
+    /// one until it is over.
     #[must_use]
     pub fn actions_on(&self, component: ComponentId) -> usize {
-        self.actions.active_on(component).count()
+        let is_its_own = |active: &Active| active.way.is_none_or(|way| way.after.is_none());
+        self.actions.active_on(component).filter(|(_, active)| is_its_own(active)).count()
     }
 
     fn answer(

@@ -2,7 +2,7 @@
 
 use super::{ActionId, ActionStatus, Active, ApplicationState, Place, Stage};
 use crate::application::{AllocationOutcome, ComponentInstance, Operation};
-use crate::client::{Allocation, ContainerRef, RequestId};
+use crate::client::{Allocation, ContainerRef};
 use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest};
 
@@ -26,20 +26,38 @@ impl ApplicationState {
         }
         let reserved = came.container;
         self.take_place(&active, came, now_ms);
+        self.transition_instance(reserved, InstanceState::Reserved);
+        if active.way.is_some_and(|way| way.after.is_some()) {
+            self.actions.transition_stage(id, Stage::Holding(reserved));
+            return;
+        }
+        self.replace(id, reserved, operations);
+    }
+
+    /// The container that waits takes the place of the one that runs.
+    pub(super) fn replace(&mut self, id: ActionId, reserved: ContainerRef, operations: &mut Vec<Operation>) {
+        let Some(active) = self.actions.get(id).cloned() else { return };
         let Some(source) = active.source else {
-            self.actions.transition_stage(id, self.starting(reserved));
-            self.transition_instance(reserved, InstanceState::Starting);
-            operations.push(Operation::Start { container: reserved, component: active.component });
+            self.start_reserved(id, reserved, operations);
             return;
         };
-        let until_ms = now_ms.saturating_add(self.settings.stop_timeout_ms);
+        let until_ms = self.now_ms.saturating_add(self.settings.stop_timeout_ms);
         self.actions.transition_stage(id, Stage::Stopping { place: Place::Reserved(reserved), until_ms });
-        self.transition_instance(reserved, InstanceState::Reserved);
         if self.instance_state(source).is_some_and(InstanceState::is_held) {
             let from = active.source_host.as_deref().unwrap_or("its host");
             Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
-            self.release(source, operations);
         }
+        if let Some(heir) = active.hands_over_to {
+            self.hand_over(id, source, heir, operations);
+        }
+        self.release(source, operations);
+    }
+
+    fn start_reserved(&mut self, id: ActionId, reserved: ContainerRef, operations: &mut Vec<Operation>) {
+        let Some(component) = self.actions.get(id).map(|active| active.component) else { return };
+        self.actions.transition_stage(id, self.starting(reserved));
+        self.transition_instance(reserved, InstanceState::Starting);
+        operations.push(Operation::Start { container: reserved, component });
     }
 
     /// Why the place that came will not do any more.
@@ -71,28 +89,11 @@ impl ApplicationState {
         stage.is_some_and(|stage| !matches!(stage, Stage::Reserving(_)))
     }
 
-    /// Whether an action asks so for what it is stopping.
+    /// Whether an action asks so for the place of what is being stopped.
     pub(in crate::application) fn is_swapped(&self, waits: &OutstandingRequest) -> bool {
-        let stage = waits.action.and_then(|id| self.actions.get(id)).map(|active| active.stage);
-        matches!(stage, Some(Stage::Stopping { .. }))
-    }
-
-    /// The request for a place came to nothing. What runs goes on running; for what is being stopped the review will ask.
-    pub(in crate::application) fn no_place_found(
-        &mut self,
-        request: RequestId,
-        why: &str,
-        operations: &mut Vec<Operation>,
-    ) {
-        let Some(id) = self.outstanding.get(request).and_then(|outstanding| outstanding.action) else {
-            return;
-        };
-        self.cancel_request(request, operations);
-        let is_stopping =
-            self.actions.get(id).is_some_and(|active| matches!(active.stage, Stage::Stopping { .. }));
-        if !is_stopping {
-            self.fail_action(id, why, operations);
-        }
+        let Some(active) = waits.action.and_then(|id| self.actions.get(id)) else { return false };
+        let makes_way = active.way.is_some_and(|way| self.instances.contains_key(&way.of));
+        makes_way || matches!(active.stage, Stage::Stopping { .. })
     }
 
     /// A container is given back, by an action or for another reason. In the second case a place that is looked for it is
@@ -109,7 +110,7 @@ impl ApplicationState {
     }
 
     /// The action that goes on with a container of a component.
-    fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
+    pub(super) fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
         self.actions.on(self.instances.get(&container)?.component, container)
     }
 
@@ -130,10 +131,10 @@ impl ApplicationState {
                 "the container ended by itself; it is started again as if nothing had been asked",
                 operations,
             ),
-            Stage::Stopping { place: Place::Reserved(reserved), .. } if is_source => {
-                self.actions.transition_stage(id, self.starting(reserved));
-                self.transition_instance(reserved, InstanceState::Starting);
-                operations.push(Operation::Start { container: reserved, component });
+            Stage::Stopping { place: Place::Reserved(reserved), .. } | Stage::Holding(reserved)
+                if is_source =>
+            {
+                self.start_reserved(id, reserved, operations);
             }
             Stage::Stopping { place, .. } if is_source => {
                 self.actions.transition_stage(id, Stage::Recovering);
@@ -141,7 +142,7 @@ impl ApplicationState {
                     self.wait_as_any_other(request, operations);
                 }
             }
-            Stage::Stopping { .. } => {
+            Stage::Stopping { .. } | Stage::Holding(_) => {
                 self.fail_action(id, "the place that was found for it was lost", operations);
             }
             Stage::Starting { .. } | Stage::Recovering => {
@@ -188,81 +189,13 @@ impl ApplicationState {
             if let Some(known) = known.filter(|known| known.is_given_up) {
                 known.transition_given_up(false);
             }
-            if let Some(active) = active.filter(|active| active.undo.is_none()) {
+            if let Some(active) = active.as_ref().filter(|active| active.undo.is_none()) {
                 self.change_component(component, &active.change, operations);
             }
             Self::answer(id, ActionStatus::Succeeded, message, operations);
-        }
-    }
-
-    /// A container that was stopped to be replaced could not be: it goes on running. Others are stopped again later.
-    pub(in crate::application) fn stop_failed(
-        &mut self,
-        container: ContainerRef,
-        operations: &mut Vec<Operation>,
-    ) {
-        let is_releasing = self.instance_state(container) == Some(InstanceState::Releasing);
-        let Some(id) = self.action_on(container).filter(|_| is_releasing) else {
-            self.look_after_end(container, self.settings.retry_after_ms);
-            self.place_stays_taken(container, operations);
-            return;
-        };
-        self.transition_instance(container, InstanceState::Live);
-        self.drop_place(id, operations);
-        self.fail_action(id, "the container could not be stopped; it goes on running", operations);
-    }
-
-    /// Sources that have had enough time to stop, or to run again. They will be missed when they do stop, and are asked for
-    /// until they run.
-    pub(in crate::application) fn check_stops(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
-        for id in self.actions.late(now_ms) {
-            self.drop_place(id, operations);
-            if let Some(Stage::Starting { container, .. }) = self.actions.get(id).map(|active| active.stage) {
-                self.fail_action(id, "what replaces it did not say that it runs in time", operations);
-                self.release(container, operations);
-                continue;
+            if let Some(heir) = active.and_then(|active| active.hands_over_to) {
+                self.heir_hears(id, heir, true, operations);
             }
-            self.fail_action(id, "the container did not stop, or does not run again, in time", operations);
-        }
-    }
-
-    /// The service ends, and all actions with it.
-    pub(in crate::application) fn end_actions(&mut self, operations: &mut Vec<Operation>) {
-        for action in self.actions.take_all_queued() {
-            Self::answer(action.id, ActionStatus::Failed, "the service ends", operations);
-        }
-        for id in self.actions.active_ids() {
-            if let Some(Stage::Reserving(request)) = self.actions.get(id).map(|active| active.stage) {
-                self.cancel_request(request, operations);
-            }
-            self.drop_place(id, operations);
-            self.fail_action(id, "the service ends", operations);
-        }
-    }
-
-    /// What was to replace a source that is being stopped is not wanted any more.
-    fn drop_place(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
-        match self.actions.get(id).map(|active| active.stage) {
-            Some(Stage::Stopping { place: Place::Reserved(reserved), .. }) => {
-                if let Some(instance) = self.forget_instance(reserved) {
-                    self.history.instance_gone(&instance.host, instance.component, reserved, None);
-                }
-                self.give_back(reserved, operations);
-            }
-            Some(Stage::Stopping { place: Place::Asked(request), .. }) => {
-                self.cancel_request(request, operations);
-            }
-            _ => {}
-        }
-    }
-
-    fn fail_action(&mut self, id: ActionId, why: &str, operations: &mut Vec<Operation>) {
-        if let Some(active) = self.actions.end(id) {
-            if let Some(undo) = &active.undo {
-                self.change_component(active.component, undo, operations);
-            }
-            self.touch(active.component);
-            Self::answer(id, ActionStatus::Failed, why, operations);
         }
     }
 }

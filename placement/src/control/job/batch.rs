@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::super::processor::ProcessorId;
 use super::Job;
 use super::plan::{Move, RunStage, RunningStep, Step};
+use crate::application::ActionStatus;
 use crate::client::{ClusterClient, ContainerRef};
 use crate::component::ComponentId;
 
@@ -14,9 +15,19 @@ impl<C: ClusterClient> Job<C> {
         for request in self.batches.clone() {
             self.judge_canaries(request, now_ms);
             while let Some(step) = self.next_of_batch(request, now_ms) {
+                self.tell_begin(request);
                 self.begin_step(request, step, now_ms);
             }
             self.finish_if_done(request, now_ms);
+        }
+    }
+
+    /// That it goes on is told with its first step.
+    fn tell_begin(&mut self, request: Uuid) {
+        let Some(plan) = self.plans.get_mut(&request) else { return };
+        if !std::mem::replace(&mut plan.is_begun, true) {
+            let message = format!("0 of {} done", plan.steps);
+            self.answer(request, ActionStatus::InProgress, message);
         }
     }
 
@@ -96,9 +107,8 @@ impl<C: ClusterClient> Job<C> {
 
     pub(super) fn component_of_move(&self, group: &ProcessorId, next: &Move) -> Option<ComponentId> {
         match next {
-            Move::Act { component, .. }
-            | Move::VacateStandby { component }
-            | Move::TakeVacated { component, .. } => Some(*component),
+            Move::Act { component, .. } | Move::ReplaceStandby { component, .. } => Some(*component),
+            Move::HandOver { standby, .. } => Some(*standby),
             Move::StartStandby { number }
             | Move::AwaitStandby { number, .. }
             | Move::BringStandby { number, .. }
@@ -193,13 +203,9 @@ impl<C: ClusterClient> Job<C> {
     /// The next time at which something that is waited for has taken too long.
     pub(super) fn next_deadline_ms(&self) -> Option<u64> {
         let awaited = self.awaiting.iter().filter_map(|(request, group)| {
-            match self.running(*request, group)?.1.stage {
-                RunStage::AwaitingContainer { until_ms }
-                | RunStage::Standby { until_ms, .. }
-                | RunStage::Gone { until_ms, .. } => Some(until_ms.saturating_add(1)),
-                RunStage::Pausing { until_ms } => Some(until_ms),
-                RunStage::Acting(_) => None,
-            }
+            let stage = self.running(*request, group)?.1.stage;
+            let is_pause = matches!(stage, RunStage::Pausing { .. });
+            Some(stage.until_ms()?.saturating_add(u64::from(!is_pause)))
         });
         let batches = self.batches.iter().filter_map(|request| {
             let plan = self.plans.get(request)?;

@@ -1,14 +1,13 @@
 //! Which steps begin, and what each of them does next.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use uuid::Uuid;
 
 use super::super::processor::ProcessorId;
 use super::Job;
 use super::plan::{Intent, Move, Plan, RunStage, RunningStep, Step};
-use crate::application::{ActionId, ActionKind, ActionStatus, ComponentChange, PlacementAction};
+use crate::application::{ActionId, ActionKind, ActionStatus, HandOver, PlacementAction};
 use crate::client::ClusterClient;
 use crate::component::ComponentId;
 
@@ -100,15 +99,13 @@ impl<C: ClusterClient> Job<C> {
         };
         match next {
             Move::Act { .. }
-            | Move::VacateStandby { .. }
-            | Move::TakeVacated { .. }
+            | Move::HandOver { .. }
+            | Move::ReplaceStandby { .. }
             | Move::BringStandby { .. } => match self.component_of_move(group, &next) {
                 None => self.step_failed(request, group, "the standby was stopped meanwhile", now_ms),
                 Some(component) if self.is_there(component, &next) => self.move_done(request, group, now_ms),
-                Some(component) if self.is_ready(component) => {
-                    self.act_on(request, group, component, next, now_ms);
-                }
-                Some(_) => self.await_stage(request, group, RunStage::AwaitingContainer { until_ms }),
+                Some(_) if self.is_next_ready(request, group) => self.act_on(request, group, &next, now_ms),
+                Some(_) => self.await_stage(request, group, RunStage::AwaitingContainer { until_ms }, now_ms),
             },
             Move::StartStandby { number } => {
                 self.add_standby(group, number, now_ms);
@@ -122,26 +119,15 @@ impl<C: ClusterClient> Job<C> {
                     return self.step_failed(request, group, "the standby was stopped meanwhile", now_ms);
                 };
                 let stage = RunStage::Standby { component, until_ms, has_to_catch_up };
-                self.await_stage(request, group, stage);
+                self.await_stage(request, group, stage, now_ms);
             }
             Move::StopStandby { number } => self.stop_standby(request, group, number, until_ms, now_ms),
         }
     }
 
-    pub(super) fn await_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage) {
-        self.transition_stage(request, group, stage);
-        self.awaiting.insert((request, group.clone()));
-    }
-
-    fn transition_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage) {
+    pub(super) fn transition_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage) {
         if let Some(running) = self.running_mut(request, group) {
             running.stage = stage;
-        }
-    }
-
-    pub(super) fn remember_vacated(&mut self, request: Uuid, group: &ProcessorId, host: Option<Arc<str>>) {
-        if let Some(running) = self.running_mut(request, group) {
-            running.vacated = host;
         }
     }
 
@@ -156,62 +142,65 @@ impl<C: ClusterClient> Job<C> {
         matches!(next, Move::BringStandby { host, .. } if is_at(host))
     }
 
-    fn act_on(
-        &mut self,
-        request: Uuid,
-        group: &ProcessorId,
-        component: ComponentId,
-        next: Move,
-        now_ms: u64,
-    ) {
-        let Some(action) = self.action_for(request, group, component, next) else {
-            return self.step_failed(request, group, "the standby's host is not known any more", now_ms);
+    /// Has the service below carry out a move.
+    fn act_on(&mut self, request: Uuid, group: &ProcessorId, next: &Move, now_ms: u64) {
+        let Some(action) = self.action_for(request, group, next) else {
+            return self.step_failed(request, group, "the standby was stopped meanwhile", now_ms);
         };
-        self.acts.insert(action.id, (request, group.clone()));
-        self.transition_stage(request, group, RunStage::Acting(action.id));
+        let stage = match action.hands_over_to {
+            None => RunStage::Acting(action.id),
+            Some(HandOver { id: heir, component, .. }) => {
+                self.remember_action(heir, request, component);
+                RunStage::HandingOver { standby: action.id, heir }
+            }
+        };
+        self.remember_action(action.id, request, action.component);
+        self.transition_stage(request, group, stage);
         self.service.act(action, now_ms);
+        if let Move::ReplaceStandby { number, .. } = next {
+            self.remove_standby(group, *number, now_ms);
+        }
     }
 
-    /// The placement action that a move is; `None` if it goes to the host of a standby, and nobody knows which that was.
-    fn action_for(
-        &mut self,
-        request: Uuid,
-        group: &ProcessorId,
-        component: ComponentId,
-        next: Move,
-    ) -> Option<PlacementAction> {
-        let mut change = Arc::new(ComponentChange::default());
-        let mut avoid = Vec::new();
-        let (kind, or_elsewhere) = match next {
-            Move::Act { kind, or_elsewhere, change: to, .. } => {
-                change = to;
-                (kind, or_elsewhere)
+    fn remember_action(&mut self, action: ActionId, request: Uuid, component: ComponentId) {
+        if let Some(processor) = self.processor_of(component) {
+            self.acts.insert(action, (request, processor));
+        }
+    }
+
+    fn next_action(&mut self) -> ActionId {
+        self.last_action += 1;
+        ActionId(self.last_action)
+    }
+
+    /// The placement action that a move is; `None` if the standby that it is about is not there.
+    fn action_for(&mut self, request: Uuid, group: &ProcessorId, next: &Move) -> Option<PlacementAction> {
+        let component = self.component_of_move(group, next)?;
+        let expires_after_ms = self.running(request, group)?.0.expires_after_ms;
+        let action =
+            |id, kind| PlacementAction { expires_after_ms, ..PlacementAction::new(id, component, kind) };
+        let id = self.next_action();
+        Some(match next {
+            Move::Act { kind, or_elsewhere, change, .. } => PlacementAction {
+                or_elsewhere: *or_elsewhere,
+                change: (**change).clone(),
+                ..action(id, kind.clone())
+            },
+            Move::BringStandby { host, .. } => action(id, ActionKind::MoveTo(host.clone())),
+            Move::HandOver { component: heir, or_elsewhere, .. } => {
+                let (heir, or_elsewhere) = (*heir, *or_elsewhere);
+                let hands_over_to = HandOver { id: self.next_action(), component: heir, or_elsewhere };
+                PlacementAction {
+                    avoid: self.host_of(component).into_iter().collect(),
+                    hands_over_to: Some(hands_over_to),
+                    ..action(id, ActionKind::MoveElsewhere)
+                }
             }
-            Move::BringStandby { host, .. } => (ActionKind::MoveTo(host), false),
-            Move::VacateStandby { .. } => {
-                let host = self.host_of(component);
-                self.remember_vacated(request, group, host.clone());
-                avoid.extend(host);
-                (ActionKind::MoveElsewhere, false)
-            }
-            Move::TakeVacated { or_elsewhere, .. } => {
-                let host = self.running(request, group)?.1.vacated.clone()?;
-                (ActionKind::MoveTo(host), or_elsewhere)
+            Move::ReplaceStandby { number, .. } => {
+                let standby = *self.numbers.get(&group.standby(*number))?;
+                action(id, ActionKind::TakePlaceOf(self.live_container(standby)?))
             }
             Move::StartStandby { .. } | Move::AwaitStandby { .. } | Move::StopStandby { .. } => return None,
-        };
-        let expires_after_ms = self.running(request, group)?.0.expires_after_ms;
-        self.last_action += 1;
-        let (id, change) = (ActionId(self.last_action), (*change).clone());
-        Some(PlacementAction {
-            id,
-            component,
-            container: None,
-            kind,
-            expires_after_ms,
-            or_elsewhere,
-            avoid,
-            change,
         })
     }
 }

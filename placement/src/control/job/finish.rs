@@ -111,6 +111,10 @@ impl<C: ClusterClient> Job<C> {
         for (group, stage) in running {
             match stage {
                 RunStage::Acting(action) => self.service.handle(ServiceEvent::CancelAction(action), now_ms),
+                RunStage::HandingOver { standby, heir } => {
+                    self.service.handle(ServiceEvent::CancelAction(heir), now_ms);
+                    self.service.handle(ServiceEvent::CancelAction(standby), now_ms);
+                }
                 // A standby that is going has been told to.
                 RunStage::Gone { .. } => {}
                 RunStage::AwaitingContainer { .. } | RunStage::Standby { .. } | RunStage::Pausing { .. } => {

@@ -8,7 +8,7 @@ use super::super::processor::ProcessorId;
 use super::Job;
 use super::moves::plain;
 use super::plan::{Intent, Move, RunStage, RunningStep, Step};
-use crate::application::{ActionKind, ActionStatus, ComponentChange};
+use crate::application::{ActionId, ActionKind, ActionStatus, ComponentChange};
 use crate::client::ClusterClient;
 use crate::service::ActionProgress;
 
@@ -24,27 +24,77 @@ impl<C: ClusterClient> Job<C> {
 
     fn hear(&mut self, said: ActionProgress, now_ms: u64) {
         let ActionProgress { action, status, message } = said;
-        let Some((request, group)) = self.acts.get(&action).cloned() else { return };
-        if status.is_terminal() {
-            self.acts.remove(&action);
+        let Some((request, processor)) = self.acts.get(&action).cloned() else { return };
+        if status == ActionStatus::InProgress {
+            let message = if processor.is_standby() { format!("`{processor}`: {message}") } else { message };
+            return self.tell(request, message);
         }
+        if !status.is_terminal() {
+            return;
+        }
+        self.acts.remove(&action);
+        let group = processor.active();
+        if let Some((status, message)) = self.last_of_two(request, &group, action, status, message) {
+            self.move_over(request, &group, status, message, now_ms);
+        }
+    }
+
+    /// Where a container comes to its standby's place, the move is over with the later of their two actions. What counts is
+    /// what becomes of the container; of that nothing is said if the standby stays.
+    fn last_of_two(
+        &mut self,
+        request: Uuid,
+        group: &ProcessorId,
+        action: ActionId,
+        status: ActionStatus,
+        message: String,
+    ) -> Option<(ActionStatus, String)> {
+        let running = self.running_mut(request, group)?;
+        let RunStage::HandingOver { heir, .. } = running.stage else { return Some((status, message)) };
+        if action == heir {
+            running.early = Some((status, message));
+            return None;
+        }
+        match running.early.take() {
+            Some(early) => Some(early),
+            None if status == ActionStatus::Succeeded => {
+                self.transition_stage(request, group, RunStage::Acting(heir));
+                None
+            }
+            None => {
+                self.acts.remove(&heir);
+                Some((status, message))
+            }
+        }
+    }
+
+    fn move_over(
+        &mut self,
+        request: Uuid,
+        group: &ProcessorId,
+        status: ActionStatus,
+        message: String,
+        now_ms: u64,
+    ) {
         match status {
-            ActionStatus::Accepted => {}
-            ActionStatus::InProgress => {
-                if self.plans.get(&request).is_some_and(|plan| plan.batch.is_none()) {
-                    self.answer(request, status, message);
-                }
-            }
+            ActionStatus::Accepted | ActionStatus::InProgress => {}
             ActionStatus::Succeeded => {
-                self.keep_change(request, &group);
-                self.note_canaries(request, &group);
+                self.keep_change(request, group);
+                self.note_canaries(request, group);
                 self.note(request, message);
-                self.move_done(request, &group, now_ms);
+                self.move_done(request, group, now_ms);
             }
-            ActionStatus::Failed => self.step_failed(request, &group, &message, now_ms),
+            ActionStatus::Failed => self.step_failed(request, group, &message, now_ms),
             ActionStatus::BadRequest | ActionStatus::Cancelled => {
-                self.step_over(request, &group, status, &message, now_ms);
+                self.step_over(request, group, status, &message, now_ms);
             }
+        }
+    }
+
+    /// What goes on is told of requests about one processor; of others how many are done.
+    pub(super) fn tell(&mut self, request: Uuid, message: impl Into<String>) {
+        if self.plans.get(&request).is_some_and(|plan| plan.batch.is_none()) {
+            self.answer(request, ActionStatus::InProgress, message);
         }
     }
 
@@ -75,64 +125,11 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    pub(super) fn look_after_awaiting(&mut self, now_ms: u64) {
-        let awaiting: Vec<(Uuid, ProcessorId)> = self.awaiting.iter().cloned().collect();
-        for (request, group) in awaiting {
-            let stage = self.running(request, &group).map(|(_, running)| running.stage);
-            let (is_met, until_ms, what) = match stage {
-                Some(RunStage::AwaitingContainer { until_ms }) => {
-                    (self.is_next_ready(request, &group), until_ms, "the container did not run in time")
-                }
-                Some(RunStage::Standby { component, until_ms, has_to_catch_up }) => {
-                    let is_up = match has_to_catch_up {
-                        true => self.has_caught_up(component),
-                        false => self.live_container(component).is_some(),
-                    };
-                    (is_up, until_ms, "the standby did not run, or had not read all state, in time")
-                }
-                Some(RunStage::Gone { component, until_ms }) => (
-                    !self.service.state().has_containers(component),
-                    until_ms,
-                    "the standby did not stop in time",
-                ),
-                Some(RunStage::Pausing { until_ms }) => {
-                    if until_ms <= now_ms {
-                        self.queue_again(request, &group);
-                    }
-                    continue;
-                }
-                Some(RunStage::Acting(_)) | None => {
-                    self.awaiting.remove(&(request, group));
-                    continue;
-                }
-            };
-            if is_met {
-                self.awaiting.remove(&(request, group.clone()));
-                if matches!(stage, Some(RunStage::Gone { .. })) {
-                    self.note(request, "the standby has stopped".to_owned());
-                }
-                match stage {
-                    Some(RunStage::AwaitingContainer { .. }) => self.next_move(request, &group, now_ms),
-                    _ => self.move_done(request, &group, now_ms),
-                }
-            } else if until_ms < now_ms {
-                self.step_failed(request, &group, what, now_ms);
-            }
-        }
-    }
-
-    fn is_next_ready(&self, request: Uuid, group: &ProcessorId) -> bool {
-        let next = self.running(request, group).and_then(|(_, running)| running.left.front());
-        let next = next.filter(|next| next.is_placement());
-        let component = next.and_then(|next| self.component_of_move(group, next));
-        component.is_none_or(|component| self.is_ready(component))
-    }
-
     /// What leaves a host need not go to its standby, if that cannot make way.
     fn other_way(&self, request: Uuid, group: &ProcessorId) -> Option<VecDeque<Move>> {
         let (plan, running) = self.running(request, group)?;
         let Intent::Depart { component, .. } = running.step.intent else { return None };
-        let is_by_standby = running.left.iter().any(|next| matches!(next, Move::VacateStandby { .. }));
+        let is_by_standby = running.left.iter().any(|next| matches!(next, Move::HandOver { .. }));
         let goes_on = is_by_standby && !plan.is_cancelled && !self.service.state().is_over();
         goes_on.then(|| [plain(component, ActionKind::MoveElsewhere)].into())
     }
@@ -164,20 +161,7 @@ impl<C: ClusterClient> Job<C> {
         if let Some(running) = self.running_mut(request, group) {
             *running = RunningStep::new(again);
         }
-        self.await_stage(request, group, RunStage::Pausing { until_ms });
-    }
-
-    /// The pause of a step that is tried again is over: its turn comes like that of others.
-    fn queue_again(&mut self, request: Uuid, group: &ProcessorId) {
-        self.awaiting.remove(&(request, group.clone()));
-        let Some(plan) = self.plans.get_mut(&request) else { return };
-        let Some(RunningStep { step, .. }) = plan.running.remove(group) else { return };
-        plan.waiting.push_front(step);
-        if plan.batch.is_none() {
-            self.queued.entry(group.clone()).or_default().push_front(request);
-        }
-        self.busy.remove(group);
-        self.freed.insert(group.clone());
+        self.await_stage(request, group, RunStage::Pausing { until_ms }, now_ms);
     }
 
     /// The step is over, however. Of a request about one processor it is the whole.

@@ -12,6 +12,7 @@
 //! | move | one thing to do, worked out when the step begins (`moves_of`) | `next_move` | `move_done` |
 //! | action | a move that the service below carries out ([`PlacementAction`](crate::PlacementAction)) | `act_on` | `hear_answers` |
 
+mod awaiting;
 mod batch;
 mod drive;
 mod finish;

@@ -62,7 +62,7 @@ impl<C: ClusterClient> Job<C> {
         };
         let goes = match &kind {
             ActionKind::MoveTo(host) => self.host_of(component).as_ref() != Some(host),
-            ActionKind::MoveElsewhere => true,
+            ActionKind::MoveElsewhere | ActionKind::TakePlaceOf(_) => true,
             ActionKind::Restart | ActionKind::StopAndRestart => false,
         };
         if goes && self.needs_warm_standby(processor) {
@@ -95,9 +95,8 @@ impl<C: ClusterClient> Job<C> {
         let (number, standby) = self.standby_to_take_over(processor)?;
         let is_stateful = self.processor(processor).is_some_and(|known| known.is_stateful);
         let reads = is_stateful.then_some(Move::AwaitStandby { number, has_to_catch_up: true });
-        let goes =
-            [Move::VacateStandby { component: standby }, Move::TakeVacated { component, or_elsewhere }];
-        Some(reads.into_iter().chain(goes).collect())
+        let goes = Move::HandOver { standby, component, or_elsewhere };
+        Some(reads.into_iter().chain([goes]).collect())
     }
 
     /// A standby that runs on a host that takes the processor; one that has read all state before others.
@@ -105,7 +104,7 @@ impl<C: ClusterClient> Job<C> {
         let known = self.processor(processor).filter(|_| processor.standby_number().is_none())?;
         let takes_it = |component: &ComponentId| {
             let host = self.live_container(*component).and_then(|_| self.host_of(*component));
-            host.is_some_and(|host| !self.spec.hosts_kept_free.contains(&*host))
+            host.is_some_and(|host| self.service.state().is_taken_by(*component, &host))
         };
         let component = |number: &u32| Some((*number, *self.numbers.get(&processor.standby(*number))?));
         let standbys = known.standbys.iter().filter_map(component).filter(|(_, standby)| takes_it(standby));
@@ -128,8 +127,7 @@ impl<C: ClusterClient> Job<C> {
             moves.push_back(Move::BringStandby { number, host });
         }
         moves.push_back(Move::AwaitStandby { number, has_to_catch_up: true });
-        moves.push_back(Move::StopStandby { number });
-        moves.push_back(Move::TakeVacated { component, or_elsewhere: false });
+        moves.push_back(Move::ReplaceStandby { number, component });
         Ok(moves)
     }
 

@@ -39,6 +39,7 @@ impl<C: ClusterClient> Job<C> {
             failed: 0,
             reason: String::new(),
             is_cancelled: false,
+            is_begun: false,
         };
         self.answer(request, ActionStatus::Accepted, "it waits for its turn");
         self.plans.insert(request, plan);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::action::{Destination, Pace};
 use super::super::processor::ProcessorId;
-use crate::application::{ActionId, ActionKind, ComponentChange};
+use crate::application::{ActionId, ActionKind, ActionStatus, ComponentChange};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
@@ -26,6 +26,8 @@ pub(super) struct Plan {
     /// Why the last step that failed did.
     pub(super) reason: String,
     pub(super) is_cancelled: bool,
+    /// Whether a step of it has begun.
+    pub(super) is_begun: bool,
 }
 
 /// How a request about many containers goes.
@@ -98,17 +100,18 @@ pub(super) enum Intent {
 pub(super) enum Move {
     /// A container goes elsewhere or starts anew.
     Act { component: ComponentId, kind: ActionKind, or_elsewhere: bool, change: Arc<ComponentChange> },
-    /// A standby goes away from where it is, as far as standbys are kept apart. Its host is remembered.
-    VacateStandby { component: ComponentId },
-    /// A container goes to the host that was remembered, or elsewhere if somebody else was faster.
-    TakeVacated { component: ComponentId, or_elsewhere: bool },
+    /// A standby goes away from where it is, as far as standbys are kept apart, and a container comes to its place; or goes
+    /// elsewhere, if it does not get that.
+    HandOver { standby: ComponentId, component: ComponentId, or_elsewhere: bool },
+    /// A container comes to the place of this standby, which the processor has no more.
+    ReplaceStandby { number: u32, component: ComponentId },
     /// The processor has this standby from now on.
     StartStandby { number: u32 },
     /// The standby goes to this host, if it is not there.
     BringStandby { number: u32, host: Arc<str> },
     /// The standby has to run, and to have read all state.
     AwaitStandby { number: u32, has_to_catch_up: bool },
-    /// The processor has this standby no more. Its host is remembered.
+    /// The processor has this standby no more.
     StopStandby { number: u32 },
 }
 
@@ -120,8 +123,8 @@ pub(super) struct RunningStep {
     pub(super) left: VecDeque<Move>,
     /// Standbys that it started.
     pub(super) started: Vec<u32>,
-    /// The host that a standby left.
-    pub(super) vacated: Option<Arc<str>>,
+    /// What was said of the container that comes to its standby's place, while that one goes elsewhere.
+    pub(super) early: Option<(ActionStatus, String)>,
     pub(super) stage: RunStage,
 }
 
@@ -132,12 +135,43 @@ pub(super) enum RunStage {
     AwaitingContainer { until_ms: u64 },
     /// The answer of a placement action.
     Acting(ActionId),
+    /// The answer of the action on a standby; then that of the one on the container that comes to its place.
+    HandingOver { standby: ActionId, heir: ActionId },
     /// A standby that is to run, or to have read all state.
     Standby { component: ComponentId, until_ms: u64, has_to_catch_up: bool },
     /// The time at which it is tried again.
     Pausing { until_ms: u64 },
     /// A standby that is to be gone.
     Gone { component: ComponentId, until_ms: u64 },
+}
+
+impl RunStage {
+    /// Until when it is waited for; `None` if an answer tells.
+    pub(super) fn until_ms(self) -> Option<u64> {
+        match self {
+            Self::AwaitingContainer { until_ms }
+            | Self::Standby { until_ms, .. }
+            | Self::Pausing { until_ms }
+            | Self::Gone { until_ms, .. } => Some(until_ms),
+            Self::Acting(_) | Self::HandingOver { .. } => None,
+        }
+    }
+
+    /// What is waited for, and what is said if that was in vain.
+    pub(super) fn in_words(self) -> Option<(&'static str, &'static str)> {
+        let vain = "the standby did not run, or had not read all state, in time";
+        match self {
+            Self::AwaitingContainer { .. } => {
+                Some(("it waits until the container runs", "the container did not run in time"))
+            }
+            Self::Standby { has_to_catch_up: false, .. } => Some(("it waits until the standby runs", vain)),
+            Self::Standby { .. } => Some(("it waits until the standby has read all state", vain)),
+            Self::Gone { .. } => {
+                Some(("it waits until the standby has stopped", "the standby did not stop in time"))
+            }
+            Self::Acting(_) | Self::HandingOver { .. } | Self::Pausing { .. } => None,
+        }
+    }
 }
 
 impl Step {
@@ -160,8 +194,8 @@ impl Move {
         matches!(
             self,
             Self::Act { .. }
-                | Self::VacateStandby { .. }
-                | Self::TakeVacated { .. }
+                | Self::HandOver { .. }
+                | Self::ReplaceStandby { .. }
                 | Self::BringStandby { .. }
         )
     }
@@ -171,7 +205,7 @@ impl RunningStep {
     /// A step of which nothing is done yet.
     pub(super) fn new(step: Step) -> Self {
         let stage = RunStage::AwaitingContainer { until_ms: 0 };
-        Self { step, left: VecDeque::new(), started: Vec::new(), vacated: None, stage }
+        Self { step, left: VecDeque::new(), started: Vec::new(), early: None, stage }
     }
 }
 

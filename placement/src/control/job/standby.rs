@@ -40,7 +40,12 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// The processor has this standby no more; its container goes.
-    fn remove_standby(&mut self, group: &ProcessorId, number: u32, now_ms: u64) -> Option<ComponentId> {
+    pub(super) fn remove_standby(
+        &mut self,
+        group: &ProcessorId,
+        number: u32,
+        now_ms: u64,
+    ) -> Option<ComponentId> {
         if self.processor(group)?.standbys.contains(&number) {
             self.change_processor(group, |processor| processor.standbys.retain(|known| *known != number));
         }
@@ -61,11 +66,10 @@ impl<C: ClusterClient> Job<C> {
         until_ms: u64,
         now_ms: u64,
     ) {
-        let standby = self.numbers.get(&group.standby(number)).copied();
-        let host = standby.and_then(|standby| self.host_of(standby));
-        self.remember_vacated(request, group, host);
         match self.remove_standby(group, number, now_ms) {
-            Some(component) => self.await_stage(request, group, RunStage::Gone { component, until_ms }),
+            Some(component) => {
+                self.await_stage(request, group, RunStage::Gone { component, until_ms }, now_ms);
+            }
             None => self.step_failed(request, group, "the standby is not there any more", now_ms),
         }
     }

@@ -4,7 +4,9 @@
 
 mod world;
 
-use apportion_placement::{AntiAffinity, ApartGroup, ComponentSpec, FaultDomain, PlacementPolicy};
+use apportion_placement::{
+    AntiAffinity, ApartGroup, ComponentId, ComponentSpec, FaultDomain, PlacementPolicy,
+};
 use proptest::prelude::*;
 
 use crate::support::component;
@@ -12,6 +14,9 @@ use world::World;
 
 const COMPONENTS: u32 = 8;
 const HOSTS: usize = 6;
+/// A component, and the one that stands by for it.
+const ACTIVE: u32 = 5;
+const STANDBY: u32 = 6;
 
 /// Something that happens. Numbers choose among what there is at the time.
 #[derive(Clone, Debug)]
@@ -112,7 +117,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => prop::sample::select(vec![0, 1, 999, 30_001, 70_000, 22_000_000]).prop_map(|by_ms| Step::Pass { by_ms }),
         1 => which.clone().prop_map(|which| Step::Kill { which }),
         1 => which.clone().prop_map(|which| Step::Lose { which }),
-        4 => (which.clone(), 0..HOSTS + 1, 0..4_u8, prop::sample::select(vec![0, 1_000, 100_000]), 0..4_i64)
+        4 => (which.clone(), 0..HOSTS + 1, 0..6_u8, prop::sample::select(vec![0, 1_000, 100_000]), 0..4_i64)
             .prop_map(|(which, host, kind, expires_after_ms, size)| Step::Act { which, host, kind, expires_after_ms, size }),
         1 => (0..2 * HOSTS).prop_map(|host| Step::Exclude { host }),
         1 => (0..4_u64).prop_map(|back| Step::CancelAction { back }),
@@ -134,7 +139,8 @@ fn components() -> Vec<ComponentSpec> {
     ];
     let group = ApartGroup { name: "active and standby".into(), domain: FaultDomain::Rack };
     let spec = |(id, policy)| ComponentSpec {
-        apart_from: matches!(id, 5 | 6).then(|| group.clone()),
+        apart_from: matches!(id, ACTIVE | STANDBY).then(|| group.clone()),
+        takes_over: if id == ACTIVE { vec![ComponentId(STANDBY)] } else { Vec::new() },
         degrades: id == 7,
         label: (id == 4).then(|| "gpu".to_owned()),
         container_failure_threshold: matches!(id, 2 | 7).then_some(3),

@@ -7,11 +7,11 @@ use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback,
     ClientError, ComponentChange, ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest,
-    ContainerStatus, InstanceState, Launch, NodeReport, Operation, PlacementAction, RequestId,
+    ContainerStatus, HandOver, InstanceState, Launch, NodeReport, Operation, PlacementAction, RequestId,
     RunningContainer, ServiceEvent, ServiceSettings,
 };
 
-use super::{COMPONENTS, HOSTS, Step, components};
+use super::{ACTIVE, COMPONENTS, HOSTS, STANDBY, Step, components};
 
 /// A service, and what a manager knows of it.
 pub(super) struct World {
@@ -110,7 +110,9 @@ impl World {
                 self.request(request);
             }
             Operation::Answer { action, status, .. } => {
-                let was_over = self.actions.insert(action, status.is_terminal());
+                // Of one that takes a place nothing was said before, if it could not.
+                let is_heir = !action.0.is_multiple_of(2);
+                let was_over = self.actions.insert(action, status.is_terminal()).or(is_heir.then_some(false));
                 assert_eq!(was_over, Some(false), "nothing is said of an action after its last word");
             }
             Operation::Start { container, component } => {
@@ -252,7 +254,9 @@ impl World {
                 self.act(which, host, kind, expires_after_ms, ComponentChange { version, size });
             }
             Step::CancelAction { back } => {
-                self.handle(ServiceEvent::CancelAction(ActionId(self.last_action.saturating_sub(back))));
+                self.handle(ServiceEvent::CancelAction(ActionId(
+                    (self.last_action + 1).saturating_sub(back),
+                )));
             }
             Step::StopFails { which } => {
                 let Some(found) = self.nth_container(which) else { return };
@@ -293,27 +297,41 @@ impl World {
         let containers: Vec<_> = self.service.containers().collect();
         let chosen = which.checked_rem(containers.len()).map(|which| &containers[which]);
         let component = chosen.and_then(|chosen| chosen.component.strip_prefix("role")?.parse().ok());
-        self.last_action += 1;
+        let standby = containers.iter().find(|found| found.component == format!("role{STANDBY}"));
+        self.last_action += 2;
         let id = ActionId(self.last_action);
         self.actions.insert(id, false);
-        let kind = match kind {
-            0 => ActionKind::MoveTo(host(at)),
-            1 => ActionKind::MoveElsewhere,
-            2 => ActionKind::Restart,
-            _ => ActionKind::StopAndRestart,
+        let or_elsewhere = self.last_action.is_multiple_of(4);
+        let elsewhere =
+            |component| PlacementAction::new(id, ComponentId(component), ActionKind::MoveElsewhere);
+        let action = match (kind, standby) {
+            (4, Some(standby)) => PlacementAction {
+                kind: ActionKind::TakePlaceOf(standby.container),
+                or_elsewhere,
+                ..elsewhere(ACTIVE)
+            },
+            (5, Some(_)) => PlacementAction {
+                hands_over_to: Some(HandOver {
+                    id: ActionId(id.0 + 1),
+                    component: ComponentId(ACTIVE),
+                    or_elsewhere,
+                }),
+                ..elsewhere(STANDBY)
+            },
+            _ => PlacementAction {
+                container: chosen.map(|chosen| chosen.container),
+                kind: match kind {
+                    0 => ActionKind::MoveTo(host(at)),
+                    1 => ActionKind::MoveElsewhere,
+                    2 => ActionKind::Restart,
+                    _ => ActionKind::StopAndRestart,
+                },
+                or_elsewhere,
+                change,
+                ..elsewhere(component.unwrap_or(77))
+            },
         };
-        let component = ComponentId(component.unwrap_or(77));
-        let container = chosen.map(|chosen| chosen.container);
-        self.handle(ServiceEvent::Act(PlacementAction {
-            id,
-            component,
-            container,
-            kind,
-            expires_after_ms,
-            or_elsewhere: self.last_action.is_multiple_of(2),
-            avoid: Vec::new(),
-            change,
-        }));
+        self.handle(ServiceEvent::Act(PlacementAction { expires_after_ms, ..action }));
     }
 
     /// The next master knows the history and what runs, and nothing else.

@@ -158,7 +158,7 @@ fn a_move_that_waits_for_a_place_keeps_no_standby_from_making_way<M: Manager>() 
     let request = bed.place("0-0", Destination::Host(full.into()));
     bed.settle();
     let (was, standby) = (bed.host_of("0"), bed.host_of("0-0"));
-    assert_eq!(bed.message(request), "a place is looked for");
+    assert_eq!(bed.message(request), "`0-0`: a place is looked for");
     end(&mut bed, ContainerExit::ABORTED);
     assert_eq!((bed.host_of("0"), bed.host_of("0-0")), (standby, was));
     bed.at(EXPIRES_AFTER_MS + 1);

@@ -6,6 +6,7 @@ mod crashes;
 mod degraded;
 mod drains;
 mod failover;
+mod hand_over;
 mod many;
 mod one;
 mod plane;

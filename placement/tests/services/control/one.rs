@@ -265,7 +265,8 @@ fn a_request_for_a_container_that_is_being_started_waits<M: Manager>() {
     bed.manager().settle();
     bed.tick();
     let request = bed.place("0", Destination::AnyHost);
-    assert_eq!(bed.said(request), [Accepted]);
+    assert_eq!(bed.said(request), [Accepted, InProgress]);
+    assert_eq!(bed.message(request), "it waits until the container runs");
     bed.settle();
     assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::bed::job_of;
 use super::one::cluster;
 use super::plane_bed::PlaneBed;
-use StatusCode::{Accepted, Conflict, Failed, InProgress, Succeeded};
+use StatusCode::{Conflict, Failed, InProgress, Succeeded};
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -275,7 +275,10 @@ fn requests_about_many_containers_are_refused_beside_others_too() {
         bed.ask("0", "LAST_SEEN"),
     ];
     bed.settle();
-    assert_eq!(requests.map(|request| bed.status(request)), [Some(Accepted), Some(Conflict), Some(Conflict)]);
+    assert_eq!(
+        requests.map(|request| bed.status(request)),
+        [Some(InProgress), Some(Conflict), Some(Conflict)]
+    );
 }
 
 #[test]

@@ -1,0 +1,114 @@
+//! Actions that come to nothing, and what is given back then.
+
+use super::{ActionId, ActionStatus, ApplicationState, Place, Stage};
+use crate::application::Operation;
+use crate::client::{ContainerRef, RequestId};
+use crate::history::InstanceState;
+
+impl ApplicationState {
+    /// Takes an action back, if its container was not stopped yet.
+    pub(in crate::application) fn cancel_action(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
+        let was_queued = self.actions.remove_queued(id);
+        let stage = self.actions.get(id).map(|active| active.stage);
+        let is_in_time = matches!(stage, Some(Stage::Reserving(_) | Stage::Holding(_)));
+        if is_in_time {
+            self.drop_place(id, operations);
+            self.actions.end(id);
+        }
+        if was_queued || is_in_time {
+            Self::answer(id, ActionStatus::Cancelled, "it was taken back", operations);
+        }
+    }
+
+    /// The request for a place came to nothing. What runs goes on running; for what is being stopped the review will ask.
+    pub(in crate::application) fn no_place_found(
+        &mut self,
+        request: RequestId,
+        why: &str,
+        operations: &mut Vec<Operation>,
+    ) {
+        let Some(id) = self.outstanding.get(request).and_then(|outstanding| outstanding.action) else {
+            return;
+        };
+        self.cancel_request(request, operations);
+        let is_stopping =
+            self.actions.get(id).is_some_and(|active| matches!(active.stage, Stage::Stopping { .. }));
+        if !is_stopping {
+            self.fail_action(id, why, operations);
+        }
+    }
+
+    /// A container that was stopped to be replaced could not be: it goes on running. Others are stopped again later.
+    pub(in crate::application) fn stop_failed(
+        &mut self,
+        container: ContainerRef,
+        operations: &mut Vec<Operation>,
+    ) {
+        let is_releasing = self.instance_state(container) == Some(InstanceState::Releasing);
+        let Some(id) = self.action_on(container).filter(|_| is_releasing) else {
+            self.look_after_end(container, self.settings.retry_after_ms);
+            self.place_stays_taken(container, operations);
+            return;
+        };
+        self.transition_instance(container, InstanceState::Live);
+        self.drop_place(id, operations);
+        self.fail_action(id, "the container could not be stopped; it goes on running", operations);
+    }
+
+    /// Sources that have had enough time to stop, or to run again. They will be missed when they do stop, and are asked for
+    /// until they run.
+    pub(in crate::application) fn check_stops(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
+        for id in self.actions.late(now_ms) {
+            self.drop_place(id, operations);
+            if let Some(Stage::Starting { container, .. }) = self.actions.get(id).map(|active| active.stage) {
+                self.fail_action(id, "what replaces it did not say that it runs in time", operations);
+                self.release(container, operations);
+                continue;
+            }
+            self.fail_action(id, "the container did not stop, or does not run again, in time", operations);
+        }
+    }
+
+    /// The service ends, and all actions with it.
+    pub(in crate::application) fn end_actions(&mut self, operations: &mut Vec<Operation>) {
+        for action in self.actions.take_all_queued() {
+            Self::answer(action.id, ActionStatus::Failed, "the service ends", operations);
+        }
+        for id in self.actions.active_ids() {
+            self.drop_place(id, operations);
+            self.fail_action(id, "the service ends", operations);
+        }
+    }
+
+    /// What was to replace a source that runs, or is being stopped, is not wanted any more.
+    pub(super) fn drop_place(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
+        match self.actions.get(id).map(|active| active.stage) {
+            Some(Stage::Stopping { place: Place::Reserved(reserved), .. } | Stage::Holding(reserved)) => {
+                if let Some(instance) = self.forget_instance(reserved) {
+                    self.history.instance_gone(&instance.host, instance.component, reserved, None);
+                }
+                self.give_back(reserved, operations);
+            }
+            Some(Stage::Stopping { place: Place::Asked(request), .. } | Stage::Reserving(request)) => {
+                self.cancel_request(request, operations);
+            }
+            Some(
+                Stage::Stopping { place: Place::Unasked, .. } | Stage::Starting { .. } | Stage::Recovering,
+            )
+            | None => {}
+        }
+    }
+
+    pub(super) fn fail_action(&mut self, id: ActionId, why: &str, operations: &mut Vec<Operation>) {
+        if let Some(active) = self.actions.end(id) {
+            if let Some(undo) = &active.undo {
+                self.change_component(active.component, undo, operations);
+            }
+            self.touch(active.component);
+            Self::answer(id, ActionStatus::Failed, why, operations);
+            if let Some(heir) = active.hands_over_to {
+                self.heir_hears(id, heir, false, operations);
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! One container takes the place of another one, which stands by for it and makes way in one step (`swap.rs`). Where the one
+//! that stood by goes elsewhere, it runs there before the other one is stopped (Samza's compound action, `samza.md` Z3).
+
+use super::begin::{Refusal, Source};
+use super::{
+    ActionId, ActionKind, ActionStatus, Active, ApplicationState, HandOver, PlacementAction, Stage, Way,
+};
+use crate::application::Operation;
+use crate::client::{ContainerRef, RequestId};
+use crate::component::ComponentId;
+use crate::history::OutstandingRequest;
+
+impl ApplicationState {
+    /// Whoever takes a place is somebody that the one who leaves it stands by for.
+    pub(super) fn check_way(&self, action: &PlacementAction) -> Result<(), String> {
+        let stands_by = |standby: ComponentId, of: ComponentId| {
+            self.components.get(&of).is_some_and(|known| known.spec.takes_over.contains(&standby))
+        };
+        if let ActionKind::TakePlaceOf(standby) = action.kind {
+            let standby = self.instances.get(&standby).map(|there| there.component);
+            if !standby.is_some_and(|standby| stands_by(standby, action.component)) {
+                return Err("no such container stands by for it".to_owned());
+            }
+        }
+        let Some(heir) = action.hands_over_to else { return Ok(()) };
+        if heir.id == action.id || self.actions.is_known(heir.id) {
+            return Err("the number of what takes its place is an action's already".to_owned());
+        }
+        if !stands_by(action.component, heir.component) {
+            return Err(format!("it does not stand by for component {}", heir.component.0));
+        }
+        let leaves = matches!(action.kind, ActionKind::MoveTo(_) | ActionKind::MoveElsewhere);
+        if leaves { Ok(()) } else { Err("it stays where it is: nobody can take its place".to_owned()) }
+    }
+
+    /// The action has a place for its container, which leaves its own to another one.
+    pub(super) fn hand_over(
+        &mut self,
+        first: ActionId,
+        source: ContainerRef,
+        heir: HandOver,
+        operations: &mut Vec<Operation>,
+    ) {
+        let expires_after_ms = self.actions.get(first).map_or(0, |active| active.expires_after_ms);
+        let action = PlacementAction {
+            expires_after_ms,
+            or_elsewhere: heir.or_elsewhere,
+            ..PlacementAction::new(heir.id, heir.component, ActionKind::TakePlaceOf(source))
+        };
+        let container = self.only_container(heir.component);
+        let begun = if self.is_worked_on(heir.component, container) {
+            Err((ActionStatus::Failed, "another action goes on with the container".to_owned()))
+        } else {
+            let its = self.source(heir.component, container);
+            its.and_then(|its| self.begin_in_place_of(source, &action, its, Some(first), operations))
+        };
+        if let Err((status, reason)) = begun {
+            Self::answer(heir.id, status, reason, operations);
+        }
+    }
+
+    /// The standby's container goes, and the place is held for the other one.
+    pub(super) fn begin_in_place_of(
+        &mut self,
+        standby: ContainerRef,
+        action: &PlacementAction,
+        source: Source,
+        after: Option<ActionId>,
+        operations: &mut Vec<Operation>,
+    ) -> Result<(), Refusal> {
+        let failed = || {
+            (ActionStatus::Failed, "the one whose place it should take is gone, or about to go".to_owned())
+        };
+        let host = self.instances.get(&standby).map(|there| there.host.clone()).ok_or_else(failed)?;
+        if !self.is_taken_by(action.component, &host) {
+            return Err((ActionStatus::Failed, format!("{host}, where its standby is, takes nothing of it")));
+        }
+        let mut request =
+            OutstandingRequest { action: Some(action.id), ..self.request_on(action.component, &host) };
+        request.request.size = action.change.size.unwrap_or(request.request.size);
+        let request = self.swap(standby, request, operations).ok_or_else(failed)?;
+        let message = format!("it takes the place of its standby on {host}");
+        Self::answer(action.id, ActionStatus::InProgress, message, operations);
+        let within_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
+        let active = Active {
+            component: action.component,
+            source: source.container,
+            source_host: source.host,
+            stage: Stage::Reserving(request),
+            recover_by_ms: 0,
+            expires_after_ms: action.expires_after_ms,
+            widens: action.or_elsewhere.then(|| action.clone()),
+            change: action.change.clone(),
+            undo: None,
+            way: Some(Way { of: standby, within_ms, after }),
+            hands_over_to: None,
+        };
+        self.actions.begin(action.id, active);
+        Ok(())
+    }
+
+    /// The action before has come to an end.
+    pub(super) fn heir_hears(
+        &mut self,
+        first: ActionId,
+        heir: HandOver,
+        succeeded: bool,
+        operations: &mut Vec<Operation>,
+    ) {
+        let waits = |active: &&Active| active.way.is_some_and(|way| way.after == Some(first));
+        let Some(stage) = self.actions.get(heir.id).filter(waits).map(|active| active.stage) else { return };
+        if !succeeded {
+            self.drop_place(heir.id, operations);
+            self.fail_action(heir.id, "its standby could not go elsewhere", operations);
+            return;
+        }
+        self.actions.waits_no_more(heir.id);
+        if let Stage::Holding(reserved) = stage {
+            self.replace(heir.id, reserved, operations);
+        }
+    }
+
+    /// The container has ended: whoever takes its place waits for it for as long as for any other.
+    pub(in crate::application) fn way_is_free(&mut self, container: ContainerRef, of: ComponentId) {
+        let Some((_, request, within_ms)) = self.waits_for_way(container, of) else { return };
+        if let Some(mut waits) = self.outstanding.remove(request) {
+            waits.deadline_ms = Some(self.now_ms.saturating_add(within_ms));
+            self.outstanding.add(waits);
+        }
+    }
+
+    /// The container does not stop: nobody comes to its place.
+    pub(in crate::application) fn way_stays_taken(
+        &mut self,
+        container: ContainerRef,
+        of: ComponentId,
+        operations: &mut Vec<Operation>,
+    ) {
+        if let Some((_, request, _)) = self.waits_for_way(container, of) {
+            self.no_place_found(request, "its standby did not stop", operations);
+        }
+    }
+
+    /// The action that waits for the place of this container.
+    fn waits_for_way(&self, container: ContainerRef, of: ComponentId) -> Option<(ActionId, RequestId, u64)> {
+        let active = self.peers(of).flat_map(|peer| self.actions.active_on(peer));
+        active.into_iter().find_map(|(id, active)| match (active.way, active.stage) {
+            (Some(way), Stage::Reserving(request)) if way.of == container => {
+                Some((id, request, way.within_ms))
+            }
+            _ => None,
+        })
+    }
+}

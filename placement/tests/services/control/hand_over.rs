@@ -1,0 +1,185 @@
+//! A processor that comes to the place of its standby, which it gets in one step with the standby's stop.
+
+use apportion_placement::control::{Destination, JobAction};
+use apportion_placement::{ActionStatus, Callback, ContainerExit, FakeCluster, Fault, InstanceState};
+use uuid::Uuid;
+
+use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor, with_standbys};
+use super::one::cluster;
+use crate::support::{EngineCluster, Manager, host, on_both};
+use ActionStatus::{Cancelled, Failed, Succeeded};
+
+/// One processor with a standby that has read all state, on hosts of one slot; it is to come to the standby's place.
+fn begun<M: Manager>(manager: M) -> (JobBed<M>, Uuid) {
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), manager);
+    bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
+    let request = bed.place("0", Destination::Standby);
+    (bed, request)
+}
+
+/// The same when a place for the standby is found, so that it stops; nothing that is started runs by itself.
+fn held() -> (JobBed<FakeCluster>, Uuid) {
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<FakeCluster>(3, 1).starting_by_hand());
+    run_all(&mut bed);
+    bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
+    let request = bed.place("0", Destination::Standby);
+    bed.settle();
+    assert_eq!(bed.status("0").state, Some(InstanceState::Live), "it runs until its standby does");
+    assert_eq!(bed.job.service().state().container_count(), 3);
+    (bed, request)
+}
+
+/// What was started runs.
+fn run_all(bed: &mut JobBed<FakeCluster>) {
+    let launched: Vec<_> = bed.manager().launched().map(|(container, ..)| container).collect();
+    for container in launched {
+        bed.manager().report(Callback::Started(container));
+    }
+    bed.settle();
+}
+
+/// Somebody who has waited for longer takes what is free, but not the standby's place.
+#[test]
+fn nobody_else_gets_the_place_between() {
+    let (mut bed, request) = begun(cluster::<EngineCluster>(3, 1));
+    let standby_at = bed.host_of("0-0");
+    bed.manager().settle();
+    bed.manager().contend(9);
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+    assert_eq!(bed.host_of("0"), standby_at);
+    assert_eq!(bed.job.status().below_configured, 0);
+}
+
+/// A standby that was only there to read the state makes way likewise.
+#[test]
+fn nor_that_of_a_standby_for_a_while() {
+    let mut spec = job_of(1);
+    spec.processors[0].is_stateful = true;
+    let mut bed = JobBed::start(spec, cluster::<EngineCluster>(2, 1));
+    let was = bed.host_of("0");
+    let request = bed.place("0", Destination::AnyHost);
+    bed.settle();
+    let standby_at = bed.host_of("0-0");
+    bed.manager().contend(9);
+    bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+    assert_eq!(bed.host_of("0"), standby_at);
+    assert!(was != standby_at && !bed.job.has_processor(&processor("0-0")));
+}
+
+on_both!(it_is_said_which_of_them_is_meant);
+fn it_is_said_which_of_them_is_meant<M: Manager>() {
+    let (mut bed, request) = begun(cluster::<M>(3, 1));
+    assert_eq!(bed.message(request), "`0-0`: a place is looked for");
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Succeeded));
+    assert_eq!(bed.message(request), format!("it runs on {}", bed.host_of("0")));
+}
+
+/// The standby cannot be started elsewhere: nothing has happened to the processor, and the standby comes back.
+#[test]
+fn it_stays_if_its_standby_does_not_come_elsewhere() {
+    let (mut bed, request) = begun(cluster::<FakeCluster>(3, 1));
+    let active = bed.status("0").container;
+    bed.manager().inject(Fault::FailStart);
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Failed), "{}", bed.message(request));
+    assert_eq!(bed.status("0").container, active);
+    assert_eq!((bed.job.status().below_configured, bed.job.service().state().container_count()), (0, 2));
+    assert_eq!(bed.job.service().state().action_count(), 0);
+}
+
+/// A standby that cannot be stopped stays, and so does its processor.
+#[test]
+fn both_stay_if_the_standby_does_not_stop() {
+    let (mut bed, request) = begun(cluster::<FakeCluster>(3, 1));
+    let before = ["0", "0-0"].map(|name| bed.status(name).container);
+    bed.manager().inject(Fault::FailStop);
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Failed), "{}", bed.message(request));
+    assert_eq!(["0", "0-0"].map(|name| bed.status(name).container), before);
+    assert_eq!(bed.manager().waiting().count(), 0);
+}
+
+#[test]
+fn it_stays_if_a_standby_for_a_while_does_not_stop() {
+    let mut spec = job_of(1);
+    spec.processors[0].is_stateful = true;
+    let mut bed = JobBed::start(spec, cluster::<FakeCluster>(2, 1));
+    let active = bed.status("0").container;
+    let request = bed.place("0", Destination::AnyHost);
+    bed.settle();
+    bed.manager().inject(Fault::FailStop);
+    bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
+    bed.settle();
+    assert_eq!(bed.outcome(request), Some(Failed));
+    assert_eq!(bed.message(request), "its standby did not stop");
+    assert_eq!(bed.status("0").container, active);
+    bed.at(60_000);
+    bed.settle();
+    assert_eq!(bed.job.service().state().container_count(), 1, "its end is asked for again");
+}
+
+/// The place that is held is where a processor that ends by itself meanwhile starts at once.
+#[test]
+fn what_ends_meanwhile_starts_at_the_place_that_is_held() {
+    let (mut bed, request) = held();
+    bed.end("0", ContainerExit::ABORTED);
+    bed.settle();
+    run_all(&mut bed);
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+    assert_eq!(bed.job.status().below_configured, 0);
+    assert_eq!(bed.job.service().state().container_count(), 2);
+}
+
+/// The standby goes elsewhere all the same: it has stopped.
+#[test]
+fn what_is_taken_back_meanwhile_gives_its_place_back() {
+    let (mut bed, request) = held();
+    let active = bed.status("0").container;
+    bed.ask(JobAction::Cancel { request });
+    assert_eq!(bed.outcome(request), None, "its standby is on its way");
+    assert_eq!(bed.job.service().state().container_count(), 3, "the place that was held is being given back");
+    run_all(&mut bed);
+    assert_eq!(bed.outcome(request), Some(Cancelled));
+    assert_eq!(bed.status("0").container, active);
+    assert_eq!((bed.job.status().below_configured, bed.job.service().state().container_count()), (0, 2));
+}
+
+/// The standby has stopped, and somebody else is faster than a manager that does one after the other.
+#[test]
+fn it_stays_if_the_place_is_not_to_be_had_in_time() {
+    let manager = cluster::<FakeCluster>(3, 1).granting_by_hand();
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), manager);
+    grant_all(&mut bed);
+    bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
+    let request = bed.place("0", Destination::Standby);
+    let active = bed.status("0").container;
+    grant_all_but(&mut bed, "0");
+    assert_eq!(bed.outcome(request), None);
+    bed.at(EXPIRES_AFTER_MS + 1);
+    assert_eq!(bed.outcome(request), None, "so long may be waited from the end of its standby on");
+    bed.at(EXPIRES_AFTER_MS + 2);
+    assert_eq!(bed.outcome(request), Some(Failed), "{}", bed.message(request));
+    assert_eq!(bed.message(request), "no place was found in time");
+    assert_eq!((bed.status("0").container, bed.manager().waiting().count()), (active, 0));
+}
+
+fn grant_all(bed: &mut JobBed<FakeCluster>) {
+    grant_all_but(bed, "");
+}
+
+/// Grants what is asked for, on the first host that is named or any that is free, but nothing of this processor's.
+fn grant_all_but(bed: &mut JobBed<FakeCluster>, name: &str) {
+    for _ in 0..9 {
+        let waiting: Vec<_> = bed.job.service().status(bed.now_ms).outstanding;
+        let next = waiting.into_iter().find(|waits| waits.component != name).and_then(|waits| waits.request);
+        let Some(next) = next else { return };
+        let named = bed.manager().waiting().find(|waits| waits.id == next);
+        let named = named.and_then(|waits| waits.hosts.first().map(ToString::to_string));
+        assert!(bed.manager().grant(next, &named.unwrap_or_else(|| host(0))).is_ok());
+        bed.settle();
+    }
+}
