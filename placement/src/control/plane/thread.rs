@@ -8,17 +8,21 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::{ControlMetrics, ControlPlane};
+use crate::control::metadata_store::ControlStore;
 
 /// A control plane on a thread of its own. It turns when the store is written to, when a job wants to be called, and at
 /// least every few milliseconds ([`POLL_MS`](Self::POLL_MS)), because cluster managers are polled. Ends when this is dropped.
 #[derive(Debug)]
 pub struct ControlThread {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<ControlPlane>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
+    store: Arc<dyn ControlStore>,
+    /// `None` when it was given back.
+    plane: Mutex<Option<ControlPlane>>,
     state: Mutex<State>,
 }
 
@@ -45,11 +49,22 @@ impl ControlThread {
         poll_ms: u64,
         clock: impl Fn() -> u64 + Send + 'static,
     ) -> io::Result<Self> {
-        let shared = Arc::new(Shared { state: Mutex::new(State::default()) });
+        let store = Arc::clone(plane.store());
+        let shared = Shared { store, plane: Mutex::new(Some(plane)), state: Mutex::new(State::default()) };
+        let shared = Arc::new(shared);
         let body = Arc::clone(&shared);
         let builder = thread::Builder::new().name("control-plane".to_owned());
-        let thread = builder.spawn(move || body.run(plane, poll_ms.clamp(1, Self::POLL_MAX_MS), &clock))?;
+        let thread = builder.spawn(move || body.run(poll_ms.clamp(1, Self::POLL_MAX_MS), &clock))?;
         Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Has something done with the control plane between two of its turns: a job is taken in or out, for instance. Waits for
+    /// the turn that goes on; not to be called by what it is given. `None` if it is not [running](Self::is_running) any more.
+    pub fn with<T>(&self, body: impl FnOnce(&mut ControlPlane) -> T) -> Option<T> {
+        if !self.is_running() {
+            return None;
+        }
+        self.shared.plane.lock().as_mut().map(body)
     }
 
     /// What it has done so far.
@@ -72,12 +87,13 @@ impl ControlThread {
 
     /// Ends it after its turn, and gives the control plane back; `None` if it was not [running](Self::is_running) any more.
     pub fn stop(mut self) -> Option<ControlPlane> {
-        self.join()
+        if self.join() { self.shared.plane.lock().take() } else { None }
     }
 
-    fn join(&mut self) -> Option<ControlPlane> {
+    /// Says whether it has ended as it was told to.
+    fn join(&mut self) -> bool {
         self.shared.state.lock().is_stopping = true;
-        self.thread.take().and_then(|thread| thread.join().ok())
+        self.thread.take().is_some_and(|thread| thread.join().is_ok())
     }
 }
 
@@ -88,27 +104,27 @@ impl Drop for ControlThread {
 }
 
 impl Shared {
-    fn run(&self, mut plane: ControlPlane, poll_ms: u64, clock: &dyn Fn() -> u64) -> ControlPlane {
-        loop {
-            let turned = plane.turn(clock());
-            let wait = {
-                let mut state = self.state.lock();
-                state.metrics.clone_from(plane.metrics());
-                if state.is_stopping {
-                    return plane;
-                }
-                match turned {
-                    Ok(next_ms) => {
-                        let until_ms = next_ms.map_or(poll_ms, |next_ms| next_ms.saturating_sub(clock()));
-                        Duration::from_millis(until_ms.min(poll_ms))
-                    }
-                    Err(error) => {
-                        state.last_error = Some(error.to_string());
-                        Duration::from_millis(poll_ms)
-                    }
-                }
-            };
-            plane.store().wait_for_write(plane.seen(), wait);
+    fn run(&self, poll_ms: u64, clock: &dyn Fn() -> u64) {
+        while let Some((seen, wait)) = self.turn(poll_ms, clock) {
+            self.store.wait_for_write(seen, wait);
         }
+    }
+
+    /// Says behind which write to wait, and for how long; `None` if it was the last turn.
+    fn turn(&self, poll_ms: u64, clock: &dyn Fn() -> u64) -> Option<(u64, Duration)> {
+        let mut plane = self.plane.lock();
+        let plane = plane.as_mut()?;
+        let turned = plane.turn(clock());
+        let mut state = self.state.lock();
+        state.metrics.clone_from(plane.metrics());
+        let until_ms = match turned {
+            Ok(next_ms) => next_ms.map_or(poll_ms, |next_ms| next_ms.saturating_sub(clock())),
+            Err(error) => {
+                state.last_error = Some(error.to_string());
+                poll_ms
+            }
+        };
+        let wait = Duration::from_millis(until_ms.min(poll_ms));
+        (!state.is_stopping).then(|| (plane.seen(), wait))
     }
 }

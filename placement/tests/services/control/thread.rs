@@ -107,6 +107,24 @@ fn a_thread_outlives_a_store_that_fails() -> Outcome {
     Ok(())
 }
 
+/// Jobs come and go while it runs.
+#[test]
+fn a_thread_takes_jobs_in_and_out() -> Outcome {
+    let store: Arc<dyn ControlStore> = Arc::new(MemoryControlStore::new());
+    let plane = ControlPlane::new(Arc::clone(&store), ControlSettings::default());
+    let thread = ControlThread::start(plane, 1, clock())?;
+    let job = Job::start(job_of(1), ServiceSettings::default(), cluster::<FakeCluster>(2, 1), None, 1)?;
+    assert!(thread.with(|plane| plane.deploy("run-1", job, 1)).is_some_and(|deployed| deployed.is_ok()));
+    let client = PlacementClient::new(store);
+    let moved = client.request("run-1", "0", "ANY_HOST", Some(60_000), 1)?;
+    assert_eq!(last_word(&client, moved).status_code, StatusCode::Succeeded);
+    let retired = thread.with(|plane| plane.retire("run-1", 2)).ok_or("it runs")??;
+    assert_eq!(retired.ok_or("the job")?.spec().name, "job");
+    let again = thread.with(|plane| plane.retire("run-1", 2)).ok_or("it runs")??;
+    assert!(again.is_none() && thread.with(|plane| plane.is_deployed("run-1")) == Some(false));
+    Ok(())
+}
+
 /// One that panics.
 #[derive(Debug)]
 struct Broken;
@@ -129,6 +147,7 @@ fn a_thread_that_ended_is_seen_to_have() -> Outcome {
     while thread.is_running() {
         thread::sleep(Duration::from_millis(1));
     }
+    assert_eq!(thread.with(|plane| plane.open_count()), None);
     assert!(thread.stop().is_none());
     Ok(())
 }
