@@ -165,6 +165,7 @@ impl ApplicationState {
             change: action.change.clone(),
             undo: Some(undo),
             way: None,
+            after: None,
             hands_over_to: None,
         };
         self.actions.begin(action.id, active);
@@ -215,6 +216,7 @@ impl ApplicationState {
             change: action.change.clone(),
             undo: None,
             way: None,
+            after: None,
             hands_over_to: action.hands_over_to,
         };
         self.actions.begin(action.id, active);
@@ -239,11 +241,14 @@ impl ApplicationState {
             ..action
         };
         let source = Source { container: active.source, host: active.source_host.clone() };
+        let after = active.after;
         if self.destinations(&action, &source).is_err() {
             return false;
         }
         self.actions.end(id);
         self.cancel_request(request, operations);
-        self.reserve_first(&action, source, now_ms, operations).is_ok()
+        let is_begun = self.reserve_first(&action, source, now_ms, operations).is_ok();
+        self.actions.transition_after(id, after);
+        is_begun
     }
 }

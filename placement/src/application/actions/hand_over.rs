@@ -92,7 +92,8 @@ impl ApplicationState {
             widens: action.or_elsewhere.then(|| action.clone()),
             change: action.change.clone(),
             undo: None,
-            way: Some(Way { of: standby, within_ms, after }),
+            way: Some(Way { of: standby, within_ms }),
+            after,
             hands_over_to: None,
         };
         self.actions.begin(action.id, active);
@@ -107,14 +108,14 @@ impl ApplicationState {
         succeeded: bool,
         operations: &mut Vec<Operation>,
     ) {
-        let waits = |active: &&Active| active.way.is_some_and(|way| way.after == Some(first));
-        let Some(stage) = self.actions.get(heir.id).filter(waits).map(|active| active.stage) else { return };
+        let waits = self.actions.get(heir.id).filter(|active| active.after == Some(first));
+        let Some(stage) = waits.map(|active| active.stage) else { return };
         if !succeeded {
             self.drop_place(heir.id, operations);
             self.fail_action(heir.id, "its standby could not go elsewhere", operations);
             return;
         }
-        self.actions.waits_no_more(heir.id);
+        self.actions.transition_after(heir.id, None);
         if let Stage::Holding(reserved) = stage {
             self.replace(heir.id, reserved, operations);
         }

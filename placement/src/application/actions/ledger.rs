@@ -92,10 +92,10 @@ impl Actions {
         ids.filter_map(|id| Some((*id, self.active.get(id)?)))
     }
 
-    /// The action before this one is over.
-    pub(super) fn waits_no_more(&mut self, id: ActionId) {
-        if let Some(way) = self.active.get_mut(&id).and_then(|active| active.way.as_mut()) {
-            way.after = None;
+    /// The action comes after this one, or after none any more.
+    pub(super) fn transition_after(&mut self, id: ActionId, after: Option<ActionId>) {
+        if let Some(active) = self.active.get_mut(&id) {
+            active.after = after;
         }
     }
 

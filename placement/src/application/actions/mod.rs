@@ -157,6 +157,8 @@ struct Active {
     undo: Option<ComponentChange>,
     /// Whose place it takes.
     way: Option<Way>,
+    /// The action that has to be over before its source is stopped.
+    after: Option<ActionId>,
     /// Who takes its source's place.
     hands_over_to: Option<HandOver>,
 }
@@ -167,8 +169,6 @@ struct Way {
     of: ContainerRef,
     /// How long its place may be waited for when it has ended.
     within_ms: u64,
-    /// The action that has to be over before what takes the place is stopped where it is.
-    after: Option<ActionId>,
 }
 
 /// How far an action is.
@@ -219,8 +219,7 @@ impl ApplicationState {
     /// one until it is over.
     #[must_use]
     pub fn actions_on(&self, component: ComponentId) -> usize {
-        let is_its_own = |active: &Active| active.way.is_none_or(|way| way.after.is_none());
-        self.actions.active_on(component).filter(|(_, active)| is_its_own(active)).count()
+        self.actions.active_on(component).filter(|(_, active)| active.after.is_none()).count()
     }
 
     fn answer(

@@ -27,7 +27,7 @@ impl ApplicationState {
         let reserved = came.container;
         self.take_place(&active, came, now_ms);
         self.transition_instance(reserved, InstanceState::Reserved);
-        if active.way.is_some_and(|way| way.after.is_some()) {
+        if active.after.is_some() {
             self.actions.transition_stage(id, Stage::Holding(reserved));
             return;
         }

@@ -4,7 +4,7 @@ use apportion_placement::control::{Destination, JobAction};
 use apportion_placement::{ActionStatus, Callback, ContainerExit, FakeCluster, Fault, InstanceState};
 use uuid::Uuid;
 
-use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, processor, with_standbys};
+use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, pace, processor, with_standbys};
 use super::one::cluster;
 use crate::support::{EngineCluster, Manager, host, on_both};
 use ActionStatus::{Cancelled, Failed, Succeeded};
@@ -165,6 +165,30 @@ fn it_stays_if_the_place_is_not_to_be_had_in_time() {
     assert_eq!(bed.outcome(request), Some(Failed), "{}", bed.message(request));
     assert_eq!(bed.message(request), "no place was found in time");
     assert_eq!((bed.status("0").container, bed.manager().waiting().count()), (active, 0));
+}
+
+/// The host that the standby has left takes nothing any more, so the processor goes elsewhere; not before its standby runs.
+#[test]
+fn what_goes_elsewhere_waits_for_its_standby_too() {
+    let manager = cluster::<FakeCluster>(5, 1).granting_by_hand().starting_by_hand();
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), manager);
+    grant_all(&mut bed);
+    run_all(&mut bed);
+    bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
+    let [active_at, standby_at] = ["0", "0-0"].map(|name| bed.host_of(name));
+    let drain = |host: &str| JobAction::DrainHost { host: host.into(), pace: pace(1, 1) };
+    let request = bed.ask(drain(&active_at));
+    grant_all_but(&mut bed, "0");
+    bed.ask(drain(&standby_at));
+    bed.settle();
+    let elsewhere = bed.manager().waiting().next().cloned().unwrap_or_else(|| panic!("it is asked for"));
+    assert!(elsewhere.hosts.iter().all(|host| **host != *standby_at), "{elsewhere:?}");
+    grant_all(&mut bed);
+    assert_eq!(bed.status("0").state, Some(InstanceState::Live), "its standby does not run");
+    run_all(&mut bed);
+    run_all(&mut bed);
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+    assert!(![active_at, standby_at].contains(&bed.host_of("0")));
 }
 
 fn grant_all(bed: &mut JobBed<FakeCluster>) {
