@@ -122,6 +122,7 @@ impl ApplicationState {
             outcome,
             version,
             is_killed: false,
+            has_caught_up: false,
         };
         self.instances.insert(container, instance);
         self.transition_instance(container, InstanceState::Starting);

@@ -33,6 +33,8 @@ pub enum ServiceEvent {
     Act(PlacementAction),
     /// An action is taken back, if there is still time.
     CancelAction(ActionId),
+    /// What stands by in this container has read all state that there is: it is the first to be taken the place of.
+    CaughtUp(ContainerRef),
     /// From now on these hosts and no others are kept free: nothing of the service comes there.
     Exclude(BTreeSet<Arc<str>>),
     /// Time went by.

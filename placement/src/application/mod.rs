@@ -116,6 +116,8 @@ struct ComponentInstance {
     version: String,
     /// Somebody ended it by hand.
     is_killed: bool,
+    /// It stands by for another one, and has read all of its state.
+    has_caught_up: bool,
 }
 
 impl Component {
@@ -239,6 +241,7 @@ impl ApplicationState {
             ServiceEvent::Change(component) => self.change(component, &mut operations),
             ServiceEvent::KillContainer(container) => self.kill_container(container, &mut operations),
             ServiceEvent::ContainerLost(container) => self.release(container, &mut operations),
+            ServiceEvent::CaughtUp(container) => self.caught_up(container),
             ServiceEvent::Exclude(hosts) => self.exclude(hosts, &mut operations),
             ServiceEvent::TimePassed => {}
             ServiceEvent::Stop => self.is_stopped = true,

@@ -70,6 +70,7 @@ impl ApplicationState {
             outcome: AllocationOutcome::Unallocated,
             version: launch.version.clone(),
             is_killed: false,
+            has_caught_up: false,
         };
         self.instances.insert(found.container, instance);
         self.transition_instance(found.container, InstanceState::Live);

@@ -73,8 +73,8 @@ impl ApplicationState {
         true
     }
 
-    /// Of the containers that stand by for the component the one that has run for longest, where it was not tried before.
-    /// One that is being replaced is left alone.
+    /// Of the containers that stand by for the component one that has read all state if there is one, and the one that has run
+    /// for longest, where it was not tried before. One that is being replaced is left alone.
     pub(super) fn standby_to_replace(&self, component: ComponentId) -> Option<ContainerRef> {
         let known = self.components.get(&component)?;
         let standbys = known.spec.takes_over.iter().filter_map(|standby| self.components.get(standby));
@@ -85,9 +85,20 @@ impl ApplicationState {
             let is_new = !known.takeover.tried.contains(&there.host);
             let node = self.history.node(&there.host)?;
             let takes_it = node.takes(known.spec.label.as_deref()) && !self.is_being_replaced(container);
-            (is_new && takes_it).then_some((there.started_ms, container))
+            (is_new && takes_it).then_some((!there.has_caught_up, there.started_ms, container))
         });
-        eligible.min().map(|(_, container)| container)
+        eligible.min().map(|(.., container)| container)
+    }
+
+    pub(super) fn caught_up(&mut self, container: ContainerRef) {
+        if let Some(instance) = self.instances.get_mut(&container) {
+            instance.has_caught_up = true;
+        }
+    }
+
+    /// Whether what stands by in the container has read all state.
+    pub(crate) fn has_caught_up(&self, container: ContainerRef) -> bool {
+        self.instances.get(&container).is_some_and(|instance| instance.has_caught_up)
     }
 
     /// A container has ended: whoever waits for its place is asked for there, or was already.

@@ -79,6 +79,7 @@ impl ApplicationState {
             outcome: AllocationOutcome::Placed,
             version: version.unwrap_or_else(|| self.version_of(active.component)),
             is_killed: false,
+            has_caught_up: false,
         };
         self.instances.insert(came.container, instance);
     }

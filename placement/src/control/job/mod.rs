@@ -53,7 +53,6 @@ pub struct Job<C> {
     numbers: BTreeMap<ProcessorId, ComponentId>,
     /// Where each processor is in the list of the job's.
     places: BTreeMap<ProcessorId, usize>,
-    caught_up: BTreeMap<ComponentId, ContainerRef>,
     plans: BTreeMap<Uuid, Plan>,
     /// Requests about one processor that wait for others to end, in order.
     queued: BTreeMap<ProcessorId, VecDeque<Uuid>>,
@@ -141,7 +140,6 @@ impl<C: ClusterClient> Job<C> {
             components: components.into_iter().map(|component| (component.id, component)).collect(),
             spec,
             numbers,
-            caught_up: BTreeMap::new(),
             plans: BTreeMap::new(),
             queued: BTreeMap::new(),
             batches: Vec::new(),
@@ -187,11 +185,12 @@ impl<C: ClusterClient> Job<C> {
         std::mem::take(&mut self.answers)
     }
 
-    /// A standby's container says that it has read all state there is.
+    /// A standby's container says that it has read all state there is. It has to say so again to a coordinator that was started
+    /// again.
     pub fn report_caught_up(&mut self, standby: &ProcessorId, now_ms: u64) {
         let Some(component) = self.numbers.get(standby).copied() else { return };
         if let Some(container) = self.live_container(component) {
-            self.caught_up.insert(component, container);
+            self.service.handle(ServiceEvent::CaughtUp(container), now_ms);
             self.drive(now_ms);
         }
     }
@@ -289,8 +288,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     fn has_caught_up(&self, component: ComponentId) -> bool {
-        let container = self.live_container(component);
-        container.is_some() && self.caught_up.get(&component).copied() == container
+        self.live_container(component).is_some_and(|container| self.service.state().has_caught_up(container))
     }
 
     /// Where the container of a component is, if it has one that is not on its way out.

@@ -51,7 +51,6 @@ impl<C: ClusterClient> Job<C> {
         }
         let component = self.numbers.remove(&group.standby(number))?;
         let mut known = self.components.remove(&component)?;
-        self.caught_up.remove(&component);
         known.desired = 0;
         self.change_active(group, now_ms, |active| active.takes_over.retain(|standby| *standby != component));
         self.service.handle(ServiceEvent::Change(known), now_ms);

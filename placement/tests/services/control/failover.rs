@@ -39,6 +39,19 @@ fn a_processor_that_loses_its_place_takes_its_standbys<M: Manager>() {
     }
 }
 
+on_both!(a_standby_that_has_read_all_state_comes_first);
+/// Also if another one has run for longer.
+fn a_standby_that_has_read_all_state_comes_first<M: Manager>() {
+    for ready in ["0-0", "0-1"] {
+        let mut bed = stateful::<M>(2, 4);
+        bed.job.report_caught_up(&processor(ready), bed.now_ms);
+        let standby = bed.host_of(ready);
+        end(&mut bed, ContainerExit::ABORTED);
+        assert_eq!(bed.host_of("0"), standby, "{ready}");
+        assert!(!bed.status(ready).is_caught_up, "another container of it has not");
+    }
+}
+
 on_both!(also_when_its_node_is_lost);
 fn also_when_its_node_is_lost<M: Manager>() {
     let mut bed = stateful::<M>(1, 3);
