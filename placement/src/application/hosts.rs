@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use apportion::Resources;
+
 use super::{ApplicationState, Operation};
 use crate::client::{NodeReport, RequestId};
+use crate::component::ComponentId;
 use crate::history::OutstandingRequest;
 
 impl ApplicationState {
@@ -51,6 +54,15 @@ impl ApplicationState {
         for request in stale {
             self.cancel_request(request, operations);
         }
+    }
+
+    /// Whether some host with the component's label could hold a container of this size if nothing else were there; nobody
+    /// knows before hosts are reported.
+    pub(crate) fn could_hold(&self, component: ComponentId, size: &Resources) -> bool {
+        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
+        let mut reported = self.history.nodes().filter(|(_, node)| node.report.is_some()).peekable();
+        let is_none_known = reported.peek().is_none();
+        is_none_known || reported.any(|(_, node)| node.has_label(label) && node.most_of(size) > 0)
     }
 
     /// Requests that were not taken are made again when one of their hosts is reported to be there.

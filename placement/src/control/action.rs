@@ -172,6 +172,19 @@ impl ActionName {
         Self::Cancel,
     ];
 
+    /// Whether messages leave the processor out.
+    pub(super) const fn is_about_many(self) -> bool {
+        matches!(
+            self,
+            Self::DrainHost | Self::ReadmitHost | Self::RelieveHost | Self::RollingRestart | Self::Cancel
+        )
+    }
+
+    /// Whether messages name a host, or a word in its place.
+    pub(super) const fn names_host(self) -> bool {
+        matches!(self, Self::Move | Self::DrainHost | Self::ReadmitHost | Self::RelieveHost)
+    }
+
     /// As it is written in messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

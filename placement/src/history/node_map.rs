@@ -96,11 +96,18 @@ impl NodeInstance {
 
     /// Whether it was reported to take containers of components with this label, and none speaks against it.
     pub(crate) fn takes(&self, label: Option<&str>) -> bool {
-        self.report.is_some()
-            && self.is_online
-            && !self.is_excluded
-            && !self.is_unreliable
-            && self.has_label(label)
+        self.why_closed(label).is_none()
+    }
+
+    /// Why it does not [take](Self::takes) them.
+    pub(crate) fn why_closed(&self, label: Option<&str>) -> Option<&'static str> {
+        match self {
+            Self { report: None, .. } => Some("nobody has reported it"),
+            Self { is_online: false, .. } => Some("it is down"),
+            Self { is_excluded: true, .. } => Some("it is kept free"),
+            Self { is_unreliable: true, .. } => Some("too much has failed on it"),
+            _ => (!self.has_label(label)).then_some("it has another label"),
+        }
     }
 
     pub(crate) fn rack(&self) -> Option<&Arc<str>> {

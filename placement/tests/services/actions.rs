@@ -3,7 +3,7 @@
 
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, InstanceState, PlacementAction,
-    PlacementPolicy,
+    PlacementPolicy, ServiceEvent,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, on_both, requests};
@@ -40,6 +40,25 @@ fn job<M: Manager>() -> Bed<M> {
     bed.manager().add_node(&host(2), "", "", 2);
     bed.settle();
     bed
+}
+
+on_both!(it_is_said_why_no_host_will_do);
+fn it_is_said_why_no_host_will_do<M: Manager>() {
+    let mut bed = job::<M>();
+    bed.manager().add_node(&host(3), "", "gpu", 2);
+    bed.settle();
+    let at = bed.only(1).host;
+    let others: Vec<String> = (0..4).map(host).filter(|other| *other != at).collect();
+    let free = others.iter().filter(|other| **other != host(3)).map(|host| host.as_str().into()).collect();
+    bed.service.handle(ServiceEvent::Exclude(free), bed.now_ms);
+    let mut said = |action, kind| {
+        act(&mut bed, action, 1, kind);
+        bed.service.take_answers().last().map(|answer| answer.message.clone()).unwrap_or_default()
+    };
+    let kept_free = said(1, ActionKind::MoveTo(others[0].as_str().into()));
+    assert_eq!(kept_free, format!("no host will do: {}: it is kept free", others[0]));
+    let elsewhere = said(2, ActionKind::MoveElsewhere);
+    assert_eq!(elsewhere, "no host will do: it has another label (1); it is kept free (2)");
 }
 
 on_both!(a_container_moves_to_a_host);

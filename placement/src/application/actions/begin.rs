@@ -40,6 +40,9 @@ impl ApplicationState {
         let known = self.components.get(&action.component);
         let known = known.ok_or_else(|| format!("there is no component {}", action.component.0))?;
         self.check_way(action)?;
+        if action.change.size.is_some_and(|size| !self.could_hold(action.component, &size)) {
+            return Err("no host that may have it could hold a container of that size".to_owned());
+        }
         if let Some(container) = action.container {
             let is_its = self.instances.get(&container).is_some_and(|found| found.component == known.spec.id);
             return if is_its { Ok(()) } else { Err(format!("no container {} of it runs", container.0)) };

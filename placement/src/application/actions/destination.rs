@@ -1,9 +1,11 @@
 //! Where an action may bring a container.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ActionKind, ActionStatus, ApplicationState, PlacementAction};
 use crate::application::actions::begin::{Refusal, Source};
+use crate::application::apart::Occupied;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
@@ -30,21 +32,43 @@ impl ApplicationState {
                 reported.map(|(host, _)| host).filter(is_another).cloned().collect()
             }
         };
+        let occupied = self.occupied(action.component);
         let is_avoided =
             |host: &Arc<str>| action.avoid.iter().any(|other| self.is_near(action.component, other, host));
-        let occupied = self.occupied(action.component);
-        let is_fit = |host: &Arc<str>| {
-            !is_avoided(host)
-                && self.is_clear(&occupied, host)
-                && self.takes_one_more(action.component, host, source.container)
-        };
-        let fit: Vec<Arc<str>> = wanted.into_iter().filter(is_fit).collect();
-        if fit.is_empty() {
-            let reason = "no host will do: it is down or kept free, has another label, is asked for already, or runs an \
-                          instance that this one keeps apart from";
-            return Err((ActionStatus::Failed, reason.to_owned()));
+        let mut fit = Vec::with_capacity(wanted.len());
+        let mut unfit: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for host in wanted {
+            let avoided = is_avoided(&host).then_some("it is near to where the container is");
+            match avoided.or_else(|| self.why_unfit(action.component, source.container, &occupied, &host)) {
+                None => fit.push(host),
+                Some(why) => *unfit.entry(why).or_default() += 1,
+            }
         }
-        Ok(fit)
+        if fit.is_empty() { Err((ActionStatus::Failed, no_host(action, &unfit))) } else { Ok(fit) }
+    }
+
+    /// Why a container of the component cannot come to the host, or start anew there beside its `source`.
+    fn why_unfit(
+        &self,
+        component: ComponentId,
+        source: Option<ContainerRef>,
+        occupied: &Occupied,
+        host: &Arc<str>,
+    ) -> Option<&'static str> {
+        if !self.is_clear(occupied, host) {
+            return Some("an instance that it keeps apart from is near, or is asked for");
+        }
+        let node = self.history.node(host);
+        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
+        if let Some(why) = node.map_or(Some("nobody knows it"), |node| node.why_closed(label)) {
+            return Some(why);
+        }
+        let is_asked = self.history.entry(host, component).is_some_and(|entry| !entry.requested.is_empty());
+        if is_asked {
+            return Some("it is asked for there already");
+        }
+        let is_together = self.would_be_together(component, host, source);
+        is_together.then_some("an instance that it keeps apart from is there")
     }
 
     /// A destination that makes no sense, whatever happens elsewhere.
@@ -71,17 +95,24 @@ impl ApplicationState {
         host: &Arc<str>,
         container: ContainerRef,
     ) -> bool {
-        self.is_clear_of_peers(component, host) && self.takes_one_more(component, host, Some(container))
-    }
-
-    fn takes_one_more(&self, component: ComponentId, host: &Arc<str>, source: Option<ContainerRef>) -> bool {
-        let is_free = self.history.entry(host, component).is_none_or(|entry| entry.requested.is_empty());
-        self.is_taken_by(component, host) && is_free && !self.would_be_together(component, host, source)
+        self.why_unfit(component, Some(container), &self.occupied(component), host).is_none()
     }
 
     /// Whether the host takes containers of the component, if there is room.
     pub(crate) fn is_taken_by(&self, component: ComponentId, host: &str) -> bool {
         let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
         self.history.node(host).is_some_and(|node| node.takes(label))
+    }
+}
+
+/// Why none of the hosts will do, and of how many that is so.
+fn no_host(action: &PlacementAction, unfit: &BTreeMap<&'static str, usize>) -> String {
+    let reasons: Vec<String> = match &action.kind {
+        ActionKind::MoveTo(host) => unfit.keys().map(|why| format!("{host}: {why}")).collect(),
+        _ => unfit.iter().map(|(why, hosts)| format!("{why} ({hosts})")).collect(),
+    };
+    match reasons.is_empty() {
+        true => "no host will do: there is no other".to_owned(),
+        false => format!("no host will do: {}", reasons.join("; ")),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use apportion::Resources;
 use uuid::Uuid;
 
 use super::super::action::{JobAction, JobRequest, RollingRestart};
@@ -11,7 +12,7 @@ use super::Job;
 use super::plan::{Batch, Canary, Drain, Intent, Plan, Step};
 use crate::application::{ActionKind, ActionStatus, ComponentChange};
 use crate::client::{ClusterClient, ContainerRef};
-use crate::component::ComponentId;
+use crate::component::{ComponentId, ComponentSpec};
 
 impl<C: ClusterClient> Job<C> {
     /// Makes the plan and queues it, or says at once why there is none.
@@ -146,6 +147,9 @@ impl<C: ClusterClient> Job<C> {
             }
             Some(named) => self.restarted(named, asked.change != ComponentChange::default())?,
         };
+        if let Some(size) = &asked.change.size {
+            self.check_size(&chosen, size)?;
+        }
         let kind = if asked.stops_first { ActionKind::StopAndRestart } else { ActionKind::Restart };
         let change = Arc::new(asked.change.clone());
         let step = |component: ComponentId| {
@@ -183,6 +187,27 @@ impl<C: ClusterClient> Job<C> {
             chosen.extend(standbys.filter_map(|standby| self.numbers.get(&standby)));
         }
         Ok(chosen)
+    }
+
+    /// Nobody wants a size that no host could hold, or with nothing of what a processor has now: all amounts are to be named.
+    fn check_size(&self, chosen: &BTreeSet<ComponentId>, size: &Resources) -> Result<(), String> {
+        let known = || chosen.iter().filter_map(|component| self.components.get(component));
+        let loses = |had: &&ComponentSpec| {
+            let mut amounts = had.size.amounts().iter().zip(size.amounts());
+            amounts.any(|(had, has)| *had > 0 && *has == 0)
+        };
+        if let Some(had) = known().find(loses) {
+            return Err(format!(
+                "`{}` would have nothing of a resource that it has some of now: a size names all amounts",
+                had.name
+            ));
+        }
+        let could_be = known().next().is_none_or(|one| self.service.state().could_hold(one.id, size));
+        if could_be {
+            Ok(())
+        } else {
+            Err("no host of the job's could hold a container of that size".to_owned())
+        }
     }
 
     /// Whether the component is a standby that belongs to a step and not to the job.

@@ -15,7 +15,7 @@ use crate::control::processor::ProcessorId;
 /// How often one container may be tried again.
 const RETRIES_MAX: u32 = 100;
 /// The longest time that a request may ask others to wait: a day.
-const MILLISECONDS_MAX: u64 = 86_400_000;
+pub(super) const MILLISECONDS_MAX: u64 = 86_400_000;
 /// How much of a value that is wrong is said.
 const SHOWN_MAX: usize = 64;
 
@@ -103,7 +103,10 @@ impl Parameters {
                 Err("parameters: size is nothing at all".to_owned())
             }
             1..=RESOURCE_TYPES_MAX if is_within => Ok(Some(Resources::new(&amounts))),
-            _ => Err(format!("parameters: size has {} amounts; {expected} is expected", amounts.len())),
+            _ => {
+                let shown: String = format!("{amounts:?}").chars().take(SHOWN_MAX).collect();
+                Err(format!("parameters: size is {shown}; {expected} is expected"))
+            }
         }
     }
 

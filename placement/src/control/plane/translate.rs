@@ -1,6 +1,6 @@
 //! From a message to what is asked of a job (`samza.md` 1.2, and the actions that Samza never shipped).
 
-use super::parameters::Parameters;
+use super::parameters::{MILLISECONDS_MAX, Parameters};
 use crate::application::ComponentChange;
 use crate::control::action::{ActionName, Destination, JobAction, JobRequest, RollingRestart};
 use crate::control::metadata_store::PlacementRequest;
@@ -20,7 +20,25 @@ pub(super) fn translate(message: &PlacementRequest) -> Result<JobRequest, String
     let retries = if action.makes_room() { 0 } else { given.retries()? };
     given.end(name.as_str())?;
     let expires_after_ms = message.request_expiry_ms.unwrap_or(JobRequest::EXPIRES_AFTER_MS);
+    if expires_after_ms > MILLISECONDS_MAX {
+        return Err(format!(
+            "requestExpiry is {expires_after_ms}; at most {MILLISECONDS_MAX} milliseconds are allowed"
+        ));
+    }
+    check_unused(name, message)?;
     Ok(JobRequest { action, expires_after_ms, retries })
+}
+
+/// Whoever says more than an action asks for means another one.
+fn check_unused(name: ActionName, message: &PlacementRequest) -> Result<(), String> {
+    let is_unused = |field, text: &str| match text {
+        "" => Ok(()),
+        _ => Err(format!("{field}: {name} asks for none; it has to be empty")),
+    };
+    if name.is_about_many() {
+        is_unused("processorId", &message.processor_id)?;
+    }
+    if name.names_host() { Ok(()) } else { is_unused("destinationHost", &message.destination_host) }
 }
 
 fn named(text: &str) -> Result<ActionName, String> {

@@ -66,6 +66,7 @@ on_both!(what_makes_no_sense_is_answered);
 fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
     let mut bed = bed::<M>();
     let foreign = PlacementRequest { deployment_id: "elsewhere".to_owned(), ..bed.message("0", "ANY_HOST") };
+    let slow = bed.message("0", "ANY_HOST").expiring_after_ms(86_400_001);
     let asked = [
         (bed.submit(foreign), "no deployment `elsewhere`"),
         (bed.ask("77", "ANY_HOST"), "no processor `77`"),
@@ -80,10 +81,7 @@ fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
             bed.ask_for("READMIT_HOST", "", &host(0), &json!({"retries": 3})),
             "takes no `retries`; it takes none",
         ),
-        (
-            bed.ask_for("ROLLING_RESTART", "", "", &json!({"size": [-1]})),
-            "size has 1 amounts; a list of 1 to 8",
-        ),
+        (bed.ask_for("ROLLING_RESTART", "", "", &json!({"size": [-1]})), "size is [-1]; a list of 1 to 8"),
         (
             bed.ask_for("ROLLING_RESTART", "", "", &json!({"size": ["x"]})),
             "size is [\"x\"]; a list of 1 to 8",
@@ -95,6 +93,9 @@ fn what_makes_no_sense_is_answered<M: Manager + Debug + Send + 'static>() {
         (bed.ask_for("CANCEL", "", "", &json!({})), "request is missing"),
         (bed.ask_for("CANCEL", "", "", &json!({"request": Uuid::from_u128(99)})), "over or not known"),
         (bed.ask_for("START_STANDBY", "0-0", "", &json!({})), "no processor `0-0`"),
+        (bed.ask_for("DRAIN_HOST", "0", &host(0), &json!({})), "processorId: DRAIN_HOST asks for none"),
+        (bed.ask_for("RESTART", "0", &host(1), &json!({})), "destinationHost: RESTART asks for none"),
+        (bed.submit(slow), "requestExpiry is 86400001; at most 86400000"),
     ];
     bed.settle();
     for (uuid, part) in asked {

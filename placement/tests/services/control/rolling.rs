@@ -83,6 +83,24 @@ fn a_rolling_restart_waits_for_the_one_before<M: Manager>() {
     assert!(versions.iter().all(|version| version == "v3"), "{versions:?}");
 }
 
+on_both!(a_size_that_cannot_be_is_refused_before_anything_stops);
+fn a_size_that_cannot_be_is_refused_before_anything_stops<M: Manager>() {
+    let mut spec = job_of(2);
+    spec.processors[0].size = Resources::new(&[1, 1]);
+    let mut bed = JobBed::start(spec, cluster::<M>(2, 4));
+    let before = bed.status("0").container;
+    let mut refused = |amounts: &[i64], why: &str| {
+        let change = ComponentChange { size: Some(Resources::new(amounts)), ..ComponentChange::default() };
+        let asked = RollingRestart { stops_first: true, ..rolling(1, change) };
+        let request = bed.ask(JobAction::RollingRestart(asked));
+        assert_eq!(bed.outcome(request), Some(BadRequest));
+        assert!(bed.message(request).contains(why), "{}", bed.message(request));
+        assert_eq!(bed.status("0").container, before);
+    };
+    refused(&[5, 1], "could hold");
+    refused(&[2], "`0` would have nothing of a resource");
+}
+
 on_both!(a_standby_is_of_the_version_of_its_processor);
 /// And so it is known to the next coordinator.
 fn a_standby_is_of_the_version_of_its_processor<M: Manager>() {
