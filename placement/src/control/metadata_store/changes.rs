@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::fields;
 use super::keys::{request_key, uuid_of_request_key};
 use super::message::{ID_MAX, MESSAGE_MAX, PlacementRequest, PlacementResponse};
 use super::message_error::{MessageError, MessageProblem, excerpt};
@@ -128,7 +129,8 @@ pub(super) fn bad_entry(key: Vec<u8>, value: &[u8]) -> Result<BadEntry, ControlS
     } else {
         MessageError { uuid: None, problem: too_long(length) }
     };
-    Ok(BadEntry { uuid: uuid_of_request_key(&key).or(error.uuid), key, error })
+    let [deployment_id, processor_id] = fields::readable_ids(bytes, ["deploymentId", "processorId"]);
+    Ok(BadEntry { uuid: uuid_of_request_key(&key).or(error.uuid), key, deployment_id, processor_id, error })
 }
 
 fn delete_request(tables: &mut impl Edit, uuid: Uuid) -> Result<(), ControlStoreError> {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::message::MESSAGE_MAX;
+use super::message::{ID_MAX, MESSAGE_MAX};
 use super::message_error::{MessageError, MessageProblem, excerpt};
 use super::status_code::StatusCode;
 use super::wire::{A_TIME, not_json, too_long};
@@ -15,6 +15,16 @@ const AN_OBJECT: &str = "a JSON object";
 /// A message's fields as they are taken out one by one.
 pub(super) struct Fields {
     object: Map<String, Value>,
+}
+
+/// What can be read of these fields though the message as a whole cannot: empty where nothing can, or nothing that could be an
+/// id.
+pub(super) fn readable_ids<const N: usize>(bytes: &[u8], fields: [&str; N]) -> [String; N] {
+    let object = object(bytes).unwrap_or_default();
+    fields.map(|field| {
+        let text = object.get(field).and_then(Value::as_str).filter(|text| text.len() <= ID_MAX);
+        text.unwrap_or_default().to_owned()
+    })
 }
 
 impl Fields {

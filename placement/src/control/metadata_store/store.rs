@@ -74,6 +74,10 @@ pub struct BadEntry {
     pub key: String,
     /// Whom to answer: the uuid in its key, otherwise the one in the message, if that much could be read.
     pub uuid: Option<Uuid>,
+    /// The deployment that it names; empty if that could not be read, or is longer than an id may be.
+    pub deployment_id: String,
+    /// The processor that it names, likewise.
+    pub processor_id: String,
     /// What is wrong with it.
     pub error: MessageError,
 }

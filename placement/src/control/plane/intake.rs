@@ -1,53 +1,48 @@
-//! Requests from the store: which are taken on, and which are answered at once.
+//! Requests from the store: a page at a time, each of which is answered in one transaction before anything is done about it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::conflict::conflict;
+use super::judge::{Taken, UNKNOWN, Verdict};
 use super::translate::translate;
 use super::{ControlPlane, Open};
 use crate::control::action::{ActionName, JobAction, JobRequest};
 use crate::control::metadata_store::{
     BadEntry, Change, ControlStoreError, Page, PlacementRequest, PlacementResponse, StatusCode,
 };
-use crate::control::processor::ProcessorId;
 
 /// How many requests are read and answered in one transaction.
 pub(super) const PAGE: usize = 256;
+/// What is decided about a page.
+#[derive(Debug, Default)]
+struct Decisions {
+    changes: Vec<Change>,
+    accepted: Vec<(PlacementRequest, JobRequest)>,
+    /// Last words, by action.
+    ended: Vec<(&'static str, StatusCode)>,
+    decided: BTreeSet<Uuid>,
+    /// Values that are no requests.
+    unreadable: u64,
+}
 
-/// What is to be done about a request.
-enum Verdict {
-    Accept(JobRequest),
-    Refuse {
+impl Decisions {
+    fn answer(&mut self, request: &PlacementRequest, status: StatusCode, why: &str, now_ms: u64) {
+        self.decided.insert(request.uuid);
+        self.changes.push(Change::PutResponse(request.answer(status, why, now_ms)));
+        self.changes.push(Change::DeleteRequest(request.uuid));
+    }
+
+    fn end(
+        &mut self,
+        request: &PlacementRequest,
         action: &'static str,
         status: StatusCode,
-        why: String,
-    },
-    /// It is for a job of somebody else who uses the same store.
-    Leave,
-}
-
-/// What was accepted of a page so far, and is not in the jobs yet.
-#[derive(Debug, Default)]
-pub(super) struct Taken {
-    pub(super) room: usize,
-    /// By deployment and processor.
-    pub(super) groups: BTreeMap<(String, ProcessorId), usize>,
-    /// By deployment: requests that concern many containers, and all.
-    pub(super) batches: BTreeMap<String, usize>,
-    pub(super) all: BTreeMap<String, usize>,
-}
-
-impl Taken {
-    fn count(&mut self, deployment: &str, action: &JobAction) {
-        self.room = self.room.saturating_sub(1);
-        *self.all.entry(deployment.to_owned()).or_default() += 1;
-        let count = match action.processor() {
-            Some(processor) => self.groups.entry((deployment.to_owned(), processor.active())).or_default(),
-            None => self.batches.entry(deployment.to_owned()).or_default(),
-        };
-        *count += 1;
+        why: &str,
+        now_ms: u64,
+    ) {
+        self.answer(request, status, why, now_ms);
+        self.ended.push((action, status));
     }
 }
 
@@ -99,48 +94,60 @@ impl ControlPlane {
 
     /// All of a page is answered in one transaction, before anything is done about it.
     pub(super) fn take_page(&mut self, mut page: Page, now_ms: u64) -> Result<(), ControlStoreError> {
-        let mut changes = Vec::new();
-        let mut accepted: Vec<(PlacementRequest, JobRequest)> = Vec::new();
-        let mut refused = Vec::new();
         let mut taken = Taken { room: self.room(), ..Taken::default() };
+        let mut decisions = Decisions { unreadable: page.bad.len() as u64, ..Decisions::default() };
         // What is taken back in the moment in which it was asked for is so whatever their uuids.
         let is_cancel =
             |request: &PlacementRequest| request.action.as_deref() == Some(ActionName::Cancel.as_str());
         page.requests.sort_by_key(|request| (request.timestamp_ms, is_cancel(request)));
-        let unreadable = page.bad.len() as u64;
         for bad in page.bad {
-            self.refuse_bad(bad, now_ms, &mut changes)?;
+            self.refuse_bad(bad, now_ms, &mut decisions.changes)?;
         }
-        let mut decided = BTreeSet::new();
         for request in page.requests {
-            if decided.contains(&request.uuid) {
-                continue;
+            if !decisions.decided.contains(&request.uuid) {
+                self.decide(request, &mut taken, &mut decisions, now_ms)?;
             }
-            let (status, why) = match self.judge(&request, &mut taken, now_ms)? {
-                Verdict::Leave => continue,
-                Verdict::Accept(asked)
-                    if let Some(waits) = self.waits_in_store(&request, &asked, &decided)? =>
-                {
-                    decided.insert(waits.uuid);
-                    changes.push(Change::DeleteRequest(waits.uuid));
-                    let why = "it was taken back before its turn";
-                    changes.push(Change::PutResponse(waits.answer(StatusCode::Cancelled, why, now_ms)));
-                    refused.push((ActionName::Cancel.as_str(), StatusCode::Succeeded));
-                    (StatusCode::Succeeded, format!("request {} is taken back", waits.uuid))
-                }
-                Verdict::Accept(asked) => {
-                    accepted.push((request.clone(), asked));
-                    (StatusCode::Accepted, "it waits for its turn".to_owned())
-                }
-                Verdict::Refuse { action, status, why } => {
-                    refused.push((action, status));
-                    (status, why)
-                }
-            };
-            decided.insert(request.uuid);
-            changes.push(Change::PutResponse(request.answer(status, &why, now_ms)));
-            changes.push(Change::DeleteRequest(request.uuid));
         }
+        self.carry_out(decisions, now_ms)
+    }
+
+    fn decide(
+        &self,
+        request: PlacementRequest,
+        taken: &mut Taken,
+        decisions: &mut Decisions,
+        now_ms: u64,
+    ) -> Result<(), ControlStoreError> {
+        match self.judge(&request, taken, now_ms)? {
+            Verdict::Leave => {}
+            Verdict::Refuse { action, status, why } => {
+                decisions.end(&request, action, status, &why, now_ms);
+            }
+            Verdict::Accept(asked) => match self.waits_in_store(&request, &asked, &decisions.decided)? {
+                Some(waits) => {
+                    let its = translate(&waits).map_or(UNKNOWN, |asked| asked.action.name().as_str());
+                    decisions.end(
+                        &waits,
+                        its,
+                        StatusCode::Cancelled,
+                        "it was taken back before its turn",
+                        now_ms,
+                    );
+                    let why = format!("request {} is taken back", waits.uuid);
+                    let cancel = ActionName::Cancel.as_str();
+                    decisions.end(&request, cancel, StatusCode::Succeeded, &why, now_ms);
+                }
+                None => {
+                    decisions.answer(&request, StatusCode::Accepted, "it waits for its turn", now_ms);
+                    decisions.accepted.push((request, asked));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, decisions: Decisions, now_ms: u64) -> Result<(), ControlStoreError> {
+        let Decisions { changes, accepted, ended, unreadable, .. } = decisions;
         if !changes.is_empty()
             && let Err(error) = self.store.apply(&changes)
         {
@@ -150,7 +157,7 @@ impl ControlPlane {
             return Err(error);
         }
         self.metrics.unreadable += unreadable;
-        for (action, status) in refused {
+        for (action, status) in ended {
             self.metrics.ended(action, status, 0);
         }
         for (request, asked) in accepted {
@@ -191,8 +198,8 @@ impl ControlPlane {
         if let Some(uuid) = unanswered {
             changes.push(Change::PutResponse(PlacementResponse {
                 uuid,
-                deployment_id: String::new(),
-                processor_id: String::new(),
+                deployment_id: bad.deployment_id,
+                processor_id: bad.processor_id,
                 destination_host: String::new(),
                 request_expiry_ms: None,
                 timestamp_ms: now_ms,
@@ -204,80 +211,6 @@ impl ControlPlane {
             }));
         }
         Ok(())
-    }
-
-    fn judge(
-        &self,
-        request: &PlacementRequest,
-        taken: &mut Taken,
-        now_ms: u64,
-    ) -> Result<Verdict, ControlStoreError> {
-        let refuse = |action, status, why| Ok(Verdict::Refuse { action, status, why });
-        let Some(deployed) = self.jobs.get(&request.deployment_id) else {
-            return self.judge_foreign(request, now_ms);
-        };
-        let asked = match translate(request) {
-            Ok(asked) => asked,
-            Err(why) => return refuse("UNKNOWN", StatusCode::BadRequest, why),
-        };
-        let action = asked.action.name().as_str();
-        let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
-        if waited_ms > self.settings.age_max_ms {
-            let why =
-                format!("it waited for {waited_ms} ms, and may wait for {} ms", self.settings.age_max_ms);
-            return refuse(action, StatusCode::Failed, why);
-        }
-        if let Some(why) = self.is_ahead(request, now_ms) {
-            return refuse(action, StatusCode::BadRequest, why);
-        }
-        if let Err(why) = deployed.authoriser.authorise(request.principal.as_deref(), &asked.action) {
-            return refuse(action, StatusCode::Unauthorized, why);
-        }
-        let is_unknown = |processor: &&ProcessorId| !deployed.job.has_processor(processor);
-        if let Some(processor) = asked.action.processor().filter(is_unknown) {
-            return refuse(action, StatusCode::BadRequest, format!("the job has no processor `{processor}`"));
-        }
-        if asked.action.makes_room() {
-            return Ok(Verdict::Accept(asked));
-        }
-        if taken.room == 0 {
-            return Ok(Verdict::Leave);
-        }
-        if let Some(why) = conflict(deployed, &request.deployment_id, &asked.action, taken) {
-            return refuse(action, StatusCode::Conflict, why);
-        }
-        taken.count(&request.deployment_id, &asked.action);
-        Ok(Verdict::Accept(asked))
-    }
-
-    /// Requests are read in the order of their times: one that is far ahead would be so for long.
-    fn is_ahead(&self, request: &PlacementRequest, now_ms: u64) -> Option<String> {
-        let ahead_ms = request.timestamp_ms.saturating_sub(now_ms);
-        let why = || format!("timestamp: it is {ahead_ms} ms ahead of the control plane's clock");
-        (ahead_ms > self.settings.age_max_ms).then(why)
-    }
-
-    fn judge_foreign(&self, request: &PlacementRequest, now_ms: u64) -> Result<Verdict, ControlStoreError> {
-        let id = &request.deployment_id;
-        let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
-        let (status, why) = match self.store.deployment(id)? {
-            Some(_) if let Some(why) = self.is_ahead(request, now_ms) => (StatusCode::BadRequest, why),
-            Some(known) if known.is_current && waited_ms <= self.settings.age_max_ms => {
-                return Ok(Verdict::Leave);
-            }
-            Some(known) if known.is_current => {
-                let why =
-                    format!("nobody has looked at it for {waited_ms} ms; does job `{}` run?", known.job);
-                (StatusCode::Failed, why)
-            }
-            Some(known) => {
-                let why =
-                    format!("deployment `{id}` of job `{}` is over; ask the one that goes on", known.job);
-                (StatusCode::Failed, why)
-            }
-            None => (StatusCode::BadRequest, format!("there is no deployment `{id}`")),
-        };
-        Ok(Verdict::Refuse { action: "UNKNOWN", status, why })
     }
 
     fn hand_over(&mut self, request: PlacementRequest, asked: JobRequest, now_ms: u64) {

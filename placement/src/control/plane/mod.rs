@@ -10,6 +10,7 @@ mod conflict;
 mod controlled_job;
 mod deploy;
 mod intake;
+mod judge;
 mod metrics;
 mod parameters;
 mod settings;

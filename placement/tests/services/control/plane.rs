@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use apportion_placement::control::{
     ActionName, AllowPrincipals, Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore,
-    DeployError, MESSAGE_MAX, Permission, PlacementRequest, StatusCode, request_key,
+    DeployError, MESSAGE_MAX, Permission, PlacementClient, PlacementRequest, StatusCode, request_key,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -139,6 +139,11 @@ fn what_cannot_be_read_is_answered_where_it_says_whom<M: Manager + Debug + Send 
     for number in 0..count {
         assert_eq!(bed.status(uuid(number)), Some(BadRequest), "{number}: {}", bed.why(uuid(number)));
     }
+    let client = PlacementClient::new(bed.store.clone());
+    let listed = client.by_processor("run-1", "0").map(|listing| listing.responses.len());
+    assert_eq!(listed, Ok(4), "so many name both");
+    let listed = client.list("run-1").map(|listing| listing.responses.len());
+    assert_eq!(listed, Ok(6), "one more names the deployment, and there is the good one");
     assert_eq!(bed.status(good), Some(Succeeded), "and the others go on");
     let counts = bed.store.counts();
     assert_eq!(counts.map(|counts| (counts.requests, counts.bad)), Ok((0, 0)));
