@@ -111,6 +111,13 @@ impl Write for Target {
 /// # Errors
 /// When one is.
 pub fn check_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> Result<(), OutputError> {
+    let stdout = Path::new("-");
+    let printed: Vec<&str> =
+        outputs.iter().filter(|(_, path)| *path == stdout).map(|(option, _)| *option).collect();
+    if let [one, other, ..] = printed[..] {
+        let problem = format!("given with {one} and with {other}; standard output takes one of them");
+        return Err(OutputError { path: stdout.to_owned(), problem });
+    }
     for (place, (option, path)) in outputs.iter().enumerate() {
         let same = |(_, other): &&(&str, &Path)| resolved(other) == resolved(path) && is_file(path);
         if let Some((other, _)) = outputs[..place].iter().chain(inputs).find(same) {
@@ -255,5 +262,8 @@ mod tests {
         assert!(check_distinct(&[("--json", &file)], &[("--workload", &folder.path().join("b"))]).is_ok());
         let null = Path::new("/dev/null");
         assert!(check_distinct(&[("--json", null), ("--report", null)], &[]).is_ok());
+        let printed = ("--json", Path::new("-"));
+        assert!(check_distinct(&[printed, ("--report", Path::new("-"))], &[]).is_err());
+        assert!(check_distinct(&[printed, ("--report", &file)], &[("--workload", Path::new("-"))]).is_ok());
     }
 }

@@ -52,6 +52,7 @@ fn a_job_that_is_too_large_is_refused_before_anything_runs() {
         ("--fault-percent 99", "0..=50"),
         ("--json nowhere/f.json", "no such folder"),
         ("--json a --report a", "a"),
+        ("--json - --report -", "standard output takes one of them"),
         ("--seed x", "invalid"),
     ] {
         let output = case.run(&format!("control {wrong}"));

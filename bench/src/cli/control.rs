@@ -33,8 +33,8 @@ pub(super) struct ControlArgs {
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
-    /// Write a report with plots, one HTML file that opens without a network.
-    #[arg(long, value_name = "FILE.html")]
+    /// Write a report with plots, one HTML file that opens without a network; `-` prints it instead of the lines of text.
+    #[arg(long, value_name = "FILE.html|-")]
     report: Option<PathBuf>,
 }
 
@@ -52,18 +52,14 @@ pub(super) fn run(args: &ControlArgs) -> Result<(), Failure> {
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    if given.iter().all(|(_, path)| *path != Path::new("-")) {
         writeln!(std::io::stdout(), "{}", to_control_text(&report)).map_err(Failure::output)?;
     }
     if let Some(file) = html {
         file.write_text(&to_control_html(&report).map_err(Failure::run)?)?;
     }
-    let violations: usize = report.records().map(|record| record.audit_violations).sum();
-    if violations > 0 {
-        Err(Failure::run(format!("the audit found {violations} violations")))
-    } else {
-        Ok(())
-    }
+    let defects = report.defects();
+    if defects.is_empty() { Ok(()) } else { Err(Failure::run(defects.join("; "))) }
 }
 
 /// Each experiment without faults, and then with them.

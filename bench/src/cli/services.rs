@@ -41,8 +41,8 @@ pub(super) struct ServicesArgs {
     /// Write the figures as JSON to this file; `-` prints them instead of the lines of text.
     #[arg(long, value_name = "FILE|-")]
     json: Option<PathBuf>,
-    /// Write a report with plots, one HTML file that opens without a network.
-    #[arg(long, value_name = "FILE.html")]
+    /// Write a report with plots, one HTML file that opens without a network; `-` prints it instead of the lines of text.
+    #[arg(long, value_name = "FILE.html|-")]
     report: Option<PathBuf>,
 }
 
@@ -60,17 +60,18 @@ pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    if given.iter().all(|(_, path)| *path != Path::new("-")) {
         writeln!(std::io::stdout(), "{}", to_services_text(&report)).map_err(Failure::output)?;
     }
     if let Some(file) = html {
         file.write_text(&to_services_html(&report).map_err(Failure::run)?)?;
     }
     let violations: usize = report.years.iter().map(|year| year.audit_violations).sum();
-    if violations > 0 {
-        Err(Failure::run(format!("the audit found {violations} violations")))
-    } else {
-        Ok(())
+    let together: u64 = report.years.iter().map(|year| year.anti_affinity_violations).sum();
+    match (violations, together) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(Failure::run(format!("two masters were on one host {together} times"))),
+        _ => Err(Failure::run(format!("the audit found {violations} violations"))),
     }
 }
 

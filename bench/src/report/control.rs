@@ -34,6 +34,7 @@ struct ExperimentJson {
     actions: u32,
     succeeded: u32,
     failed: u32,
+    not_begun: u32,
     below_configured_max: u32,
     disruption_budget: u32,
     time_s: f64,
@@ -66,6 +67,37 @@ impl ControlReport {
         self.plain.iter().chain(&self.with_faults)
     }
 
+    /// What is not as it should be: the audit found something, or where no fault was injected a container was not moved or
+    /// restarted, or the budget was broken; or a request has not got its one last word.
+    #[must_use]
+    pub fn defects(&self) -> Vec<String> {
+        let mut defects = Vec::new();
+        for record in self.records() {
+            let name = record.experiment.name();
+            if record.audit_violations > 0 {
+                defects.push(format!("{name}: the audit found {} violations", record.audit_violations));
+            }
+            if record.terminal_answers != record.requests {
+                defects.push(format!(
+                    "{name}: {} requests, {} last words",
+                    record.requests, record.terminal_answers
+                ));
+            }
+        }
+        for record in &self.plain {
+            let (name, down) = (record.experiment.name(), record.below_configured_max());
+            let undone = record.steps.steps.saturating_sub(record.steps.succeeded);
+            if undone > 0 {
+                defects.push(format!("{name}: {undone} containers not done, though there were no faults"));
+            }
+            if !keeps_budget(record) {
+                defects
+                    .push(format!("{name}: {down} containers were down at once, which is beyond the budget"));
+            }
+        }
+        defects
+    }
+
     /// For programs.
     #[must_use]
     pub fn to_json(&self) -> ControlJson {
@@ -79,12 +111,17 @@ impl ControlReport {
     }
 }
 
+fn keeps_budget(record: &ExperimentRecord) -> bool {
+    record.below_configured_max() <= record.experiment.pace().disruption_budget.get()
+}
+
 fn experiment_json(record: &ExperimentRecord) -> ExperimentJson {
     ExperimentJson {
         name: record.experiment.name(),
         actions: record.steps.steps,
         succeeded: record.steps.succeeded,
         failed: record.steps.failed,
+        not_begun: record.steps.steps.saturating_sub(record.steps.succeeded + record.steps.failed),
         below_configured_max: record.below_configured_max(),
         disruption_budget: record.experiment.pace().disruption_budget.get(),
         time_s: record.took_ms as f64 / MS_PER_S,
@@ -164,10 +201,7 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
     let failed: u32 = report.plain.iter().map(|record| record.steps.failed).sum();
     let faults: u32 = report.with_faults.iter().map(|record| record.faults.total()).sum();
     let down: u32 = report.with_faults.iter().map(ExperimentRecord::below_configured_end).sum();
-    let within = report
-        .plain
-        .iter()
-        .all(|record| record.below_configured_max() <= record.experiment.pace().disruption_budget.get());
+    let within = report.plain.iter().all(keeps_budget);
     let cards = [
         (count_text(done.into()), "containers moved or restarted"),
         (count_text(failed.into()), "failed, where no fault was injected"),
