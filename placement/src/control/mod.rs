@@ -1,4 +1,43 @@
 //! Container control: placement actions on the containers of running jobs (Samza container placement, SEP-22).
+//!
+//! | what | type |
+//! |---|---|
+//! | a job: its processors, and how their standbys are kept apart | [`JobSpec`], [`ProcessorSpec`], [`ProcessorId`] |
+//! | the job on a cluster; does what it is asked for | [`Job`], [`JobStatus`] |
+//! | what can be asked for | [`JobAction`], [`JobRequest`], [`RollingRestart`], [`Pace`] |
+//! | where requests and answers are kept | [`ControlStore`]: [`RedbControlStore`], [`MemoryControlStore`] |
+//! | has jobs carry out the requests of a store | [`ControlPlane`], on a thread of its own [`ControlThread`] |
+//! | asks through a store, from the same process or another one | [`PlacementClient`], [`PlacementRequest`], [`PlacementResponse`] |
+//! | who may ask for what, and what becomes of requests in each other's way | [`Authoriser`], [`ConflictPolicy`] |
+//!
+//! A job can be asked without a control plane:
+//!
+//! ```
+//! use apportion::Resources;
+//! use apportion_placement::control::{Destination, Job, JobAction, JobRequest, JobSpec, ProcessorSpec};
+//! use apportion_placement::{ActionStatus, FakeCluster, ServiceSettings};
+//! use uuid::Uuid;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut cluster = FakeCluster::new();
+//! cluster.add_node("alpha", Resources::new(&[1]));
+//! cluster.add_node("beta", Resources::new(&[1]));
+//! let spec = JobSpec::new("clicks", vec![ProcessorSpec::new("0".parse()?, Resources::new(&[1]))]);
+//! let mut job = Job::start(spec, ServiceSettings::default(), cluster, None, 0)?;
+//! job.tick(0);
+//! job.tick(0);
+//! let action = JobAction::Place { processor: "0".parse()?, destination: Destination::AnyHost };
+//! job.act(Uuid::from_u128(1), JobRequest::new(action), 0);
+//! for _ in 0..4 {
+//!     job.tick(1);
+//! }
+//! let last = job.take_answers().pop().ok_or("no answer")?;
+//! assert_eq!((last.status, last.message.as_str()), (ActionStatus::Succeeded, "it runs on beta"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Messages, what each action does, and an example with a store are in `CONTROL.md` beside this crate's manifest.
 
 mod action;
 mod job;

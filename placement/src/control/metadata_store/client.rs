@@ -72,7 +72,9 @@ impl PlacementClient {
         self.store.response(uuid)
     }
 
-    /// What was asked about one processor of a deployment, and answered. It reads the whole store.
+    /// What was asked about one processor or standby of a deployment, and answered. Requests about many containers name none:
+    /// these are in the [`list`](Self::list), and which of them goes on with a processor now its job says
+    /// ([`ProcessorStatus::request`](crate::control::ProcessorStatus::request)). It reads the whole store.
     ///
     /// # Errors
     /// If the store cannot be read.
