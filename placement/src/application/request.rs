@@ -145,19 +145,19 @@ impl ApplicationState {
         }
     }
 
-    /// Takes the request back and makes it anew as `change` leaves it.
+    /// Takes the request back and makes it anew as `change` leaves it, under the number that this says.
     pub(super) fn reissue(
         &mut self,
         request: RequestId,
         change: impl FnOnce(&mut OutstandingRequest),
         operations: &mut Vec<Operation>,
-    ) {
-        let Some(mut outstanding) = self.forget_request(request) else { return };
+    ) -> Option<RequestId> {
+        let mut outstanding = self.forget_request(request)?;
         if outstanding.not_taken.take().is_none() {
             operations.push(Operation::Cancel(request));
         }
         change(&mut outstanding);
-        self.issue(outstanding, operations);
+        Some(self.issue(outstanding, operations))
     }
 
     /// The manager has not got the request. A host that it does not know is not asked for again until it is reported,

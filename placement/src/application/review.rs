@@ -21,6 +21,7 @@ impl ApplicationState {
         let version = self.history.hosts_version();
         if std::mem::replace(&mut self.listed_version, version) != version {
             self.touch_listed();
+            self.relist_destinations(operations);
         }
         while !self.touched.is_empty() {
             let touched = std::mem::take(&mut self.touched);

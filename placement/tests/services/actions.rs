@@ -61,6 +61,34 @@ fn it_is_said_why_no_host_will_do<M: Manager>() {
     assert_eq!(elsewhere, "no host will do: it has another label (1); it is kept free (2)");
 }
 
+on_both!(a_host_that_comes_is_one_to_move_to);
+/// The move waits for room, and its time goes on.
+fn a_host_that_comes_is_one_to_move_to<M: Manager>() {
+    for others in [1, 2] {
+        let specs = (1..=others + 1).map(processor).collect();
+        let mut bed = Cluster::<M>::of(others as usize + 1, 1).start(specs, None);
+        bed.settle();
+        act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
+        bed.settle();
+        bed.at(EXPIRES_AFTER_MS - 1);
+        assert_eq!(last_word(&mut bed), Some(ActionStatus::InProgress));
+        let full = bed.only(2).host;
+        bed.manager().add_node("new", "", "", 1);
+        bed.manager().lose_node(&full);
+        bed.settle();
+        assert_eq!((last_word(&mut bed), &*bed.only(1).host), (Some(ActionStatus::Succeeded), "new"));
+    }
+    let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
+    bed.settle();
+    act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
+    bed.settle();
+    bed.at(EXPIRES_AFTER_MS - 1);
+    bed.manager().add_node("small", "", "", 0);
+    bed.settle();
+    bed.at(EXPIRES_AFTER_MS + 3);
+    assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
+}
+
 on_both!(a_container_moves_to_a_host);
 /// P1: it is stopped only when there is a place for it, and nothing else is touched.
 fn a_container_moves_to_a_host<M: Manager>() {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{ActionId, ActionKind, ActionStatus, Active, ApplicationState, Place, PlacementAction, Stage};
+use super::{
+    ActionId, ActionKind, ActionStatus, Active, ApplicationState, Place, PlacementAction, Source, Stage,
+};
 use crate::application::Operation;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
@@ -10,13 +12,6 @@ use crate::history::{InstanceState, OutstandingRequest, Reach};
 
 /// Why an action comes to nothing at once: it makes no sense, or cannot be done.
 pub(super) type Refusal = (ActionStatus, String);
-
-/// What an action is about: a container and where it is, or a component of which nothing runs and where it was last.
-#[derive(Clone, Debug)]
-pub(super) struct Source {
-    pub(super) container: Option<ContainerRef>,
-    pub(super) host: Option<Arc<str>>,
-}
 
 impl ApplicationState {
     /// Takes an action on. It begins at once unless another one goes on with the same container.
@@ -157,19 +152,12 @@ impl ApplicationState {
         let request = self.request_on(component, &source_host);
         let request = OutstandingRequest { action: Some(action.id), ..request };
         let asked = if may_come_back { self.swap(source, request, operations) } else { None };
+        let stage = Stage::Stopping { place: asked.map_or(Place::Unasked, Place::Asked), until_ms };
+        let from = Source { container: Some(source), host: Some(source_host) };
         let active = Active {
-            component,
-            source: Some(source),
-            source_host: Some(source_host),
-            stage: Stage::Stopping { place: asked.map_or(Place::Unasked, Place::Asked), until_ms },
             recover_by_ms: until_ms.saturating_add(action.expires_after_ms),
-            expires_after_ms: action.expires_after_ms,
-            widens: None,
-            change: action.change.clone(),
             undo: Some(undo),
-            way: None,
-            after: None,
-            hands_over_to: None,
+            ..Active::new(action, from, stage)
         };
         self.actions.begin(action.id, active);
         self.release(source, operations);
@@ -194,8 +182,7 @@ impl ApplicationState {
             }
             found => found?,
         };
-        let widens = action.or_elsewhere.then(|| action.clone());
-        let expires_after_ms = action.expires_after_ms / if widens.is_some() { 2 } else { 1 };
+        let expires_after_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
         let deadline_ms = now_ms.saturating_add(expires_after_ms);
         let mut request = self.request_for(action.component, true).only_on(hosts);
         request.size = action.change.size.unwrap_or(request.size);
@@ -208,20 +195,7 @@ impl ApplicationState {
         };
         Self::answer(action.id, ActionStatus::InProgress, "a place is looked for", operations);
         let request = self.issue(outstanding, operations);
-        let active = Active {
-            component: action.component,
-            source: source.container,
-            source_host: source.host,
-            stage: Stage::Reserving(request),
-            recover_by_ms: deadline_ms,
-            expires_after_ms: action.expires_after_ms,
-            widens,
-            change: action.change.clone(),
-            undo: None,
-            way: None,
-            after: None,
-            hands_over_to: action.hands_over_to,
-        };
+        let active = Active::new(action, source, Stage::Reserving(request));
         self.actions.begin(action.id, active);
         Ok(())
     }
@@ -234,16 +208,17 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) -> bool {
         let Some(active) = self.actions.get(id) else { return false };
-        let (Some(action), Stage::Reserving(request)) = (active.widens.clone(), active.stage) else {
+        let (true, Stage::Reserving(request)) = (active.action.or_elsewhere, active.stage) else {
             return false;
         };
+        let action = active.action.clone();
         let action = PlacementAction {
             kind: ActionKind::MoveElsewhere,
             or_elsewhere: false,
             expires_after_ms: action.expires_after_ms / 2,
             ..action
         };
-        let source = Source { container: active.source, host: active.source_host.clone() };
+        let source = active.source.clone();
         let after = active.after;
         if self.destinations(&action, &source).is_err() {
             return false;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ActionKind, ActionStatus, ApplicationState, PlacementAction};
-use crate::application::actions::begin::{Refusal, Source};
+use super::{ActionKind, ActionStatus, ApplicationState, PlacementAction, Source};
+use crate::application::actions::begin::Refusal;
 use crate::application::apart::Occupied;
 use crate::client::ContainerRef;
 use crate::component::ComponentId;

@@ -102,11 +102,11 @@ impl ApplicationState {
     pub(super) fn fail_action(&mut self, id: ActionId, why: &str, operations: &mut Vec<Operation>) {
         if let Some(active) = self.actions.end(id) {
             if let Some(undo) = &active.undo {
-                self.change_component(active.component, undo, operations);
+                self.change_component(active.action.component, undo, operations);
             }
-            self.touch(active.component);
+            self.touch(active.action.component);
             Self::answer(id, ActionStatus::Failed, why, operations);
-            if let Some(heir) = active.hands_over_to {
+            if let Some(heir) = active.action.hands_over_to {
                 self.heir_hears(id, heir, false, operations);
             }
         }

@@ -1,9 +1,10 @@
 //! One container takes the place of another one, which stands by for it and makes way in one step (`swap.rs`). Where the one
 //! that stood by goes elsewhere, it runs there before the other one is stopped (Samza's compound action, `samza.md` Z3).
 
-use super::begin::{Refusal, Source};
+use super::begin::Refusal;
 use super::{
-    ActionId, ActionKind, ActionStatus, Active, ApplicationState, HandOver, PlacementAction, Stage, Way,
+    ActionId, ActionKind, ActionStatus, Active, ApplicationState, HandOver, PlacementAction, Source, Stage,
+    Way,
 };
 use crate::application::Operation;
 use crate::client::{ContainerRef, RequestId};
@@ -41,7 +42,7 @@ impl ApplicationState {
         heir: HandOver,
         operations: &mut Vec<Operation>,
     ) {
-        let expires_after_ms = self.actions.get(first).map_or(0, |active| active.expires_after_ms);
+        let expires_after_ms = self.actions.get(first).map_or(0, |active| active.action.expires_after_ms);
         let action = PlacementAction {
             expires_after_ms,
             or_elsewhere: heir.or_elsewhere,
@@ -82,20 +83,8 @@ impl ApplicationState {
         let message = format!("it takes the place of its standby on {host}");
         Self::answer(action.id, ActionStatus::InProgress, message, operations);
         let within_ms = action.expires_after_ms / if action.or_elsewhere { 2 } else { 1 };
-        let active = Active {
-            component: action.component,
-            source: source.container,
-            source_host: source.host,
-            stage: Stage::Reserving(request),
-            recover_by_ms: 0,
-            expires_after_ms: action.expires_after_ms,
-            widens: action.or_elsewhere.then(|| action.clone()),
-            change: action.change.clone(),
-            undo: None,
-            way: Some(Way { of: standby, within_ms }),
-            after,
-            hands_over_to: None,
-        };
+        let way = Some(Way { of: standby, within_ms });
+        let active = Active { way, after, ..Active::new(action, source, Stage::Reserving(request)) };
         self.actions.begin(action.id, active);
         Ok(())
     }

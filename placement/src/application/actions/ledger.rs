@@ -56,7 +56,7 @@ impl Actions {
     }
 
     pub(super) fn begin(&mut self, id: ActionId, active: Active) {
-        self.active_on.entry(active.component).or_default().insert(id);
+        self.active_on.entry(active.action.component).or_default().insert(id);
         self.deadlines.extend(active.deadline_ms().map(|deadline_ms| (deadline_ms, id)));
         self.active.insert(id, active);
     }
@@ -67,10 +67,10 @@ impl Actions {
         if let Some(deadline_ms) = active.deadline_ms() {
             self.deadlines.remove(&(deadline_ms, id));
         }
-        if let Some(ids) = self.active_on.get_mut(&active.component) {
+        if let Some(ids) = self.active_on.get_mut(&active.action.component) {
             ids.remove(&id);
             if ids.is_empty() {
-                self.active_on.remove(&active.component);
+                self.active_on.remove(&active.action.component);
             }
         }
         Some(active)
@@ -107,7 +107,7 @@ impl Actions {
                 Stage::Starting { container, .. } | Stage::Holding(container) => Some(container),
                 Stage::Stopping { .. } | Stage::Reserving(_) | Stage::Recovering => None,
             };
-            active.source == Some(container) || other == Some(container)
+            active.source.container == Some(container) || other == Some(container)
         };
         self.active_on(component).find(|(_, active)| is_concerned(active)).map(|(id, _)| id)
     }

@@ -13,6 +13,7 @@ mod fail;
 mod hand_over;
 mod ledger;
 mod progress;
+mod relist;
 
 use std::sync::Arc;
 
@@ -141,26 +142,26 @@ impl ActionStatus {
 /// An action that goes on.
 #[derive(Clone, Debug)]
 struct Active {
-    component: ComponentId,
-    /// The container that is replaced; gone when its replacement starts. `None`: nothing ran.
-    source: Option<ContainerRef>,
-    /// Where it is, or was.
-    source_host: Option<Arc<str>>,
+    /// As it looks for a place now.
+    action: PlacementAction,
+    /// What is replaced; its container is gone when its replacement starts.
+    source: Source,
     stage: Stage,
     /// When an instance that was stopped first has to run again.
     recover_by_ms: u64,
-    expires_after_ms: u64,
-    /// The action, while other hosts than those that are asked for may be asked for later.
-    widens: Option<PlacementAction>,
-    change: ComponentChange,
     /// What takes back the change, where that was made before the container ran.
     undo: Option<ComponentChange>,
     /// Whose place it takes.
     way: Option<Way>,
     /// The action that has to be over before its source is stopped.
     after: Option<ActionId>,
-    /// Who takes its source's place.
-    hands_over_to: Option<HandOver>,
+}
+
+/// What an action is about: a container and where it is, or a component of which nothing runs and where it was last.
+#[derive(Clone, Debug)]
+struct Source {
+    container: Option<ContainerRef>,
+    host: Option<Arc<str>>,
 }
 
 /// A container that makes way.
@@ -198,6 +199,11 @@ enum Place {
 }
 
 impl Active {
+    fn new(action: &PlacementAction, source: Source, stage: Stage) -> Self {
+        let action = action.clone();
+        Self { action, source, stage, recover_by_ms: 0, undo: None, way: None, after: None }
+    }
+
     /// When its source has had enough time to stop, or to run again.
     fn deadline_ms(&self) -> Option<u64> {
         match self.stage {

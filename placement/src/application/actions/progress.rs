@@ -37,24 +37,24 @@ impl ApplicationState {
     /// The container that waits takes the place of the one that runs.
     pub(super) fn replace(&mut self, id: ActionId, reserved: ContainerRef, operations: &mut Vec<Operation>) {
         let Some(active) = self.actions.get(id).cloned() else { return };
-        let Some(source) = active.source else {
+        let Some(source) = active.source.container else {
             self.start_reserved(id, reserved, operations);
             return;
         };
         let until_ms = self.now_ms.saturating_add(self.settings.stop_timeout_ms);
         self.actions.transition_stage(id, Stage::Stopping { place: Place::Reserved(reserved), until_ms });
         if self.instance_state(source).is_some_and(InstanceState::is_held) {
-            let from = active.source_host.as_deref().unwrap_or("its host");
+            let from = active.source.host.as_deref().unwrap_or("its host");
             Self::answer(id, ActionStatus::InProgress, format!("it is stopped on {from}"), operations);
         }
-        if let Some(heir) = active.hands_over_to {
+        if let Some(heir) = active.action.hands_over_to {
             self.hand_over(id, source, heir, operations);
         }
         self.release(source, operations);
     }
 
     fn start_reserved(&mut self, id: ActionId, reserved: ContainerRef, operations: &mut Vec<Operation>) {
-        let Some(component) = self.actions.get(id).map(|active| active.component) else { return };
+        let Some(component) = self.actions.get(id).map(|active| active.action.component) else { return };
         self.actions.transition_stage(id, self.starting(reserved));
         self.transition_instance(reserved, InstanceState::Starting);
         operations.push(Operation::Start { container: reserved, component });
@@ -65,19 +65,20 @@ impl ApplicationState {
         if self.excluded.contains(&came.host) {
             return Some("its host takes nothing of the service any more");
         }
-        let is_together = self.would_be_together(active.component, &came.host, active.source);
+        let is_together =
+            self.would_be_together(active.action.component, &came.host, active.source.container);
         is_together.then_some("an instance that it keeps apart from is there by now")
     }
 
     fn take_place(&mut self, active: &Active, came: Allocation, now_ms: u64) {
-        let version = active.change.version.clone();
+        let version = active.action.change.version.clone();
         let instance = ComponentInstance {
-            component: active.component,
+            component: active.action.component,
             host: came.host,
             came_ms: now_ms,
             started_ms: None,
             outcome: AllocationOutcome::Placed,
-            version: version.unwrap_or_else(|| self.version_of(active.component)),
+            version: version.unwrap_or_else(|| self.version_of(active.action.component)),
             is_killed: false,
             has_caught_up: false,
         };
@@ -125,7 +126,7 @@ impl ApplicationState {
     ) {
         let Some(id) = self.actions.on(component, container) else { return };
         let Some(active) = self.actions.get(id) else { return };
-        let is_source = active.source == Some(container);
+        let is_source = active.source.container == Some(container);
         match active.stage {
             Stage::Reserving(request) => self.no_place_found(
                 request,
@@ -191,10 +192,10 @@ impl ApplicationState {
                 known.transition_given_up(false);
             }
             if let Some(active) = active.as_ref().filter(|active| active.undo.is_none()) {
-                self.change_component(component, &active.change, operations);
+                self.change_component(component, &active.action.change, operations);
             }
             Self::answer(id, ActionStatus::Succeeded, message, operations);
-            if let Some(heir) = active.and_then(|active| active.hands_over_to) {
+            if let Some(heir) = active.and_then(|active| active.action.hands_over_to) {
                 self.heir_hears(id, heir, true, operations);
             }
         }

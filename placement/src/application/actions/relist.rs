@@ -1,0 +1,42 @@
+//! Actions that may go to any host, and wait: which hosts these are changes with the cluster.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{ActionId, ActionKind, ApplicationState, Stage};
+use crate::application::Operation;
+use crate::client::RequestId;
+use crate::history::OutstandingRequest;
+
+impl ApplicationState {
+    /// Hosts begin or cease to take containers: whoever may go to any of them asks for those that will do now. The time in which
+    /// a place has to be found goes on.
+    pub(in crate::application) fn relist_destinations(&mut self, operations: &mut Vec<Operation>) {
+        for id in self.actions.active_ids() {
+            let Some((request, hosts)) = self.other_destinations(id) else { continue };
+            let change = |waits: &mut OutstandingRequest| {
+                waits.host = (hosts.len() == 1).then(|| hosts[0].clone());
+                waits.request.hosts = hosts;
+            };
+            if let Some(request) = self.reissue(request, change, operations) {
+                self.actions.transition_stage(id, Stage::Reserving(request));
+            }
+        }
+    }
+
+    /// The request of an action that may go to any host, and the hosts that will do, if these are not those that it names.
+    fn other_destinations(&self, id: ActionId) -> Option<(RequestId, Vec<Arc<str>>)> {
+        let active = self.actions.get(id)?;
+        let (ActionKind::MoveElsewhere, Stage::Reserving(request)) = (&active.action.kind, active.stage)
+        else {
+            return None;
+        };
+        let named: BTreeSet<&Arc<str>> = self.outstanding.get(request)?.request.hosts.iter().collect();
+        let found = self.destinations(&active.action, &active.source).unwrap_or_default();
+        // One that is asked for alone counts as taken, by the request itself.
+        let stay = named.iter().filter(|host| self.is_taken_by(active.action.component, host));
+        let hosts: BTreeSet<Arc<str>> = stay.map(|host| Arc::clone(host)).chain(found).collect();
+        let is_same = hosts.len() == named.len() && hosts.iter().all(|host| named.contains(host));
+        (!is_same && !hosts.is_empty()).then(|| (request, hosts.into_iter().collect()))
+    }
+}
