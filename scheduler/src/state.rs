@@ -23,6 +23,8 @@ pub(crate) struct State {
     /// Moves with every group commit, and when a batch is taken back undecided. What a pass saw in vain counts only
     /// if nothing that could help has moved since.
     pub(crate) version: u64,
+    /// Moves with every node that comes, goes, or is another one than before; not with what runs on it.
+    pub(crate) nodes_version: u64,
     /// The version in which something came to be charged to others last: an application that was moved, a user who is in
     /// other groups.
     moved_at: u64,
@@ -41,6 +43,7 @@ impl State {
             timers: Timers::default(),
             facts,
             version: 0,
+            nodes_version: 0,
             moved_at: 0,
             limits_stale: true,
         }

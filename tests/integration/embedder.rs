@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use apportion::config::{QueueState, QueueUpdate};
+use apportion::config::{HeartbeatPolicy, QueueState, QueueUpdate};
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskSpec, Engine, EventKind, EventStream, Handle, LogSink, LoggedGroup,
-    ManualClock, Mode, NodeSpec, Resources, SubmitError,
+    ManualClock, Mode, NodeAttributes, NodeSpec, PartitionId, Resources, SubmitError,
 };
 
 use crate::{engine, leaf};
@@ -192,4 +192,46 @@ fn threads_have_names_that_tell_them_apart() {
     assert!(comes_true(&|| is_running("ap-committer") && all()));
     engine.shutdown();
     assert!(comes_true(&|| !is_running("ap-proposer-12")));
+}
+
+/// Whoever watches the nodes looks at them when their version has moved, and misses nothing.
+#[test]
+fn the_version_of_the_nodes_moves_with_the_nodes() {
+    let mut config = engine([leaf("default", 100)]);
+    config.partitions = vec!["gpu".into()];
+    config.heartbeat = Some(HeartbeatPolicy { interval_ms: 100, missed_max: 2 });
+    let clock = Arc::new(ManualClock::new());
+    let engine = Engine::start(config, Mode::Serial, clock.clone(), None).unwrap();
+    let handle = engine.handle();
+    let mut seen = engine.read(|view| view.nodes_version());
+    let mut moves = || {
+        engine.run_until_quiet();
+        let now = engine.read(|view| view.nodes_version());
+        std::mem::replace(&mut seen, now) < now
+    };
+    let node = handle.add_node(NodeSpec::new("n1", Resources::new(&[8]))).unwrap();
+    assert!(moves(), "it has come");
+    let gpu = handle.partition("gpu").unwrap();
+    handle.set_node_partition(node, gpu).unwrap();
+    assert!(moves(), "it is in another partition");
+    handle.set_node_partition(node, PartitionId::DEFAULT).unwrap();
+    assert!(moves(), "and back");
+    handle.update_node(node, Resources::new(&[9]), NodeAttributes::default()).unwrap();
+    assert!(moves(), "it is larger");
+    handle.drain_node(node).unwrap();
+    assert!(moves(), "it takes nothing new");
+    handle.activate_node(node).unwrap();
+    assert!(moves(), "it does again");
+    clock.set(300);
+    assert!(moves(), "nobody has heard of it");
+    handle.heartbeat(&[node]).unwrap();
+    assert!(moves(), "somebody has");
+
+    let events = handle.event_stream(100);
+    let running = handle.submit_application(application("a"), &events).unwrap();
+    handle.submit_ask(running, AskSpec::new(Resources::new(&[1]), 3)).unwrap();
+    handle.heartbeat(&[node]).unwrap();
+    assert!(!moves() && engine.read(|view| view.container_count()) == 3, "what runs there is nothing to it");
+    handle.remove_node(node).unwrap();
+    assert!(moves(), "it is gone");
 }

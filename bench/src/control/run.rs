@@ -171,7 +171,6 @@ impl Run {
             while let Some((_, node)) = self.lost.pop_if(|(at_ms, _)| *at_ms <= self.now_ms) {
                 self.cluster.node_down(node)?;
                 self.nodes_lost += 1;
-                self.job.client_mut().look_at_nodes();
             }
             self.settle()?;
         }

@@ -75,11 +75,6 @@ impl SlowHosts {
         self.due.peek().map(|Reverse((at_ms, ..))| *at_ms)
     }
 
-    /// Looks at the nodes with the next poll, whenever it did last.
-    pub(super) fn look_at_nodes(&mut self) {
-        self.client.look_at_nodes();
-    }
-
     /// Starts and stops that failed so far.
     pub(super) fn faults(&self) -> FaultCounts {
         self.faults

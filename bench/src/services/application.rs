@@ -99,8 +99,7 @@ impl Application {
     pub(super) fn start(&mut self, now_ms: u64) -> anyhow::Result<()> {
         let spec = ApplicationSpec::new("hbase", SERVICES, "hbase");
         let client = EngineClient::submit(self.handle.clone(), spec, usize::MAX)?;
-        // Somebody knows when nodes fail and come back, see `look_at_nodes`.
-        let client = client.with_node_agents().with_node_interval_ms(u64::MAX);
+        let client = client.with_node_agents();
         let history = match &*self.history {
             [] => None,
             saved => Some(read_history(saved)?.file),
@@ -133,12 +132,6 @@ impl Application {
 
     pub(super) fn is_started(&self) -> bool {
         self.service.as_ref().is_some_and(|service| !service.state().is_over())
-    }
-
-    pub(super) fn look_at_nodes(&mut self) {
-        if let Some(service) = &mut self.service {
-            service.client_mut().look_at_nodes();
-        }
     }
 
     pub(super) fn flex(&mut self, region_servers: u32, now_ms: u64) {

@@ -89,7 +89,6 @@ impl Year {
             Happening::Crash(which) => self.crash(which)?,
             Happening::Flex(region_servers) => self.application.flex(region_servers, self.now_ms),
         }
-        self.application.look_at_nodes();
         self.settle()?;
         self.cluster.sample();
         Ok(())

@@ -107,18 +107,6 @@ impl EngineClient {
         self
     }
 
-    /// The same client, which looks at the nodes at most once in so much of the engine's time.
-    #[must_use]
-    pub fn with_node_interval_ms(mut self, interval_ms: u64) -> Self {
-        self.nodes.interval_ms = interval_ms;
-        self
-    }
-
-    /// Somebody knows that nodes have changed: the next poll looks at them, however lately that was done.
-    pub fn look_at_nodes(&mut self) {
-        self.nodes.look();
-    }
-
     /// The engine's application.
     #[must_use]
     pub fn application(&self) -> ApplicationId {

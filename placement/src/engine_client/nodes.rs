@@ -10,12 +10,11 @@ use crate::client::{Callback, NodeReport};
 /// Nodes as they were told last.
 #[derive(Debug, Default)]
 pub(super) struct ReportedNodes {
-    /// Between two looks at all nodes, at least this much of the engine's time.
-    pub(super) interval_ms: u64,
-    looked_ms: Option<u64>,
+    /// The version of the engine's nodes that they were told of; `None`: never.
+    looked_at: Option<u64>,
     told: BTreeMap<Arc<str>, NodeReport>,
     hosts: BTreeMap<NodeId, Arc<str>>,
-    /// Hosts that the service was told are not there: it has to hear of them again, though nobody looked meanwhile.
+    /// Hosts that the service was told are not there: it has to hear of them again, though they have not changed.
     doubted: BTreeSet<Arc<str>>,
 }
 
@@ -27,14 +26,15 @@ impl ReportedNodes {
         self.hosts.entry(node).or_insert_with(name).clone()
     }
 
-    /// Tells of the nodes that came, went or changed. How much of them is free is told along, but is no change.
+    /// Tells of the nodes that came, went or changed. How much of them is free is told along, but is no change. It costs nothing
+    /// while the engine's nodes are as they were.
     pub(super) fn update(&mut self, handle: &Handle) -> Option<Callback> {
-        let now_ms = handle.read(|view| view.now_ms());
-        let is_early = |looked_ms: u64| now_ms.saturating_sub(looked_ms) < self.interval_ms;
-        if self.looked_ms.is_some_and(is_early) {
+        // What changes from here on has a later version.
+        let version = handle.read(|view| view.nodes_version());
+        if self.looked_at == Some(version) && self.doubted.is_empty() {
             return None;
         }
-        let is_first = self.looked_ms.replace(now_ms).is_none();
+        let is_first = self.looked_at.replace(version).is_none();
         let now: BTreeMap<Arc<str>, NodeReport> =
             reports(handle).into_iter().map(|report| (report.host.clone(), report)).collect();
         let mut changed: Vec<NodeReport> = now
@@ -48,7 +48,7 @@ impl ReportedNodes {
         for gone in self.told.values().filter(|told| told.is_usable && !now.contains_key(&told.host)) {
             changed.push(NodeReport { is_usable: false, ..gone.clone() });
         }
-        self.doubted.retain(|host| !now.contains_key(host));
+        self.doubted.clear();
         self.told = now;
         if !changed.is_empty() {
             // Numbers of nodes that are gone come to no end.
@@ -64,14 +64,9 @@ impl ReportedNodes {
         }
     }
 
-    /// Whatever was told lately, the nodes are looked at with the next poll.
-    pub(super) fn look(&mut self) {
-        self.looked_ms = None;
-    }
-
     /// All nodes are news again.
     pub(super) fn forget(&mut self) {
-        self.looked_ms = None;
+        self.looked_at = None;
         self.told.clear();
     }
 }

@@ -73,6 +73,14 @@ impl<'a> View<'a> {
         self.state.facts.partitions[partition.index()].capacity
     }
 
+    /// Moves with every node that comes, goes, or is another one than before: its capacity, attributes, partition, state or
+    /// silence. Not with what runs on nodes. While it stays, whoever has looked at all nodes need not look again, but for what
+    /// is free.
+    #[must_use]
+    pub fn nodes_version(&self) -> u64 {
+        self.state.nodes_version
+    }
+
     /// How many nodes there are.
     #[must_use]
     pub fn node_count(&self) -> usize {

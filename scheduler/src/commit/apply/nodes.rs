@@ -28,6 +28,7 @@ impl Applier<'_> {
         };
         facts.name_rack(rack, &spec.rack);
         facts.transition_add_node(id, node);
+        self.state.nodes_version += 1;
         self.state.in_flight.reset_node(id);
         self.state.roster.add(id, self.state.facts.nodes.at(id));
         self.state.mark_limits_stale();
@@ -42,6 +43,7 @@ impl Applier<'_> {
         }
         self.state.facts.transition_resize_node(id, capacity);
         attributes.clone_into(&mut self.state.facts.nodes.at_mut(id).attributes);
+        self.state.nodes_version += 1;
         self.state.mark_limits_stale();
         self.state.node_gained(id);
         self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);
@@ -60,6 +62,7 @@ impl Applier<'_> {
         roster.remove(id, facts.nodes.at(id));
         facts.transition_set_node_partition(id, partition);
         roster.add(id, facts.nodes.at(id));
+        self.state.nodes_version += 1;
         for container in self.state.facts.nodes.at(id).containers.clone() {
             let facts = &self.state.facts;
             let shape = facts.shapes.at(facts.containers.at(container).shape);
@@ -109,6 +112,7 @@ impl Applier<'_> {
             self.end_container(container, EndCause::NodeLost);
         }
         let node = self.state.facts.transition_remove_node(id);
+        self.state.nodes_version += 1;
         self.state.roster.remove(id, &node);
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.wake_freed(facts, node.partition, *version);
@@ -118,6 +122,7 @@ impl Applier<'_> {
     }
 
     fn node_availability_changed(&mut self, id: NodeId) {
+        self.state.nodes_version += 1;
         if !self.state.facts.nodes.at(id).is_candidate()
             && let Some(claim) = self.state.facts.nodes.at(id).reservation
         {
