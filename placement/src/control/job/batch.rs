@@ -194,7 +194,7 @@ impl<C: ClusterClient> Job<C> {
         }
         plan.failed += 1;
         plan.reason = format!(
-            "{down} containers were down for too long, with a disruption budget of {}",
+            "containers that were down for too long: {down}, with a disruption budget of {}",
             batch.pace.disruption_budget
         );
         plan.waiting.clear();

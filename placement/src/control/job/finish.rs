@@ -39,7 +39,7 @@ impl<C: ClusterClient> Job<C> {
             _ => ActionStatus::Failed,
         };
         if let Some(host) = drained.as_ref().filter(|_| left > 0) {
-            let remain = format!("{left} containers are still on {host}");
+            let remain = format!("containers still on {host}: {left}");
             plan.reason = if plan.reason.is_empty() { remain } else { format!("{remain}; {}", plan.reason) };
             plan.failed = plan.failed.max(1);
         }

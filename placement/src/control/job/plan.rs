@@ -228,7 +228,8 @@ impl Plan {
 
     pub(super) fn tally(&self) -> String {
         let left = self.steps.saturating_sub(self.succeeded + self.failed);
-        let mut text = format!("{} of {} done", self.succeeded, self.steps);
+        let taken_back = if self.is_cancelled { "it was taken back: " } else { "" };
+        let mut text = format!("{taken_back}{} of {} done", self.succeeded, self.steps);
         if self.failed > 0 {
             text.push_str(&format!(", {} failed, the last one because: {}", self.failed, self.reason));
         }

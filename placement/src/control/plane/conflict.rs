@@ -17,10 +17,10 @@ pub(super) fn conflict(
         let all = job.request_count() + taken.all.get(deployment).copied().unwrap_or(0);
         return match deployed.conflicts {
             ConflictPolicy::Refuse if all > 0 => {
-                Some(format!("{all} other requests of the job are not over"))
+                Some(format!("requests of the job that are not over: {all}"))
             }
             ConflictPolicy::Queue { most } if batches > most => {
-                Some(format!("{batches} requests about many containers of the job wait already"))
+                Some(format!("requests about many containers of the job that wait already: {batches}"))
             }
             ConflictPolicy::Refuse | ConflictPolicy::Queue { .. } => None,
         };
@@ -35,7 +35,7 @@ pub(super) fn conflict(
             Some("a request about many containers of the job is not over".to_owned())
         }
         ConflictPolicy::Queue { most } if before > most => {
-            Some(format!("{before} requests for processor `{group}` and its standbys wait already"))
+            Some(format!("requests for processor `{group}` and its standbys that wait already: {before}"))
         }
         ConflictPolicy::Refuse | ConflictPolicy::Queue { .. } => None,
     }
