@@ -132,6 +132,7 @@ impl ApplicationState {
             let asked =
                 self.outstanding.of(peer).filter(|waits| matches!(waits.reach, Reach::Host | Reach::Rack));
             hosts.extend(asked.filter_map(|waits| waits.host.clone()));
+            hosts.extend(self.places_taken_by(peer).cloned());
         }
         let spans_racks = self.fault_domain(component) == Some(FaultDomain::Rack);
         let nodes = hosts.iter().filter(|_| spans_racks).filter_map(|host| self.history.node(host));

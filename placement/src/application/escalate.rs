@@ -28,9 +28,7 @@ impl ApplicationState {
         let Some(outstanding) = self.outstanding.get(request) else { return };
         let component = outstanding.component;
         if let Some(action) = outstanding.action {
-            if !self.look_elsewhere(action, now_ms, operations) {
-                self.no_place_found(request, "no place was found in time", operations);
-            }
+            self.look_elsewhere_or_fail(action, request, "no place was found in time", operations);
             return;
         }
         let is_at_host = outstanding.reach == Reach::Host && outstanding.not_taken.is_none();

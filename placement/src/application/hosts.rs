@@ -30,9 +30,8 @@ impl ApplicationState {
         let hopeless = self.outstanding.iter().filter(is_hopeless);
         let hopeless: Vec<_> = hopeless.filter_map(|waits| Some((waits.id(), waits.action?))).collect();
         for (request, action) in hopeless {
-            if !self.look_elsewhere(action, self.now_ms, operations) {
-                self.no_place_found(request, "its host takes nothing of the service any more", operations);
-            }
+            let why = "its host takes nothing of the service any more";
+            self.look_elsewhere_or_fail(action, request, why, operations);
         }
     }
 

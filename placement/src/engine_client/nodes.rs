@@ -31,7 +31,7 @@ impl ReportedNodes {
     pub(super) fn update(&mut self, handle: &Handle) -> Option<Callback> {
         // What changes from here on has a later version.
         let version = handle.read(|view| view.nodes_version());
-        if self.looked_at == Some(version) && self.doubted.is_empty() {
+        if self.looked_at == Some(version) {
             return None;
         }
         let is_first = self.looked_at.replace(version).is_none();

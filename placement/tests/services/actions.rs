@@ -78,15 +78,65 @@ fn a_host_that_comes_is_one_to_move_to<M: Manager>() {
         bed.settle();
         assert_eq!((last_word(&mut bed), &*bed.only(1).host), (Some(ActionStatus::Succeeded), "new"));
     }
+    for (now_ms, word) in
+        [(EXPIRES_AFTER_MS + 3, ActionStatus::Failed), (EXPIRES_AFTER_MS, ActionStatus::Succeeded)]
+    {
+        let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
+        bed.settle();
+        act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
+        bed.settle();
+        bed.at(EXPIRES_AFTER_MS - 1);
+        bed.manager().add_node("small", "", "", 0);
+        bed.settle();
+        bed.at(now_ms);
+        bed.flex(2, 0);
+        bed.settle();
+        assert_eq!(last_word(&mut bed), Some(word), "the host that it asked for before will do still");
+    }
+}
+
+on_both!(what_comes_for_others_changes_nothing);
+fn what_comes_for_others_changes_nothing<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 1).start(vec![processor(1), processor(2)], None);
     bed.settle();
     act(&mut bed, 1, 1, ActionKind::MoveElsewhere);
     bed.settle();
-    bed.at(EXPIRES_AFTER_MS - 1);
-    bed.manager().add_node("small", "", "", 0);
-    bed.settle();
-    bed.at(EXPIRES_AFTER_MS + 3);
-    assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
+    bed.manager().add_node("other", "", "gpu", 1);
+    assert_eq!(requests(&bed.settle()).len(), 0);
+}
+
+on_both!(a_host_is_asked_for_once);
+/// Also if it is the only one that is left of those that were asked for.
+fn a_host_is_asked_for_once<M: Manager>() {
+    for kind in [ActionKind::MoveTo(host(3).into()), ActionKind::MoveElsewhere] {
+        let mut bed = Cluster::<M>::of(3, 1).start(vec![component(1, 2), component(2, 1)], None);
+        bed.settle();
+        bed.manager().add_node(&host(3), "", "", 0);
+        bed.settle();
+        let [one, other] = [0, 1].map(|number| bed.containers(1)[number].clone());
+        let full = bed.only(2).host;
+        let elsewhere = PlacementAction {
+            container: Some(one.container),
+            expires_after_ms: EXPIRES_AFTER_MS,
+            ..PlacementAction::new(ActionId(1), ComponentId(1), kind.clone())
+        };
+        bed.service.act(elsewhere.clone(), bed.now_ms);
+        bed.settle();
+        if kind == ActionKind::MoveElsewhere {
+            let closed = [&full, &other.host].map(|host| host.as_str().into());
+            bed.service.handle(ServiceEvent::Exclude(closed.into()), bed.now_ms);
+            bed.settle();
+        }
+        let again = PlacementAction {
+            id: ActionId(2),
+            container: Some(other.container),
+            kind: ActionKind::MoveTo(host(3).into()),
+            ..elsewhere
+        };
+        bed.service.act(again, bed.now_ms);
+        let said = bed.service.take_answers().pop().map(|answer| answer.message).unwrap_or_default();
+        assert!(said.contains("asked for there already"), "{kind:?}: {said}");
+    }
 }
 
 on_both!(a_container_moves_to_a_host);

@@ -211,3 +211,29 @@ fn the_fake_misbehaves_as_it_is_told() {
     assert_eq!(fake.start(container, &Launch::of("web")), Ok(()));
     assert!(matches!(&*fake.poll(), [Callback::StartFailed { .. }]));
 }
+
+/// A host that a request named while it was away is told of again, though it is as it was; and not a third time.
+#[test]
+fn a_host_that_was_away_between_two_looks_is_told_of() {
+    let mut cluster = EngineCluster::new();
+    cluster.add_node("alpha", "", "", 1);
+    cluster.settle();
+    let told = |cluster: &mut EngineCluster| {
+        cluster.settle();
+        let callbacks = cluster.poll().into_iter();
+        let nodes = callbacks.filter_map(|callback| match callback {
+            Callback::NodesUpdated(reports) => Some(reports),
+            _ => None,
+        });
+        nodes.flatten().map(|report| report.host.to_string()).collect::<Vec<String>>()
+    };
+    assert_eq!(told(&mut cluster), ["alpha"]);
+    cluster.lose_node("alpha");
+    cluster.settle();
+    let request = ContainerRequest::new(RequestId(1), Resources::new(&[1]), 1).only_on(["alpha"]);
+    assert!(matches!(cluster.request(request), Err(ClientError::UnknownHost { .. })));
+    cluster.add_node("alpha", "", "", 1);
+    assert_eq!(told(&mut cluster), ["alpha"]);
+    cluster.add_node("beta", "", "", 1);
+    assert_eq!(told(&mut cluster), ["beta"]);
+}

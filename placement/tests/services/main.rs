@@ -12,6 +12,7 @@ mod control;
 mod dismissal;
 mod failures;
 mod flexing;
+mod hand_over;
 mod history;
 mod lost_and_late;
 mod matching;

@@ -201,7 +201,7 @@ impl ApplicationState {
     }
 
     /// No place was found where an action looked first. Says whether it looks elsewhere now.
-    pub(in crate::application) fn look_elsewhere(
+    pub(super) fn look_elsewhere(
         &mut self,
         id: ActionId,
         now_ms: u64,

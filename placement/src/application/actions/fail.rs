@@ -20,6 +20,19 @@ impl ApplicationState {
         }
     }
 
+    /// No place is to be had where an action looked first: it looks elsewhere if it may, and comes to nothing otherwise.
+    pub(in crate::application) fn look_elsewhere_or_fail(
+        &mut self,
+        id: ActionId,
+        request: RequestId,
+        why: &str,
+        operations: &mut Vec<Operation>,
+    ) {
+        if !self.look_elsewhere(id, self.now_ms, operations) {
+            self.no_place_found(request, why, operations);
+        }
+    }
+
     /// The request for a place came to nothing. What runs goes on running; for what is being stopped the review will ask.
     pub(in crate::application) fn no_place_found(
         &mut self,

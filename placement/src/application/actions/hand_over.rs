@@ -1,6 +1,8 @@
 //! One container takes the place of another one, which stands by for it and makes way in one step (`swap.rs`). Where the one
 //! that stood by goes elsewhere, it runs there before the other one is stopped (Samza's compound action, `samza.md` Z3).
 
+use std::sync::Arc;
+
 use super::begin::Refusal;
 use super::{
     ActionId, ActionKind, ActionStatus, Active, ApplicationState, HandOver, PlacementAction, Source, Stage,
@@ -110,6 +112,17 @@ impl ApplicationState {
         }
     }
 
+    /// Hosts where a container of the component is about to take another one's place.
+    pub(in crate::application) fn places_taken_by(
+        &self,
+        component: ComponentId,
+    ) -> impl Iterator<Item = &Arc<str>> {
+        self.actions.active_on(component).filter_map(|(_, active)| match (active.way, active.stage) {
+            (Some(_), Stage::Reserving(request)) => self.outstanding.get(request)?.host.as_ref(),
+            _ => None,
+        })
+    }
+
     /// The container has ended: whoever takes its place waits for it for as long as for any other.
     pub(in crate::application) fn way_is_free(&mut self, container: ContainerRef, of: ComponentId) {
         let Some((_, request, within_ms)) = self.waits_for_way(container, of) else { return };
@@ -126,8 +139,8 @@ impl ApplicationState {
         of: ComponentId,
         operations: &mut Vec<Operation>,
     ) {
-        if let Some((_, request, _)) = self.waits_for_way(container, of) {
-            self.no_place_found(request, "its standby did not stop", operations);
+        if let Some((action, request, _)) = self.waits_for_way(container, of) {
+            self.look_elsewhere_or_fail(action, request, "its standby did not stop", operations);
         }
     }
 

@@ -191,6 +191,43 @@ fn what_goes_elsewhere_waits_for_its_standby_too() {
     assert!(![active_at, standby_at].contains(&bed.host_of("0")));
 }
 
+/// It is asked for anew after it ended: nothing is done about its standby before it runs.
+#[test]
+fn a_standby_makes_no_way_for_what_does_not_run() {
+    let manager = cluster::<FakeCluster>(4, 1).granting_by_hand();
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), manager);
+    grant_all(&mut bed);
+    bed.job.report_caught_up(&processor("0-0"), bed.now_ms);
+    let standby = bed.status("0-0").container;
+    bed.at(600_000);
+    bed.end("0", 1);
+    bed.settle();
+    let request = bed.place("0", Destination::Standby);
+    bed.settle();
+    assert_eq!(
+        (bed.message(request), bed.status("0-0").container),
+        ("it waits until the container runs", standby)
+    );
+    grant_all(&mut bed);
+    assert_eq!(bed.outcome(request), Some(Succeeded), "{}", bed.message(request));
+}
+
+/// Its end is not heard: that is waited for as long as for anything else.
+#[test]
+fn a_standby_that_stops_has_its_time() {
+    let mut bed = JobBed::start(with_standbys(job_of(1), 1), cluster::<FakeCluster>(2, 1));
+    bed.manager().inject(Fault::LoseCallback);
+    let request = bed.ask(JobAction::StopStandby { standby: processor("0-0") });
+    bed.at(EXPIRES_AFTER_MS);
+    assert_eq!(
+        (bed.outcome(request), bed.message(request)),
+        (None, "it waits until the standby has stopped")
+    );
+    bed.at(EXPIRES_AFTER_MS + 2);
+    assert_eq!(bed.outcome(request), Some(Failed));
+    assert_eq!(bed.message(request), "the standby did not stop in time");
+}
+
 fn grant_all(bed: &mut JobBed<FakeCluster>) {
     grant_all_but(bed, "");
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use apportion_placement::control::{
     ActionName, AllowPrincipals, Change, ConflictPolicy, ControlPlane, ControlSettings, ControlStore,
-    DeployError, MESSAGE_MAX, Permission, PlacementClient, PlacementRequest, StatusCode, request_key,
+    DeployError, ID_MAX, MESSAGE_MAX, Permission, PlacementClient, PlacementRequest, StatusCode, request_key,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -126,6 +126,7 @@ fn what_cannot_be_read_is_answered_where_it_says_whom<M: Manager + Debug + Send 
         message(4, |value| value["destinationHost"] = json!("h".repeat(1 << 20))),
         message(5, |value| value["timestamp"] = json!("yesterday")),
         message(6, |value| value["deploymentId"] = json!(null)),
+        message(7, |value| value["deploymentId"] = json!("d".repeat(ID_MAX + 1))),
         b"no JSON".to_vec(),
         vec![0xff; MESSAGE_MAX + 1],
     ];

@@ -7,7 +7,7 @@ use apportion_placement::control::{Destination, JobAction, RollingRestart};
 use super::bed::{EXPIRES_AFTER_MS, JobBed, job_of, pace, processor, with_standbys};
 use super::one::cluster;
 use crate::support::{Manager, on_both};
-use apportion_placement::ActionStatus::{BadRequest, Succeeded};
+use apportion_placement::ActionStatus::{Accepted, BadRequest, InProgress, Succeeded};
 
 fn version(name: &str) -> ComponentChange {
     ComponentChange { version: Some(name.to_owned()), size: None }
@@ -99,6 +99,20 @@ fn a_size_that_cannot_be_is_refused_before_anything_stops<M: Manager>() {
     };
     refused(&[5, 1], "could hold");
     refused(&[2], "`0` would have nothing of a resource");
+
+    // Nobody knows of any host yet.
+    let mut bed = JobBed::start(job_of(1), cluster::<M>(0, 0));
+    let change = ComponentChange { size: Some(Resources::new(&[5])), ..ComponentChange::default() };
+    let request = bed.ask(JobAction::RollingRestart(rolling(1, change)));
+    assert_eq!(bed.outcome(request), None, "{}", bed.message(request));
+}
+
+on_both!(that_it_has_begun_is_told_once);
+fn that_it_has_begun_is_told_once<M: Manager>() {
+    let mut bed = JobBed::start(job_of(3), cluster::<M>(3, 24));
+    let request = bed.ask(JobAction::RollingRestart(rolling(1, version("v2"))));
+    bed.settle();
+    assert_eq!(bed.said(request), [Accepted, InProgress, InProgress, InProgress, Succeeded]);
 }
 
 on_both!(a_standby_is_of_the_version_of_its_processor);

@@ -154,6 +154,8 @@ fn what_is_taken_back_in_the_same_moment_is() {
         let cancel = bed.submit(PlacementRequest { action, parameters: target, ..cancel });
         bed.settle();
         assert_eq!((bed.status(cancel), bed.status(asked)), (Some(Succeeded), Some(StatusCode::Cancelled)));
+        let counted = |action| bed.plane.metrics().outcomes.contains_key(&action);
+        assert!(counted(("ROLLING_RESTART", StatusCode::Cancelled)) && counted(("CANCEL", Succeeded)));
     }
 }
 

@@ -1,0 +1,175 @@
+//! A component whose container takes the place of one that stands by for it, as whoever embeds a service asks for it.
+
+use apportion::Resources;
+use apportion_placement::{
+    ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, ComponentSpec, FakeCluster, Fault,
+    FaultDomain, HandOver, OutstandingCause, PlacementAction,
+};
+
+use crate::support::{Bed, Cluster, Manager, component, host, on_both};
+use ActionStatus::{BadRequest, Failed, Succeeded};
+
+const EXPIRES_AFTER_MS: u64 = 10_000;
+const ACTIVE: ComponentId = ComponentId(1);
+const STANDBY: ComponentId = ComponentId(2);
+
+/// Component 2 stands by for component 1; nobody stands by for component 3.
+fn components() -> Vec<ComponentSpec> {
+    let grouped = |id| component(id, 1).apart_from("group", FaultDomain::Host);
+    vec![ComponentSpec { takes_over: vec![STANDBY], ..grouped(1) }, grouped(2), component(3, 1)]
+}
+
+fn bed<M: Manager>(hosts: usize, slots: i64) -> Bed<M> {
+    let mut bed = Cluster::<M>::of(hosts, slots).start(components(), None);
+    bed.settle();
+    bed
+}
+
+/// The standby goes elsewhere, and component 1 to its place.
+fn handing_over(id: u64, heir: u64) -> PlacementAction {
+    let heir = HandOver { id: ActionId(heir), component: ACTIVE, or_elsewhere: false };
+    PlacementAction {
+        hands_over_to: Some(heir),
+        expires_after_ms: EXPIRES_AFTER_MS,
+        ..PlacementAction::new(ActionId(id), STANDBY, ActionKind::MoveElsewhere)
+    }
+}
+
+/// Component 1 goes to the place of the standby, which ends.
+fn taking_place<M: Manager>(bed: &Bed<M>, id: u64) -> PlacementAction {
+    let kind = ActionKind::TakePlaceOf(bed.only(STANDBY.0).container);
+    PlacementAction { expires_after_ms: EXPIRES_AFTER_MS, ..PlacementAction::new(ActionId(id), ACTIVE, kind) }
+}
+
+/// Last words, by number.
+fn last_words<M: Manager>(bed: &mut Bed<M>) -> Vec<(u64, ActionStatus, String)> {
+    let said = bed.service.take_answers().into_iter().filter(|answer| answer.status.is_terminal());
+    said.map(|answer| (answer.action.0, answer.status, answer.message)).collect()
+}
+
+on_both!(who_does_not_stand_by_makes_no_way);
+fn who_does_not_stand_by_makes_no_way<M: Manager>() {
+    let mut bed = bed::<M>(4, 2);
+    let before = [1, 2, 3].map(|id| bed.only(id).container);
+    let heir = |component| Some(HandOver { id: ActionId(9), component, or_elsewhere: false });
+    let other = ActionKind::TakePlaceOf(bed.only(3).container);
+    let asked = [
+        (handing_over(1, 1), "an action's already"),
+        (
+            PlacementAction { hands_over_to: heir(ComponentId(3)), ..handing_over(1, 9) },
+            "not stand by for component 3",
+        ),
+        (PlacementAction { component: ComponentId(3), ..handing_over(1, 9) }, "not stand by for component 1"),
+        (PlacementAction { kind: ActionKind::StopAndRestart, ..handing_over(1, 9) }, "stays where it is"),
+        (PlacementAction { kind: other, ..taking_place(&bed, 1) }, "no such container stands by"),
+    ];
+    for (action, part) in asked {
+        bed.service.act(action, bed.now_ms);
+        let words = last_words(&mut bed);
+        assert!(matches!(&words[..], [(1, BadRequest, why)] if why.contains(part)), "{part}: {words:?}");
+    }
+    bed.service.act(handing_over(1, 2), bed.now_ms);
+    bed.service.act(handing_over(3, 1), bed.now_ms);
+    let words = last_words(&mut bed);
+    assert!(matches!(&words[..], [(3, BadRequest, why)] if why.contains("already")), "{words:?}");
+    assert_eq!([1, 2, 3].map(|id| bed.only(id).container), before);
+}
+
+on_both!(a_place_is_taken_in_another_size);
+fn a_place_is_taken_in_another_size<M: Manager>() {
+    let mut bed = bed::<M>(5, 3);
+    let place = bed.only(2).host;
+    let free = |bed: &mut Bed<M>, host: &str| {
+        bed.settle();
+        let nodes = apportion_placement::ClusterClient::nodes(&bed.service.client().manager);
+        nodes.into_iter().find(|node| *node.host == *host).map(|node| node.free.amounts()[0])
+    };
+    let before = free(&mut bed, &place);
+    let change = ComponentChange { size: Some(Resources::new(&[2])), version: Some("v2".into()) };
+    let action = PlacementAction { change, ..taking_place(&bed, 1) };
+    bed.service.act(action, bed.now_ms);
+    bed.settle();
+    assert_eq!((bed.only(1).host, bed.only(1).version), (place.clone(), "v2".to_owned()));
+    assert_eq!(free(&mut bed, &place), before.map(|before| before - 1));
+    let words = last_words(&mut bed);
+    assert!(matches!(&words[..], [(1, Succeeded, _)]), "{words:?}");
+    assert_ne!(bed.only(2).host, place, "the standby is still one, and comes elsewhere");
+}
+
+on_both!(what_another_action_goes_on_with_takes_no_place);
+/// The standby goes elsewhere all the same.
+fn what_another_action_goes_on_with_takes_no_place<M: Manager>() {
+    let mut bed = bed::<M>(4, 1);
+    let (active, standby, full) = (bed.only(1), bed.only(2), bed.only(3).host);
+    let kind = ActionKind::MoveTo(full.as_str().into());
+    let waits =
+        PlacementAction { expires_after_ms: 60_000, ..PlacementAction::new(ActionId(1), ACTIVE, kind) };
+    bed.service.act(waits, bed.now_ms);
+    bed.settle();
+    bed.service.act(handing_over(2, 3), bed.now_ms);
+    bed.settle();
+    let words = last_words(&mut bed);
+    assert!(
+        matches!(&words[..], [(3, Failed, why), (2, Succeeded, _)] if why.contains("another action")),
+        "{words:?}"
+    );
+    assert_eq!((bed.only(1), bed.only(2).host == standby.host), (active, false));
+}
+
+/// Three containers on five hosts, where nothing comes by itself.
+fn by_hand() -> Bed<FakeCluster> {
+    let mut bed = Cluster::on(FakeCluster::new().granting_by_hand(), 5, 1).start(components(), None);
+    for number in 0..3 {
+        let next = bed.manager().waiting().next().map(|waits| waits.id);
+        let granted = next.map(|next| bed.manager().grant(next, &host(number)));
+        assert!(granted.is_some_and(|granted| granted.is_ok()));
+        bed.settle();
+    }
+    bed
+}
+
+/// How many hosts component 1 is asked for on.
+fn asked(bed: &Bed<FakeCluster>) -> Vec<usize> {
+    let waits = bed.service.status(bed.now_ms).outstanding.into_iter();
+    let name = &bed.only(1).component;
+    waits.filter(|waits| waits.component == *name).map(|waits| waits.hosts.len()).collect()
+}
+
+/// One that may go elsewhere waits for half of its time.
+#[test]
+fn one_that_gets_no_place_goes_elsewhere_in_time_if_it_may() {
+    let mut bed = by_hand();
+    let active = bed.only(1);
+    bed.service.act(PlacementAction { or_elsewhere: true, ..taking_place(&bed, 1) }, bed.now_ms);
+    bed.settle();
+    bed.at(EXPIRES_AFTER_MS / 2 + 1);
+    assert_eq!(asked(&bed), [1]);
+    bed.at(EXPIRES_AFTER_MS / 2 + 2);
+    assert_eq!(asked(&bed), [4], "all but its own host");
+    assert_eq!((bed.only(1), last_words(&mut bed).len()), (active, 0));
+}
+
+/// It is said whose place it waits for. When that takes too long it looks elsewhere, if it may.
+#[test]
+fn one_whose_standby_is_not_heard_to_end_goes_elsewhere_if_it_may() {
+    for or_elsewhere in [true, false] {
+        let mut bed = by_hand();
+        let active = bed.only(1);
+        bed.manager().inject(Fault::LoseCallback);
+        bed.service.act(PlacementAction { or_elsewhere, ..taking_place(&bed, 1) }, bed.now_ms);
+        let waits = bed.service.status(bed.now_ms).outstanding;
+        let its: Vec<_> = waits.iter().filter(|waits| waits.component == active.component).collect();
+        assert!(matches!(its[..], [its] if its.cause == OutstandingCause::AboutToBeServed), "{waits:?}");
+        assert!(its[0].explanation.contains("takes the place of a container"), "{}", its[0].explanation);
+        bed.at(EXPIRES_AFTER_MS * 2);
+        assert_eq!(asked(&bed), [1], "nobody knows that it has ended");
+        bed.at(60_002);
+        bed.settle();
+        let words = last_words(&mut bed);
+        match or_elsewhere {
+            true => assert_eq!((asked(&bed), words), (vec![3], vec![])),
+            false => assert!(matches!(&words[..], [(1, Failed, why)] if why == "its standby did not stop")),
+        }
+        assert_eq!(bed.only(1), active);
+    }
+}
