@@ -6,7 +6,7 @@ use apportion_placement::{
     FaultDomain, HandOver, OutstandingCause, PlacementAction,
 };
 
-use crate::support::{Bed, Cluster, Manager, component, host, on_both};
+use crate::support::{Bed, Cluster, Manager, component, host, named, on_both, requests};
 use ActionStatus::{BadRequest, Failed, Succeeded};
 
 const EXPIRES_AFTER_MS: u64 = 10_000;
@@ -88,7 +88,8 @@ fn a_place_is_taken_in_another_size<M: Manager>() {
     let change = ComponentChange { size: Some(Resources::new(&[2])), version: Some("v2".into()) };
     let action = PlacementAction { change, ..taking_place(&bed, 1) };
     bed.service.act(action, bed.now_ms);
-    bed.settle();
+    let calls = bed.settle();
+    assert!(requests(&calls)[1..].iter().all(|request| named(request) != [&*place]), "{calls:?}");
     assert_eq!((bed.only(1).host, bed.only(1).version), (place.clone(), "v2".to_owned()));
     assert_eq!(free(&mut bed, &place), before.map(|before| before - 1));
     let words = last_words(&mut bed);
