@@ -69,7 +69,6 @@ fn case_01_exact_fill_several_sets() {
         config.limits.single_set_nodes = 3;
         config.limits.set_nodes = 2;
         config.limits.batch_requests = 4;
-        config.limits.leaf_quantum = 2;
         exact_fill(config, Mode::Parallel { proposers });
     }
 }

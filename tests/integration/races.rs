@@ -26,7 +26,6 @@ fn an_ask_is_well_kept_when_its_host_is_drained() {
     for _ in 0..ROUNDS {
         let mut config = several_sets();
         config.limits.inbox = 1;
-        config.limits.leaf_quantum = 1;
         let mut cluster = Cluster::start(config, Mode::Parallel { proposers: 2 });
         let nodes = ["n1", "n2", "n3", "n4"].map(|name| cluster.node(name, &[8]));
         cluster.run();
@@ -43,7 +42,6 @@ fn a_host_with_devices_enough_in_sum_but_not_one_by_one_is_well_kept() {
     for _ in 0..ROUNDS {
         let mut config = several_sets();
         config.resources = ResourceTypes::new(["gpu"]).unwrap().with_devices("gpu").unwrap();
-        config.limits.leaf_quantum = 2;
         let mut cluster = Cluster::start(config, Mode::Parallel { proposers: 1 });
         let node = NodeSpec::new("n2", Resources::ZERO).with_devices(3);
         let hosts = [cluster.node("n1", &[0]), cluster.add_node(node).unwrap()];

@@ -82,7 +82,7 @@ fn mode() -> impl Strategy<Value = Mode> {
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(1000))]
 
     /// First from an empty cluster, then from one that a single leaf has filled, as containers end one by one: by the time
     /// each has ended once, everybody has the share that is theirs.

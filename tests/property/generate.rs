@@ -117,26 +117,17 @@ fn limits(variety: Variety) -> impl Strategy<Value = EngineLimits> {
     // What is placed in which pass is not for the model to say.
     let is_capped = proptest::bool::weighted(if variety.everything { 0.3 } else { 0.0 });
     let off_switch = (is_capped, 1..=3u32).prop_map(|(is_capped, most)| is_capped.then_some(most));
-    let small = (1..=6usize, 2..=80usize, 1..=8usize, 1..=6usize, (1..=3u32, off_switch), 1..=3usize)
-        .prop_map(
-            |(
-                batch_requests,
-                pass_visits,
-                group_requests,
-                inbox,
-                (leaf_quantum, off_switch_per_pass),
-                set_nodes,
-            )| EngineLimits {
-                batch_requests,
-                pass_visits,
-                group_requests,
-                inbox,
-                leaf_quantum,
-                off_switch_per_pass,
-                single_set_nodes: set_nodes + 1,
-                set_nodes,
-            },
-        );
+    let small = (1..=6usize, 2..=80usize, 1..=8usize, 1..=6usize, off_switch, 1..=3usize).prop_map(
+        |(batch_requests, pass_visits, group_requests, inbox, off_switch_per_pass, set_nodes)| EngineLimits {
+            batch_requests,
+            pass_visits,
+            group_requests,
+            inbox,
+            off_switch_per_pass,
+            single_set_nodes: set_nodes + 1,
+            set_nodes,
+        },
+    );
     prop_oneof![Just(EngineLimits::default()), small]
 }
 

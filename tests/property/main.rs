@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
+mod bursts;
 mod claims;
 mod edits;
 mod explain;

@@ -74,9 +74,8 @@ impl Shape {
         let root = QueueConfig::root((0..self.leaves).map(leaf));
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
         config.node_order = self.node_order;
-        // One set and no quantum, as in serial mode: a pass is over everything, and ends when its batch is full.
+        // One set, as in serial mode: a pass is over everything and ends when its batch is full.
         config.limits.single_set_nodes = usize::MAX;
-        config.limits.leaf_quantum = u32::MAX;
         config.limits.pass_visits = u32::MAX as usize;
         config.limits.batch_requests = BATCH;
         config

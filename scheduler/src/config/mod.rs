@@ -263,8 +263,8 @@ impl HeartbeatPolicy {
 }
 
 /// Sizes inside the engine. The defaults are right for clusters of 10 to 1,000,000 nodes; models and tests
-/// take smaller ones. Serial mode has one set per partition, no quantum and an inbox without bound, whatever
-/// `single_set_nodes`, `set_nodes`, `leaf_quantum` and `inbox` say.
+/// take smaller ones. Serial mode has one set per partition and an unbounded inbox; it ignores
+/// `single_set_nodes`, `set_nodes` and `inbox`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineLimits {
     /// A pass ends after this many commit requests (B).
@@ -275,8 +275,6 @@ pub struct EngineLimits {
     pub group_requests: usize,
     /// How many messages may wait for the committer before callers and proposers are held back.
     pub inbox: usize,
-    /// At most this many containers per leaf queue and pass, so that small leaves are not overshot.
-    pub leaf_quantum: u32,
     /// At most this many containers on a node in one pass that are neither on a host nor on a rack that their ask names;
     /// those of asks that name none count too. No limit if not said, where YARN has 1 for each heartbeat.
     pub off_switch_per_pass: Option<u32>,
@@ -293,7 +291,6 @@ impl Default for EngineLimits {
             pass_visits: 65_536,
             group_requests: 1_024,
             inbox: 1_024,
-            leaf_quantum: 64,
             off_switch_per_pass: None,
             single_set_nodes: 1_000,
             set_nodes: 640,

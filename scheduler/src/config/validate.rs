@@ -96,7 +96,6 @@ fn check_limits(limits: &EngineLimits) -> Result<(), ConfigError> {
         ("limits.pass_visits", limits.pass_visits),
         ("limits.group_requests", limits.group_requests),
         ("limits.inbox", limits.inbox),
-        ("limits.leaf_quantum", limits.leaf_quantum as usize),
         ("limits.off_switch_per_pass", limits.off_switch_per_pass.unwrap_or(1) as usize),
         ("limits.single_set_nodes", limits.single_set_nodes),
         ("limits.set_nodes", limits.set_nodes),

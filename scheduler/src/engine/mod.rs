@@ -135,7 +135,7 @@ impl Engine {
             Mode::Serial => {
                 // One set gives the exact policy, whatever the number of nodes.
                 config.limits.single_set_nodes = u32::MAX as usize;
-                let (shared, mut parts) = Self::make(config, (None, u32::MAX), 1, clock, sink)?;
+                let (shared, mut parts) = Self::make(config, None, 1, clock, sink)?;
                 let proposer = parts.proposers.remove(0);
                 let driver = SerialDriver::new(Arc::clone(&shared), parts.committer, proposer);
                 Ok(Self { shared, driver: Mutex::new(Driver::Serial(Box::new(driver))) })
@@ -166,14 +166,14 @@ impl Engine {
         if !(1..=PROPOSERS_MAX).contains(&proposers) {
             return Err(StartError::Proposers { proposers });
         }
-        let limits = (Some(config.limits.inbox), config.limits.leaf_quantum);
-        let (shared, parts) = Self::make(config, limits, proposers, clock, sink)?;
+        let inbox_capacity = Some(config.limits.inbox);
+        let (shared, parts) = Self::make(config, inbox_capacity, proposers, clock, sink)?;
         Ok((Self { shared, driver: Mutex::new(Driver::Elsewhere) }, parts))
     }
 
     fn make(
         config: EngineConfig,
-        (inbox_capacity, leaf_quantum): (Option<usize>, u32),
+        inbox_capacity: Option<usize>,
         proposers: usize,
         clock: Arc<dyn Clock>,
         sink: Option<Box<dyn LogSink>>,
@@ -182,7 +182,7 @@ impl Engine {
         let config = Arc::new(config);
         let (outbox, inbox) = channel(inbox_capacity);
         let state = State::new(&config);
-        let shared = Arc::new(Shared::new(config, clock, state, outbox, leaf_quantum));
+        let shared = Arc::new(Shared::new(config, clock, state, outbox));
         let mut committer = GroupCommitter::new(Arc::clone(&shared), inbox, sink);
         committer.commit_group(None);
         let start = |number: usize| (number * SETS_MAX / proposers) as u32;

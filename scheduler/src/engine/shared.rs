@@ -151,7 +151,6 @@ impl Shared {
         clock: Arc<dyn Clock>,
         state: State,
         outbox: Outbox<Message>,
-        leaf_quantum: u32,
     ) -> Self {
         let queues = NameMap::new();
         for (index, queue) in state.facts.queues.iter().enumerate() {
@@ -161,7 +160,6 @@ impl Shared {
             pass_limits: PassLimits {
                 requests: config.limits.batch_requests,
                 visits: config.limits.pass_visits,
-                leaf_quantum,
                 scope: PassScope::default(),
                 is_single_step: false,
             },

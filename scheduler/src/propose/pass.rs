@@ -16,8 +16,6 @@ pub(crate) struct PassLimits {
     pub(crate) requests: usize,
     /// V: nodes visited.
     pub(crate) visits: usize,
-    /// Containers per leaf.
-    pub(crate) leaf_quantum: u32,
     /// What it may look at.
     pub(crate) scope: PassScope,
     /// What it sees in vain is not recorded, so it cannot rely on what passes before it saw.

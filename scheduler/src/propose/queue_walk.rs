@@ -31,7 +31,6 @@ pub(super) struct QueueWalk<'a> {
     pub(super) partition: PartitionId,
     /// Whose asks it is about: those for the partition, or for the default one.
     pub(super) footing: Footing,
-    leaf_quantum: u32,
     pub(super) is_single_step: bool,
     /// The only leaf to walk to, if not all.
     only_leaf: Option<QueueId>,
@@ -67,7 +66,6 @@ impl<'a> QueueWalk<'a> {
             set,
             partition,
             footing,
-            leaf_quantum: limits.leaf_quantum,
             is_single_step: limits.is_single_step,
             only_leaf: limits.scope.leaf,
             is_unclaimed,
@@ -81,11 +79,10 @@ impl<'a> QueueWalk<'a> {
         while self.scratch.open_shapes > 0 {
             self.visit(queue);
             let next = if self.state.facts.queue(queue).is_leaf {
-                let is_served = self.scratch.queues[queue.index()].leaf.taken >= self.leaf_quantum;
-                match if is_served { None } else { self.next_in_leaf(queue, proposals) } {
-                    Some(candidate) => return Some(candidate),
-                    None => None,
+                if let Some(candidate) = self.next_in_leaf(queue, proposals) {
+                    return Some(candidate);
                 }
+                None
             } else {
                 self.scratch.queues[queue.index()].children.peek().map(|Reverse(key)| key.queue)
             };
@@ -228,7 +225,6 @@ impl<'a> QueueWalk<'a> {
 
     /// Charges a pick to the queues above and the user, and puts the queues in order again.
     pub(super) fn charge(&mut self, candidate: &Candidate, size: &Resources) {
-        self.scratch.queues[candidate.leaf.index()].leaf.taken += 1;
         self.advance(candidate.leaf);
         self.user_level(candidate.user);
         let user = &mut self.scratch.users[candidate.user.index()];

@@ -98,8 +98,6 @@ pub(super) struct LeafCursor {
     held: Held,
     /// The next lane to open, with its first application.
     pub(super) upcoming: Option<(Place, LaneId)>,
-    /// Containers given to the leaf in this pass.
-    pub(super) taken: u32,
 }
 
 /// So much of one resource type in use by a leaf.
@@ -251,6 +249,5 @@ impl LeafCursor {
         self.held.next = NEVER;
         self.satisfied = Satisfied::default();
         self.upcoming = None;
-        self.taken = 0;
     }
 }

@@ -124,7 +124,6 @@ fn limits(engine: &Section<'_>, limits: &mut EngineLimits) -> Result<(), ConfigF
         pass_visits,
         group_requests,
         inbox,
-        leaf_quantum,
         off_switch_per_pass,
         single_set_nodes,
         set_nodes,
@@ -138,15 +137,12 @@ fn limits(engine: &Section<'_>, limits: &mut EngineLimits) -> Result<(), ConfigF
         ("set_nodes", set_nodes),
     ];
     let mut known = sizes.each_ref().map(|(key, _)| *key).to_vec();
-    known.extend(["leaf_quantum", "off_switch_per_pass"]);
+    known.push("off_switch_per_pass");
     let section = engine.section("limits", &known)?;
     for (key, size) in sizes {
         if let Some(value) = section.read(key, |entry| entry.whole())? {
             *size = value;
         }
-    }
-    if let Some(quantum) = section.read("leaf_quantum", |entry| entry.whole())? {
-        *leaf_quantum = quantum;
     }
     if let Some(most) = section.read("off_switch_per_pass", |entry| entry.whole())? {
         *off_switch_per_pass = Some(most);

@@ -41,7 +41,6 @@
 //! pass_visits = 65536
 //! group_requests = 1024
 //! inbox = 1024
-//! leaf_quantum = 64
 //! # off_switch_per_pass = 1
 //! single_set_nodes = 1000
 //! set_nodes = 640

@@ -93,21 +93,18 @@ fn placement() -> impl Strategy<Value = Placement> {
 
 fn limits() -> impl Strategy<Value = EngineLimits> {
     let off_switch = proptest::option::of(1u32..);
-    (proptest::array::uniform6(1usize..), 1u32.., off_switch).prop_map(
-        |(sizes, leaf_quantum, off_switch_per_pass)| {
-            let [batch_requests, pass_visits, group_requests, inbox, single_set_nodes, set_nodes] = sizes;
-            EngineLimits {
-                batch_requests,
-                pass_visits,
-                group_requests,
-                inbox,
-                leaf_quantum,
-                off_switch_per_pass,
-                single_set_nodes,
-                set_nodes,
-            }
-        },
-    )
+    (proptest::array::uniform6(1usize..), off_switch).prop_map(|(sizes, off_switch_per_pass)| {
+        let [batch_requests, pass_visits, group_requests, inbox, single_set_nodes, set_nodes] = sizes;
+        EngineLimits {
+            batch_requests,
+            pass_visits,
+            group_requests,
+            inbox,
+            off_switch_per_pass,
+            single_set_nodes,
+            set_nodes,
+        }
+    })
 }
 
 /// Minimum and maximum sizes of containers.

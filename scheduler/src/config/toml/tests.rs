@@ -56,12 +56,8 @@ fn every_key_is_read() {
     };
     expected.locality_delay = LocalityDelay::nodes(40, 80);
     expected.heartbeat = Some(HeartbeatPolicy { interval_ms: 1_000, missed_max: 3 });
-    expected.limits = EngineLimits {
-        batch_requests: 16,
-        leaf_quantum: 8,
-        off_switch_per_pass: Some(2),
-        ..EngineLimits::default()
-    };
+    expected.limits =
+        EngineLimits { batch_requests: 16, off_switch_per_pass: Some(2), ..EngineLimits::default() };
 
     let text = r#"
         [resources]
@@ -73,7 +69,7 @@ fn every_key_is_read() {
         reservations = { delay_ms = 5, age_limit_ms = 6, nodes = 7, continue_looking = false }
         locality_delay = { rack_nodes = 40, any_nodes = 80, full_reset = true }
         heartbeat = { interval_ms = 1_000, missed_max = 3 }
-        limits = { batch_requests = 0x10, leaf_quantum = 8, off_switch_per_pass = 2 }
+        limits = { batch_requests = 0x10, off_switch_per_pass = 2 }
         [queues."root.analytics.etl"]
         capacity = { memory_mib = 1024, vcore_milli = 2000 }
         maximum_capacity = { memory_mib = 4096 }
@@ -254,8 +250,8 @@ fn a_value_of_the_wrong_type_is_refused_where_it_is() {
     );
     refused("[engine.limits]\ninbox = -1", "2:9: engine.limits.inbox: -1 is negative");
     refused(
-        "[engine.limits]\nleaf_quantum = 4294967296",
-        "2:16: engine.limits.leaf_quantum: 4294967296 is too large",
+        "[engine.limits]\noff_switch_per_pass = 4294967296",
+        "2:23: engine.limits.off_switch_per_pass: 4294967296 is too large",
     );
     refused("[resources]\ntypes = [\"a\", \"a\"]", "2:9: resources.types: resource type `a` is named twice");
     refused(

@@ -129,7 +129,6 @@ fn write_limits(file: &mut Writer, limits: &EngineLimits) {
     file.line("pass_visits", limits.pass_visits);
     file.line("group_requests", limits.group_requests);
     file.line("inbox", limits.inbox);
-    file.line("leaf_quantum", limits.leaf_quantum);
     file.line_if("off_switch_per_pass", limits.off_switch_per_pass);
     file.line("single_set_nodes", limits.single_set_nodes);
     file.line("set_nodes", limits.set_nodes);

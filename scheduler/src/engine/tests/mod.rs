@@ -27,7 +27,7 @@ use super::shared::Shared;
 use super::{Driver, Engine, Mode};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig};
+use crate::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, QueueOrdering};
 use crate::engine::EventStream;
 use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
@@ -250,23 +250,28 @@ fn a_pass_ends_after_b_requests() {
     assert_eq!(bench.pass(0).proposals.requests.len(), 2);
 }
 
-/// In parallel mode no leaf gets more than its quantum in one pass, so that small leaves are not overshot.
+/// A pass that leaves the most deserving leaf while it could go on would give its room to the others.
 #[test]
-fn a_pass_gives_a_leaf_at_most_its_quantum() {
-    let mut config = config([leaf("a"), leaf("b")]);
-    config.limits.leaf_quantum = 2;
+fn a_pass_of_parallel_mode_goes_on_with_the_most_deserving_leaf() {
+    let mut first = leaf("a");
+    first.priority = 1;
+    let mut config = config([first, leaf("b")]);
+    config.root.child_ordering = QueueOrdering::PriorityUtilization;
+    config.limits.batch_requests = 200;
     let bench = Bench::new(config, Mode::Parallel { proposers: 1 });
-    bench.node("n1", 100);
+    bench.node("n1", 1_000);
     bench.engine.run_until_quiet();
     bench.shared.work.close();
-    for queue in ["root.a", "root.b"] {
+    let [first, _] = ["root.a", "root.b"].map(|queue| {
         let application = bench.application(queue);
-        bench.ask(application, 1, 5);
-    }
+        bench.ask(application, 1, 1_000)
+    });
     while bench.engine.read(|view| view.asks().count()) < 2 {
         std::thread::yield_now();
     }
-    assert_eq!(bench.pass(0).proposals.requests.len(), 4);
+    let batch = bench.pass(0);
+    assert_eq!(batch.proposals.requests.len(), 200);
+    assert!(batch.requests().iter().flat_map(|request| &request.allocate).all(|placed| placed.ask == first));
 }
 
 #[test]

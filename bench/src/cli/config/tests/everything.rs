@@ -114,7 +114,6 @@ pub(super) fn everything() -> EngineConfig {
             pass_visits: 2,
             group_requests: 3,
             inbox: 4,
-            leaf_quantum: 5,
             off_switch_per_pass: Some(2),
             single_set_nodes: 6,
             set_nodes: 7,
