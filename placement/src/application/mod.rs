@@ -39,6 +39,7 @@ use takeover::Takeover;
 use crate::client::{Callback, ContainerRef};
 use crate::component::{ComponentId, ComponentSpec};
 use crate::history::{Census, InstanceState, OutstandingRequests, RoleHistory};
+use crate::persistence::HistoryFile;
 use crate::status::{ComponentCounters, Failure};
 
 /// A service that runs: its components, their containers and requests, and where they were before.
@@ -80,6 +81,8 @@ pub struct ApplicationState {
     containers_at_restart: Option<u32>,
     is_stopped: bool,
     failure: Option<Failure>,
+    /// The history when the service stopped or gave up, and its version. The teardown does not change it.
+    at_end: Option<(u64, HistoryFile)>,
 }
 
 /// A component, with its containers and what has happened to it.
@@ -180,6 +183,7 @@ impl ApplicationState {
             containers_at_restart: None,
             is_stopped: false,
             failure: None,
+            at_end: None,
         };
         for spec in components {
             state.declare(spec);

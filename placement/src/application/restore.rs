@@ -77,16 +77,27 @@ impl ApplicationState {
         self.history.used(&found.host, component, now_ms);
     }
 
-    /// What of the service is worth keeping in a file.
+    /// What of the service is worth keeping in a file. Of a service that is over: what was when it stopped or gave up, so
+    /// that its teardown is not saved (table 1.18, D32).
     #[must_use]
     pub fn image(&self, now_ms: u64) -> HistoryFile {
-        self.history.image(now_ms, &self.names())
+        match &self.at_end {
+            Some((_, file)) => file.clone(),
+            None => self.history.image(now_ms, &self.names()),
+        }
     }
 
     /// Moves with everything that is worth saving.
     #[must_use]
     pub fn history_version(&self) -> u64 {
-        self.history.version()
+        self.at_end.as_ref().map_or_else(|| self.history.version(), |(version, _)| *version)
+    }
+
+    /// Containers end from here on because the service does.
+    pub(super) fn keep_history_as_it_is(&mut self) {
+        if self.at_end.is_none() {
+            self.at_end = Some((self.history.version(), self.image(self.now_ms)));
+        }
     }
 
     fn names(&self) -> Names {

@@ -9,6 +9,7 @@ impl ApplicationState {
     pub(super) fn review(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         self.check_failures(now_ms);
         if self.is_over() {
+            self.keep_history_as_it_is();
             self.give_everything_back(operations);
             self.recount_touched();
             return;

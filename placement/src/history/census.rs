@@ -1,7 +1,7 @@
 //! In which state each container is. The counts beside it are changed in one place, together with it, so that reviews need
 //! not count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,8 @@ impl InstanceState {
 pub(crate) struct Census {
     states: BTreeMap<ContainerRef, InstanceState>,
     counts: [u32; STATES],
+    /// Containers that are being released and ran before.
+    stopping: BTreeSet<ContainerRef>,
 }
 
 impl Census {
@@ -45,6 +47,12 @@ impl Census {
     pub(crate) fn put(&mut self, container: ContainerRef, state: InstanceState) -> Option<InstanceState> {
         let before = self.states.insert(container, state);
         self.leave(before);
+        let has_run = before == Some(InstanceState::Live) || self.stopping.contains(&container);
+        if has_run && state == InstanceState::Releasing {
+            self.stopping.insert(container);
+        } else {
+            self.stopping.remove(&container);
+        }
         self.counts[state as usize] += 1;
         before
     }
@@ -53,6 +61,7 @@ impl Census {
     pub(crate) fn remove(&mut self, container: ContainerRef) -> Option<InstanceState> {
         let before = self.states.remove(&container);
         self.leave(before);
+        self.stopping.remove(&container);
         before
     }
 
@@ -85,18 +94,24 @@ impl Census {
         self.count(InstanceState::Starting) + self.count(InstanceState::Live)
     }
 
+    /// Whether an instance runs: it is live, or was and has not ended yet.
+    pub(crate) fn runs_any(&self) -> bool {
+        self.count(InstanceState::Live) > 0 || !self.stopping.is_empty()
+    }
+
     /// Containers that are on their way out.
     pub(crate) fn leaving(&self) -> u32 {
         self.count(InstanceState::Releasing) + self.count(InstanceState::StartFailed)
     }
 
-    /// Whether the counts are those of the containers.
+    /// Whether the counts are those of the containers, and those that stop are being released.
     pub(crate) fn is_consistent(&self) -> bool {
         let mut counts = [0; STATES];
         for state in self.states.values() {
             counts[*state as usize] += 1;
         }
-        counts == self.counts
+        let is_releasing = |container| self.state(container) == Some(InstanceState::Releasing);
+        counts == self.counts && self.stopping.iter().copied().all(is_releasing)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ContainerRef, InstanceState)> + '_ {

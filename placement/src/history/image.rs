@@ -55,13 +55,14 @@ impl RoleHistory {
         report
     }
 
-    /// What is worth keeping. Hosts that never ran a component are not: they would be candidates of one that goes back to
+    /// What is worth keeping. A host is active until the last instance on it has ended: a crash of the master while
+    /// instances are being released does not lose their hosts (table 1.18, D28). Hosts that never ran a component are not: they would be candidates of one that goes back to
     /// its hosts (table 1.18, D19).
     pub(crate) fn image(&self, saved_ms: u64, names: &BTreeMap<String, ComponentId>) -> HistoryFile {
         let entries_of = |(host, node): (&Arc<str>, &super::NodeInstance)| {
             let host = host.clone();
             let records = node.entries.iter().filter_map(move |(component, entry)| {
-                let is_active = entry.instances.count(super::InstanceState::Live) > 0;
+                let is_active = entry.instances.runs_any();
                 (is_active || entry.last_used_ms > 0).then(|| HistoryEntry {
                     host: host.clone(),
                     role: component.0,

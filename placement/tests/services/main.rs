@@ -21,3 +21,4 @@ mod placing;
 mod sharing;
 mod support;
 mod swaps;
+mod teardown;

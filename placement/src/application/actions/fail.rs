@@ -64,6 +64,10 @@ impl ApplicationState {
             return;
         };
         self.transition_instance(container, InstanceState::Live);
+        // Its start may not have been heard of while it was being stopped.
+        if let Some(instance) = self.instances.get_mut(&container) {
+            instance.started_ms.get_or_insert(self.now_ms);
+        }
         self.drop_place(id, operations);
         self.fail_action(id, "the container could not be stopped; it goes on running", operations);
     }

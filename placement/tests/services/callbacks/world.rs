@@ -89,6 +89,7 @@ impl World {
         let allocates = matches!(event, ServiceEvent::Callback(Callback::Allocated(_)));
         let operations = self.service.handle(event, self.now_ms);
         assert_eq!(self.service.audit(), []);
+        self.check_save(&before);
         for operation in operations {
             self.carry_out(operation);
         }
@@ -97,6 +98,33 @@ impl World {
         for id in (0..COMPONENTS).map(ComponentId).filter(|_| allocates) {
             let (Some(was), Some(is)) = (before.component(id), self.service.component(id)) else { continue };
             assert!(is.actual <= is.desired.max(was.actual), "no container too many is kept (F14)");
+        }
+    }
+
+    /// A save at this moment has every host where an instance runs, releasing or not (D28). A service that is over has
+    /// what was to be saved before (D32).
+    fn check_save(&self, before: &ApplicationState) {
+        let file = self.service.image(self.now_ms);
+        if before.is_over() {
+            assert_eq!(self.service.history_version(), before.history_version());
+            assert_eq!(file, before.image(self.now_ms));
+            return;
+        }
+        let runs = |known: &ContainerStatus| {
+            let is_on = matches!(known.state, InstanceState::Live | InstanceState::Releasing);
+            is_on && known.started_ms.is_some()
+        };
+        let service = if self.service.is_over() { before } else { &self.service };
+        let running = service.containers().filter(runs);
+        let running: BTreeSet<(String, String)> = running.map(|known| (known.host, known.component)).collect();
+        let active = file.entries.iter().filter(|entry| entry.is_active);
+        let active: BTreeSet<(String, String)> =
+            active.map(|entry| (entry.host.to_string(), format!("role{}", entry.role))).collect();
+        if self.service.is_over() {
+            // The event that ended the service may have been the end of a container.
+            assert!(active.is_subset(&running), "{active:?} of {running:?}");
+        } else {
+            assert_eq!(active, running);
         }
     }
 
