@@ -31,7 +31,11 @@ impl ApplicationState {
             self.look_elsewhere_or_fail(action, request, "no place was found in time", operations);
             return;
         }
-        let is_at_host = outstanding.reach == Reach::Host && outstanding.not_taken.is_none();
+        let is_unregistered = |_: &&Arc<str>| outstanding.not_taken.is_some();
+        let unregistered = self.unregistered_host(outstanding).filter(is_unregistered).cloned();
+        let is_late = outstanding.widens_ms.is_some_and(|widens_ms| widens_ms < now_ms);
+        let is_asked = outstanding.not_taken.is_none() || (unregistered.is_some() && is_late);
+        let is_at_host = outstanding.reach == Reach::Host && is_asked;
         if is_at_host && self.standby_to_replace(component).is_some() {
             self.lose_place(component);
             self.cancel_request(request, operations);
@@ -41,7 +45,11 @@ impl ApplicationState {
         if let Some(known) = self.components.get_mut(&component).filter(|_| escalation.is_wider()) {
             known.counters.widened += 1;
         }
-        self.reissue(request, |outstanding| escalation.apply(outstanding), operations);
+        let given_up = unregistered.filter(|_| escalation.is_wider());
+        self.reissue(request, |outstanding| escalation.apply(outstanding, given_up.is_none()), operations);
+        if let Some(host) = given_up {
+            self.history.host_unknown(&host);
+        }
     }
 
     /// The time of a request that was not taken begins when it is; one that was taken back goes on waiting.
@@ -76,7 +84,7 @@ impl Escalation {
         matches!(self, Self::Rack(..) | Self::Listed(_) | Self::Anywhere)
     }
 
-    fn apply(self, outstanding: &mut OutstandingRequest) {
+    fn apply(self, outstanding: &mut OutstandingRequest, is_host_known: bool) {
         let widens_ms = match self {
             Self::WaitsUntil(until_ms) | Self::Rack(_, until_ms) => Some(until_ms),
             Self::Stays | Self::Listed(_) | Self::Anywhere => None,
@@ -93,19 +101,19 @@ impl Escalation {
                 outstanding.reach = Reach::Listed;
                 outstanding.request.hosts = hosts;
             }
-            Self::Anywhere => to_anywhere(outstanding),
+            Self::Anywhere => to_anywhere(outstanding, is_host_known),
         }
     }
 }
 
-/// The host stays as a hint, except beside a label, which managers such as YARN take alone.
-fn to_anywhere(outstanding: &mut OutstandingRequest) {
+/// The host stays as a hint if the manager knows it, except beside a label, which managers such as YARN take alone.
+fn to_anywhere(outstanding: &mut OutstandingRequest, is_host_known: bool) {
     let request = &mut outstanding.request;
     outstanding.reach = Reach::Anywhere;
     request.racks.clear();
     request.relax_locality = true;
     request.priority = request_priority(outstanding.component, false);
-    if request.label.is_some() {
+    if request.label.is_some() || !is_host_known {
         request.hosts.clear();
     }
 }

@@ -65,7 +65,10 @@ impl ApplicationState {
             (None, Some(host)) => Some(Unserved { obstacle: Obstacle::None, text: takes_place_on(host) }),
             (Some(why), _) => Some(Unserved {
                 obstacle: Obstacle::NoNode,
-                text: format!("the cluster manager did not take the request: {why}"),
+                text: match self.unregistered_host(waits) {
+                    Some(host) => format!("{host} has not registered with the cluster manager yet"),
+                    None => format!("the cluster manager did not take the request: {why}"),
+                },
             }),
             (None, None) => explain(waits.id()),
         };
@@ -99,6 +102,7 @@ impl ApplicationState {
         let host = waits.host.as_ref().filter(|_| waits.reach == Reach::Host);
         let is_host_down =
             host.is_some_and(|host| self.history.node(host).is_none_or(|node| !node.is_online));
+        let is_host_down = is_host_down || (waits.not_taken.is_some() && self.unregistered_host(waits).is_some());
         match obstacle {
             _ if waits.not_taken.is_some() && !is_host_down => OutstandingCause::NotTaken,
             Obstacle::None => OutstandingCause::AboutToBeServed,
@@ -154,7 +158,7 @@ fn remedy(cause: OutstandingCause, host: Option<&Arc<str>>, label: Option<&str>)
             "see why the cluster manager refused it; it is asked again meanwhile".to_owned()
         }
         OutstandingCause::WaitsForHost => {
-            format!("make room on {host}, or wait until the request is widened")
+            format!("bring {host} up or make room on it, or wait until the request is widened")
         }
         OutstandingCause::AboutToBeServed => "nothing needs to be done".to_owned(),
     }

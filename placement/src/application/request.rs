@@ -1,5 +1,7 @@
 //! Requests: where a component asks to be placed (spec 1.2 to 1.4), and requests that come to nothing.
 
+use std::sync::Arc;
+
 use super::{AntiAffinity, ApplicationState, Component, Operation};
 use crate::client::{ClientError, ContainerRequest, RequestId};
 use crate::component::{ComponentId, PlacementPolicy};
@@ -160,8 +162,9 @@ impl ApplicationState {
         Some(self.issue(outstanding, operations))
     }
 
-    /// The manager has not got the request. A host that it does not know is not asked for again until it is reported,
-    /// except by components that want no other.
+    /// The manager has not got the request. A host of the history that has not registered yet is waited for, as long as for
+    /// one without room. Another host that the manager does not know is not asked for again until it is reported, except
+    /// by components that want no other.
     pub(super) fn request_not_taken(
         &mut self,
         request: RequestId,
@@ -175,6 +178,9 @@ impl ApplicationState {
             .get(&outstanding.component)
             .is_some_and(|known| known.spec.policy == PlacementPolicy::Strict);
         match error {
+            ClientError::UnknownHost { .. } if !is_strict && self.unregistered_host(outstanding).is_some() => {
+                self.wait_to_retry(request, error.to_string(), now_ms);
+            }
             ClientError::UnknownHost { host }
                 if !is_strict && outstanding.action.is_none() && !outstanding.request.hosts.is_empty() =>
             {
@@ -192,10 +198,17 @@ impl ApplicationState {
                 self.no_place_found(request, &other.to_string(), operations);
             }
             other => {
-                self.wait_to_retry(request, other.to_string(), now_ms);
                 self.outstanding.begin_anew(request);
+                self.wait_to_retry(request, other.to_string(), now_ms);
             }
         }
+    }
+
+    /// The host that a request is for, if the history alone knows it: no report has named it since the service started.
+    pub(super) fn unregistered_host<'a>(&self, waits: &'a OutstandingRequest) -> Option<&'a Arc<str>> {
+        let host = waits.host.as_ref().filter(|_| waits.reach == Reach::Host && waits.action.is_none())?;
+        let node = self.history.node(host)?;
+        (node.report.is_none() && node.is_online).then_some(host)
     }
 
     /// The request is over without a container, and nobody here took it back.
@@ -216,7 +229,8 @@ impl ApplicationState {
     fn wait_to_retry(&mut self, request: RequestId, why: String, now_ms: u64) {
         let Some(mut outstanding) = self.outstanding.remove(request) else { return };
         outstanding.not_taken = Some(why);
-        outstanding.deadline_ms = Some(now_ms.saturating_add(self.settings.retry_after_ms));
+        let again_ms = now_ms.saturating_add(self.settings.retry_after_ms);
+        outstanding.deadline_ms = Some(outstanding.widens_ms.map_or(again_ms, |widens_ms| widens_ms.min(again_ms)));
         self.outstanding.add(outstanding);
     }
 }

@@ -89,7 +89,7 @@ impl RoleHistory {
         self.refresh_all(host);
     }
 
-    /// The manager does not know the host: it takes nothing until it is reported.
+    /// The manager does not know the host, or it has not registered in time: it takes nothing until it is reported.
     pub(crate) fn host_unknown(&mut self, host: &Arc<str>) {
         self.nodes.entry(host.clone()).or_default().is_online = false;
         self.hosts_version += 1;

@@ -8,6 +8,7 @@ mod anti_affinity;
 mod callbacks;
 mod changes;
 mod client;
+mod cold_start;
 mod control;
 mod dismissal;
 mod failures;

@@ -56,6 +56,8 @@ enum Step {
     },
     Refuse {
         which: usize,
+        /// Because the manager does not know the host.
+        is_unknown: bool,
     },
     Flex {
         component: u32,
@@ -110,7 +112,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => which.clone().prop_map(|which| Step::EndUnheard { which }),
         2 => which.clone().prop_map(|which| Step::Repeat { which }),
         1 => which.clone().prop_map(|which| Step::Withdraw { which }),
-        1 => which.clone().prop_map(|which| Step::Refuse { which }),
+        2 => (which.clone(), any::<bool>()).prop_map(|(which, is_unknown)| Step::Refuse { which, is_unknown }),
         4 => (0..COMPONENTS, 0..5_u32).prop_map(|(component, desired)| Step::Flex { component, desired }),
         2 => (host, any::<bool>(), any::<bool>())
             .prop_map(|(host, is_usable, is_labelled)| Step::Node { host, is_usable, is_labelled }),

@@ -241,10 +241,12 @@ impl World {
                 self.requests.remove(&request.id);
                 self.tell(Callback::Withdrawn(request.id));
             }
-            Step::Refuse { which } => {
+            Step::Refuse { which, is_unknown } => {
                 let Some(request) = self.nth_request(which) else { return };
                 self.requests.remove(&request.id);
-                let error = ClientError::Refused("no".into());
+                let unknown = request.hosts.first().filter(|_| is_unknown);
+                let unknown = unknown.map(|host| ClientError::UnknownHost { host: host.to_string() });
+                let error = unknown.unwrap_or_else(|| ClientError::Refused("no".into()));
                 self.handle(ServiceEvent::NotTaken { request: request.id, error });
             }
             Step::Flex { component, desired } => {
@@ -382,7 +384,8 @@ impl World {
         for operation in self.service.adopt(&running, self.now_ms) {
             self.carry_out(operation);
         }
-        let reports = (0..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
+        // The first host registers late.
+        let reports = (1..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
         self.tell(Callback::NodesUpdated(reports));
     }
 
