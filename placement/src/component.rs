@@ -94,6 +94,15 @@ pub struct ApartGroup {
     pub domain: FaultDomain,
 }
 
+/// Which failures of a component belong together, and how long its last retry waits (Samza's retries).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    /// A failure that comes this long after the last retry, or later, begins a new row.
+    pub window_ms: u64,
+    /// The pause before the last retry, of a component that comes back to its hosts.
+    pub last_delay_ms: u64,
+}
+
 /// What a component is, and how its instances are placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentSpec {
@@ -119,6 +128,9 @@ pub struct ComponentSpec {
     pub node_failure_threshold: Option<u32>,
     /// With more failures than this within the failure window the service ends; `None`: never.
     pub container_failure_threshold: Option<u32>,
+    /// `Some`: failures count in a row instead of within the failure window.
+    #[serde(default)]
+    pub retries: Option<RetryPolicy>,
     /// Used instead of `container_failure_threshold` if given.
     pub health: Option<HealthThreshold>,
     /// The group that its instances are kept apart from; not for anti-affine components.
@@ -158,6 +170,7 @@ impl ComponentSpec {
             escalate_after_ms: Self::ESCALATE_AFTER_MS,
             node_failure_threshold: Some(Self::NODE_FAILURE_THRESHOLD),
             container_failure_threshold: Some(Self::CONTAINER_FAILURE_THRESHOLD),
+            retries: None,
             health: None,
             apart_from: None,
             takes_over: Vec::new(),

@@ -29,7 +29,8 @@ pub use client::{
     NodeReport, Obstacle, RequestId, RunningContainer, Unserved,
 };
 pub use component::{
-    ApartGroup, ComponentId, ComponentSpec, FaultDomain, HealthThreshold, PlacementPolicy, UnknownPolicy,
+    ApartGroup, ComponentId, ComponentSpec, FaultDomain, HealthThreshold, PlacementPolicy, RetryPolicy,
+    UnknownPolicy,
 };
 pub use engine_client::{ContainerNumbers, EngineClient};
 pub use exit::{ContainerExit, ContainerOutcome};

@@ -152,8 +152,10 @@ pub enum OutstandingCause {
     NotTaken,
     /// No node has the label.
     NoSuchLabel,
-    /// The host asked for has no room; other hosts are asked when the request is widened.
+    /// The host asked for has no room, or has not registered yet; other hosts are asked when the request is widened.
     WaitsForHost,
+    /// Its last instances ended soon after they started; the next one starts after a pause.
+    BackOff,
     /// Nothing is in its way: it is about to be served.
     AboutToBeServed,
 }

@@ -103,6 +103,11 @@ impl ApplicationState {
         self.components.get(&component).map(|known| known.spec.version.clone()).unwrap_or_default()
     }
 
+    /// The generation of an instance that comes now.
+    pub(super) fn generation_of(&self, component: ComponentId) -> u32 {
+        self.components.get(&component).map_or(0, |known| known.back_off.generation())
+    }
+
     fn take_on(
         &mut self,
         component: ComponentId,
@@ -121,6 +126,7 @@ impl ApplicationState {
             started_ms: None,
             outcome,
             version,
+            generation: self.generation_of(component),
             is_killed: false,
             has_caught_up: false,
         };

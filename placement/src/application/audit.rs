@@ -117,7 +117,7 @@ impl ApplicationState {
         if self.is_over() {
             return;
         }
-        let missing = self.delta(component);
+        let missing = self.unasked(component);
         let is_left = if self.lists_hosts(component) {
             missing != i64::from(known.pending_anti_affine)
         } else {

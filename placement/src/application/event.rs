@@ -115,6 +115,11 @@ pub struct ServiceSettings {
     pub failure_window_ms: Option<u64>,
     /// An instance that fails sooner than this after it started failed while starting.
     pub short_life_ms: u64,
+    /// The pause before an instance starts again whose last two generations ended sooner than `short_life_ms` after
+    /// they started; it doubles with each further one.
+    pub back_off_ms: u64,
+    /// The longest such pause.
+    pub back_off_max_ms: u64,
     /// How anti-affine instances are kept apart.
     pub anti_affinity: AntiAffinity,
     /// After this time a request that the manager did not take is made again.
@@ -129,12 +134,14 @@ pub struct ServiceSettings {
 }
 
 impl Default for ServiceSettings {
-    /// Slider's defaults: a window of six hours, a minute is a short life; the seed's seven days.
+    /// Slider's defaults: a window of six hours, a minute is a short life; the seed's seven days. Pauses from 1 to 64 s.
     fn default() -> Self {
         const MINUTE_MS: u64 = 60_000;
         Self {
             failure_window_ms: Some(6 * 60 * MINUTE_MS),
             short_life_ms: MINUTE_MS,
+            back_off_ms: 1_000,
+            back_off_max_ms: 64_000,
             anti_affinity: AntiAffinity::AllAtOnce,
             retry_after_ms: 5_000,
             stop_timeout_ms: MINUTE_MS,

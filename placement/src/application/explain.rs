@@ -21,7 +21,31 @@ impl ApplicationState {
         waiting.sort_by_key(|status| (status.since_ms, status.request));
         waiting
             .extend(self.components.keys().filter_map(|component| self.nowhere_to_ask(*component, now_ms)));
+        waiting.extend(self.components.keys().filter_map(|component| self.held_back(*component, now_ms)));
         waiting
+    }
+
+    /// Instances that start after a pause.
+    fn held_back(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
+        let known = &self.components[&component];
+        let (instances, until_ms) = self.paused(component)?;
+        let generations = known.back_off.generation();
+        let why = match generations {
+            0 | 1 => "its last retry is delayed".to_owned(),
+            _ => format!("its last {generations} generations ended soon after they started"),
+        };
+        let last = if known.last_failure.is_empty() { "exit status 0" } else { &known.last_failure };
+        let wait_ms = until_ms.saturating_sub(now_ms);
+        Some(OutstandingStatus {
+            request: None,
+            component: known.spec.name.clone(),
+            hosts: Vec::new(),
+            since_ms: now_ms,
+            widens_at_ms: None,
+            cause: OutstandingCause::BackOff,
+            explanation: format!("{instances} more wanted, the next one in {wait_ms} ms: {why} ({last})"),
+            remedy: remedy(OutstandingCause::BackOff, None, None),
+        })
     }
 
     /// Instances that keep apart and for which no host is left to be asked.
@@ -102,7 +126,8 @@ impl ApplicationState {
         let host = waits.host.as_ref().filter(|_| waits.reach == Reach::Host);
         let is_host_down =
             host.is_some_and(|host| self.history.node(host).is_none_or(|node| !node.is_online));
-        let is_host_down = is_host_down || (waits.not_taken.is_some() && self.unregistered_host(waits).is_some());
+        let is_host_down =
+            is_host_down || (waits.not_taken.is_some() && self.unregistered_host(waits).is_some());
         match obstacle {
             _ if waits.not_taken.is_some() && !is_host_down => OutstandingCause::NotTaken,
             Obstacle::None => OutstandingCause::AboutToBeServed,
@@ -160,6 +185,7 @@ fn remedy(cause: OutstandingCause, host: Option<&Arc<str>>, label: Option<&str>)
         OutstandingCause::WaitsForHost => {
             format!("bring {host} up or make room on it, or wait until the request is widened")
         }
+        OutstandingCause::BackOff => "see why its instances end, or wait".to_owned(),
         OutstandingCause::AboutToBeServed => "nothing needs to be done".to_owned(),
     }
 }

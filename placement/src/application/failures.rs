@@ -1,13 +1,23 @@
 //! When a service gives up: too many failures, or too few instances for too long (spec 1.11, 1.12).
 
+use super::back_off::BackOff;
 use super::{ApplicationState, Component};
 use crate::exit_code::ExitCode;
 use crate::status::Failure;
 
 impl ApplicationState {
-    /// Recent failures are forgotten, of components and of hosts alike.
+    /// Recent failures are forgotten, of components and of hosts alike, and nothing waits for a pause.
     pub(super) fn reset_failures(&mut self) {
         for known in self.components.values_mut() {
+            known.counters.failed_recently = 0;
+            known.back_off = BackOff::default();
+        }
+        self.end_window();
+    }
+
+    /// The failure window ends. Failures that count in a row go on doing so.
+    pub(super) fn end_window(&mut self) {
+        for known in self.components.values_mut().filter(|known| known.spec.retries.is_none()) {
             known.counters.failed_recently = 0;
         }
         self.touched.extend(self.components.keys());
@@ -90,10 +100,11 @@ impl Component {
             exit_code: ExitCode::DeploymentFailed.code(),
             component: self.spec.name.clone(),
             message: format!(
-                "component `{}`: {} failures in this failure window, more than {threshold}; {} failures since the start, \
+                "component `{}`: {} failures in {}, more than {threshold}; {} failures since the start, \
                  {} of them while starting; the last one: {}",
                 self.spec.name,
                 counters.failed_recently,
+                if self.spec.retries.is_some() { "a row" } else { "this failure window" },
                 counters.failed,
                 counters.start_failed,
                 if self.last_failure.is_empty() { "nothing was said" } else { &self.last_failure }

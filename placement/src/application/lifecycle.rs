@@ -95,6 +95,7 @@ impl ApplicationState {
             InstanceState::StartFailed | InstanceState::Reserved => false,
             InstanceState::Starting | InstanceState::Live => self.ended_by_itself(&instance, exit, now_ms),
         };
+        self.pause_after(state, &instance, exit);
         let used_until_ms = (is_trusted && instance.started_ms.is_some()).then_some(now_ms);
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
         self.place_is_free(container, &instance, operations);
@@ -144,10 +145,10 @@ impl ApplicationState {
             }
             ContainerOutcome::LimitsExceeded => {
                 counters.failed += 1;
-                counters.failed_recently += 1;
                 counters.limits_exceeded += 1;
                 counters.start_failed += u64::from(is_short);
                 known.last_failure = exit.describe();
+                known.count_recent_failure(now_ms);
             }
             ContainerOutcome::Failed => {
                 self.count_failure(instance, is_short, exit.describe());
@@ -161,7 +162,7 @@ impl ApplicationState {
         self.history.failed(&instance.host, instance.component, is_start_failure);
         let Some(known) = self.components.get_mut(&instance.component) else { return };
         known.counters.failed += 1;
-        known.counters.failed_recently += 1;
+        known.count_recent_failure(self.now_ms);
         known.counters.start_failed += u64::from(is_start_failure);
         known.last_failure = diagnostics;
     }

@@ -7,6 +7,7 @@ mod actions;
 mod allocated;
 mod apart;
 mod audit;
+mod back_off;
 mod escalate;
 mod event;
 mod explain;
@@ -33,6 +34,7 @@ pub(crate) use event::Names;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};
 
 use actions::Actions;
+use back_off::BackOff;
 use leaving::Leaving;
 use takeover::Takeover;
 
@@ -73,6 +75,8 @@ pub struct ApplicationState {
     down: u64,
     /// Components whose health is looked at as time goes by.
     watched: BTreeSet<ComponentId>,
+    /// When pauses of components end.
+    wakes: BTreeSet<(u64, ComponentId)>,
     last_request: u64,
     window_ends_ms: Option<u64>,
     /// When hosts used too long ago were looked for last.
@@ -94,6 +98,9 @@ struct Component {
     /// Instances that are asked for one after another, and whose turn has not come.
     pending_anti_affine: u32,
     last_failure: String,
+    back_off: BackOff,
+    /// When the instance that failed last was started again, or will be.
+    retried_ms: u64,
     /// Containers that the manager does not know to be kept apart from others of the component.
     untagged: BTreeSet<ContainerRef>,
     /// The last of these has ended: a request that lists hosts on their account need not any more.
@@ -117,6 +124,8 @@ struct ComponentInstance {
     outcome: AllocationOutcome,
     /// Of what runs in it.
     version: String,
+    /// How many generations of its component were short-lived when it came.
+    generation: u32,
     /// Somebody ended it by hand.
     is_killed: bool,
     /// It stands by for another one, and has read all of its state.
@@ -131,6 +140,8 @@ impl Component {
             counters: ComponentCounters::default(),
             pending_anti_affine: 0,
             last_failure: String::new(),
+            back_off: BackOff::default(),
+            retried_ms: 0,
             untagged: BTreeSet::new(),
             has_stale_list: false,
             is_given_up: false,
@@ -178,6 +189,7 @@ impl ApplicationState {
             listed_version: 0,
             down: 0,
             watched: BTreeSet::new(),
+            wakes: BTreeSet::new(),
             last_request: 0,
             has_node_reports: false,
             containers_at_restart: None,

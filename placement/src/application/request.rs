@@ -178,7 +178,9 @@ impl ApplicationState {
             .get(&outstanding.component)
             .is_some_and(|known| known.spec.policy == PlacementPolicy::Strict);
         match error {
-            ClientError::UnknownHost { .. } if !is_strict && self.unregistered_host(outstanding).is_some() => {
+            ClientError::UnknownHost { .. }
+                if !is_strict && self.unregistered_host(outstanding).is_some() =>
+            {
                 self.wait_to_retry(request, error.to_string(), now_ms);
             }
             ClientError::UnknownHost { host }
@@ -230,7 +232,8 @@ impl ApplicationState {
         let Some(mut outstanding) = self.outstanding.remove(request) else { return };
         outstanding.not_taken = Some(why);
         let again_ms = now_ms.saturating_add(self.settings.retry_after_ms);
-        outstanding.deadline_ms = Some(outstanding.widens_ms.map_or(again_ms, |widens_ms| widens_ms.min(again_ms)));
+        outstanding.deadline_ms =
+            Some(outstanding.widens_ms.map_or(again_ms, |widens_ms| widens_ms.min(again_ms)));
         self.outstanding.add(outstanding);
     }
 }

@@ -69,6 +69,7 @@ impl ApplicationState {
             started_ms: Some(now_ms),
             outcome: AllocationOutcome::Unallocated,
             version: launch.version.clone(),
+            generation: self.generation_of(component),
             is_killed: false,
             has_caught_up: false,
         };

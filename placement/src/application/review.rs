@@ -53,6 +53,12 @@ impl ApplicationState {
         if delta < 0 { (delta + i64::from(known.census.leaving())).min(0) } else { delta }
     }
 
+    /// The same without instances that a pause holds back.
+    pub(super) fn unasked(&self, component: ComponentId) -> i64 {
+        let paused = self.components.get(&component).map_or(0, |known| known.back_off.paused());
+        self.delta(component) - i64::try_from(paused).unwrap_or(i64::MAX)
+    }
+
     fn review_component(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
         if self.is_one_by_one(component) {
             self.refresh_anti_affine(component, operations);
@@ -63,6 +69,7 @@ impl ApplicationState {
         }
         let delta = self.delta(component);
         let delta = if delta > 0 && self.awaits_place(component, operations) { 0 } else { delta };
+        let delta = self.due_of(component, delta, now_ms);
         let is_one_by_one = self.is_one_by_one(component);
         if delta < 0 {
             self.shrink(component, delta.unsigned_abs(), operations);
@@ -73,7 +80,7 @@ impl ApplicationState {
         } else if delta > 0 && self.outstanding.count(component) == 0 {
             self.ask_apart(component, now_ms, operations);
         }
-        let pending = if self.lists_hosts(component) { self.delta(component).max(0) } else { 0 };
+        let pending = if self.lists_hosts(component) { self.unasked(component).max(0) } else { 0 };
         if let Some(known) = self.components.get_mut(&component) {
             known.pending_anti_affine = u32::try_from(pending).unwrap_or(u32::MAX);
         }

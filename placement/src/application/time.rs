@@ -14,7 +14,9 @@ impl ApplicationState {
         }
         let request_ms = self.outstanding.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
         let stop_ms = self.actions.next_deadline_ms().map(|deadline_ms| deadline_ms.saturating_add(1));
-        let deadlines = [request_ms, stop_ms, again_ms, self.window_ends_ms, self.next_health_check_ms()];
+        let wake_ms = self.next_wake_ms();
+        let deadlines =
+            [request_ms, stop_ms, again_ms, wake_ms, self.window_ends_ms, self.next_health_check_ms()];
         deadlines.into_iter().flatten().min()
     }
 
@@ -23,6 +25,7 @@ impl ApplicationState {
         if self.is_over() {
             return;
         }
+        self.wake(now_ms);
         for request in self.outstanding.due(now_ms) {
             self.widen(request, now_ms, operations);
         }
@@ -36,7 +39,7 @@ impl ApplicationState {
         else {
             return;
         };
-        self.reset_failures();
+        self.end_window();
         let window_ms = self.settings.failure_window_ms.unwrap_or(0).max(1);
         let windows = (now_ms - ends_ms) / window_ms + 1;
         self.window_ends_ms = Some(ends_ms.saturating_add(windows.saturating_mul(window_ms)));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::processor::{ProcessorId, ProcessorSpec};
-use crate::component::{ComponentId, ComponentSpec, FaultDomain, PlacementPolicy};
+use crate::component::{ComponentId, ComponentSpec, FaultDomain, PlacementPolicy, RetryPolicy};
 
 /// How many processors a job may have.
 pub const PROCESSORS_MAX: usize = 1 << 20;
@@ -33,9 +33,23 @@ pub struct JobSpec {
     /// How long the host where a processor was last is asked for before any other (Samza's
     /// `cluster-manager.container.request.timeout.ms`).
     pub request_timeout_ms: u64,
-    /// With more failures of a processor than this within the failure window it is given up, or the job ends (Samza's
-    /// `cluster-manager.container.retry.count`); `None`: never. Planned stops are no failures.
+    /// With more failures of a processor than this in a row it is given up, or the job ends (Samza's
+    /// `cluster-manager.container.retry.count`); `None`: never. A row ends when no failure follows the last retry within
+    /// `retry_window_ms`. Planned stops are no failures.
     pub failures_max: Option<u32>,
+    /// How long after its last retry a failure of a processor still counts with those before it (Samza's
+    /// `cluster-manager.container.retry.window.ms`).
+    #[serde(default = "retry_window_ms")]
+    pub retry_window_ms: u64,
+    /// How long the last retry waits; only with host affinity (Samza's
+    /// `cluster-manager.container.preferred-host.last.retry.delay.ms`, and one second).
+    #[serde(default = "last_retry_delay_ms")]
+    pub last_retry_delay_ms: u64,
+    /// A processor avoids a host where it has failed more often than this within the failure window of
+    /// [`ServiceSettings`](crate::ServiceSettings); other processors do not. `None`, the default: it never does, as in
+    /// Samza.
+    #[serde(default)]
+    pub node_failure_threshold: Option<u32>,
     /// Whether the job ends with the first processor that is given up (Samza's `job.fail.after.retries`).
     pub fails_with_processor: bool,
     /// Hosts that were drained: nothing of the job comes to them.
@@ -66,7 +80,13 @@ pub enum JobSpecError {
 }
 
 impl JobSpec {
-    /// A job of these processors with Samza's defaults: host affinity, 5 s for a host, 8 failures.
+    /// Samza's default for `cluster-manager.container.retry.window.ms`.
+    pub const RETRY_WINDOW_MS: u64 = 300_000;
+    /// Samza's default: six minutes, and the second that it adds.
+    pub const LAST_RETRY_DELAY_MS: u64 = 361_000;
+
+    /// A job of these processors with Samza's defaults: host affinity, 5 s for a host, 8 retries with at most 300 s between
+    /// them, and no node failure threshold.
     #[must_use]
     pub fn new(name: impl Into<String>, processors: Vec<ProcessorSpec>) -> Self {
         Self {
@@ -77,6 +97,9 @@ impl JobSpec {
             label: None,
             request_timeout_ms: 5_000,
             failures_max: Some(8),
+            retry_window_ms: Self::RETRY_WINDOW_MS,
+            last_retry_delay_ms: Self::LAST_RETRY_DELAY_MS,
+            node_failure_threshold: None,
             fails_with_processor: true,
             hosts_kept_free: BTreeSet::new(),
         }
@@ -131,6 +154,11 @@ impl JobSpec {
             label: self.label.clone(),
             escalate_after_ms: self.request_timeout_ms,
             container_failure_threshold: self.failures_max,
+            retries: Some(RetryPolicy {
+                window_ms: self.retry_window_ms,
+                last_delay_ms: self.last_retry_delay_ms,
+            }),
+            node_failure_threshold: self.node_failure_threshold,
             version: processor.version.clone(),
             degrades: !self.fails_with_processor,
             group: self.name.clone(),
@@ -145,6 +173,14 @@ impl JobSpec {
         let spec = ComponentSpec { takes_over, ..spec };
         (id, if is_alone { spec } else { spec.apart_from(processor.id.to_string(), self.standby_domain) })
     }
+}
+
+fn retry_window_ms() -> u64 {
+    JobSpec::RETRY_WINDOW_MS
+}
+
+fn last_retry_delay_ms() -> u64 {
+    JobSpec::LAST_RETRY_DELAY_MS
 }
 
 /// The component that stands for a processor at this place of the list, or for a standby of it.

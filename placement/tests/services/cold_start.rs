@@ -8,13 +8,9 @@ use crate::support::{Bed, Cluster, Manager, component, host, on_both};
 
 /// Instances ran on these hosts.
 fn history(hosts: &[&str]) -> HistoryFile {
-    let entry = |host: &&str| HistoryEntry { host: (*host).into(), role: 0, is_active: true, last_used_ms: 1 };
-    HistoryFile {
-        saved_ms: 100,
-        roles: 1,
-        mapping: [].into(),
-        entries: hosts.iter().map(entry).collect(),
-    }
+    let entry =
+        |host: &&str| HistoryEntry { host: (*host).into(), role: 0, is_active: true, last_used_ms: 1 };
+    HistoryFile { saved_ms: 100, roles: 1, mapping: [].into(), entries: hosts.iter().map(entry).collect() }
 }
 
 fn waiting<M: Manager>(bed: &Bed<M>) -> Vec<OutstandingStatus> {

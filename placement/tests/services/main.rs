@@ -5,6 +5,7 @@
 
 mod actions;
 mod anti_affinity;
+mod back_off;
 mod callbacks;
 mod changes;
 mod client;

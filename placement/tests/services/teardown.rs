@@ -19,9 +19,8 @@ fn hear_end<M: Manager>(bed: &mut Bed<M>, container: ContainerRef) {
 
 /// The hosts that the next start asks for.
 fn asked_back<M: Manager>(file: &HistoryFile) -> Vec<String> {
-    let cluster = (0..4).fold(Cluster::<M>::of(0, 0), |cluster, number| {
-        cluster.with_node(&host(number), "", "", 1)
-    });
+    let cluster =
+        (0..4).fold(Cluster::<M>::of(0, 0), |cluster, number| cluster.with_node(&host(number), "", "", 1));
     let mut bed = cluster.start(vec![component(0, 0)], Some(file));
     let calls = bed.flex(0, 4);
     let mut hosts: Vec<String> = requests(&calls).into_iter().flat_map(named).map(str::to_owned).collect();

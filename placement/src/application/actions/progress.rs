@@ -79,6 +79,7 @@ impl ApplicationState {
             started_ms: None,
             outcome: AllocationOutcome::Placed,
             version: version.unwrap_or_else(|| self.version_of(active.action.component)),
+            generation: self.generation_of(active.action.component),
             is_killed: false,
             has_caught_up: false,
         };

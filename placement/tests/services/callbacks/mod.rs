@@ -5,7 +5,7 @@
 mod world;
 
 use apportion_placement::{
-    AntiAffinity, ApartGroup, ComponentId, ComponentSpec, FaultDomain, PlacementPolicy,
+    AntiAffinity, ApartGroup, ComponentId, ComponentSpec, FaultDomain, PlacementPolicy, RetryPolicy,
 };
 use proptest::prelude::*;
 
@@ -144,6 +144,7 @@ fn components() -> Vec<ComponentSpec> {
         apart_from: matches!(id, ACTIVE | STANDBY).then(|| group.clone()),
         takes_over: if id == ACTIVE { vec![ComponentId(STANDBY)] } else { Vec::new() },
         degrades: id == 7,
+        retries: (id == 7).then_some(RetryPolicy { window_ms: 300_000, last_delay_ms: 361_000 }),
         label: (id == 4).then(|| "gpu".to_owned()),
         container_failure_threshold: matches!(id, 2 | 7).then_some(3),
         node_failure_threshold: Some(1),

@@ -116,7 +116,8 @@ impl World {
         };
         let service = if self.service.is_over() { before } else { &self.service };
         let running = service.containers().filter(runs);
-        let running: BTreeSet<(String, String)> = running.map(|known| (known.host, known.component)).collect();
+        let running: BTreeSet<(String, String)> =
+            running.map(|known| (known.host, known.component)).collect();
         let active = file.entries.iter().filter(|entry| entry.is_active);
         let active: BTreeSet<(String, String)> =
             active.map(|entry| (entry.host.to_string(), format!("role{}", entry.role))).collect();

@@ -10,7 +10,8 @@ use ActionStatus::{BadRequest, Succeeded};
 
 /// A job that has given up processor 0.
 fn degraded<M: Manager>() -> JobBed<M> {
-    let spec = JobSpec { failures_max: Some(1), fails_with_processor: false, ..job_of(2) };
+    let spec =
+        JobSpec { failures_max: Some(1), last_retry_delay_ms: 0, fails_with_processor: false, ..job_of(2) };
     let mut bed = JobBed::start(spec, cluster::<M>(3, 2));
     for _ in 0..2 {
         bed.end("0", 1);

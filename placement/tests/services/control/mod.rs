@@ -12,6 +12,7 @@ mod one;
 mod plane;
 mod plane_bed;
 mod restarts;
+mod retries;
 mod rolling;
 mod scenarios;
 mod sharing;

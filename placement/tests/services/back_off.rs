@@ -1,0 +1,108 @@
+//! Instances that end soon after they started come back later and later.
+
+use apportion_placement::{ComponentSpec, ContainerExit, OutstandingCause};
+
+use crate::support::{Cluster, Manager, component, on_both};
+
+fn patient(desired: u32) -> ComponentSpec {
+    ComponentSpec { node_failure_threshold: None, container_failure_threshold: None, ..component(0, desired) }
+}
+
+on_both!(an_instance_that_ends_at_once_comes_back_later_and_later);
+/// Whether it fails or ends with 0. It comes back at once the first time, then after 1, 2, 4 s and so on, up to 64 s.
+fn an_instance_that_ends_at_once_comes_back_later_and_later<M: Manager>() {
+    for exit in [0, 1, ContainerExit::KILLED_EXCEEDED_PMEM] {
+        let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
+        bed.settle();
+        for pause_ms in [0, 1, 2, 4, 8, 16, 32, 64, 64].map(|seconds| seconds * 1_000) {
+            let container = bed.only(0).container;
+            bed.end(container, exit);
+            bed.settle();
+            if pause_ms > 0 {
+                let ended_ms = bed.now_ms;
+                assert_eq!(bed.status(0).actual, 0, "exit {exit}, {pause_ms} ms");
+                let status = bed.service.status(ended_ms);
+                assert_eq!(status.outstanding.len(), 1, "exit {exit}, {pause_ms} ms");
+                assert_eq!(status.outstanding[0].cause, OutstandingCause::BackOff);
+                assert_eq!(bed.service.state().next_deadline_ms(), Some(ended_ms + pause_ms));
+                bed.at(ended_ms + pause_ms - 1);
+                bed.settle();
+                assert_eq!(bed.status(0).actual, 0, "exit {exit}, {pause_ms} ms");
+                bed.at(ended_ms + pause_ms);
+                bed.settle();
+            }
+            assert_eq!(bed.status(0).live, 1, "exit {exit}, {pause_ms} ms");
+        }
+    }
+}
+
+on_both!(an_instance_that_ran_for_a_while_comes_back_at_once);
+fn an_instance_that_ran_for_a_while_comes_back_at_once<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
+    bed.settle();
+    for exit in [1, 0, 1, 0] {
+        bed.at(bed.now_ms + 60_000);
+        let container = bed.only(0).container;
+        bed.end(container, exit);
+        bed.settle();
+        assert_eq!(bed.status(0).live, 1);
+    }
+}
+
+on_both!(a_long_life_makes_up_for_short_ones);
+fn a_long_life_makes_up_for_short_ones<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
+    bed.settle();
+    for lived_ms in [0, 60_000] {
+        bed.at(bed.now_ms + lived_ms);
+        let container = bed.only(0).container;
+        bed.end(container, 0);
+        bed.settle();
+    }
+    let container = bed.only(0).container;
+    bed.end(container, 0);
+    bed.settle();
+    assert_eq!(bed.status(0).live, 1, "its first short life since the long one");
+}
+
+on_both!(what_others_do_to_an_instance_does_not_delay_it);
+/// Preempted, lost with its node, stopped, killed by hand.
+fn what_others_do_to_an_instance_does_not_delay_it<M: Manager>() {
+    let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(1)], None);
+    bed.settle();
+    let ends = [ContainerExit::ABORTED, ContainerExit::PREEMPTED, ContainerExit::KILLED_BY_RESOURCEMANAGER];
+    for exit in ends.repeat(3) {
+        let container = bed.only(0).container;
+        bed.end(container, exit);
+        bed.settle();
+        assert_eq!(bed.status(0).live, 1, "exit {exit}");
+        let container = bed.only(0).container;
+        assert_eq!(bed.service.kill_container(container, bed.now_ms), Ok(()));
+        bed.settle();
+        assert_eq!(bed.status(0).live, 1, "killed after exit {exit}");
+    }
+}
+
+on_both!(instances_that_end_together_wait_together);
+/// A hundred instances of a broken version: each generation doubles the pause, not each instance.
+fn instances_that_end_together_wait_together<M: Manager>() {
+    let mut bed = Cluster::<M>::of(10, 20).start(vec![patient(100)], None);
+    bed.settle();
+    for pause_ms in [0, 1_000, 2_000] {
+        for container in bed.containers(0) {
+            bed.manager().end(container.container, ContainerExit::of(1)).unwrap_or_else(|e| panic!("{e}"));
+        }
+        bed.settle();
+        let live = if pause_ms == 0 { 100 } else { 0 };
+        assert_eq!(bed.status(0).live, live, "{pause_ms} ms");
+        bed.at(bed.now_ms + pause_ms);
+        bed.settle();
+        assert_eq!(bed.status(0).live, 100, "{pause_ms} ms");
+    }
+    bed.flex(0, 40);
+    bed.settle();
+    assert_eq!(bed.status(0).live, 40);
+    bed.flex(0, 100);
+    bed.settle();
+    assert_eq!(bed.status(0).live, 100, "a flex does not wait for a pause that is over");
+}

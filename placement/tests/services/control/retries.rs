@@ -1,0 +1,105 @@
+//! How often a processor may fail, and when it starts again (`samza.md` 1.10).
+
+use apportion_placement::control::JobSpec;
+
+use super::bed::{JobBed, job_of};
+use super::one::cluster;
+use crate::support::{Manager, on_both};
+
+const SECOND_MS: u64 = 1_000;
+
+fn start<M: Manager>(failures_max: u32, last_retry_delay_ms: u64) -> JobBed<M> {
+    let spec = JobSpec { failures_max: Some(failures_max), last_retry_delay_ms, ..job_of(2) };
+    JobBed::start(spec, cluster::<M>(3, 4))
+}
+
+fn is_over<M: Manager>(bed: &JobBed<M>) -> bool {
+    bed.job.status().failure.is_some()
+}
+
+/// Processor 0 fails so much later.
+fn fail_after<M: Manager>(bed: &mut JobBed<M>, pause_ms: u64) {
+    bed.at(bed.now_ms + pause_ms);
+    bed.settle();
+    bed.end("0", 1);
+    bed.settle();
+}
+
+on_both!(failures_that_are_far_apart_do_not_add_up);
+/// The window is 300 s since the last retry. It does not matter when the job started.
+fn failures_that_are_far_apart_do_not_add_up<M: Manager>() {
+    let mut bed = start::<M>(2, 0);
+    for _ in 0..12 {
+        fail_after(&mut bed, 300 * SECOND_MS);
+        assert!(!is_over(&bed));
+    }
+}
+
+on_both!(failures_that_follow_each_other_add_up);
+/// However long all of them together take: over seven hours here, longer than any fixed window.
+fn failures_that_follow_each_other_add_up<M: Manager>() {
+    let mut bed = start::<M>(90, 0);
+    for failures in 1..=91 {
+        fail_after(&mut bed, 299 * SECOND_MS);
+        assert_eq!(is_over(&bed), failures == 91, "{failures} failures");
+    }
+}
+
+on_both!(the_last_retry_is_delayed);
+/// By six minutes and a second, and the window begins after it.
+fn the_last_retry_is_delayed<M: Manager>() {
+    let mut bed = start::<M>(2, JobSpec::LAST_RETRY_DELAY_MS);
+    fail_after(&mut bed, 100 * SECOND_MS);
+    assert!(bed.status("0").container.is_some(), "the first retry comes at once");
+    fail_after(&mut bed, 100 * SECOND_MS);
+    bed.at(bed.now_ms + 361 * SECOND_MS - 1);
+    bed.settle();
+    assert!(bed.status("0").container.is_none(), "the last one waits");
+    bed.at(bed.now_ms + 1);
+    bed.settle();
+    assert!(bed.status("0").container.is_some());
+    fail_after(&mut bed, 299 * SECOND_MS);
+    assert!(is_over(&bed), "the third failure within the window of the second retry");
+}
+
+on_both!(without_host_affinity_the_last_retry_is_not_delayed);
+fn without_host_affinity_the_last_retry_is_not_delayed<M: Manager>() {
+    let spec = JobSpec { failures_max: Some(1), has_host_affinity: false, ..job_of(2) };
+    let mut bed = JobBed::start(spec, cluster::<M>(3, 4));
+    fail_after(&mut bed, 100 * SECOND_MS);
+    assert!(bed.status("0").container.is_some());
+}
+
+on_both!(a_worker_that_exits_at_once_with_0_is_not_started_in_a_loop);
+fn a_worker_that_exits_at_once_with_0_is_not_started_in_a_loop<M: Manager>() {
+    let mut bed = start::<M>(8, JobSpec::LAST_RETRY_DELAY_MS);
+    let mut starts = 0;
+    for _ in 0..60 {
+        bed.at(bed.now_ms + SECOND_MS);
+        while bed.status("0").container.is_some() && starts < 1_000 {
+            bed.end("0", 0);
+            starts += 1;
+            bed.settle();
+        }
+    }
+    assert_eq!(starts, 7, "at once, and after 0, 1, 2, 4, 8, 16 s");
+    assert!(!is_over(&bed));
+}
+
+on_both!(a_processor_that_fails_in_a_loop_keeps_no_other_from_its_host);
+/// No host is shunned unless the job says so.
+fn a_processor_that_fails_in_a_loop_keeps_no_other_from_its_host<M: Manager>() {
+    let spec = JobSpec { failures_max: None, ..job_of(2) };
+    let mut bed = JobBed::start(spec, cluster::<M>(2, 2));
+    for _ in 0..12 {
+        fail_after(&mut bed, 100 * SECOND_MS);
+    }
+    bed.end("1", 1);
+    bed.settle();
+    assert_eq!(
+        bed.job.status().below_configured,
+        0,
+        "{:?}",
+        bed.job.service().status(bed.now_ms).outstanding
+    );
+}
