@@ -126,6 +126,10 @@ pub struct ComponentSpec {
     pub escalate_after_ms: u64,
     /// A host where more instances than this have failed within the failure window is unreliable; `None`: never.
     pub node_failure_threshold: Option<u32>,
+    /// Whether an unreliable host is avoided by this component alone. Otherwise the whole service avoids it, and this
+    /// component avoids hosts that are unreliable for others.
+    #[serde(default)]
+    pub shuns_hosts_alone: bool,
     /// With more failures than this within the failure window the service ends; `None`: never.
     pub container_failure_threshold: Option<u32>,
     /// `Some`: failures count in a row instead of within the failure window.
@@ -169,6 +173,7 @@ impl ComponentSpec {
             label: None,
             escalate_after_ms: Self::ESCALATE_AFTER_MS,
             node_failure_threshold: Some(Self::NODE_FAILURE_THRESHOLD),
+            shuns_hosts_alone: false,
             container_failure_threshold: Some(Self::CONTAINER_FAILURE_THRESHOLD),
             retries: None,
             health: None,

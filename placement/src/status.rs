@@ -154,6 +154,8 @@ pub enum OutstandingCause {
     NoSuchLabel,
     /// The host asked for has no room, or has not registered yet; other hosts are asked when the request is widened.
     WaitsForHost,
+    /// The service itself keeps away from the hosts that would do: too much failed there, or they are kept free.
+    Shunned,
     /// Its last instances ended soon after they started; the next one starts after a pause.
     BackOff,
     /// Nothing is in its way: it is about to be served.

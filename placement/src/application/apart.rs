@@ -24,7 +24,25 @@ impl ApplicationState {
 
     /// Whether the component names the hosts that will do, and is asked for only while there are some.
     pub(super) fn lists_hosts(&self, component: ComponentId) -> bool {
-        self.is_one_by_one(component) || self.is_grouped(component)
+        self.is_one_by_one(component) || self.is_choosy(component)
+    }
+
+    /// Whether only the service knows which hosts will do: others of its group are in the way, or it avoids hosts alone.
+    pub(super) fn is_choosy(&self, component: ComponentId) -> bool {
+        self.is_grouped(component) || self.history.shuns_alone(component)
+    }
+
+    /// Whether the host was reported to take containers of the component, and nothing speaks against it.
+    pub(super) fn takes(&self, component: ComponentId, host: &str) -> bool {
+        self.why_closed(component, host).is_none()
+    }
+
+    /// Why it does not [take](Self::takes) them.
+    pub(super) fn why_closed(&self, component: ComponentId, host: &str) -> Option<&'static str> {
+        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
+        let Some(node) = self.history.node(host) else { return Some("nobody knows it") };
+        let is_shunned = self.history.entry(host, component).is_some_and(|entry| entry.is_shunned);
+        node.why_closed(label).or(is_shunned.then_some("too much of it has failed there"))
     }
 
     pub(super) fn is_anti_affine(&self, component: ComponentId) -> bool {
@@ -106,13 +124,12 @@ impl ApplicationState {
 
     /// All hosts where the component may be asked for.
     pub(super) fn hosts_apart(&self, component: ComponentId) -> Vec<Arc<str>> {
-        if !self.is_grouped(component) {
+        if !self.is_grouped(component) && self.is_anti_affine(component) {
             return self.history.candidates(component).cloned().collect();
         }
         let occupied = self.occupied(component);
-        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
-        let takes_it = self.history.nodes().filter(|(_, node)| node.takes(label));
-        takes_it.map(|(host, _)| host).filter(|host| self.is_clear(&occupied, host)).cloned().collect()
+        let takes_it = self.history.nodes().map(|(host, _)| host).filter(|host| self.takes(component, host));
+        takes_it.filter(|host| self.is_clear(&occupied, host)).cloned().collect()
     }
 
     /// Whether none of its group is near the host, or is being asked for there.
@@ -146,20 +163,20 @@ impl ApplicationState {
         asked.any(|waits| waits.reach == Reach::Listed)
     }
 
-    /// A list of hosts is made anew when others will do by now.
-    pub(super) fn refresh_grouped(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
-        let listed = self.outstanding.of(component).filter(|waits| waits.reach == Reach::Listed);
+    /// A list of hosts is made anew when others will do by now. A request for any host becomes one for those that will do.
+    pub(super) fn refresh_choosy(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
+        let listed = self.outstanding.of(component).filter(|waits| waits.reach != Reach::Host);
         let listed: Vec<RequestId> = listed.map(OutstandingRequest::id).collect();
         if listed.is_empty() {
             return;
         }
         let hosts = self.hosts_apart(component);
         for request in listed {
-            let is_same = self.outstanding.get(request).is_some_and(|waits| waits.request.hosts == hosts);
+            let is_same = self.outstanding.get(request).is_some_and(|waits| waits.is_for(&hosts));
             if !is_same && hosts.is_empty() {
                 self.cancel_request(request, operations);
             } else if !is_same {
-                self.reissue(request, |waits| waits.request.hosts.clone_from(&hosts), operations);
+                self.reissue(request, |waits| waits.list(hosts.clone()), operations);
             }
         }
     }
@@ -170,7 +187,9 @@ impl ApplicationState {
             let pending = self.components.get(component).is_some_and(|known| known.pending_anti_affine > 0);
             pending || self.outstanding.count(**component) > 0
         };
-        let waiting: Vec<ComponentId> = self.groups.values().flatten().filter(is_waiting).copied().collect();
+        let shunning: Vec<ComponentId> = self.history.shunning_alone().collect();
+        let listing = self.groups.values().flatten().chain(&shunning);
+        let waiting: Vec<ComponentId> = listing.filter(is_waiting).copied().collect();
         self.touched.extend(waiting);
     }
 }

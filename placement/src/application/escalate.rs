@@ -97,10 +97,7 @@ impl Escalation {
                 outstanding.reach = Reach::Rack;
                 outstanding.request.racks = vec![rack];
             }
-            Self::Listed(hosts) => {
-                outstanding.reach = Reach::Listed;
-                outstanding.request.hosts = hosts;
-            }
+            Self::Listed(hosts) => outstanding.list(hosts),
             Self::Anywhere => to_anywhere(outstanding, is_host_known),
         }
     }

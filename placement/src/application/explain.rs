@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ApplicationState;
+use super::shunned::Shunned;
 use crate::client::{Obstacle, RequestId, Unserved};
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach};
@@ -58,13 +59,13 @@ impl ApplicationState {
         let makes_way = self.awaited_place(component);
         let explanation = match (self.has_node_reports, makes_way) {
             (_, Some(host)) => takes_place_on(host),
-            (true, None) => {
-                format!("{waiting} more wanted, and no host is left without an instance that takes one")
-            }
+            (true, None) => format!("{waiting} more wanted, and no host is left that takes one"),
             (false, None) => format!("{waiting} more wanted, and no host has been reported yet"),
         };
+        let shunned = if makes_way.is_none() { self.shunned(component, None) } else { Shunned::default() };
         let cause = match makes_way {
             Some(_) => OutstandingCause::AboutToBeServed,
+            None if shunned.is_all => OutstandingCause::Shunned,
             None => OutstandingCause::AntiAffinity,
         };
         Some(OutstandingStatus {
@@ -74,8 +75,8 @@ impl ApplicationState {
             since_ms: now_ms,
             widens_at_ms: None,
             cause,
-            explanation,
-            remedy: remedy(cause, None, known.spec.label.as_deref()),
+            explanation: joined(explanation, shunned.explanation()),
+            remedy: self.remedy(cause, None, known.spec.label.as_deref(), &shunned),
         })
     }
 
@@ -97,7 +98,13 @@ impl ApplicationState {
             (None, None) => explain(waits.id()),
         };
         let obstacle = said.as_ref().map_or(Obstacle::None, |said| said.obstacle);
-        let cause = self.cause(waits, spec.policy, obstacle);
+        let lacks_hosts = !matches!(obstacle, Obstacle::None | Obstacle::Queue) && waits.not_taken.is_none();
+        let shunned =
+            if lacks_hosts { self.shunned(waits.component, Some(waits)) } else { Shunned::default() };
+        let cause = match self.cause(waits, spec.policy, obstacle) {
+            _ if shunned.is_all => OutstandingCause::Shunned,
+            cause => cause,
+        };
         let hosts = waits.request.hosts.iter().map(|host| host.to_string()).collect();
         OutstandingStatus {
             request: Some(waits.id()),
@@ -106,8 +113,25 @@ impl ApplicationState {
             since_ms: waits.since_ms,
             widens_at_ms: waits.widens_ms,
             cause,
-            explanation: said.map_or_else(|| "nothing is in its way".to_owned(), |said| said.text),
-            remedy: remedy(cause, waits.host.as_ref(), spec.label.as_deref()),
+            explanation: joined(
+                said.map_or_else(|| "nothing is in its way".to_owned(), |said| said.text),
+                shunned.explanation(),
+            ),
+            remedy: self.remedy(cause, waits.host.as_ref(), spec.label.as_deref(), &shunned),
+        }
+    }
+
+    /// What would help. Hosts that the service keeps away from are one way among others, or the only one.
+    fn remedy(
+        &self,
+        cause: OutstandingCause,
+        host: Option<&Arc<str>>,
+        label: Option<&str>,
+        shunned: &Shunned,
+    ) -> String {
+        match shunned.remedy(self.window_ends_ms) {
+            Some(only) if cause == OutstandingCause::Shunned => only,
+            other => joined(remedy(cause, host, label), other.map(|other| format!("or {other}"))),
         }
     }
 
@@ -153,6 +177,13 @@ impl ApplicationState {
     }
 }
 
+fn joined(text: String, more: Option<String>) -> String {
+    match more {
+        Some(more) => format!("{text}; {more}"),
+        None => text,
+    }
+}
+
 fn takes_place_on(host: &str) -> String {
     format!("it takes the place of a container on {host}, which is being stopped")
 }
@@ -185,6 +216,7 @@ fn remedy(cause: OutstandingCause, host: Option<&Arc<str>>, label: Option<&str>)
         OutstandingCause::WaitsForHost => {
             format!("bring {host} up or make room on it, or wait until the request is widened")
         }
+        OutstandingCause::Shunned => "let the service use the hosts that it keeps away from".to_owned(),
         OutstandingCause::BackOff => "see why its instances end, or wait".to_owned(),
         OutstandingCause::AboutToBeServed => "nothing needs to be done".to_owned(),
     }

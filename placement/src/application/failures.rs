@@ -21,6 +21,11 @@ impl ApplicationState {
             known.counters.failed_recently = 0;
         }
         self.touched.extend(self.components.keys());
+        for component in self.history.shunning_alone() {
+            if let Some(known) = self.components.get_mut(&component) {
+                known.has_stale_list = true;
+            }
+        }
         self.history.reset_failures();
     }
 

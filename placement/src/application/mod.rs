@@ -20,6 +20,7 @@ mod release;
 mod request;
 mod restore;
 mod review;
+mod shunned;
 mod status;
 mod swap;
 mod takeover;
@@ -103,7 +104,8 @@ struct Component {
     retried_ms: u64,
     /// Containers that the manager does not know to be kept apart from others of the component.
     untagged: BTreeSet<ContainerRef>,
-    /// The last of these has ended: a request that lists hosts on their account need not any more.
+    /// The last of these has ended, or it avoids no host alone any more: a request that lists hosts on that account need
+    /// not.
     has_stale_list: bool,
     /// It failed too often, and the service goes on without it.
     is_given_up: bool,

@@ -30,7 +30,7 @@ impl ApplicationState {
         let policy = known.spec.policy;
         let comes_back = || if policy.uses_history() { self.host_to_come_back_to(component) } else { None };
         let host = free.or_else(comes_back);
-        if host.is_none() && self.is_grouped(component) {
+        if host.is_none() && self.is_choosy(component) {
             if !self.is_peer_listed(component) {
                 self.ask_apart(component, now_ms, operations);
             }

@@ -62,8 +62,8 @@ impl ApplicationState {
     fn review_component(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
         if self.is_one_by_one(component) {
             self.refresh_anti_affine(component, operations);
-        } else if self.is_grouped(component) {
-            self.refresh_grouped(component, operations);
+        } else if self.is_choosy(component) {
+            self.refresh_choosy(component, operations);
         } else {
             self.drop_stale_list(component, operations);
         }

@@ -83,8 +83,7 @@ impl ApplicationState {
         let eligible = live.filter_map(|(container, _)| {
             let there = self.instances.get(&container)?;
             let is_new = !known.takeover.tried.contains(&there.host);
-            let node = self.history.node(&there.host)?;
-            let takes_it = node.takes(known.spec.label.as_deref()) && !self.is_being_replaced(container);
+            let takes_it = self.takes(component, &there.host) && !self.is_being_replaced(container);
             (is_new && takes_it).then_some((!there.has_caught_up, there.started_ms, container))
         });
         eligible.min().map(|(.., container)| container)
@@ -152,9 +151,7 @@ impl ApplicationState {
         let known = self.components.get_mut(&component)?;
         let before = known.takeover.transition_stage(TakeoverStage::None);
         let TakeoverStage::Free(host) = before else { return None };
-        let label = known.spec.label.clone();
-        let takes_it = self.history.node(&host).is_some_and(|node| node.takes(label.as_deref()));
-        (takes_it && self.is_clear_of_peers(component, &host)).then_some(host)
+        (self.takes(component, &host) && self.is_clear_of_peers(component, &host)).then_some(host)
     }
 
     /// The component runs again.

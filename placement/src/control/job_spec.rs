@@ -159,6 +159,7 @@ impl JobSpec {
                 last_delay_ms: self.last_retry_delay_ms,
             }),
             node_failure_threshold: self.node_failure_threshold,
+            shuns_hosts_alone: true,
             version: processor.version.clone(),
             degrades: !self.fails_with_processor,
             group: self.name.clone(),

@@ -36,6 +36,8 @@ pub(crate) struct RoleHistory {
     distrusted: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
     /// Hosts on which too much failed.
     unreliable: BTreeSet<Arc<str>>,
+    /// Hosts that a component alone avoids, because too much of it failed there.
+    shunned: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
     /// Moves when a host begins or ceases to take containers.
     hosts_version: u64,
     /// Moves with every change worth saving.
@@ -48,6 +50,7 @@ struct Rules {
     policy: PlacementPolicy,
     label: Option<String>,
     node_failure_threshold: Option<u32>,
+    shuns_alone: bool,
 }
 
 impl RoleHistory {
@@ -57,6 +60,7 @@ impl RoleHistory {
             policy: spec.policy,
             label: spec.label.clone(),
             node_failure_threshold: spec.node_failure_threshold,
+            shuns_alone: spec.shuns_hosts_alone,
         };
         if self.rules.get(&spec.id) == Some(&rules) {
             return;
@@ -123,6 +127,16 @@ impl RoleHistory {
 
     pub(crate) fn unreliable(&self) -> &BTreeSet<Arc<str>> {
         &self.unreliable
+    }
+
+    /// Whether the component avoids hosts that others of the service do not.
+    pub(crate) fn shuns_alone(&self, component: ComponentId) -> bool {
+        self.shunned.contains_key(&component)
+    }
+
+    /// Components of which that is so.
+    pub(crate) fn shunning_alone(&self) -> impl Iterator<Item = ComponentId> {
+        self.shunned.keys().copied()
     }
 
     pub(crate) fn node(&self, host: &str) -> Option<&NodeInstance> {
@@ -266,12 +280,12 @@ impl RoleHistory {
     /// Works out anew whether too much failed on the host. Components that go back to their hosts whatever happens
     /// neither bring that about nor are kept away by it (table 1.18, D9).
     fn judge(&mut self, host: &Arc<str>) {
+        self.judge_alone(host);
         let Some(node) = self.nodes.get_mut(host) else { return };
         let rules_of = |component: &ComponentId| self.rules.get(component);
         let is_strict = |component| rules_of(component).is_some_and(|r| r.policy == PlacementPolicy::Strict);
         let is_above = |(component, entry): (&ComponentId, &NodeEntry)| {
-            let threshold = rules_of(component).and_then(|rules| rules.node_failure_threshold);
-            threshold.is_some_and(|threshold| entry.failures.failed_recently > threshold)
+            rules_of(component).is_some_and(|rules| !rules.shuns_alone && rules.bears_less_than(entry))
         };
         let is_unreliable = !node.entries.keys().any(is_strict) && node.entries.iter().any(is_above);
         if node.is_unreliable == is_unreliable {
@@ -285,6 +299,30 @@ impl RoleHistory {
             self.unreliable.remove(host);
         }
         self.refresh_all(host);
+    }
+
+    /// The same for each component that avoids hosts alone.
+    fn judge_alone(&mut self, host: &Arc<str>) {
+        let Some(node) = self.nodes.get_mut(host) else { return };
+        let mut changed = Vec::new();
+        for (component, entry) in &mut node.entries {
+            let rules = self.rules.get(component).filter(|rules| rules.shuns_alone);
+            let is_shunned = rules.is_some_and(|rules| rules.bears_less_than(entry));
+            if std::mem::replace(&mut entry.is_shunned, is_shunned) != is_shunned {
+                changed.push((*component, is_shunned));
+            }
+        }
+        for (component, is_shunned) in changed {
+            let hosts = self.shunned.entry(component).or_default();
+            if is_shunned {
+                hosts.insert(host.clone());
+            } else {
+                hosts.remove(host);
+            }
+            self.shunned.retain(|_, hosts| !hosts.is_empty());
+            self.hosts_version += 1;
+            self.refresh(host, component);
+        }
     }
 
     fn refresh_all(&mut self, host: &Arc<str>) {
@@ -319,6 +357,14 @@ impl RoleHistory {
     }
 }
 
+impl Rules {
+    /// Whether more failed on a host than the component bears. One that goes back to its hosts whatever happens bears all.
+    fn bears_less_than(&self, entry: &NodeEntry) -> bool {
+        let threshold = self.node_failure_threshold.filter(|_| self.policy != PlacementPolicy::Strict);
+        threshold.is_some_and(|threshold| entry.failures.failed_recently > threshold)
+    }
+}
+
 impl NodeInstance {
     /// When the component was last here, if it may be asked to come here. Where instances keep apart every host will
     /// do that has none of them, and the order is that of names.
@@ -326,7 +372,8 @@ impl NodeInstance {
         let entry = self.entries.get(&component);
         let is_available =
             entry.is_none_or(NodeEntry::is_available) && self.has_label(rules.label.as_deref());
-        let is_trusted = self.is_online && !self.is_unreliable && !self.is_excluded;
+        let is_shunned = self.is_unreliable || entry.is_some_and(|entry| entry.is_shunned);
+        let is_trusted = self.is_online && !is_shunned && !self.is_excluded;
         let last_used_ms = entry.map(|entry| entry.last_used_ms).filter(|last_used_ms| *last_used_ms > 0);
         match rules.policy {
             PlacementPolicy::Anywhere => None,

@@ -43,6 +43,8 @@ pub(crate) struct NodeEntry {
     pub(crate) failures: NodeFailures,
     /// An instance failed while it started, and nothing has spoken for the host since.
     pub(crate) is_distrusted: bool,
+    /// More of the component failed there than it bears, and it alone avoids the host.
+    pub(crate) is_shunned: bool,
 }
 
 /// What went wrong with a component on a host. Not persisted: a thaw forgives.
@@ -94,12 +96,7 @@ impl NodeInstance {
         self.report.as_ref().is_none_or(|place| *place.label == *label.unwrap_or_default())
     }
 
-    /// Whether it was reported to take containers of components with this label, and none speaks against it.
-    pub(crate) fn takes(&self, label: Option<&str>) -> bool {
-        self.why_closed(label).is_none()
-    }
-
-    /// Why it does not [take](Self::takes) them.
+    /// Why it takes no containers of components with this label; `None` if it was reported to take them.
     pub(crate) fn why_closed(&self, label: Option<&str>) -> Option<&'static str> {
         match self {
             Self { report: None, .. } => Some("nobody has reported it"),

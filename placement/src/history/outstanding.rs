@@ -7,6 +7,8 @@ use crate::application::ActionId;
 use crate::client::{Allocation, ContainerRequest, RequestId};
 use crate::component::ComponentId;
 
+use super::priority::request_priority;
+
 /// How far from the host that it names a request may be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
@@ -62,6 +64,22 @@ impl OutstandingRequest {
 
     pub(crate) fn id(&self) -> RequestId {
         self.request.id
+    }
+
+    /// Whether it lists these hosts and no others.
+    pub(crate) fn is_for(&self, hosts: &[Arc<str>]) -> bool {
+        self.reach == Reach::Listed && self.request.hosts == *hosts
+    }
+
+    /// It may be served on any of these hosts from now on, and stays so.
+    pub(crate) fn list(&mut self, hosts: Vec<Arc<str>>) {
+        self.reach = Reach::Listed;
+        self.request.hosts = hosts;
+        self.request.racks.clear();
+        self.request.relax_locality = false;
+        self.request.priority = request_priority(self.component, true);
+        self.deadline_ms = None;
+        self.widens_ms = None;
     }
 
     /// Whether it was made wider than it began.

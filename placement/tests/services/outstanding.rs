@@ -3,7 +3,7 @@
 use apportion::Resources;
 use apportion_placement::{
     ComponentSpec, FakeCluster, Fault, OutstandingCause, OutstandingStatus, PlacementPolicy, Service,
-    ServiceSettings,
+    ServiceEvent, ServiceSettings,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, on_both};
@@ -119,4 +119,46 @@ fn one_by_one_what_is_not_asked_for_is_explained() {
     assert_eq!(bed.status(0).live, 2);
     let causes: Vec<_> = status.outstanding.iter().map(|waits| waits.cause).collect();
     assert_eq!(causes, [OutstandingCause::AntiAffinity]);
+}
+
+on_both!(a_host_that_the_service_shuns_is_named);
+/// Too much failed there: the remedy is not to bring a node.
+fn a_host_that_the_service_shuns_is_named<M: Manager>() {
+    let fragile = ComponentSpec {
+        node_failure_threshold: Some(0),
+        container_failure_threshold: None,
+        ..component(0, 1)
+    };
+    let mut bed = Cluster::<M>::of(1, 8).start(vec![fragile], None);
+    bed.settle();
+    let container = bed.only(0).container;
+    bed.at(100_000);
+    bed.end(container, 1);
+    let waits = waiting(&mut bed);
+    assert_eq!((waits.len(), waits[0].cause), (1, OutstandingCause::Shunned), "{waits:?}");
+    assert!(waits[0].explanation.contains(&host(0)), "{:?}", waits[0]);
+    assert!(waits[0].remedy.contains("failure window"), "{:?}", waits[0]);
+}
+
+on_both!(a_host_that_is_kept_free_is_named);
+/// Beside hosts without room it is named too, whatever the cause is.
+fn a_host_that_is_kept_free_is_named<M: Manager>() {
+    for policy in [PlacementPolicy::Normal, PlacementPolicy::Strict, PlacementPolicy::AntiAffinity] {
+        let mut bed = Cluster::<M>::of(1, 8).start(vec![component(0, 1).with_policy(policy)], None);
+        bed.settle();
+        let kept_free = ServiceEvent::Exclude([host(0).into()].into());
+        bed.service.handle(kept_free, bed.now_ms);
+        bed.flex(0, 0);
+        bed.settle();
+        bed.flex(0, 1);
+        let waits = waiting(&mut bed);
+        assert_eq!((waits.len(), waits[0].cause), (1, OutstandingCause::Shunned), "{policy:?}: {waits:?}");
+        assert!(waits[0].explanation.contains(&host(0)), "{:?}", waits[0]);
+        assert!(waits[0].remedy.contains("readmit"), "{:?}", waits[0]);
+        bed.manager().add_node("full", "", "", 1);
+        bed.change(|components| components.push(ComponentSpec { escalate_after_ms: 0, ..component(1, 9) }));
+        let waits = waiting(&mut bed);
+        let named = waits.iter().filter(|waits| waits.explanation.contains(&host(0))).count();
+        assert_eq!(named, waits.len(), "{policy:?}: {waits:?}");
+    }
 }

@@ -58,9 +58,7 @@ impl ApplicationState {
         if !self.is_clear(occupied, host) {
             return Some("an instance that it keeps apart from is near, or is asked for");
         }
-        let node = self.history.node(host);
-        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
-        if let Some(why) = node.map_or(Some("nobody knows it"), |node| node.why_closed(label)) {
+        if let Some(why) = self.why_closed(component, host) {
             return Some(why);
         }
         let is_asked = self.history.entry(host, component).is_some_and(|entry| !entry.requested.is_empty());
@@ -100,8 +98,7 @@ impl ApplicationState {
 
     /// Whether the host takes containers of the component, if there is room.
     pub(crate) fn is_taken_by(&self, component: ComponentId, host: &str) -> bool {
-        let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
-        self.history.node(host).is_some_and(|node| node.takes(label))
+        self.takes(component, host)
     }
 }
 

@@ -148,6 +148,7 @@ fn components() -> Vec<ComponentSpec> {
         label: (id == 4).then(|| "gpu".to_owned()),
         container_failure_threshold: matches!(id, 2 | 7).then_some(3),
         node_failure_threshold: Some(1),
+        shuns_hosts_alone: matches!(id, 0 | 3 | 7),
         ..component(id, if id < 5 { 2 } else { 1 }).with_policy(policy)
     };
     (0..COMPONENTS).zip(policies).map(spec).collect()

@@ -103,3 +103,41 @@ fn a_processor_that_fails_in_a_loop_keeps_no_other_from_its_host<M: Manager>() {
         bed.job.service().status(bed.now_ms).outstanding
     );
 }
+
+on_both!(a_host_is_shunned_by_the_processor_that_fails_there);
+/// And by no other one: with a threshold, failures count by processor and host.
+fn a_host_is_shunned_by_the_processor_that_fails_there<M: Manager>() {
+    let spec = JobSpec { failures_max: None, node_failure_threshold: Some(2), ..job_of(2) };
+    let mut bed = JobBed::start(spec, cluster::<M>(2, 2));
+    let was = bed.host_of("0");
+    for failures in 1..=3 {
+        assert_eq!(bed.host_of("0"), was, "{failures}");
+        fail_after(&mut bed, 100 * SECOND_MS);
+    }
+    assert_ne!((bed.host_of("0"), bed.host_of("0")), (was.clone(), String::new()), "it goes elsewhere");
+    let away = bed.move_to("1", &was);
+    bed.settle();
+    assert_eq!(bed.host_of("1"), was, "another one may come: {}", bed.message(away));
+    let back = bed.move_to("0", &was);
+    bed.settle();
+    assert_ne!(bed.host_of("0"), was, "{}", bed.message(back));
+    bed.at(bed.now_ms + 6 * 3_600 * SECOND_MS);
+    let back = bed.move_to("0", &was);
+    bed.settle();
+    assert_eq!(bed.host_of("0"), was, "the failure window has ended: {}", bed.message(back));
+}
+
+on_both!(where_it_shuns_all_hosts_a_processor_waits_for_the_window);
+fn where_it_shuns_all_hosts_a_processor_waits_for_the_window<M: Manager>() {
+    let spec = JobSpec { failures_max: None, node_failure_threshold: Some(0), ..job_of(2) };
+    let mut bed = JobBed::start(spec, cluster::<M>(2, 2));
+    for _ in 0..2 {
+        fail_after(&mut bed, 100 * SECOND_MS);
+    }
+    assert_eq!(bed.job.status().below_configured, 1);
+    let waits = bed.job.service().status(bed.now_ms).outstanding;
+    assert_eq!(waits[0].cause, apportion_placement::OutstandingCause::Shunned, "{waits:?}");
+    bed.at(6 * 3_600 * SECOND_MS + 1);
+    bed.settle();
+    assert_eq!(bed.job.status().below_configured, 0);
+}

@@ -1,0 +1,91 @@
+//! Hosts that would do for a component if the service did not keep away from them.
+
+use std::sync::Arc;
+
+use super::ApplicationState;
+use crate::component::{ComponentId, PlacementPolicy};
+use crate::history::{OutstandingRequest, Reach};
+
+/// How many hosts a message names.
+const NAMED: usize = 5;
+
+/// Why the service keeps away from a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shun {
+    KeptFree,
+    Unreliable,
+}
+
+/// Hosts that would do, and those of them that the service keeps away from.
+#[derive(Debug, Default)]
+pub(super) struct Shunned {
+    hosts: Vec<(Arc<str>, Shun)>,
+    /// Whether the service keeps away from every host that would do.
+    pub(super) is_all: bool,
+}
+
+impl Shunned {
+    /// Which hosts, and why; `None` if there is none.
+    pub(super) fn explanation(&self) -> Option<String> {
+        let named = self.hosts.iter().take(NAMED).map(|(host, shun)| match shun {
+            Shun::KeptFree => format!("{host}, which is kept free"),
+            Shun::Unreliable => format!("{host}, where too many instances failed"),
+        });
+        let named: Vec<String> = named.collect();
+        let more = self.hosts.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!("; and from {more} more") } else { String::new() };
+        (!named.is_empty()).then(|| format!("the service keeps away from {}{more}", named.join("; from ")))
+    }
+
+    /// What would make these hosts do again.
+    pub(super) fn remedy(&self, window_ends_ms: Option<u64>) -> Option<String> {
+        let first = |wanted: Shun| self.hosts.iter().find(|(_, shun)| *shun == wanted).map(|(host, _)| host);
+        let readmit = first(Shun::KeptFree).map(|host| format!("readmit {host}"));
+        let mend = first(Shun::Unreliable).map(|host| {
+            let until = match window_ends_ms {
+                Some(ends_ms) => format!("until the failure window ends at {ends_ms} ms"),
+                None => "for ever: there is no end of the failure window".to_owned(),
+            };
+            format!("see why instances fail on {host}, which is avoided {until}; or raise the node failure threshold")
+        });
+        let remedies: Vec<String> = readmit.into_iter().chain(mend).collect();
+        (!remedies.is_empty()).then(|| remedies.join("; "))
+    }
+}
+
+impl ApplicationState {
+    /// Of the hosts where a request may be served, or its component if nothing is asked for.
+    pub(super) fn shunned(&self, component: ComponentId, waits: Option<&OutstandingRequest>) -> Shunned {
+        let Some(known) = self.components.get(&component) else { return Shunned::default() };
+        let (label, size) = (known.spec.label.as_deref(), &known.spec.size);
+        let would_do = self.history.nodes().filter(|(host, node)| {
+            let is_fit = node.is_online && node.has_label(label) && node.most_of(size) > 0;
+            is_fit && self.is_in_reach(host, waits) && !self.would_be_together(component, host, None)
+        });
+        let (mut hosts, mut count) = (Vec::new(), 0);
+        for (host, node) in would_do {
+            count += 1;
+            let is_strict = known.spec.policy == PlacementPolicy::Strict;
+            let is_alone = self.history.entry(host, component).is_some_and(|entry| entry.is_shunned);
+            let is_unreliable = (node.is_unreliable && !is_strict) || is_alone;
+            let unreliable = is_unreliable.then_some(Shun::Unreliable);
+            let shun = if node.is_excluded { Some(Shun::KeptFree) } else { unreliable };
+            hosts.extend(shun.map(|shun| (host.clone(), shun)));
+        }
+        Shunned { is_all: count > 0 && hosts.len() == count, hosts }
+    }
+
+    fn is_in_reach(&self, host: &Arc<str>, waits: Option<&OutstandingRequest>) -> bool {
+        let Some(waits) = waits else { return true };
+        match waits.reach {
+            Reach::Host => waits.request.hosts.contains(host),
+            Reach::Rack => {
+                let rack = self.history.node(host).and_then(|node| node.rack());
+                rack.is_some_and(|rack| waits.request.racks.contains(rack))
+                    || waits.request.hosts.contains(host)
+            }
+            // A list leaves out what the service keeps away from.
+            Reach::Listed | Reach::Anywhere => true,
+        }
+    }
+}
