@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use apportion_placement::{ComponentSpec, FakeCluster, PlacementPolicy};
+use apportion_placement::{ComponentSpec, FakeCluster, HistoryEntry, HistoryFile, PlacementPolicy};
 
 use crate::support::{Cluster, Manager, cancels, component, host, named, on_both, requests};
 
@@ -124,4 +124,26 @@ fn a_request_that_waits_names_hosts_that_come() {
     assert_eq!((cancels(&calls), named(request)), (1, vec![&*host(0), &*host(1), &*host(7)]));
     bed.manager().lose_node(&host(0));
     assert_eq!(bed.tick(), [], "a host less is no reason");
+}
+
+on_both!(an_instance_that_is_being_released_occupies_its_host_for_those_that_keep_apart);
+/// D33: and for no others, as in the seed.
+fn an_instance_that_is_being_released_occupies_its_host_for_those_that_keep_apart<M: Manager>() {
+    let entry = HistoryEntry { host: host(2).into(), role: 1, is_active: true, last_used_ms: 1 };
+    let file = HistoryFile { saved_ms: 100, roles: 1, mapping: [].into(), entries: vec![entry] };
+    let apart = component(0, 2).with_policy(PlacementPolicy::AntiAffinity);
+    let mut bed = Cluster::<M>::of(3, 4).one_by_one().start(vec![apart, component(1, 1)], Some(&file));
+    bed.settle();
+    assert_eq!((bed.hosts(0), bed.hosts(1)), (vec![host(0), host(1)], vec![host(2)]));
+    for (id, asked) in [(0, host(2)), (1, host(2))] {
+        let container = bed.containers(id)[0].container;
+        assert_eq!(bed.service.kill_container(container, bed.now_ms), Ok(()));
+        let calls = bed.flex(id, 3 - id);
+        let requests = requests(&calls);
+        assert_eq!(
+            requests.iter().map(|request| named(request)).collect::<Vec<_>>(),
+            [[asked.as_str()]],
+            "{id}"
+        );
+    }
 }

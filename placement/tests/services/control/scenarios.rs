@@ -16,6 +16,22 @@ fn without_a_history_any_host_will_do<M: Manager>() {
     assert!(waiting.iter().all(|waits| waits.hosts.is_empty()), "{waiting:?}");
 }
 
+on_both!(a_request_for_any_host_has_no_deadline);
+/// It waits for as long as it takes, and is not made again.
+fn a_request_for_any_host_has_no_deadline<M: Manager>() {
+    let mut bed = JobBed::start(job_of(4), M::new());
+    bed.at(3_600_000);
+    bed.settle();
+    let asked = |bed: &JobBed<M>| -> u64 {
+        let components = bed.job.service().state().components();
+        components.map(|component| component.counters.requested + component.counters.widened).sum()
+    };
+    assert_eq!(asked(&bed), 4);
+    bed.manager().add_node("late", "", "", 4);
+    bed.settle();
+    assert_eq!((bed.job.status().below_configured, asked(&bed)), (0, 4));
+}
+
 /// P19: the end of a container that nobody knows, and the end of one that was replaced, told once more.
 #[test]
 fn what_is_told_again_changes_nothing() {
