@@ -98,13 +98,12 @@ impl ApplicationState {
         if !is_short {
             known.back_off.long_life(ended.generation);
         }
-        let (is_failure, is_own_end) = match (was, exit.outcome()) {
-            (InstanceState::StartFailed, _) => (true, true),
-            (InstanceState::Releasing | InstanceState::Reserved, _) => (false, false),
-            (_, ContainerOutcome::Failed | ContainerOutcome::LimitsExceeded) => (true, true),
-            (_, ContainerOutcome::Completed) => (false, exit.status == ContainerExit::SUCCESS),
-            (_, ContainerOutcome::NodeFailure | ContainerOutcome::Preempted) => (false, false),
-        };
+        let is_ended_by_service = matches!(was, InstanceState::Releasing | InstanceState::Reserved);
+        let outcome = exit.outcome();
+        let has_failed = was == InstanceState::StartFailed
+            || matches!(outcome, ContainerOutcome::Failed | ContainerOutcome::LimitsExceeded);
+        let is_failure = has_failed && !is_ended_by_service;
+        let is_own_end = is_failure || (exit.status == ContainerExit::SUCCESS && !is_ended_by_service);
         let mut pause_ms = 0;
         if is_own_end && is_short {
             pause_ms = known.back_off.short_life(ended.generation, now_ms, &self.settings);
