@@ -92,6 +92,17 @@ impl Workload {
         self.nodes.extend((0..rest).map(|number| copy_of(&originals[number * before / rest], copies)));
     }
 
+    /// Divides durations by `factor`: those of containers, to 1 ms at least, and the delays of tasks.
+    pub fn compress_durations(&mut self, factor: f64) {
+        let divided = |ms: u64| (ms as f64 / factor) as u64;
+        for tasks in self.jobs.iter_mut().flat_map(|job| job.stages.iter_mut().flatten()) {
+            tasks.delay_ms = divided(tasks.delay_ms);
+            for duration_ms in tasks.durations_ms.iter_mut().flatten() {
+                *duration_ms = divided(*duration_ms).max(1);
+            }
+        }
+    }
+
     /// Divides submission times by `factor`; durations stay.
     pub fn compress(&mut self, factor: f64) {
         for job in &mut self.jobs {
@@ -122,6 +133,30 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_and_durations_are_compressed_apart() {
+        let mut tasks = Tasks::new(Resources::new(&[1]), vec![Some(9_000), Some(5), None]);
+        tasks.delay_ms = 500;
+        let job = Job {
+            name: "j".into(),
+            queue: "q".into(),
+            user: "u".into(),
+            priority: 0,
+            submit_ms: 60_000,
+            master: None,
+            stages: vec![vec![tasks]],
+        };
+        let resources = ResourceTypes::memory_and_vcores();
+        let mut workload = Workload { resources, nodes: Vec::new(), queues: None, jobs: vec![job] };
+        workload.compress(10.0);
+        let tasks = &workload.jobs[0].stages[0][0];
+        assert_eq!((workload.jobs[0].submit_ms, tasks.durations_ms[0]), (6_000, Some(9_000)));
+        workload.compress_durations(10.0);
+        let tasks = &workload.jobs[0].stages[0][0];
+        assert_eq!((workload.jobs[0].submit_ms, tasks.delay_ms), (6_000, 50));
+        assert_eq!(tasks.durations_ms, [Some(900), Some(1), None]);
+    }
 
     #[test]
     fn a_cluster_of_another_size_has_all_kinds_of_nodes() {

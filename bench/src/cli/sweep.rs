@@ -30,9 +30,12 @@ apportion-bench sweep --format openb --nodes nodes.csv.gz --workload pods.csv.gz
 pub(super) struct SweepArgs {
     #[command(flatten)]
     workload: WorkloadArgs,
-    /// What submission times are divided by.
+    /// What submission times are divided by. Durations stay; see --compress-durations.
     #[arg(long, value_name = "X,X,..", default_value = "1", value_delimiter = ',', value_parser = compression)]
     compress: Vec<f64>,
+    /// What the durations of all containers are divided by, at every point.
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = compression)]
+    compress_durations: f64,
     /// What the number of nodes is multiplied by. Arrivals are as many times as frequent, so that a larger cluster is as
     /// busy as a smaller one.
     #[arg(long, value_name = "X,X,..", default_value = "1", value_delimiter = ',', value_parser = size)]
@@ -75,7 +78,8 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
     let json = open(&args.json).map_err(Failure::input)?;
     let report = open(&args.report).map_err(Failure::input)?;
-    let input = args.workload.read(&args.seeds, &args.sizes)?;
+    let mut input = args.workload.read(&args.seeds, &args.sizes)?;
+    input.subject.compress_durations = args.compress_durations;
     let cases = args.grid(&input).cases();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0) as usize);
     let pool = pool.build().map_err(Failure::run)?;

@@ -96,7 +96,7 @@ fn trace(files: &TraceFiles, seeds: &[u64], tick_ms: u64) -> Result<Input, Failu
     let workloads = seeds.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let first = workloads.first().ok_or_else(|| Failure::input("--seeds: one at least is needed"))?;
     let config = files.read_config(&first.1)?;
-    let subject = Subject { source: Source::Read(workloads), config, tick_ms };
+    let subject = Subject { source: Source::Read(workloads), config, tick_ms, compress_durations: 1.0 };
     Ok(Input { subject, format: files.format.to_string(), name: files.source() })
 }
 
@@ -105,6 +105,6 @@ fn demo(nodes: usize, tick_ms: u64) -> Input {
     let workload = SteadyStream { nodes: 1, ..stream }.workload();
     let queues = workload.queues.unwrap_or_else(QueueConfig::single_leaf);
     let config = EngineConfig::new(workload.resources, queues);
-    let subject = Subject { source: Source::Drawn(stream), config, tick_ms };
+    let subject = Subject { source: Source::Drawn(stream), config, tick_ms, compress_durations: 1.0 };
     Input { subject, format: "demo".into(), name: "the demo".into() }
 }

@@ -18,6 +18,8 @@ pub struct Subject {
     pub config: EngineConfig,
     /// The step of virtual time.
     pub tick_ms: u64,
+    /// What durations are divided by.
+    pub compress_durations: f64,
 }
 
 /// Where cases get their workload from.
@@ -45,7 +47,7 @@ impl Subject {
     /// When no workload was read for the case's seed.
     #[must_use]
     pub fn workload(&self, case: &Case) -> Workload {
-        match &self.source {
+        let mut workload = match &self.source {
             Source::Drawn(stream) => {
                 let nodes = (stream.nodes as f64 * case.size).round().max(1.0) as usize;
                 let mut workload = SteadyStream { nodes, seed: case.seed, ..*stream }.workload();
@@ -59,7 +61,9 @@ impl Subject {
                 workload.compress(case.size * case.compress);
                 workload
             }
-        }
+        };
+        workload.compress_durations(self.compress_durations);
+        workload
     }
 
     /// Simulates a case in serial mode: but for wall time, what comes of it is the same however many run beside it.
