@@ -77,7 +77,7 @@ pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
 
 /// The same year once for each way of placing, side by side.
 fn simulate(shape: &YearShape, seed: u64) -> Result<[YearRecord; 3], Failure> {
-    let bar = parts_bar("three years beside each other");
+    let bar = parts_bar("three runs side by side");
     let passed: [AtomicU64; 3] = Default::default();
     let end_ms = shape.days * 86_400_000;
     let one = |(number, placement): (usize, &Placement)| {
@@ -90,7 +90,7 @@ fn simulate(shape: &YearShape, seed: u64) -> Result<[YearRecord; 3], Failure> {
     let years: anyhow::Result<Vec<YearRecord>> = Placement::ALL.par_iter().enumerate().map(one).collect();
     bar.finish_and_clear();
     let years = years.map_err(|error| Failure::run(format!("{error:#}")))?;
-    years.try_into().map_err(|_| Failure::run("three years were to be simulated"))
+    years.try_into().map_err(|_| Failure::run("three runs were to be simulated"))
 }
 
 impl ServicesArgs {

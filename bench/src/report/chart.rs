@@ -1,37 +1,24 @@
 //! Charts as SVG text.
 
 use std::error::Error;
-use std::ops::Range;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use super::count_text;
 use super::html::escape;
-use super::palette::{GRID, GUARANTEE, SERIES, TEXT};
+use super::palette::{GRID, GUARANTEE, SERIES, TEXT, colour};
+use super::plot::{Axis, Scale, Unit};
 
 /// Why a chart could not be drawn; drawing into memory does not fail in practice.
 pub(super) type ChartError = Box<dyn Error>;
-
-/// One line of a chart.
-pub(super) struct Line {
-    pub(super) name: String,
-    pub(super) points: Vec<(f64, f64)>,
-}
-
-/// What a chart's axes are.
-pub(super) struct Axes<'a> {
-    pub(super) x: &'a str,
-    pub(super) y: &'a str,
-    pub(super) y_range: Range<f64>,
-    pub(super) y_text: &'a dyn Fn(&f64) -> String,
-}
 
 /// Width and height of a chart in a report's grid.
 pub(super) const SIZE: (u32, u32) = (760, 340);
 
 const MARGIN: u32 = 12;
 /// What the labels below a chart take.
-const X_LABELS: u32 = 38;
+const X_LABELS: u32 = 46;
 const BAR_ROW: u32 = 30;
 
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -51,102 +38,31 @@ pub(super) fn svg(
     Ok(text)
 }
 
-/// Lines over time under their names; a single one's area is filled.
-pub(super) fn line_chart(lines: &[Line], axes: &Axes<'_>) -> Result<String, ChartError> {
-    Ok(names_of(lines.iter().map(|line| line.name.as_str())) + &lines_over_time(lines, axes)?)
-}
-
 /// The lines' names in their colours, as text beside the chart: inside it they would cover lines.
 pub(super) fn names_of<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let name = |(number, name): (usize, &str)| {
-        let RGBColor(red, green, blue) = SERIES[number % SERIES.len()];
-        let colour = format!("#{red:02x}{green:02x}{blue:02x}");
-        format!("<span><i style='background:{colour}'></i>{}</span> ", escape(name))
+        format!("<span><i style='background:{}'></i>{}</span> ", colour(number), escape(name))
     };
     let names: String = lines.enumerate().map(name).collect();
     format!("<div class=names>{names}</div>")
 }
 
-fn lines_over_time(lines: &[Line], axes: &Axes<'_>) -> Result<String, ChartError> {
-    let x_max = lines.iter().flat_map(|line| line.points.last()).map(|point| point.0).fold(1e-9, f64::max);
-    svg(SIZE, |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(38)
-            .y_label_area_size(64)
-            .build_cartesian_2d(0.0..x_max, axes.y_range.clone())?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(GRID)
-            .axis_style(TEXT)
-            .x_desc(axes.x)
-            .y_desc(axes.y)
-            .y_label_formatter(axes.y_text)
-            .label_style(("sans-serif", 14, &TEXT))
-            .draw()?;
-        for (number, line) in lines.iter().enumerate() {
-            let colour = SERIES[number % SERIES.len()];
-            if lines.len() == 1 {
-                let fill = colour.mix(0.12).filled();
-                chart.draw_series(AreaSeries::new(line.points.iter().copied(), 0.0, fill))?;
-            }
-            chart.draw_series(LineSeries::new(line.points.iter().copied(), colour.stroke_width(2)))?;
-        }
-        Ok(())
-    })
-}
-
-/// What part of all values is at most this, over a logarithmic axis.
-pub(super) fn distribution_chart(points: &[(f64, f64)], x: &str, y: &str) -> Result<String, ChartError> {
-    // From the power of ten below the first value on; before that there is nothing to see.
-    let first = points.get(1).map_or(1.0, |point| point.0);
-    let x_min = 10_f64.powf(first.log10().floor()).max(1.0);
-    let x_max = points.last().map_or(10.0, |point| point.0).max(x_min * 10.0);
-    let points: Vec<(f64, f64)> = points.iter().map(|(x, part)| (x.max(x_min), *part)).collect();
-    svg(SIZE, |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(38)
-            .y_label_area_size(64)
-            .build_cartesian_2d((x_min..x_max * 1.1).log_scale(), 0.0..1.0)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(GRID)
-            .axis_style(TEXT)
-            .x_desc(x)
-            .y_desc(y)
-            .x_label_formatter(&|value| plain(*value))
-            .y_label_formatter(&|value| percent(*value))
-            .label_style(("sans-serif", 14, &TEXT))
-            .draw()?;
-        let fill = SERIES[0].mix(0.12).filled();
-        chart.draw_series(AreaSeries::new(points.iter().copied(), 0.0, fill))?;
-        chart.draw_series(LineSeries::new(points.iter().copied(), SERIES[0].stroke_width(2)))?;
-        Ok(())
-    })
-}
-
 /// For each name two values as bars from the left, the first grey and the second blue; only the second where no name
 /// has a first.
-pub(super) fn bar_chart(
-    bars: &[(String, f64, f64)],
-    x: &str,
-    x_text: &dyn Fn(&f64) -> String,
-) -> Result<String, ChartError> {
-    let x_max = bars.iter().map(|(_, grey, blue)| grey.max(*blue)).fold(0.01, f64::max) * 1.05;
+pub(super) fn bar_chart(bars: &[(String, f64, f64)], x: Axis<'_>) -> Result<String, ChartError> {
+    let highest = bars.iter().map(|(_, grey, blue)| grey.max(*blue)).fold(0.0, f64::max);
+    let scale = Scale::above(highest, x.unit);
     let is_single = bars.iter().all(|(_, grey, _)| *grey == 0.0);
     let blue_place = if is_single { (0.2, 0.8) } else { (0.5, 0.88) };
     let size = (SIZE.0, bars.len() as u32 * BAR_ROW + 2 * MARGIN + X_LABELS);
-    let label_width = bars.iter().map(|(name, ..)| name.len() as u32 * 7 + 16).max().unwrap_or(60).min(260);
-    svg(size, |area| {
+    let label_width = bars.iter().map(|(name, ..)| name.len() as u32 * 8 + 16).max().unwrap_or(60).min(300);
+    let picture = svg(size, |area| {
         let count = bars.len() as f64;
         let mut chart = ChartBuilder::on(area)
             .margin(MARGIN)
             .x_label_area_size(X_LABELS)
             .y_label_area_size(label_width)
-            .build_cartesian_2d(0.0..x_max, 0.0..count)?;
+            .build_cartesian_2d(scale.clone(), 0.0..count)?;
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
@@ -154,9 +70,9 @@ pub(super) fn bar_chart(
             .disable_y_mesh()
             .disable_y_axis()
             .axis_style(TEXT)
-            .x_desc(x)
-            .x_label_formatter(&x_text)
-            .label_style(("sans-serif", 14, &TEXT))
+            .x_desc(x.name)
+            .x_label_formatter(&|value| scale.text(*value))
+            .label_style(("sans-serif", 17, &TEXT))
             .draw()?;
         for (place, (name, grey, blue)) in bars.iter().enumerate() {
             let top = count - place as f64;
@@ -164,28 +80,60 @@ pub(super) fn bar_chart(
                 Rectangle::new([(0.0, top - from), (value, top - to)], colour.filled())
             };
             chart.draw_series([bar(*grey, (0.12, 0.48), GUARANTEE), bar(*blue, blue_place, SERIES[0])])?;
-            let style = ("sans-serif", 14, &TEXT).into_text_style(area);
+            let style = ("sans-serif", 17, &TEXT).into_text_style(area);
             let y = MARGIN + place as u32 * BAR_ROW + BAR_ROW / 2 - 6;
             area.draw_text(&shorten(name, 34), &style, (8, y as i32))?;
         }
         Ok(())
-    })
+    })?;
+    let title = |(name, grey, blue): &(String, f64, f64)| {
+        let value = |value: &f64| value_text(*value, x.unit);
+        let title = |value: String| format!("{name}: {value}");
+        [title(value(grey)), title(value(blue))]
+    };
+    let titles: Vec<String> = [String::new()].into_iter().chain(bars.iter().flat_map(title)).collect();
+    Ok(with_titles(&picture, "<rect ", &titles))
 }
 
+/// A value that stands by itself.
+fn value_text(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Percent => percent(value / 100.0),
+        Unit::Count => count_text(value as u64),
+        Unit::Number => format!("{value:.1}"),
+    }
+}
+
+/// Lets the reader point at a shape and see what it is: one title for each shape that begins like `tag`, in order; without a
+/// text for those that need none. The first rectangle is the background.
+pub(super) fn with_titles(svg: &str, tag: &str, titles: &[String]) -> String {
+    let mut parts = svg.split(tag);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for (number, part) in parts.enumerate() {
+        text.push_str(tag);
+        let title = titles.get(number).filter(|title| !title.is_empty());
+        match (title, part.split_once("/>")) {
+            (Some(title), Some((attributes, rest))) => {
+                let end = tag.trim_start_matches('<').trim_end();
+                text.push_str(&format!("{attributes}><title>{}</title></{end}>{rest}", escape(title)));
+            }
+            _ => text.push_str(part),
+        }
+    }
+    text
+}
+
+/// A part as hundredths, with one decimal, or more where it would read as 0 or 100 without being that.
 pub(super) fn percent(part: f64) -> String {
     let percent = part * 100.0;
-    if percent >= 10.0 || percent == 0.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
-}
-
-/// A number without an exponent, thousands shortened, with at most one decimal.
-pub(super) fn plain(value: f64) -> String {
-    let short = |value: f64| (value * 10.0).round() / 10.0;
-    match value {
-        v if v >= 1e9 => format!("{}G", short(v / 1e9)),
-        v if v >= 1e6 => format!("{}M", short(v / 1e6)),
-        v if v >= 1e4 => format!("{}k", short(v / 1e3)),
-        v => format!("{v:.0}"),
+    for digits in 1..=6 {
+        let text = format!("{percent:.digits$}");
+        let shown: f64 = text.parse().unwrap_or(percent);
+        if shown == percent || (shown != 0.0 && shown != 100.0) {
+            return format!("{} %", text.trim_end_matches('0').trim_end_matches('.'));
+        }
     }
+    if percent < 50.0 { "below 0.000001 %".to_owned() } else { "above 99.999999 %".to_owned() }
 }
 
 fn shorten(name: &str, length: usize) -> String {
@@ -202,8 +150,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neighbours_on_an_axis_are_told_apart() {
-        let texts = [0.0, 500_000.0, 1e6, 1.5e6, 2e6, 2.5e9].map(plain);
-        assert_eq!(texts, ["0", "500k", "1M", "1.5M", "2M", "2.5G"]);
+    fn only_all_is_a_hundred_percent_and_only_nothing_is_none() {
+        let texts = [0.0, 1e-9, 0.000_4, 0.577, 0.995, 0.999_6, 0.999_999_999_9, 1.0, 1.2].map(percent);
+        let wanted = [
+            "0 %",
+            "below 0.000001 %",
+            "0.04 %",
+            "57.7 %",
+            "99.5 %",
+            "99.96 %",
+            "above 99.999999 %",
+            "100 %",
+            "120 %",
+        ];
+        assert_eq!(texts, wanted);
     }
 }

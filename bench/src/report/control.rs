@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use super::chart::{Axes, ChartError, Line, line_chart, plain};
-use super::html::{document, section, to_cards};
+use super::chart::{ChartError, percent};
+use super::html::{document, plot_section, say, section, to_cards};
+use super::plot::{Axis, Line, Plot, Unit};
 use super::{count_text, duration_text};
 use crate::control::{BUSY_PERCENT, ControlShape, ExperimentRecord, FaultCounts};
 
@@ -153,9 +154,9 @@ pub fn to_control_text(report: &ControlReport) -> String {
     let used =
         report.plain.iter().map(|record| record.used_part).sum::<f64>() / report.plain.len().max(1) as f64;
     let mut text = format!(
-        "{} nodes, {:.0} % in use; a job of {} processors\n",
+        "{} nodes, {} in use; a job of {} processors\n",
         count_text(report.shape.nodes.into()),
-        100.0 * used,
+        percent(used),
         count_text(report.shape.processors.into()),
     );
     for record in &report.plain {
@@ -214,7 +215,6 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
         sections += &down_over_time(plain, faulty)?;
         sections += &done_over_time(plain, faulty)?;
     }
-    sections += &table(report);
     let sub = format!(
         "{} nodes that other jobs keep {BUSY_PERCENT} % busy, a job of {} processors; with faults {} % of starts and of stops fail, and \
          {} nodes are lost; seed {}",
@@ -227,71 +227,47 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
     Ok(document(
         "Apportion: containers move without outages",
         &sub,
-        &format!("{}<main>{sections}</main>", to_cards(&cards)),
+        &format!("{}<main>{sections}</main>{}", to_cards(&cards), table(report)),
     ))
 }
 
-/// Each value lasts until the next one.
-fn steps(points: &[(u64, u32)]) -> Vec<(f64, f64)> {
-    let mut steps: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
-    for (at_ms, value) in points {
-        let at_s = *at_ms as f64 / MS_PER_S;
-        if let Some((_, before)) = steps.last().copied() {
-            steps.push((at_s, before));
-        }
-        steps.push((at_s, f64::from(*value)));
-    }
-    steps
+/// Each value lasts until the next one, and the last one to the end of the plot, some time after the last change.
+fn lines([faulty, plain]: [&[(u64, u32)]; 2]) -> Vec<Line> {
+    let seconds = |at_ms: u64| at_ms as f64 / MS_PER_S;
+    let last =
+        [faulty, plain].into_iter().filter_map(|points| points.last()).map(|(at_ms, _)| seconds(*at_ms));
+    let end = last.fold(1.0, f64::max) * 1.03;
+    let line = |(name, points): (&str, &[(u64, u32)])| {
+        let values = points.iter().map(|(at_ms, value)| (seconds(*at_ms), f64::from(*value)));
+        Line::of_values(name, values, end)
+    };
+    [("with faults", faulty), ("without", plain)].map(line).into()
+}
+
+fn plot(y: &'static str, lines: Vec<Line>) -> Plot<'static> {
+    let (x, y) = (Axis::new("virtual time, s", Unit::Number), Axis::new(y, Unit::Count));
+    Plot { x, y, lines, is_over_time: false }
 }
 
 fn down_over_time(plain_run: &ExperimentRecord, faulty: &ExperimentRecord) -> Result<String, ChartError> {
     let budget = f64::from(plain_run.experiment.pace().disruption_budget.get());
-    let end_s = [plain_run, faulty]
-        .into_iter()
-        .filter_map(|record| record.below_configured.last())
-        .map(|(at_ms, _)| *at_ms as f64 / MS_PER_S)
-        .fold(1.0, f64::max);
-    let lines = [
-        Line { name: "with faults".to_owned(), points: steps(&faulty.below_configured) },
-        Line { name: "without".to_owned(), points: steps(&plain_run.below_configured) },
-        Line { name: "disruption budget".to_owned(), points: vec![(0.0, budget), (end_s, budget)] },
-    ];
-    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(1.0, f64::max);
-    let axes = Axes {
-        x: "seconds",
-        y: "containers down",
-        y_range: 0.0..highest * 1.1,
-        y_text: &|value| plain(*value),
-    };
-    Ok(section(
-        &format!("{}: containers that are down", sentence(plain_run)),
-        "Containers below the configured number. Faults take down some besides, so the budget only holds back what is asked \
-         for.",
-        &line_chart(&lines, &axes)?,
-    ))
+    let mut lines = lines([&faulty.below_configured, &plain_run.below_configured]);
+    let title = format!("{}: containers that are down", sentence(plain_run));
+    if plot("containers down", lines.clone()).is_nothing() {
+        return Ok(say(&title, "No container was down at any time."));
+    }
+    lines.push(Line::of_values("disruption budget", [(0.0, budget)], lines[0].end));
+    let note = "Containers below the configured number. Faults take down some besides, so the budget only holds back \
+                what is asked for.";
+    Ok(section(&title, note, &plot("containers down", lines).to_html()?))
 }
 
 fn done_over_time(plain_run: &ExperimentRecord, faulty: &ExperimentRecord) -> Result<String, ChartError> {
-    let lines = [
-        Line { name: "with faults".to_owned(), points: steps(&faulty.done) },
-        Line { name: "without".to_owned(), points: steps(&plain_run.done) },
-    ];
-    let highest = f64::from(plain_run.steps.steps.max(faulty.steps.steps));
-    let axes = Axes {
-        x: "seconds",
-        y: "containers done",
-        y_range: 0.0..(highest * 1.05).max(8.0),
-        y_text: &|value| plain(*value),
-    };
-    Ok(section(
-        &format!("{}: containers done", sentence(plain_run)),
-        &format!(
-            "{} without faults, {} with them.",
-            duration_text(plain_run.took_ms),
-            duration_text(faulty.took_ms)
-        ),
-        &line_chart(&lines, &axes)?,
-    ))
+    let lines = lines([&faulty.done, &plain_run.done]);
+    let title = format!("{}: containers done", sentence(plain_run));
+    let (plain_ms, faulty_ms) = (duration_text(plain_run.took_ms), duration_text(faulty.took_ms));
+    let note = format!("{plain_ms} without faults, {faulty_ms} with them.");
+    plot_section(&title, &note, &plot("containers done", lines), "No container was moved or restarted.")
 }
 
 fn sentence(record: &ExperimentRecord) -> String {

@@ -1,10 +1,10 @@
 //! A figure over what is varied, a curve for each policy, with its spread over the seeds.
 
-use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
-use super::chart::{Area, ChartError, SIZE, names_of, plain, svg};
+use super::chart::{Area, ChartError, SIZE, names_of, svg, with_titles};
 use super::palette::{GRID, SERIES, TEXT};
+use super::plot::{Scale, Unit};
 use crate::sweep::Spread;
 
 /// One curve.
@@ -18,14 +18,33 @@ pub(super) struct Curve {
 pub(super) struct CurveAxes<'a> {
     pub(super) x: &'a str,
     pub(super) y: &'a str,
-    pub(super) y_text: fn(f64) -> String,
+    pub(super) y_unit: Unit,
+    /// A median as a reader sees it who points at it; the factor is that of the axis.
+    pub(super) y_text: &'a dyn Fn(f64) -> String,
+}
+
+impl CurveAxes<'_> {
+    /// The titles of the dots, curve by curve.
+    fn titles(&self, curves: &[Curve]) -> Vec<String> {
+        let title = |curve: &Curve, (x, y): &(f64, Spread)| {
+            let [median, min, max] = [y.median, y.min, y.max].map(self.y_text);
+            let spread = if min == max { String::new() } else { format!(" ({min} to {max})") };
+            format!("{}, {} {x}: {median}{spread}", curve.name, self.x)
+        };
+        curves.iter().flat_map(|curve| curve.points.iter().map(|point| title(curve, point))).collect()
+    }
+
+    fn scale(&self, curves: &[Curve]) -> Scale {
+        let points = curves.iter().flat_map(|curve| &curve.points);
+        Scale::above(points.map(|(_, y)| y.max).fold(0.0, f64::max), self.y_unit)
+    }
 }
 
 /// From this factor between the first and the last on, the axis is logarithmic.
 const WIDE: f64 = 10.0;
 /// Height of a policy's row, and of what is around the rows: margins, numbers and their name.
 const ROW: u32 = 34;
-const FRAME: u32 = 2 * 12 + 38;
+const FRAME: u32 = 2 * 12 + 46;
 
 /// Medians as dots with lines between them, lowest and highest as whiskers. If nothing is varied but policies, they
 /// stand below each other.
@@ -38,31 +57,22 @@ pub(super) fn curve_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<Stri
     }
     let picture = svg(SIZE, |area| {
         if x_max >= WIDE * x_min {
-            draw(area, curves, axes, (x_min / 1.3..x_max * 1.3).log_scale(), decade)
+            draw(area, curves, axes, &Scale::logarithmic(x_min / 1.3, x_max * 1.3))
         } else {
-            draw(area, curves, axes, 0.0..x_max * 1.06, factor)
+            draw(area, curves, axes, &Scale::above(x_max, Unit::Number))
         }
     })?;
+    let picture = with_titles(&picture, "<circle ", &axes.titles(curves));
     Ok(names_of(curves.iter().map(|curve| curve.name.as_str())) + &picture)
 }
 
-fn draw<X>(
-    area: &Area<'_>,
-    curves: &[Curve],
-    axes: &CurveAxes<'_>,
-    x: X,
-    x_text: fn(f64) -> String,
-) -> Result<(), ChartError>
-where
-    X: AsRangedCoord<Value = f64>,
-    X::CoordDescType: ValueFormatter<f64>,
-{
-    let highest = curves.iter().flat_map(|curve| &curve.points).map(|(_, y)| y.max).fold(1e-9, f64::max);
+fn draw(area: &Area<'_>, curves: &[Curve], axes: &CurveAxes<'_>, x: &Scale) -> Result<(), ChartError> {
+    let y = axes.scale(curves);
     let mut chart = ChartBuilder::on(area)
         .margin(12)
-        .x_label_area_size(38)
-        .y_label_area_size(64)
-        .build_cartesian_2d(x, 0.0..highest * 1.08)?;
+        .x_label_area_size(46)
+        .y_label_area_size(78)
+        .build_cartesian_2d(x.clone(), y.clone())?;
     chart
         .configure_mesh()
         .light_line_style(TRANSPARENT)
@@ -70,9 +80,9 @@ where
         .axis_style(TEXT)
         .x_desc(axes.x)
         .y_desc(axes.y)
-        .x_label_formatter(&|value| x_text(*value))
-        .y_label_formatter(&|value| (axes.y_text)(*value))
-        .label_style(("sans-serif", 14, &TEXT))
+        .x_label_formatter(&|value| x.text(*value))
+        .y_label_formatter(&|value| y.text(*value))
+        .label_style(("sans-serif", 17, &TEXT))
         .draw()?;
     for (number, curve) in curves.iter().enumerate() {
         let colour = SERIES[number % SERIES.len()];
@@ -88,16 +98,16 @@ where
 
 /// A row for each curve, which has one point.
 fn dot_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartError> {
-    let highest = curves.iter().flat_map(|curve| &curve.points).map(|(_, y)| y.max).fold(1e-9, f64::max);
-    let label_width = curves.iter().map(|curve| curve.name.len() as u32 * 8 + 16).max().unwrap_or(60).max(60);
+    let scale = axes.scale(curves);
+    let label_width = curves.iter().map(|curve| curve.name.len() as u32 * 9 + 16).max().unwrap_or(60).max(60);
     let size = (SIZE.0, curves.len() as u32 * ROW + FRAME);
-    svg(size, |area| {
+    let picture = svg(size, |area| {
         let count = curves.len() as f64;
         let mut chart = ChartBuilder::on(area)
             .margin(12)
-            .x_label_area_size(38)
+            .x_label_area_size(46)
             .y_label_area_size(label_width)
-            .build_cartesian_2d(0.0..highest * 1.08, 0.0..count)?;
+            .build_cartesian_2d(scale.clone(), 0.0..count)?;
         chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
@@ -106,8 +116,8 @@ fn dot_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartErro
             .disable_y_axis()
             .axis_style(TEXT)
             .x_desc(axes.y)
-            .x_label_formatter(&|value| (axes.y_text)(*value))
-            .label_style(("sans-serif", 14, &TEXT))
+            .x_label_formatter(&|value| scale.text(*value))
+            .label_style(("sans-serif", 17, &TEXT))
             .draw()?;
         for (place, curve) in curves.iter().enumerate() {
             let (row, colour) = (count - place as f64 - 0.5, SERIES[place % SERIES.len()]);
@@ -116,22 +126,11 @@ fn dot_chart(curves: &[Curve], axes: &CurveAxes<'_>) -> Result<String, ChartErro
                 chart.draw_series([whisker])?;
                 chart.draw_series([Circle::new((y.median, row), 5, colour.filled())])?;
             }
-            let style = ("sans-serif", 14, &TEXT).into_text_style(area);
+            let style = ("sans-serif", 17, &TEXT).into_text_style(area);
             let middle = 12 + (place as u32 * ROW + ROW / 2) as i32;
             area.draw_text(&curve.name, &style, (8, middle - 6))?;
         }
         Ok(())
-    })
-}
-
-/// A number of nodes or a factor.
-fn factor(value: f64) -> String {
-    if value >= 10.0 || value.fract() == 0.0 { plain(value) } else { format!("{value:.2}") }
-}
-
-/// The same, of 1, 2 and 5 in each decade: there is no room for all.
-fn decade(value: f64) -> String {
-    let leading = value / 10f64.powf(value.log10().floor());
-    let is_shown = [1.0, 2.0, 5.0, 10.0].iter().any(|digit| (leading - digit).abs() < 0.01);
-    if is_shown { factor(value) } else { String::new() }
+    })?;
+    Ok(with_titles(&picture, "<circle ", &axes.titles(curves)))
 }

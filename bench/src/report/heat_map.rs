@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::chart::{ChartError, percent, svg};
+use super::chart::{ChartError, percent, svg, with_titles};
 use super::palette::{TEXT, heat};
 use crate::sim::NodeUse;
 
@@ -14,6 +14,7 @@ const WIDTH: u32 = 760;
 pub(super) fn heat_map(nodes: &[NodeUse]) -> Result<String, ChartError> {
     let group = nodes.len().div_ceil(SQUARES_MAX).max(1);
     let squares: Vec<(String, f64)> = nodes.chunks(group).map(square).collect();
+    let darkest = darkest(squares.iter().map(|(_, share)| *share).fold(0.0, f64::max));
     let columns = ((squares.len() as f64 * 2.2).sqrt().ceil() as usize).max(1);
     let side = ((WIDTH - 24) / columns as u32).clamp(4, 40);
     let rows = squares.len().div_ceil(columns) as u32;
@@ -24,9 +25,9 @@ pub(super) fn heat_map(nodes: &[NodeUse]) -> Result<String, ChartError> {
             let y = 12 + (place / columns) as i32 * side as i32;
             let gap = if side > 6 { 1 } else { 0 };
             let corner = (x + side as i32 - gap, y + side as i32 - gap);
-            area.draw(&Rectangle::new([(x, y), corner], heat(*share).filled()))?;
+            area.draw(&Rectangle::new([(x, y), corner], heat(*share / darkest).filled()))?;
         }
-        let style = ("sans-serif", 14, &TEXT).into_text_style(area);
+        let style = ("sans-serif", 17, &TEXT).into_text_style(area);
         let y = (12 + rows * side + 14) as i32;
         for step in 0..=10 {
             let x = 12 + step * 24;
@@ -35,13 +36,26 @@ pub(super) fn heat_map(nodes: &[NodeUse]) -> Result<String, ChartError> {
         let each =
             if group == 1 { "one square = one node".into() } else { format!("one square = {group} nodes") };
         area.draw_text(
-            &format!("0 to 100 % of the dominant resource, mean over time; {each}"),
+            &format!("0 to {} of the dominant resource; {each}", percent(darkest)),
             &style,
             (290, y - 1),
         )?;
         Ok(())
     })?;
-    Ok(with_titles(&text, &squares))
+    let titles: Vec<String> =
+        [String::new()].into_iter().chain(squares.into_iter().map(|(title, _)| title)).collect();
+    Ok(with_titles(&text, "<rect ", &titles))
+}
+
+/// What the darkest colour stands for: 1, 2 or 5 times a power of ten, so that nodes of little use can be told apart.
+fn darkest(highest: f64) -> f64 {
+    let power = 10_f64.powf(highest.max(1e-9).log10().floor());
+    [1.0, 2.0, 5.0]
+        .into_iter()
+        .map(|digit| digit * power)
+        .find(|end| *end >= highest)
+        .unwrap_or(10.0 * power)
+        .min(1.0)
 }
 
 fn square(nodes: &[NodeUse]) -> (String, f64) {
@@ -53,25 +67,4 @@ fn square(nodes: &[NodeUse]) -> (String, f64) {
         [] => String::new(),
     };
     (format!("{name}: {}, {containers} containers", percent(mean)), mean)
-}
-
-/// Lets the reader point at a square and see whose it is. The squares are the first rectangles after the
-/// background, in order.
-fn with_titles(svg: &str, squares: &[(String, f64)]) -> String {
-    let mut parts = svg.split("<rect ");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for (number, part) in parts.enumerate() {
-        text.push_str("<rect ");
-        let title = number.checked_sub(1).and_then(|place| squares.get(place));
-        match (title, part.split_once("/>")) {
-            (Some((title, _)), Some((attributes, rest))) => {
-                text.push_str(&format!(
-                    "{attributes}><title>{}</title></rect>{rest}",
-                    super::html::escape(title)
-                ));
-            }
-            _ => text.push_str(part),
-        }
-    }
-    text
 }

@@ -46,6 +46,7 @@ pub struct JsonReport {
     rejected_by_reason: BTreeMap<&'static str, u64>,
     reserved: u64,
     makespan_s: f64,
+    busy_s: f64,
     elapsed_s: f64,
     allocations_per_second: f64,
     ask_to_commit_us: Option<Percentiles>,
@@ -89,6 +90,7 @@ struct OverSeeds {
     placed: Spread,
     not_placed: Spread,
     use_mean: Spread,
+    use_busy_mean: Spread,
     use_peak: Spread,
     wait_p50_ms: Spread,
     wait_p99_ms: Spread,
@@ -98,6 +100,7 @@ struct OverSeeds {
 #[derive(Clone, Copy, Debug, Serialize)]
 struct UtilisationOut {
     mean: f64,
+    busy_mean: Option<f64>,
     peak: f64,
 }
 
@@ -117,7 +120,8 @@ impl JsonReport {
             Mode::Serial => ("serial", 0),
             Mode::Parallel { proposers } => ("parallel", proposers),
         };
-        let utilisation = |u: &Utilisation| UtilisationOut { mean: u.mean, peak: u.peak };
+        let utilisation =
+            |u: &Utilisation| UtilisationOut { mean: u.mean, busy_mean: u.busy_mean, peak: u.peak };
         Self {
             format: parameters.format.clone(),
             mode,
@@ -140,6 +144,7 @@ impl JsonReport {
             rejected_by_reason: record.stats.rejected.clone(),
             reserved: record.stats.reserved,
             makespan_s: record.makespan_ms as f64 / 1000.0,
+            busy_s: record.busy_ms as f64 / 1000.0,
             elapsed_s: record.elapsed.as_secs_f64(),
             allocations_per_second: record.allocations_per_second(),
             ask_to_commit_us: record.ask_to_commit_us.as_ref().map(|histogram| Percentiles {
@@ -197,6 +202,7 @@ impl JsonReport {
             placed: point.spread(|figures| figures.placed),
             not_placed: point.spread(|figures| figures.not_placed),
             use_mean: point.spread(|figures| figures.use_mean),
+            use_busy_mean: point.spread(|figures| figures.use_busy_mean),
             use_peak: point.spread(|figures| figures.use_peak),
             wait_p50_ms: point.spread(|figures| figures.wait_p50_ms),
             wait_p99_ms: point.spread(|figures| figures.wait_p99_ms),

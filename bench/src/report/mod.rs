@@ -3,19 +3,22 @@
 mod chart;
 mod control;
 mod curves;
+mod distribution;
 mod heat_map;
 mod html;
 mod json;
 mod palette;
 mod pending;
+mod plot;
+mod run;
 mod services;
 mod sweep;
 mod table;
 mod throughput;
 
 pub use control::{ControlJson, ControlReport, to_control_html, to_control_text};
-pub use html::to_html;
 pub use json::{JsonReport, RunParameters};
+pub use run::to_html;
 pub use services::{ServicesJson, ServicesReport, to_services_html, to_services_text};
 pub use sweep::{to_sweep_html, to_sweep_table};
 pub use table::to_table;

@@ -13,6 +13,12 @@ pub(super) const SERIES: [RGBColor; 7] = [
     RGBColor(90, 90, 90),
 ];
 
+/// The colour of the line of this number, as HTML writes it.
+pub(super) fn colour(number: usize) -> String {
+    let RGBColor(red, green, blue) = SERIES[number % SERIES.len()];
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
 /// What is promised, beside what is.
 pub(super) const GUARANTEE: RGBColor = RGBColor(190, 190, 190);
 pub(super) const TEXT: RGBColor = RGBColor(60, 60, 60);

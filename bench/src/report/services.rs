@@ -1,13 +1,16 @@
-//! What came of a service's year, with its history, without, and in strict mode.
+//! What came of a service's time on a cluster, with its history, without, and in strict mode.
 
 use serde::Serialize;
 
-use super::chart::{Axes, ChartError, Line, bar_chart, line_chart, percent, plain};
-use super::html::{document, section, to_cards};
+use super::chart::{ChartError, bar_chart, percent};
+use super::html::{document, plot_section, say, section, to_cards};
+use super::plot::{Axis, Line, Plot, Unit};
 use super::{count_text, duration_text};
-use crate::services::{YearRecord, YearShape, quantile};
+use crate::services::{Restart, YearRecord, YearShape, quantile};
 
 const MS_PER_S: f64 = 1_000.0;
+/// Bars beyond this make a plot too long.
+const BARS_MAX: usize = 26;
 const NAMES: [&str; 3] = ["with history", "without history", "strict"];
 
 /// Three years side by side: with history, without, strict.
@@ -100,7 +103,7 @@ fn times(year: &YearRecord) -> Times {
 }
 
 fn run_json((placement, year): (&'static str, &YearRecord)) -> RunJson {
-    let restart = |restart: &crate::services::Restart| RestartJson {
+    let restart = |restart: &Restart| RestartJson {
         started_ms: restart.started_ms,
         could_return: restart.could_return,
         returned: restart.returned,
@@ -126,11 +129,11 @@ pub fn to_services_text(report: &ServicesReport) -> String {
     let shape = &report.shape;
     let [with, ..] = &report.years;
     let mut text = format!(
-        "{} days on {} nodes, {:.0} % in use, {} containers of other jobs ended; {} region servers, {} masters; \
+        "{} days on {} nodes, {} in use, {} containers of other jobs ended; {} region servers, {} masters; \
          {} full restarts, {} crashes\n",
         shape.days,
         count_text(shape.nodes.into()),
-        100.0 * with.used_part,
+        percent(with.used_part),
         count_text(with.jobs_ended),
         shape.region_servers,
         shape.masters,
@@ -142,9 +145,9 @@ pub fn to_services_text(report: &ServicesReport) -> String {
         let times = year.full_strength_ms();
         let at = |part| strength_text(year, part);
         text += &format!(
-            "{name:>16}: {:5.1} % of {} came back to their last host; full strength after {} (median), {} (99 %), \
+            "{name:>16}: {:>7} of {} came back to their last host; full strength after {} (median), {} (99 %), \
              {} of {} restarts; {} requests widened; {} anti-affinity violations\n",
-            100.0 * year.returned_fraction(),
+            percent(year.returned_fraction()),
             count_text(could.into()),
             at(0.5),
             at(0.99),
@@ -194,63 +197,75 @@ pub fn to_services_html(report: &ServicesReport) -> Result<String, ChartError> {
     ))
 }
 
-/// Of each restart, beside each other.
+/// The part that came back with history and without: of each restart, of crashes, and of all as the cards have it.
 fn returned(report: &ServicesReport) -> Result<String, ChartError> {
-    let line = |(name, year): (&str, &YearRecord)| {
-        let part = |restart: &crate::services::Restart| {
-            f64::from(restart.returned) / f64::from(restart.could_return.max(1))
-        };
-        let points =
-            year.restarts.iter().zip(1..).map(|(restart, number)| (f64::from(number), part(restart)));
-        Line { name: name.to_owned(), points: points.collect() }
-    };
-    // A line of strict ones would cover the first.
-    let lines: Vec<Line> = NAMES.into_iter().zip(&report.years).take(2).map(line).collect();
-    let axes =
-        Axes { x: "full restart", y: "came back", y_range: 0.0..1.05, y_text: &|value| percent(*value) };
-    Ok(section(
-        "Where they were",
-        &format!(
-            "Of the region servers whose last host was up and had room, the part that came back to it, restart by restart. \
-             In strict mode: {} over the year.",
-            percent(report.years[2].returned_fraction())
-        ),
-        &line_chart(&lines, &axes)?,
-    ))
+    const TITLE: &str = "Where they were";
+    let [with, without, strict] = &report.years;
+    let part =
+        |returned: u32, could_return: u32| 100.0 * f64::from(returned) / f64::from(could_return.max(1));
+    let all = ("all".to_owned(), 100.0 * without.returned_fraction(), 100.0 * with.returned_fraction());
+    let crashes = |year: &YearRecord| part(year.crashed_returned, year.crashed);
+    let mut bars = vec![all];
+    if with.crashed + without.crashed > 0 {
+        bars.push(("crashes".to_owned(), crashes(without), crashes(with)));
+    }
+    let of = |restart: &Restart| part(restart.returned, restart.could_return);
+    let restarts = with.restarts.iter().zip(&without.restarts).zip(1..);
+    bars.extend(
+        restarts.map(|((with, without), number)| (format!("restart {number}"), of(without), of(with))),
+    );
+    if bars.len() == 1 {
+        return Ok(say(TITLE, "There were neither restarts nor crashes."));
+    }
+    let left_out = bars.len().saturating_sub(BARS_MAX);
+    bars.truncate(BARS_MAX);
+    let mut note = format!(
+        "Of the region servers whose last host was up and had room, the part that came back to it. In strict mode: {}.",
+        percent(strict.returned_fraction())
+    );
+    if left_out > 0 {
+        note += &format!(" {left_out} more restarts are in --json.");
+    }
+    let axis = Axis::new("came back: without history (grey), with it (blue)", Unit::Percent);
+    Ok(section(TITLE, &note, &bar_chart(&bars, axis)?))
 }
 
 fn strength(report: &ServicesReport) -> Result<String, ChartError> {
+    const TITLE: &str = "Time to full strength";
+    let strict = [0.5, 1.0].map(|part| strength_text(&report.years[2], part));
+    let strict = format!(
+        "Strict ones wait for hosts that are down: {} in the median, {} at worst.",
+        strict[0], strict[1]
+    );
     let bar = |(name, year): (&str, &YearRecord)| {
         let times = year.full_strength_ms();
-        let seconds = |part| quantile(&times, part).map_or(0.0, |ms| ms as f64 / MS_PER_S);
-        (name.to_owned(), seconds(0.99), seconds(0.5))
+        let seconds = |part| quantile(&times, part).map(|ms| ms as f64 / MS_PER_S);
+        Some((name.to_owned(), seconds(1.0)?, seconds(0.5)?))
     };
-    let bars: Vec<_> = NAMES.into_iter().zip(&report.years).take(2).map(bar).collect();
-    let strict = [0.5, 0.99].map(|part| strength_text(&report.years[2], part));
-    Ok(section(
-        "Time to full strength",
-        &format!(
-            "From the start until all instances run. Strict ones wait for hosts that are down: {} in the median, {} at \
-             worst.",
-            strict[0], strict[1]
-        ),
-        &bar_chart(&bars, "seconds: slowest (grey), median (blue)", &|value| plain(*value))?,
-    ))
+    let bars: Vec<_> = NAMES.into_iter().zip(&report.years).take(2).filter_map(bar).collect();
+    if bars.is_empty() {
+        return Ok(say(TITLE, &format!("No restart came to full strength. {strict}")));
+    }
+    let note = format!("From the start until all instances run. {strict}");
+    let axis = Axis::new("seconds: slowest (grey), median (blue)", Unit::Number);
+    Ok(section(TITLE, &note, &bar_chart(&bars, axis)?))
 }
 
 fn live(report: &ServicesReport) -> Result<String, ChartError> {
-    let line =
-        |number: usize| Line { name: NAMES[number].to_owned(), points: report.years[number].live_by_day() };
-    let lines = [line(2), line(0)];
-    let highest = lines.iter().flat_map(|line| &line.points).map(|point| point.1).fold(1.0, f64::max);
-    let axes =
-        Axes { x: "day", y: "region servers", y_range: 0.0..highest * 1.08, y_text: &|value| plain(*value) };
-    Ok(section(
-        "Region servers",
-        "The fewest that were live on each day: stops, crashes, failed hosts, and flexes up and down. Without history it \
-         looks as with it.",
-        &line_chart(&lines, &axes)?,
-    ))
+    let line = |number: usize| {
+        let days = report.years[number].live_by_day();
+        let end = days.last().map_or(1.0, |(day, _)| day + 1.0);
+        Line::of_values(NAMES[number], days, end)
+    };
+    let plot = Plot {
+        x: Axis::new("day", Unit::Count),
+        y: Axis::new("region servers", Unit::Count),
+        lines: vec![line(2), line(0)],
+        is_over_time: false,
+    };
+    let note = "The fewest that were live on each day: stops, crashes, failed hosts, and flexes up and down. Without \
+                history it looks as with it.";
+    plot_section("Region servers", note, &plot, "No region server was live for a whole day.")
 }
 
 fn table(report: &ServicesReport) -> String {
@@ -263,7 +278,7 @@ fn table(report: &ServicesReport) -> String {
             format!("{} of {}", year.full_strength_ms().len(), year.restarts.len())
         }),
         ("full strength, median", |year| strength_text(year, 0.5)),
-        ("full strength, slowest", |year| strength_text(year, 0.99)),
+        ("full strength, slowest", |year| strength_text(year, 1.0)),
         ("requests widened", |year| count_text(year.widened)),
         ("anti-affinity violations", |year| count_text(year.anti_affinity_violations)),
         ("containers of other jobs", |year| count_text(year.jobs_ended)),

@@ -3,39 +3,85 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
-use super::chart::ChartError;
+use super::chart::{ChartError, percent};
 use super::curves::{Curve, CurveAxes, curve_chart};
-use super::html::{document, escape, section};
+use super::html::{document, escape, say, section};
 use super::palette::SERIES;
+use super::plot::Unit;
 use super::{count_text, duration_text};
 use crate::sweep::{Figures, Spread, SweepPoint};
 
 /// A figure with its name and how it is written.
+#[derive(Clone, Copy)]
 struct Column {
     name: &'static str,
     figure: fn(&Figures) -> f64,
     text: fn(f64) -> String,
-    /// At an axis, where numbers are round.
-    round: fn(f64) -> String,
+    /// What an axis counts, and how much of it the figure's unit is.
+    axis: (&'static str, Unit, f64),
+    note: &'static str,
 }
 
-const PLACED: Column = Column { name: "placed", figure: |f| f.placed, text: count, round: count };
-const NOT_PLACED: Column = Column { name: "not placed", figure: |f| f.not_placed, text: count, round: count };
-const USE_MEAN: Column =
-    Column { name: "in use, mean", figure: |f| f.use_mean, text: percent, round: |v| round(100.0 * v, "%") };
-const USE_PEAK: Column =
-    Column { name: "in use, peak", figure: |f| f.use_peak, text: percent, round: |v| round(100.0 * v, "%") };
-const WAIT_P50: Column =
-    Column { name: "wait, median", figure: |f| f.wait_p50_ms, text: duration, round: duration };
-const WAIT_P99: Column =
-    Column { name: "wait, 99 %", figure: |f| f.wait_p99_ms, text: duration, round: duration };
-const WALL: Column = Column {
-    name: "wall time each",
-    figure: |f| f.wall_us_per_allocation,
-    text: |us| format!("{us:.2} us"),
-    round: |us| round(us, "us"),
-};
-const COLUMNS: [Column; 7] = [PLACED, NOT_PLACED, USE_MEAN, USE_PEAK, WAIT_P50, WAIT_P99, WALL];
+const WAIT_NOTE: &str = "Virtual time from ask to placement.";
+const COLUMNS: [Column; 8] = [
+    Column {
+        name: "placed",
+        figure: |f| f.placed,
+        text: count,
+        axis: ("containers", Unit::Count, 1.0),
+        note: "Containers placed by the end.",
+    },
+    Column {
+        name: "not placed",
+        figure: |f| f.not_placed,
+        text: count,
+        axis: ("containers", Unit::Count, 1.0),
+        note: "Containers that the workload asks for and that were not placed by the end.",
+    },
+    Column {
+        name: "in use, mean",
+        figure: |f| f.use_mean,
+        text: percent,
+        axis: ("in use, mean", Unit::Percent, 100.0),
+        note: "Of the resource type with the highest peak, over virtual time.",
+    },
+    Column {
+        name: "in use, busy",
+        figure: |f| f.use_busy_mean,
+        text: percent,
+        axis: ("in use, mean of busy time", Unit::Percent, 100.0),
+        note: "Of the resource type with the highest peak, over the time in which anything was pending or arriving.",
+    },
+    Column {
+        name: "in use, peak",
+        figure: |f| f.use_peak,
+        text: percent,
+        axis: ("in use, peak", Unit::Percent, 100.0),
+        note: "Of the resource type with the highest peak.",
+    },
+    Column {
+        name: "wait, median",
+        figure: |f| f.wait_p50_ms,
+        text: duration,
+        axis: ("waiting time, median, s", Unit::Number, 1e-3),
+        note: WAIT_NOTE,
+    },
+    Column {
+        name: "wait, 99 %",
+        figure: |f| f.wait_p99_ms,
+        text: duration,
+        axis: ("waiting time, 99 %, s", Unit::Number, 1e-3),
+        note: WAIT_NOTE,
+    },
+    Column {
+        name: "wall time each",
+        figure: |f| f.wall_us_per_allocation,
+        text: |us| format!("{us:.2} us"),
+        axis: ("wall time, us", Unit::Number, 1.0),
+        note: "Wall time of the whole simulation per container placed, one thread to a simulation. Simulations that run \
+               at the same time slow each other down; --threads 1 lets each have the machine.",
+    },
+];
 
 /// What differs between the points of a sweep.
 struct Varied {
@@ -111,25 +157,31 @@ fn texts(point: &SweepPoint, column: &Column) -> (String, Option<String>) {
 /// When a chart cannot be drawn.
 pub fn to_sweep_html(format: &str, points: &[SweepPoint]) -> Result<String, ChartError> {
     let title = format!("Apportion: sweep, {}", escape(format));
-    let charts = [
-        ("Use, mean", "Of the resource type with the highest peak, over virtual time.", USE_MEAN),
-        (
-            "Time per allocation",
-            "Wall time of the whole simulation per container placed, one thread to a simulation. Simulations that run \
-             at the same time slow each other down; --threads 1 lets each have the machine.",
-            WALL,
-        ),
-        ("Waiting time, median", "Virtual time from ask to placement.", WAIT_P50),
-        ("Waiting time, 99 %", "Virtual time from ask to placement.", WAIT_P99),
-    ];
-    let charts = charts.map(|(name, note, column)| Ok(section(name, note, &chart(points, &column)?)));
-    let charts = charts.into_iter().collect::<Result<String, ChartError>>()?;
+    let (differ, same): (Vec<Column>, Vec<Column>) =
+        COLUMNS.into_iter().partition(|column| differs(points, column));
+    let chart = |column: &Column| Ok(section(&title_of(column), column.note, &chart(points, column)?));
+    let mut charts = differ.iter().map(chart).collect::<Result<String, ChartError>>()?;
+    if let ([first, ..], false) = (points, same.is_empty()) {
+        let value = |column: &Column| format!("{} {}", column.name, texts(first, column).0);
+        let values: Vec<String> = same.iter().map(value).collect();
+        charts += &say("The same at every point", &format!("{}.", values.join("; ")));
+    }
     let body = format!(
         "<main>{charts}</main><section><h2>All points</h2><p>{}</p>{}</section>",
         "Medians over the seeds; below them the lowest and the highest, where seeds differ.",
         html_table(points),
     );
     Ok(document(&title, &summary(points), &body))
+}
+
+/// Whether the medians differ as they are written.
+fn differs(points: &[SweepPoint], column: &Column) -> bool {
+    points.windows(2).any(|pair| texts(&pair[0], column).0 != texts(&pair[1], column).0)
+}
+
+fn title_of(column: &Column) -> String {
+    let mut letters = column.name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn summary(points: &[SweepPoint]) -> String {
@@ -161,9 +213,6 @@ fn html_table(points: &[SweepPoint]) -> String {
 
 /// A figure over the number of nodes if sizes differ, otherwise over the load.
 fn chart(points: &[SweepPoint], column: &Column) -> Result<String, ChartError> {
-    if points.iter().all(|point| point.spread(column.figure).max == 0.0) {
-        return Ok(format!("<p><b>{} in every simulation.</b></p>", (column.text)(0.0)));
-    }
     let varied = Varied::of(points);
     let mut curves: Vec<Curve> = Vec::new();
     for point in points {
@@ -172,7 +221,9 @@ fn chart(points: &[SweepPoint], column: &Column) -> Result<String, ChartError> {
             (false, policy) => policy.to_string(),
         };
         let x = if varied.size { point.nodes() } else { point.compress };
-        let at = (x, point.spread(column.figure));
+        let Spread { median, min, max } = point.spread(column.figure);
+        let [median, min, max] = [median, min, max].map(|value| value * column.axis.2);
+        let at = (x, Spread { median, min, max });
         match curves.iter_mut().find(|curve| curve.name == name) {
             Some(curve) => curve.points.push(at),
             None => curves.push(Curve { name, points: vec![at] }),
@@ -182,7 +233,8 @@ fn chart(points: &[SweepPoint], column: &Column) -> Result<String, ChartError> {
     let left_out = curves.len().saturating_sub(SERIES.len());
     curves.truncate(SERIES.len());
     let x = if varied.size { "nodes" } else { "compress" };
-    let axes = CurveAxes { x, y: column.name, y_text: column.round };
+    let (y, y_unit, factor) = column.axis;
+    let axes = CurveAxes { x, y, y_unit, y_text: &|value| (column.text)(value / factor) };
     let note = if left_out == 0 {
         String::new()
     } else {
@@ -195,15 +247,6 @@ fn count(value: f64) -> String {
     count_text(value as u64)
 }
 
-fn percent(part: f64) -> String {
-    format!("{:.1} %", 100.0 * part)
-}
-
 fn duration(ms: f64) -> String {
     duration_text(ms as u64)
-}
-
-fn round(value: f64, unit: &str) -> String {
-    let digits = format!("{value:.2}");
-    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }

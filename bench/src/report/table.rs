@@ -3,6 +3,7 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
+use super::chart::percent;
 use super::pending::to_pending_table;
 use super::{count_text, duration_text};
 use crate::sim::RunRecord;
@@ -39,7 +40,7 @@ pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
         row(&format!("pending at end: {}", words(reason)), count_text(*count));
     }
     row("allocations per second", count_text(record.allocations_per_second() as u64));
-    row("rejected proposals", format!("{:.3} %", 100.0 * record.stats.rejected_fraction()));
+    row("rejected proposals", percent(record.stats.rejected_fraction()));
     row("reservations made", count_text(record.stats.reserved));
     row("virtual time", duration_text(record.makespan_ms));
     row("wall time", duration_text(record.elapsed.as_millis() as u64));
@@ -52,8 +53,16 @@ pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
         row("ask to commit, 99 %", at(0.99));
     }
     for (name, used) in record.resource_names.iter().zip(&record.utilisation) {
-        let text = format!("mean {:.1} %, peak {:.1} %", 100.0 * used.mean, 100.0 * used.peak);
+        let text = format!("mean {}, peak {}", percent(used.mean), percent(used.peak));
         row(&format!("{name} in use"), text);
+    }
+    if record.busy_ms > 0 {
+        row("busy time: arriving or waiting", duration_text(record.busy_ms));
+        for (name, used) in record.resource_names.iter().zip(&record.utilisation) {
+            if let Some(mean) = used.busy_mean.filter(|_| used.peak > 0.0) {
+                row(&format!("{name} in use, busy time"), format!("mean {}", percent(mean)));
+            }
+        }
     }
     row("audit violations", count_text(record.audit_violations.len() as u64));
     rows

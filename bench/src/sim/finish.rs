@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use apportion::{AttributeCondition, PendingReason, SHARE_ONE, dominant_share};
+use apportion::{AttributeCondition, NodeSpec, PendingReason, SHARE_ONE, dominant_share};
 
-use super::record::{QueueUse, RunRecord};
+use super::record::{NOT_ASKED_YET, QueueUse, RunRecord};
 use super::run::{SimError, Simulation};
 use crate::pending::longest_pending;
 use crate::workload::{Tasks, Workload};
@@ -15,7 +15,7 @@ impl Simulation<'_> {
         let elapsed = started.elapsed();
         let (unplaceable, mut pending_at_end) = self.sort_pending();
         if self.not_asked_yet() > 0 {
-            pending_at_end.insert("not_asked_yet".into(), self.not_asked_yet());
+            pending_at_end.insert(NOT_ASKED_YET.into(), self.not_asked_yet());
         }
         let audit = self.engine.audit();
         let state_digest = self.engine.digest();
@@ -39,6 +39,7 @@ impl Simulation<'_> {
             utilisation: self.tally.utilisation(names.len()),
             queues: self.queue_use(),
             node_use: self.tally.node_use(),
+            busy_ms: self.tally.busy_ms(),
             series: self.tally.series.clone(),
             log_error: self.engine.log_error(),
             audit_violations: audit
@@ -90,6 +91,22 @@ impl Simulation<'_> {
                 .collect()
         })
     }
+}
+
+/// Whether no node could hold a container of these tasks even if it were empty. Without tasks it is the job's master.
+pub(super) fn fits_nowhere(workload: &Workload, job: usize, tasks: Option<(usize, usize)>) -> bool {
+    let job = &workload.jobs[job];
+    let tasks = tasks.map(|(stage, tasks)| &job.stages[stage][tasks]);
+    let size = tasks.map_or(job.master.unwrap_or_default(), |tasks| tasks.size);
+    let holds = |node: &NodeSpec| {
+        let has_devices = tasks.and_then(|t| t.devices).is_none_or(|need| need.count <= node.devices);
+        let rule = tasks.and_then(|tasks| tasks.rule.as_ref());
+        let meets = |condition: &AttributeCondition| condition.holds(&node.attributes);
+        size.within(&node.capacity)
+            && has_devices
+            && rule.is_none_or(|rule| rule.conditions.iter().all(meets))
+    };
+    !workload.nodes.iter().any(holds)
 }
 
 /// What about the tasks no node can meet.

@@ -13,6 +13,6 @@ mod tally;
 
 pub use cluster::{ClusterError, queues_for};
 pub use latency::{LatencySink, Notes};
-pub use record::{NodeUse, QueueUse, RunRecord, Utilisation};
+pub use record::{Figure, NodeUse, QueueUse, RunRecord, Utilisation};
 pub use run::{Progress, SimError, SimOptions, simulate};
-pub use series::{Sample, Series};
+pub use series::{Interval, Series};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use apportion::{EngineStats, Resources, StateDigest};
 use hdrhistogram::Histogram;
 
-use super::series::Series;
+use super::series::{Interval, Series};
 use crate::pending::PendingKind;
 
 /// Everything that reports are made of.
@@ -48,7 +48,9 @@ pub struct RunRecord {
     pub queues: Vec<QueueUse>,
     /// By node.
     pub node_use: Vec<NodeUse>,
-    /// Samples over virtual time.
+    /// How long anything was pending that could be placed, or jobs were still to come, in virtual time.
+    pub busy_ms: u64,
+    /// Values over virtual time; see [`over_time`](Self::over_time).
     pub series: Series,
     /// Why the log could not be written, if so.
     pub log_error: Option<String>,
@@ -65,7 +67,9 @@ pub struct RunRecord {
 pub struct Utilisation {
     /// Mean over virtual time, from 0 to 1.
     pub mean: f64,
-    /// The highest at any time.
+    /// Mean over the time in which anything was pending or arriving; `None` if that is no time.
+    pub busy_mean: Option<f64>,
+    /// The highest that lasted until a later tick or the end.
     pub peak: f64,
 }
 
@@ -95,7 +99,40 @@ pub struct NodeUse {
     pub containers: u64,
 }
 
+/// Why a container is pending that no job has asked for.
+pub(super) const NOT_ASKED_YET: &str = "not_asked_yet";
+
+/// What is recorded over virtual time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// Part of the cluster in use, by number of the resource type.
+    Use(usize),
+    /// Containers that run.
+    Running,
+    /// Containers asked for and not placed.
+    Pending,
+    /// A leaf's dominant share of the cluster, by number in the order of the queue tree.
+    LeafShare(usize),
+}
+
+impl Figure {
+    /// Its place in the series of a cluster with so many resource types.
+    fn channel(self, types: usize) -> usize {
+        match self {
+            Self::Use(resource) => resource,
+            Self::Running => types,
+            Self::Pending => types + 1,
+            Self::LeafShare(leaf) => types + 2 + leaf,
+        }
+    }
+}
+
 impl RunRecord {
+    /// A figure over virtual time, by ascending time and without gaps.
+    pub fn over_time(&self, figure: Figure) -> impl Iterator<Item = Interval> + '_ {
+        self.series.channel(figure.channel(self.resource_names.len()))
+    }
+
     /// Allocations per second of wall time.
     #[must_use]
     pub fn allocations_per_second(&self) -> f64 {
@@ -112,6 +149,12 @@ impl RunRecord {
     #[must_use]
     pub fn pending_total(&self) -> u64 {
         self.pending_at_end.values().sum()
+    }
+
+    /// Containers that jobs would have asked for had an earlier stage finished; part of `pending_total`.
+    #[must_use]
+    pub fn not_asked_yet(&self) -> u64 {
+        self.pending_at_end.get(NOT_ASKED_YET).copied().unwrap_or(0)
     }
 
     /// Asks that are in none of the groups; anything but 0 is a bug.

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use super::cluster::{ClusterError, Leaves};
+use super::finish::fits_nowhere;
 use super::jobs::{AskRun, JobRun, Part, Step};
 use super::latency::{LatencySink, Notes};
 use super::record::RunRecord;
@@ -139,7 +140,7 @@ impl<'a> Simulation<'a> {
         let events = handle.event_stream(usize::MAX);
         let mut simulation = Self {
             leaves: paths.iter().map(leaf_of).collect(),
-            tally: Tally::new(&workload.nodes, leaf_paths.len(), options.tick_ms),
+            tally: Tally::new(workload, leaf_paths.len(), options.tick_ms),
             workload,
             engine,
             handle,
@@ -301,6 +302,9 @@ impl<'a> Simulation<'a> {
         let submit = |error| SimError::Submit { what: format!("an ask of job `{}`", content.name), error };
         let ask = self.handle.submit_ask(application, spec).map_err(submit)?;
         self.tally.submitted += count;
+        if fits_nowhere(self.workload, job, part) {
+            self.tally.hopeless += count;
+        }
         let part = Part { job, tasks: part };
         self.asks.insert(ask, AskRun { part, submitted_ms: now_ms, placed: 0 });
         if self.measures_latency {

@@ -1,10 +1,13 @@
 //! Counting while a simulation runs.
 
+use std::ops::RangeInclusive;
+
 use apportion::{NodeSpec, Resources, SHARE_ONE, dominant_share};
 use hdrhistogram::Histogram;
 
 use super::record::{NodeUse, Utilisation};
-use super::series::{Sample, Series};
+use super::series::Series;
+use crate::workload::Workload;
 
 /// What is in use now, and its sums over virtual time.
 #[derive(Debug)]
@@ -16,15 +19,23 @@ pub(super) struct Tally {
     nodes: Vec<NodeTally>,
     used_ms: [f64; apportion::RESOURCE_TYPES_MAX],
     leaf_used_ms: Vec<[f64; apportion::RESOURCE_TYPES_MAX]>,
-    peak: Resources,
+    /// The sums over the time in which anything was pending or still to arrive.
+    busy_used_ms: [f64; apportion::RESOURCE_TYPES_MAX],
+    busy_ms: u64,
+    /// When the first job arrives, and the last one.
+    arrivals_ms: RangeInclusive<u64>,
     now_ms: u64,
     pub(super) submitted: u64,
     pub(super) placed: u64,
     pub(super) completed: u64,
     pub(super) cancelled: u64,
+    /// Containers asked for that no node could ever hold.
+    pub(super) hopeless: u64,
     pub(super) wait_ms: Histogram<u64>,
     pub(super) ask_to_commit_us: Histogram<u64>,
+    /// By [`Figure::channel`].
     pub(super) series: Series,
+    types: usize,
 }
 
 #[derive(Debug)]
@@ -41,7 +52,8 @@ struct NodeTally {
 const HISTOGRAM_MAX: u64 = 1 << 40;
 
 impl Tally {
-    pub(super) fn new(nodes: &[NodeSpec], leaves: usize, tick_ms: u64) -> Self {
+    pub(super) fn new(workload: &Workload, leaves: usize, tick_ms: u64) -> Self {
+        let nodes = &workload.nodes;
         let tally = |node: &NodeSpec| NodeTally {
             name: node.name.clone(),
             capacity: node.capacity,
@@ -50,6 +62,7 @@ impl Tally {
             share_ms: 0.0,
             containers: 0,
         };
+        let types = workload.resources.names().len();
         let histogram = || Histogram::new_with_bounds(1, HISTOGRAM_MAX, 3).expect("the bounds are valid");
         Self {
             capacity: nodes.iter().map(|node| node.capacity).sum(),
@@ -59,27 +72,37 @@ impl Tally {
             nodes: nodes.iter().map(tally).collect(),
             used_ms: Default::default(),
             leaf_used_ms: vec![Default::default(); leaves],
-            peak: Resources::ZERO,
+            busy_used_ms: Default::default(),
+            busy_ms: 0,
+            arrivals_ms: arrivals(workload, tick_ms),
             now_ms: 0,
             submitted: 0,
             placed: 0,
             completed: 0,
             cancelled: 0,
+            hopeless: 0,
             wait_ms: histogram(),
             ask_to_commit_us: histogram(),
-            series: Series::new(tick_ms),
+            series: Series::new(types + 2 + leaves),
+            types,
         }
     }
 
     /// Time moves on; what is in use has been so since the last move.
     pub(super) fn advance(&mut self, now_ms: u64) {
-        let passed = now_ms.saturating_sub(self.now_ms) as f64;
+        let passed_ms = now_ms.saturating_sub(self.now_ms);
+        let passed = passed_ms as f64;
+        let is_busy = self.is_busy();
         let add = |sums: &mut [f64], used: &Resources| {
             for (sum, amount) in sums.iter_mut().zip(used.amounts()) {
                 *sum += *amount as f64 * passed;
             }
         };
         add(&mut self.used_ms, &self.used);
+        if is_busy {
+            add(&mut self.busy_used_ms, &self.used);
+            self.busy_ms += passed_ms;
+        }
         for (sums, used) in self.leaf_used_ms.iter_mut().zip(&self.leaf_used) {
             add(sums, used);
         }
@@ -92,7 +115,6 @@ impl Tally {
         self.wait_ms.saturating_record(waited_ms);
         self.nodes[node].containers += 1;
         self.change(node, leaf, *size);
-        self.peak = self.peak.max(&self.used);
     }
 
     pub(super) fn ended(&mut self, node: usize, leaf: usize, size: &Resources) {
@@ -114,18 +136,23 @@ impl Tally {
         self.submitted - self.placed - self.cancelled
     }
 
-    /// Takes a sample if one is due.
+    /// Whether anything waits that could be placed, or jobs are still to come.
+    fn is_busy(&self) -> bool {
+        let is_arriving = self.arrivals_ms.contains(&self.now_ms) && self.now_ms < *self.arrivals_ms.end();
+        is_arriving || self.pending() > self.hopeless
+    }
+
+    /// Records what is so from now on. The engine is quiet: what begins and ends at one moment is not recorded.
     pub(super) fn sample(&mut self) {
-        if self.series.is_due(self.now_ms) {
-            self.series.push(Sample {
-                time_ms: self.now_ms,
-                used: self.used,
-                capacity: self.capacity,
-                pending: self.pending(),
-                running: self.running(),
-                leaf_used: self.leaf_used.clone(),
-            });
-        }
+        let share = |used: &Resources, i: usize| match self.capacity[i] {
+            0 => 0.0,
+            capacity => used[i] as f64 / capacity as f64,
+        };
+        let uses = (0..self.types).map(|i| share(&self.used, i));
+        let counts = [self.running() as f64, self.pending() as f64];
+        let dominant = |used: &Resources| (0..self.types).map(|i| share(used, i)).fold(0.0, f64::max);
+        let leaves = self.leaf_used.iter().map(dominant);
+        self.series.push(self.now_ms, uses.chain(counts).chain(leaves));
     }
 
     pub(super) fn utilisation(&self, types: usize) -> Vec<Utilisation> {
@@ -133,9 +160,16 @@ impl Tally {
             let capacity = self.capacity[index] as f64;
             let part = |amount: f64| if capacity > 0.0 { amount / capacity } else { 0.0 };
             let mean = part(self.used_ms[index] / (self.now_ms as f64).max(1.0));
-            Utilisation { mean, peak: part(self.peak[index] as f64) }
+            let busy_mean = (self.busy_ms > 0).then(|| part(self.busy_used_ms[index] / self.busy_ms as f64));
+            let peak = self.series.channel(index).map(|interval| interval.max).fold(0.0, f64::max);
+            Utilisation { mean, busy_mean, peak }
         };
         (0..types).map(of).collect()
+    }
+
+    /// See [`is_busy`](Self::is_busy).
+    pub(super) fn busy_ms(&self) -> u64 {
+        self.busy_ms
     }
 
     /// Mean use of a leaf over virtual time as the dominant share of the cluster.
@@ -171,23 +205,71 @@ impl NodeTally {
     }
 }
 
+/// At the ticks at which jobs arrive; empty without jobs.
+fn arrivals(workload: &Workload, tick_ms: u64) -> RangeInclusive<u64> {
+    let tick_ms = tick_ms.max(1);
+    let at = |at_ms: u64| at_ms.div_ceil(tick_ms) * tick_ms;
+    let times = || workload.jobs.iter().map(|job| at(job.submit_ms));
+    times().min().unwrap_or(1)..=times().max().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
+    use apportion::ResourceTypes;
+
     use super::*;
+    use crate::workload::Job;
+
+    fn workload(submit_ms: &[u64]) -> Workload {
+        let job = |submit_ms: &u64| Job {
+            name: "j".into(),
+            queue: "q".into(),
+            user: "u".into(),
+            priority: 0,
+            submit_ms: *submit_ms,
+            master: None,
+            stages: Vec::new(),
+        };
+        let node = |name: &str| NodeSpec::new(name, Resources::new(&[10]));
+        Workload {
+            resources: ResourceTypes::new(["slots"]).unwrap(),
+            nodes: vec![node("a"), node("b")],
+            queues: None,
+            jobs: submit_ms.iter().map(job).collect(),
+        }
+    }
 
     #[test]
     fn use_is_weighed_by_how_long_it_lasts() {
-        let nodes = [NodeSpec::new("a", Resources::new(&[10])), NodeSpec::new("b", Resources::new(&[10]))];
-        let mut tally = Tally::new(&nodes, 1, 1);
+        let mut tally = Tally::new(&workload(&[0]), 1, 1);
         let size = Resources::new(&[5]);
         tally.submitted = 1;
         tally.started(0, 0, &size, 0);
+        tally.sample();
         tally.advance(100);
         tally.ended(0, 0, &size);
+        tally.sample();
         tally.advance(200);
-        assert_eq!(tally.utilisation(1), [Utilisation { mean: 0.125, peak: 0.25 }]);
+        assert_eq!(tally.utilisation(1), [Utilisation { mean: 0.125, busy_mean: None, peak: 0.25 }]);
         assert!((tally.leaf_share(0) - 0.125).abs() < 1e-9);
         let shares: Vec<f64> = tally.node_use().iter().map(|node| node.mean_share).collect();
         assert_eq!(shares, [0.25, 0.0]);
+    }
+    #[test]
+    fn a_tail_does_not_count_for_the_mean_of_the_busy_time() {
+        let mut tally = Tally::new(&workload(&[50, 100]), 1, 1);
+        let size = Resources::new(&[5]);
+        tally.advance(50);
+        tally.submitted = 3;
+        tally.started(0, 0, &size, 0);
+        tally.advance(100);
+        assert_eq!(tally.busy_ms(), 50, "nothing had come before the first job");
+        tally.hopeless = 1;
+        tally.advance(200);
+        assert_eq!(tally.busy_ms(), 150, "one container waits, beside one that waits in vain");
+        tally.started(0, 0, &size, 100);
+        tally.advance(10_000);
+        assert_eq!(tally.busy_ms(), 150);
+        assert_eq!(tally.utilisation(1)[0].busy_mean, Some(0.25));
     }
 }

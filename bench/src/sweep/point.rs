@@ -17,6 +17,8 @@ pub struct Figures {
     pub not_placed: f64,
     /// Mean use, over virtual time, of the resource type with the highest peak, from 0 to 1.
     pub use_mean: f64,
+    /// Mean use of that type while anything was pending or arriving; 0 if that was no time.
+    pub use_busy_mean: f64,
     /// Its peak.
     pub use_peak: f64,
     /// Virtual time from ask to placement, median.
@@ -55,15 +57,16 @@ impl Figures {
     /// What came of a simulation.
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
-        let types = record.utilisation.iter().map(|used| (used.mean, used.peak));
-        let (use_mean, use_peak) = types.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default();
+        let types = record.utilisation.iter().copied();
+        let used = types.max_by(|a, b| a.peak.total_cmp(&b.peak)).unwrap_or_default();
         let wait_ms = |quantile| record.wait_ms.value_at_quantile(quantile) as f64;
         Self {
             nodes: record.nodes as f64,
             placed: record.placed as f64,
             not_placed: (record.asks - record.placed) as f64,
-            use_mean,
-            use_peak,
+            use_mean: used.mean,
+            use_busy_mean: used.busy_mean.unwrap_or(0.0),
+            use_peak: used.peak,
             wait_p50_ms: wait_ms(0.5),
             wait_p99_ms: wait_ms(0.99),
             wall_us_per_allocation: record.elapsed.as_secs_f64() * 1e6 / record.placed.max(1) as f64,

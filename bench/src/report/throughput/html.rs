@@ -1,7 +1,9 @@
 //! The figures as one HTML file that opens without a network.
 
-use super::super::chart::{ChartError, bar_chart, distribution_chart, plain};
-use super::super::html::{CONTAINERS, distribution, document, escape, section, to_cards};
+use super::super::chart::{ChartError, bar_chart, percent};
+use super::super::distribution::{CONTAINERS, Distribution};
+use super::super::html::{document, escape, say, section, to_cards};
+use super::super::plot::{Axis, Unit};
 use super::ThroughputReport;
 use super::json::{Run, median_record};
 use crate::report::{Measured, count_text};
@@ -44,16 +46,20 @@ fn cards(report: &ThroughputReport) -> Vec<(String, &'static str)> {
     }
     let lock_ns = count_text(report.commit_lock_ns_per_allocation as u64);
     cards.push((format!("{lock_ns} ns"), "write lock per allocation"));
-    cards.push((format!("{:.0} %", 100.0 * report.commit_lock_share), "of the time under the write lock"));
+    cards.push((percent(report.commit_lock_share), "of the time under the write lock"));
     if let Some(latency) = &report.latency_us {
         cards.push((format!("{} us", count_text(latency.p50 as u64)), "from ask to commit, median"));
         cards.push((format!("{} us", count_text(latency.p99 as u64)), "from ask to commit, 99 %"));
     }
-    cards.push((format!("{:.3} %", 100.0 * report.rejected_fraction), "of requests rejected"));
+    cards.push((percent(report.rejected_fraction), "of requests rejected"));
     cards
 }
 
 fn runs(report: &ThroughputReport) -> Result<String, ChartError> {
+    if let ([run], None) = (report.runs.as_slice(), report.ratio_to_limit) {
+        let rate = count_text(run.allocations_per_second as u64);
+        return Ok(say("Rate", &format!("One run: {rate} allocations per second.")));
+    }
     let bar = |(number, run): (usize, &Run)| {
         let limit = run.limit_allocations_per_second.unwrap_or(0.0);
         (format!("run {}", number + 1), limit, run.allocations_per_second)
@@ -67,7 +73,7 @@ fn runs(report: &ThroughputReport) -> Result<String, ChartError> {
     } else {
         ("Each run by itself. With --with-limit the yardstick is beside it.", "allocations per second")
     };
-    Ok(section("Rate", note, &bar_chart(&bars, x, &|value| plain(*value))?))
+    Ok(section("Rate", note, &bar_chart(&bars, Axis::new(x, Unit::Count))?))
 }
 
 fn times(report: &ThroughputReport) -> Result<String, ChartError> {
@@ -78,29 +84,51 @@ fn times(report: &ThroughputReport) -> Result<String, ChartError> {
     ];
     let bar = |(name, ns): (&str, Option<f64>)| Some((name.to_owned(), 0.0, ns?));
     let bars: Vec<_> = bars.into_iter().filter_map(bar).collect();
-    let chart = bar_chart(&bars, "nanoseconds per allocation", &|value| plain(*value))?;
+    let chart = bar_chart(&bars, Axis::new("nanoseconds per allocation", Unit::Count))?;
     let note =
         "The median run. What proposers do they do side by side; who is put off meanwhile counts as well.";
     Ok(section("Where the time goes", note, &chart))
 }
 
 fn lock(middle: &Record) -> Result<String, ChartError> {
-    let points = distribution(&middle.timing.lock_held_ns_per_allocation, 1.0);
-    let chart = distribution_chart(&points, "nanoseconds per allocation", "part of group commits")?;
-    Ok(section("Write lock", "How long group commits held it, for each container that they placed.", &chart))
+    let distribution = Distribution {
+        title: "Write lock",
+        note: "How long group commits held it, for each container that they placed.",
+        things: "group commits",
+        x: "nanoseconds per allocation",
+        divisor: 1.0,
+        text: ns_text,
+    };
+    distribution.section(&middle.timing.lock_held_ns_per_allocation)
 }
 
 fn ages(middle: &Record) -> Result<String, ChartError> {
-    let points = distribution(&middle.timing.proposal_age_ns, NS_PER_US);
-    let chart = distribution_chart(&points, "microseconds (less is drawn at 1)", "part of batches")?;
-    Ok(section("Age of proposals", "From a proposer's look at the state to the verdict.", &chart))
+    let distribution = Distribution {
+        title: "Age of proposals",
+        note: "From a proposer's look at the state to the verdict.",
+        things: "batches",
+        x: "microseconds",
+        divisor: NS_PER_US,
+        text: ns_text,
+    };
+    distribution.section(&middle.timing.proposal_age_ns)
 }
 
 fn latency(middle: &Record) -> Result<String, ChartError> {
     let Some(latency) = &middle.latency_ns else { return Ok(String::new()) };
-    let points = distribution(latency, NS_PER_US);
-    let chart = distribution_chart(&points, "microseconds (less is drawn at 1)", CONTAINERS)?;
-    Ok(section("Latency", "From the call that asks to the end of the group commit that places.", &chart))
+    let distribution = Distribution {
+        title: "Latency",
+        note: "From the call that asks to the end of the group commit that places.",
+        things: CONTAINERS,
+        x: "microseconds",
+        divisor: NS_PER_US,
+        text: ns_text,
+    };
+    distribution.section(latency)
+}
+
+fn ns_text(ns: u64) -> String {
+    format!("{} ns", count_text(ns))
 }
 
 fn table(report: &ThroughputReport) -> String {

@@ -2,6 +2,7 @@
 
 use super::ThroughputReport;
 use super::json::Quantiles;
+use crate::report::chart::percent;
 use crate::report::count_text;
 
 impl ThroughputReport {
@@ -9,14 +10,14 @@ impl ThroughputReport {
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut lines = vec![format!(
-            "{} allocations per second (median of {}), {:.3} % of requests rejected, audit: nothing found",
+            "{} allocations per second (median of {}), {} of requests rejected, audit: nothing found",
             count_text(self.allocations_per_second as u64),
             self.repeat,
-            100.0 * self.rejected_fraction,
+            percent(self.rejected_fraction),
         )];
         lines.push(format!(
-            "{:.1} % of the scarcest resource in use, {} asks pending",
-            100.0 * self.used_part,
+            "{} of the scarcest resource in use, {} asks pending",
+            percent(self.used_part),
             count_text(self.pending)
         ));
         if let Some(ns) = self.cpu_ns_per_allocation {
@@ -36,10 +37,10 @@ impl ThroughputReport {
 
     fn lock_text(&self) -> String {
         format!(
-            "write lock: {} ns per allocation, {:.0} % of the time (median group: {} ns); proposing: {} ns per allocation, \
+            "write lock: {} ns per allocation, {} of the time (median group: {} ns); proposing: {} ns per allocation, \
              {:.0} in a batch, decided {:.0} us after it began (99 %: {:.0} us)",
             count_text(self.commit_lock_ns_per_allocation as u64),
-            100.0 * self.commit_lock_share,
+            percent(self.commit_lock_share),
             count_text(self.commit_lock_ns_per_allocation_median),
             count_text(self.propose_ns_per_allocation as u64),
             self.batch_mean,

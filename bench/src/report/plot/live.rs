@@ -1,0 +1,132 @@
+//! The data of a plot for the chart library that reports carry along.
+
+use serde::Serialize;
+
+use super::super::palette::colour;
+use super::{Axis, Line, Plot, Step, Unit};
+
+const LIBRARY: &str = include_str!("live/uPlot.iife.min.js");
+const STYLE: &str = include_str!("live/uPlot.min.css");
+const LICENCE: &str = include_str!("live/LICENSE-uPlot");
+const CHARTS: &str = include_str!("live/charts.js");
+
+/// What the end of a page with plots needs: style and scripts.
+pub(in super::super) fn assets() -> String {
+    format!(
+        "<style>{STYLE}</style><script>/* uPlot:\n{LICENCE}*/\n{LIBRARY}</script><script>{CHARTS}</script>"
+    )
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    x: AxisData<'a>,
+    y: AxisData<'a>,
+    time: bool,
+    /// Where steps begin, and where the last one ends.
+    at: Vec<f64>,
+    lines: Vec<LineData<'a>>,
+}
+
+#[derive(Serialize)]
+struct AxisData<'a> {
+    name: &'a str,
+    suffix: &'static str,
+    whole: bool,
+    log: bool,
+    from: f64,
+}
+
+/// Values by step; `null` where the line has none. The range is left out where it has no extent.
+#[derive(Serialize)]
+struct LineData<'a> {
+    name: &'a str,
+    colour: String,
+    mean: Vec<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min: Option<Vec<Option<f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max: Option<Vec<Option<f64>>>,
+}
+
+impl Plot<'_> {
+    /// The plot as JSON that can stand in a page.
+    pub(super) fn data(&self) -> String {
+        let at = self.starts();
+        let rows: Vec<Vec<Option<Step>>> = self.lines.iter().map(|line| values(line, &at)).collect();
+        let changes = |place: &usize| *place == 0 || *place + 1 == at.len() || is_change(&rows, *place);
+        let kept: Vec<usize> = (0..at.len()).filter(changes).collect();
+        let line = |number: usize| {
+            let (line, row) = (&self.lines[number], &rows[number]);
+            let column = |value: fn(&Step) -> f64| -> Vec<Option<f64>> {
+                kept.iter().map(|place| row[*place].as_ref().map(value).map(|v| rounded(v, 6))).collect()
+            };
+            let range = |value| line.has_range().then(|| column(value));
+            LineData {
+                name: &line.name,
+                colour: colour(number),
+                mean: column(|step| step.mean),
+                min: range(|step| step.min),
+                max: range(|step| step.max),
+            }
+        };
+        let lines = (0..self.lines.len()).map(line).collect();
+        let at = kept.iter().map(|place| rounded(at[*place], 9)).collect();
+        let data = Data { x: axis(&self.x), y: axis(&self.y), time: self.is_over_time, at, lines };
+        // In a script only the less-than sign could end it.
+        serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c")
+    }
+
+    /// Where a step of any line begins or a line ends.
+    fn starts(&self) -> Vec<f64> {
+        let of = |line: &Line| line.steps.iter().map(|step| step.from).chain([line.end]).collect::<Vec<_>>();
+        let mut starts: Vec<f64> = self.lines.iter().flat_map(of).collect();
+        starts.sort_by(f64::total_cmp);
+        starts.dedup();
+        starts
+    }
+}
+
+fn axis<'a>(axis: &Axis<'a>) -> AxisData<'a> {
+    AxisData {
+        name: axis.name,
+        suffix: axis.unit.suffix(),
+        whole: axis.unit == Unit::Count,
+        log: axis.is_logarithmic,
+        from: axis.from,
+    }
+}
+
+/// The line's step at each of these; `None` before its first step and after its end.
+fn values(line: &Line, at: &[f64]) -> Vec<Option<Step>> {
+    let mut steps = line.steps.iter().peekable();
+    let mut now: Option<Step> = None;
+    let value = |x: &f64| {
+        let mut range: Option<Step> = None;
+        while let Some(step) = steps.next_if(|step| step.from <= *x) {
+            // Of several steps at one place the last one holds, and the others are moments of it.
+            range = Some(range.map_or(*step, |range| Step {
+                min: range.min.min(step.min),
+                max: range.max.max(step.max),
+                ..*step
+            }));
+        }
+        now = range.or(now);
+        now.filter(|_| *x <= line.end)
+    };
+    at.iter().map(value).collect()
+}
+
+/// Whether the step at `place` or the one before it has a range, or the two differ.
+fn is_change(rows: &[Vec<Option<Step>>], place: usize) -> bool {
+    let level = |step: &Option<Step>| step.map(|step| (step.min, step.mean, step.max));
+    rows.iter().any(|row| level(&row[place]) != level(&row[place - 1]))
+}
+
+/// The value with so many significant digits.
+fn rounded(value: f64, digits: i32) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let decimals = digits - 1 - value.abs().log10().floor() as i32;
+    format!("{value:.*}", decimals.max(0) as usize).parse().unwrap_or(value)
+}

@@ -1,0 +1,140 @@
+//! Plots of steps: a still picture, and the same data for a chart that can be read and zoomed.
+//!
+//! Every line is a sequence of steps with minimum, mean and maximum. Both pictures show all three: the mean as a line, and
+//! the range as a band. So a plot shows each peak, and nothing where there was nothing.
+
+mod live;
+mod reduce;
+mod scale;
+mod still;
+mod ticks;
+
+use super::chart::ChartError;
+use super::html::escape;
+use super::palette::colour;
+use crate::sim::Interval;
+
+pub(super) use live::assets;
+pub(super) use scale::Scale;
+pub(super) use ticks::Unit;
+
+/// Values over an axis.
+pub(super) struct Plot<'a> {
+    pub(super) x: Axis<'a>,
+    pub(super) y: Axis<'a>,
+    pub(super) lines: Vec<Line>,
+    /// Plots over the same time are zoomed together.
+    pub(super) is_over_time: bool,
+}
+
+/// What an axis counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis<'a> {
+    pub(super) name: &'a str,
+    pub(super) unit: Unit,
+    pub(super) is_logarithmic: bool,
+    /// Where a vertical axis begins; one of hundredths that does not begin at 0 ends at 100.
+    pub(super) from: f64,
+}
+
+/// One line of a plot. It ends at `end`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Line {
+    pub(super) name: String,
+    /// By ascending start.
+    pub(super) steps: Vec<Step>,
+    pub(super) end: f64,
+}
+
+/// A value that holds until the next step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) from: f64,
+    pub(super) min: f64,
+    pub(super) mean: f64,
+    pub(super) max: f64,
+}
+
+impl<'a> Axis<'a> {
+    pub(super) fn new(name: &'a str, unit: Unit) -> Self {
+        Self { name, unit, is_logarithmic: false, from: 0.0 }
+    }
+
+    pub(super) fn logarithmic(name: &'a str, unit: Unit) -> Self {
+        Self { name, unit, is_logarithmic: true, from: 0.0 }
+    }
+}
+
+impl Step {
+    pub(super) fn flat(from: f64, value: f64) -> Self {
+        Self { from, min: value, mean: value, max: value }
+    }
+}
+
+impl Line {
+    /// Values that each hold from their x until the next one.
+    pub(super) fn of_values(name: &str, values: impl IntoIterator<Item = (f64, f64)>, end: f64) -> Self {
+        let steps = values.into_iter().map(|(from, value)| Step::flat(from, value)).collect();
+        Self { name: name.to_owned(), steps, end }
+    }
+
+    /// A recorded figure, times `factor`, over time in units of `unit_ms`.
+    pub(super) fn of_intervals(
+        name: &str,
+        intervals: impl Iterator<Item = Interval>,
+        factor: f64,
+        unit_ms: f64,
+    ) -> Self {
+        let mut end_ms = 0;
+        let steps = intervals.map(|interval| {
+            end_ms = interval.to_ms;
+            let Interval { from_ms, min, mean, max, .. } = interval;
+            let [min, mean, max] = [min, mean, max].map(|value| value * factor);
+            Step { from: from_ms as f64 / unit_ms, min, mean, max }
+        });
+        let steps = steps.collect();
+        Self { name: name.to_owned(), steps, end: end_ms as f64 / unit_ms }
+    }
+
+    pub(super) fn highest(&self) -> f64 {
+        self.steps.iter().map(|step| step.max).fold(0.0, f64::max)
+    }
+
+    fn has_range(&self) -> bool {
+        self.steps.iter().any(|step| step.min < step.max)
+    }
+}
+
+impl Plot<'_> {
+    /// Whether there is nothing to see but zeros.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.lines.iter().all(|line| line.highest() <= 0.0)
+    }
+
+    /// The plot for a page. The page has to have the [`assets`].
+    pub(super) fn to_html(&self) -> Result<String, ChartError> {
+        let name = |(number, line): (usize, &Line)| {
+            let name = escape(&line.name);
+            format!("<span data-line><i style='background:{}'></i>{name} <b></b></span> ", colour(number))
+        };
+        let names: String = self.lines.iter().enumerate().map(name).collect();
+        let (still, data) = (self.still()?, self.data());
+        Ok(format!(
+            "<figure class=plot><div class=names>{names}<span class=at></span><button hidden>show all</button></div>\
+             <div class=still>{still}</div><div class=live hidden></div>\
+             <script type='application/json'>{data}</script></figure>"
+        ))
+    }
+
+    fn ends(&self) -> (f64, f64) {
+        let starts = self.lines.iter().filter_map(|line| line.steps.first()).map(|step| step.from);
+        let from = starts.fold(f64::MAX, f64::min);
+        let to = self.lines.iter().map(|line| line.end).fold(f64::MIN, f64::max);
+        // An axis has a length, and a plot without lines has an axis.
+        if from >= to { (from.min(0.0), from.max(0.0) + 1.0) } else { (from, to) }
+    }
+
+    fn highest(&self) -> f64 {
+        self.lines.iter().map(Line::highest).fold(0.0, f64::max)
+    }
+}
