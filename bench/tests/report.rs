@@ -85,6 +85,7 @@ const VISITOR: &str = "<script>(async () => {
   await mouse('mouseup', 0.99, document);
   seen.zoomed.push(!all.hidden);
   seen.closer = [await read(0.1), await read(0.6)];
+  seen.unit = figure.querySelector('.at').textContent;
   all.click();
   await pause();
   seen.zoomed.push(!all.hidden);
@@ -107,9 +108,10 @@ fn values_are_shown_under_the_cursor_and_time_can_be_zoomed() {
     let seen: Value = json(rest.split_once("</pre>").unwrap().0.as_bytes());
     assert_eq!(seen["charts"], seen["figures"]);
     assert_eq!(seen["hovered"], value!(["4", "0", "2"]), "{seen}");
-    assert_eq!(seen["at"], "virtual time, min: 15", "{seen}");
+    assert_eq!(seen["at"], "virtual time: 15 min", "{seen}");
     assert_eq!(seen["zoomed"], value!([false, true, false]), "{seen}");
     assert_eq!(seen["closer"], value!(["0", "2"]), "{seen}");
+    assert_eq!(seen["unit"], "virtual time: 900 s", "{seen}");
     assert_eq!(seen["again"], "4", "{seen}");
 }
 
@@ -123,6 +125,9 @@ fn a_report_is_one_file_with_pictures_that_need_no_script() {
         before_scripts.matches("class=still><svg").count()
     );
     contains_all(&report, &["The MIT License (MIT)", "Leon Sorokin"]);
+    // What would be a plot of zeros, or of one value, is a sentence.
+    contains_all(&report, &["No container waited", "Not in use at any time: gpu_milli", "is the only queue"]);
+    assert_eq!(report.matches("<figure class=plot>").count(), 2);
     for fetched in ["src=", "href=", "@import", "url("] {
         assert!(!report.contains(fetched), "the page fetches something: {fetched}");
     }
@@ -175,5 +180,5 @@ fn a_sweep_plots_what_differs_and_says_what_does_not() {
         same.split_once("</section>").unwrap().0,
         &["placed 2", "not placed 1", "wait, median 0 ms"],
     );
-    assert!(!report.contains("<h2>Placed</h2>") && report.contains("<h2>Wall time each</h2>"));
+    assert!(!report.contains("<h2>Placed</h2>") && report.contains("<h2>Time per allocation</h2>"));
 }

@@ -245,7 +245,7 @@ fn lines([faulty, plain]: [&[(u64, u32)]; 2]) -> Vec<Line> {
 }
 
 fn plot(y: &'static str, lines: Vec<Line>) -> Plot<'static> {
-    let (x, y) = (Axis::new("virtual time, s", Unit::Number), Axis::new(y, Unit::Count));
+    let (x, y) = (Axis::time("virtual time, s", 1.0), Axis::new(y, Unit::Count));
     Plot { x, y, lines, is_over_time: false }
 }
 

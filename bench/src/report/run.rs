@@ -115,7 +115,7 @@ impl TimeAxis {
     }
 
     fn plot(&self, y: Axis<'static>, lines: Vec<Line>) -> Plot<'static> {
-        Plot { x: Axis::new(self.name, Unit::Number), y, lines, is_over_time: true }
+        Plot { x: Axis::time(self.name, self.unit_ms / 1e3), y, lines, is_over_time: true }
     }
 }
 

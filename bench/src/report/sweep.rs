@@ -15,6 +15,8 @@ use crate::sweep::{Figures, Spread, SweepPoint};
 #[derive(Clone, Copy)]
 struct Column {
     name: &'static str,
+    /// Of its plot.
+    title: &'static str,
     figure: fn(&Figures) -> f64,
     text: fn(f64) -> String,
     /// What an axis counts, and how much of it the figure's unit is.
@@ -26,6 +28,7 @@ const WAIT_NOTE: &str = "Virtual time from ask to placement.";
 const COLUMNS: [Column; 8] = [
     Column {
         name: "placed",
+        title: "Placed",
         figure: |f| f.placed,
         text: count,
         axis: ("containers", Unit::Count, 1.0),
@@ -33,6 +36,7 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         name: "not placed",
+        title: "Not placed",
         figure: |f| f.not_placed,
         text: count,
         axis: ("containers", Unit::Count, 1.0),
@@ -40,6 +44,7 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         name: "in use, mean",
+        title: "Use, mean",
         figure: |f| f.use_mean,
         text: percent,
         axis: ("in use, mean", Unit::Percent, 100.0),
@@ -47,6 +52,7 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         name: "in use, busy",
+        title: "Use, mean of the busy time",
         figure: |f| f.use_busy_mean,
         text: percent,
         axis: ("in use, mean of busy time", Unit::Percent, 100.0),
@@ -54,6 +60,7 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         name: "in use, peak",
+        title: "Use, peak",
         figure: |f| f.use_peak,
         text: percent,
         axis: ("in use, peak", Unit::Percent, 100.0),
@@ -61,6 +68,7 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         name: "wait, median",
+        title: "Waiting time, median",
         figure: |f| f.wait_p50_ms,
         text: duration,
         axis: ("waiting time, median, s", Unit::Number, 1e-3),
@@ -68,6 +76,7 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         name: "wait, 99 %",
+        title: "Waiting time, 99 %",
         figure: |f| f.wait_p99_ms,
         text: duration,
         axis: ("waiting time, 99 %, s", Unit::Number, 1e-3),
@@ -75,6 +84,7 @@ const COLUMNS: [Column; 8] = [
     },
     Column {
         name: "wall time each",
+        title: "Time per allocation",
         figure: |f| f.wall_us_per_allocation,
         text: |us| format!("{us:.2} us"),
         axis: ("wall time, us", Unit::Number, 1.0),
@@ -159,7 +169,7 @@ pub fn to_sweep_html(format: &str, points: &[SweepPoint]) -> Result<String, Char
     let title = format!("Apportion: sweep, {}", escape(format));
     let (differ, same): (Vec<Column>, Vec<Column>) =
         COLUMNS.into_iter().partition(|column| differs(points, column));
-    let chart = |column: &Column| Ok(section(&title_of(column), column.note, &chart(points, column)?));
+    let chart = |column: &Column| Ok(section(column.title, column.note, &chart(points, column)?));
     let mut charts = differ.iter().map(chart).collect::<Result<String, ChartError>>()?;
     if let ([first, ..], false) = (points, same.is_empty()) {
         let value = |column: &Column| format!("{} {}", column.name, texts(first, column).0);
@@ -177,11 +187,6 @@ pub fn to_sweep_html(format: &str, points: &[SweepPoint]) -> Result<String, Char
 /// Whether the medians differ as they are written.
 fn differs(points: &[SweepPoint], column: &Column) -> bool {
     points.windows(2).any(|pair| texts(&pair[0], column).0 != texts(&pair[1], column).0)
-}
-
-fn title_of(column: &Column) -> String {
-    let mut letters = column.name.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn summary(points: &[SweepPoint]) -> String {

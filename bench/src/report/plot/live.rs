@@ -34,6 +34,8 @@ struct AxisData<'a> {
     whole: bool,
     log: bool,
     from: f64,
+    /// Whether values are seconds, which are written in the unit that suits what is in view.
+    time: bool,
 }
 
 /// Values by step; `null` where the line has none. The range is left out where it has no extent.
@@ -70,7 +72,8 @@ impl Plot<'_> {
             }
         };
         let lines = (0..self.lines.len()).map(line).collect();
-        let at = kept.iter().map(|place| rounded(at[*place], 9)).collect();
+        let unit = self.x.seconds.unwrap_or(1.0);
+        let at = kept.iter().map(|place| rounded(at[*place] * unit, 9)).collect();
         let data = Data { x: axis(&self.x), y: axis(&self.y), time: self.is_over_time, at, lines };
         // In a script only the less-than sign could end it.
         serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c")
@@ -93,6 +96,7 @@ fn axis<'a>(axis: &Axis<'a>) -> AxisData<'a> {
         whole: axis.unit == Unit::Count,
         log: axis.is_logarithmic,
         from: axis.from,
+        time: axis.seconds.is_some(),
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Axis<'a> {
     pub(super) is_logarithmic: bool,
     /// Where a vertical axis begins; one of hundredths that does not begin at 0 ends at 100.
     pub(super) from: f64,
+    /// How long the unit is, of an axis of time. When it is zoomed it changes to a shorter unit.
+    pub(super) seconds: Option<f64>,
 }
 
 /// One line of a plot. It ends at `end`.
@@ -57,11 +59,16 @@ pub(super) struct Step {
 
 impl<'a> Axis<'a> {
     pub(super) fn new(name: &'a str, unit: Unit) -> Self {
-        Self { name, unit, is_logarithmic: false, from: 0.0 }
+        Self { name, unit, is_logarithmic: false, from: 0.0, seconds: None }
     }
 
     pub(super) fn logarithmic(name: &'a str, unit: Unit) -> Self {
-        Self { name, unit, is_logarithmic: true, from: 0.0 }
+        Self { name, unit, is_logarithmic: true, from: 0.0, seconds: None }
+    }
+
+    /// Virtual time; `seconds` is how long the unit is that the name names.
+    pub(super) fn time(name: &'a str, seconds: f64) -> Self {
+        Self { seconds: Some(seconds), ..Self::new(name, Unit::Number) }
     }
 }
 

@@ -4,6 +4,8 @@
   const HEIGHT = 320;
   const steps = uPlot.paths.stepped({ align: 1 });
   const together = uPlot.sync("time");
+  // Seconds, name, and the length of time up to which the unit is used.
+  const UNITS = [[1, "s", 300], [60, "min", 18000], [3600, "h", 432000], [86400, "days", Infinity]];
   const increments = [];
   for (let power = -9; power <= 15; power++) {
     for (const digit of [1, 2, 5]) increments.push(Number(`${digit}e${power}`));
@@ -23,25 +25,38 @@
     return splits.filter(value => value >= min && value <= max);
   }
 
+  // The unit that suits the time in view: its name, and its length in seconds.
+  function unit(u) {
+    const seconds = u.scales.x.max - u.scales.x.min;
+    const [length, name] = UNITS.find(([, , limit]) => seconds < limit);
+    return { name, length };
+  }
+
   function axis(of, isX) {
     const linear = (u, splits, index, space, increment) =>
       splits.map(value => fixed(value, digitsOf(increment)) + of.suffix);
+    const time = (u, splits, index, space, increment) => {
+      const { name, length } = unit(u);
+      return splits.map(value => `${fixed(value / length, digitsOf(increment / length))} ${name}`);
+    };
+    const all = of.whole ? increments.filter(increment => increment >= 1) : increments;
     // A power of ten, and 2 and 5 times a power where only a few are in view.
     const logarithmic = (u, splits) => {
       const digits = u.scales.x.max > 1000 * u.scales.x.min ? "1" : "125";
       return splits.map(value => (value && digits.includes(value.toExponential()[0]) ? exact(value) : ""));
     };
     return {
-      label: of.name,
+      label: of.time ? of.name.split(",")[0] : of.name,
       labelSize: 22,
       labelFont: "13px system-ui, sans-serif",
       font: "12px system-ui, sans-serif",
       stroke: "#3c3c3c",
       grid: { stroke: "#e1e1e1", width: 1 },
       ticks: { stroke: "#e1e1e1", width: 1 },
-      incrs: of.whole ? increments.filter(increment => increment >= 1) : increments,
+      incrs: of.time ? u => all.map(increment => increment * unit(u).length) : all,
+      space: isX ? 70 : 40,
       size: isX ? 34 : (u, values) => 24 + 7 * Math.max(2, ...(values || []).map(value => value.length)),
-      values: of.log ? logarithmic : linear,
+      values: of.log ? logarithmic : of.time ? time : linear,
       ...(of.log ? { splits: decades, filter: (u, splits) => splits } : {}),
     };
   }
@@ -69,20 +84,25 @@
     return { data, series: all, bands };
   }
 
-  // The values under the cursor; `at` is the number of the step, or -1 for none.
-  function show(figure, chart, at) {
+  // The values under the cursor.
+  function show(figure, chart, u) {
+    const at = u.cursor.left >= 0 ? stepAt(chart, u.posToVal(u.cursor.left, "x")) : -1;
     const x = figure.querySelector(".at");
     const inside = at >= 0 && at < chart.at.length;
-    x.textContent = inside ? `${chart.x.name}: ${exact(chart.at[at])}${chart.x.suffix}` : "";
+    const place = value => {
+      if (!chart.x.time) return `${chart.x.name}: ${exact(value)}${chart.x.suffix}`;
+      const { name, length } = unit(u);
+      return `${chart.x.name.split(",")[0]}: ${exact(value / length)} ${name}`;
+    };
+    x.textContent = inside ? place(chart.at[at]) : "";
     figure.querySelectorAll("[data-line]").forEach((name, number) => {
       const line = chart.lines[number];
       const mean = inside ? line.mean[at] : null;
       let text = "";
       if (mean !== null && mean !== undefined) {
         text = exact(mean) + chart.y.suffix;
-        if (line.max && line.max[at] > line.min[at]) {
-          text += ` (${exact(line.min[at])} to ${exact(line.max[at])}${chart.y.suffix})`;
-        }
+        const [low, high] = line.max ? [exact(line.min[at]), exact(line.max[at])] : ["", ""];
+        if (low !== high) text += ` (${low} to ${high}${chart.y.suffix})`;
       }
       name.querySelector("b").textContent = text;
     });
@@ -126,7 +146,7 @@
       },
       axes: [axis(chart.x, true), axis(chart.y, false)],
       hooks: {
-        setCursor: [u => show(figure, chart, u.cursor.left >= 0 ? stepAt(chart, u.posToVal(u.cursor.left, "x")) : -1)],
+        setCursor: [u => show(figure, chart, u)],
         setScale: [zoomed],
       },
     };
