@@ -296,16 +296,18 @@ fn check_ready_claims(state: &State, report: &mut AuditReport) {
     }
 }
 
-/// I6: a claim is known to its node and its ask alike.
+/// I6: a claim is known to its node and its ask alike, and the node could serve the ask if it were empty.
 fn check_reservations(facts: &Facts, report: &mut AuditReport) {
     for (id, reservation) in facts.reservations.iter() {
         let at_node = facts.nodes.get(reservation.node).and_then(|node| node.reservation);
         report.check(at_node == Some(id), "I6", || format!("{id} is not known to its node"));
-        let at_ask = facts
-            .asks
-            .get(reservation.ask)
-            .map_or(0, |ask| ask.reservations.iter().filter(|r| **r == id).count());
+        let ask = facts.asks.get(reservation.ask);
+        let at_ask = ask.map_or(0, |ask| ask.reservations.iter().filter(|r| **r == id).count());
         report.check(at_ask == 1, "I6", || format!("{id} is not known once to its ask"));
+        let could_serve = |node| ask.is_some_and(|ask| facts.could_hold(facts.shapes.at(ask.shape), node));
+        report.check(facts.nodes.get(reservation.node).is_some_and(could_serve), "I6", || {
+            format!("{id} is on a node that can never serve it")
+        });
     }
     let at_nodes = facts.nodes.iter().filter(|(_, node)| node.reservation.is_some()).count();
     let at_asks: usize = facts.asks.iter().map(|(_, ask)| ask.reservations.len()).sum();

@@ -2,7 +2,8 @@
 
 use apportion::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, ReservationPolicy};
 use apportion::{
-    CommitOutcome, NodeOrderKind, NodeState, RejectReason, ReservationId, ResourceAllocationCommitRequest,
+    AskSpec, AttributeRule, CommitOutcome, NodeAttributes, NodeOrderKind, NodeSpec, NodeState, RejectReason,
+    ReservationId, ResourceAllocationCommitRequest, Resources,
 };
 use apportion_tests::support::cluster::Cluster;
 
@@ -131,4 +132,28 @@ fn a_claim_cannot_be_ended_twice_in_one_request() {
     cluster.run();
     assert_eq!(cluster.outcomes(), [CommitOutcome::Rejected(RejectReason::UnknownReservation)]);
     assert_eq!(claims(&cluster), 1);
+}
+
+/// As after a change of capacity, which `nodes/resized_below_the_reservation.yaml` shows.
+#[test]
+fn a_node_that_is_no_longer_what_the_ask_requires_loses_the_reservation() {
+    let mut cluster = Cluster::serial(reserving(leaf("default", 100), 0));
+    let fast = || NodeAttributes::from([("disk".to_owned(), "fast".to_owned())]);
+    let node = cluster
+        .add_node(NodeSpec { attributes: fast(), ..NodeSpec::new("n1", Resources::new(&[8])) })
+        .unwrap();
+    cluster.node("n2", &[8]);
+    let application = cluster.application("root.default", "user");
+    for size in [4, 5] {
+        let rule = AttributeRule::one_of("disk", ["fast"]);
+        cluster.submit_ask(application, AskSpec::new(Resources::new(&[size]), 1).with_rule(rule));
+        cluster.run();
+    }
+    assert!(cluster.engine.read(|view| view.node(node).unwrap().reservation().is_some()));
+    cluster.update_node(node, &[7], fast());
+    cluster.run();
+    assert_eq!(claims(&cluster), 1, "it could still serve the ask");
+    cluster.update_node(node, &[7], NodeAttributes::new());
+    cluster.run();
+    assert_eq!((claims(&cluster), cluster.used("root")), (0, 4));
 }

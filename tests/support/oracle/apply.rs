@@ -74,6 +74,7 @@ impl Oracle {
             Change::NodeAdded { node, rack, spec } => self.add_node(*node, *rack, spec),
             Change::NodeUpdated { node, capacity, attributes } => {
                 self.update_node(*node, capacity, attributes);
+                self.drop_claim_that_cannot_be_served(*node, &mut effects);
             }
             Change::NodePartitionSet { node, partition } => {
                 self.set_partition(*node, *partition, &mut effects);

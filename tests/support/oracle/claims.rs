@@ -20,6 +20,15 @@ impl Oracle {
         }
     }
 
+    /// A node that is too small for the ask even when empty, or is not what the ask requires, is given up.
+    pub(super) fn drop_claim_that_cannot_be_served(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
+        let Some(claim) = self.claims.get(&node) else { return };
+        let (ask, known) = (&self.asks[&claim.ask], &self.nodes[&node]);
+        if !known.could_hold(&ask.spec) || !ask.accepts(node, known) {
+            self.drop_claim(node, effects);
+        }
+    }
+
     pub(super) fn drop_claims_of(&mut self, ask: AskId, effects: &mut Vec<Effect>) {
         let own = self.claims.iter().filter(|(_, claim)| claim.ask == ask);
         let nodes: Vec<NodeId> = own.map(|(node, _)| *node).collect();

@@ -45,8 +45,20 @@ impl Applier<'_> {
         attributes.clone_into(&mut self.state.facts.nodes.at_mut(id).attributes);
         self.state.nodes_version += 1;
         self.state.mark_limits_stale();
+        self.drop_claim_that_is_in_vain(id);
         self.state.node_gained(id);
         self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);
+    }
+
+    /// Ends the reservation of a node that could not serve the ask even if it were empty.
+    fn drop_claim_that_is_in_vain(&mut self, id: NodeId) {
+        let facts = &self.state.facts;
+        let node = facts.nodes.at(id);
+        let Some(claim) = node.reservation else { return };
+        let shape = facts.shapes.at(facts.asks.at(facts.reservations.at(claim).ask).shape);
+        if !facts.could_hold(shape, node) {
+            self.drop_claim(claim);
+        }
     }
 
     /// Its containers go on and are charged to the other partition, whatever the limits there: nothing new comes until they
