@@ -18,6 +18,7 @@ mod plan;
 mod play;
 mod queues;
 mod serial;
+mod user_limits;
 
 use proptest::test_runner::Config;
 

@@ -130,8 +130,9 @@ pub struct QueueConfig {
     /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
     /// which the leaf is guaranteed nothing a user may have what the leaf may have.
     pub user_limit_factor: Option<Factor>,
-    /// What each user with something pending may have while there are others: this part of what the leaf may use now,
-    /// or an equal share of what they all use if that is more. All of it (the default): users are not held to shares.
+    /// What each user with something pending may have while there are others: this part of what the leaf is guaranteed or
+    /// uses, at most of its maximum, or an equal share of what they all use if that is more. All of it (the default):
+    /// users are not held to shares.
     pub user_limit_minimum: Percent,
     /// By how much a user's limit and share count; of users not named, once. Those of a queue hold below it.
     pub user_weights: BTreeMap<String, Factor>,

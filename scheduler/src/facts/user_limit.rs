@@ -35,28 +35,28 @@ impl Queue {
     /// The limit of a user who would use `size` more.
     ///
     /// In the words of `capacity-scheduler.md` 2.8: the current capacity is the guarantee or, where more is used, the use;
-    /// a user may have the minimum percentage of it, or an equal share of what active users use. YARN lets whoever is
-    /// not above the limit have one container more. Here nobody exceeds the limit, so it is that of the moment in which each
-    /// active user has got such a container: enough for those who have least, and for nobody else.
+    /// a user may have the minimum percentage of it, or an equal share of what active users use. YARN lets a user who is
+    /// not above the limit have one container more. Here nobody exceeds the limit, so the container counts as part of
+    /// it: on top of an equal share, and on top of the percentage of what is used, up to that of the most that may be.
     fn shared_user_limit(
         &self,
         partition: PartitionId,
-        (weight, ceiling): (Factor, &Resources),
+        (weight, ceiling, most): (Factor, &Resources, &Resources),
         used: &LeafUse,
         size: &Resources,
     ) -> Resources {
         let quota = self.quota(partition);
-        let users = i64::from(used.active_users.users.max(1));
         let weight = i128::from(weight.milli());
         let weights = i128::from(used.active_users.weight_milli).max(weight);
         let part = i128::from(self.config.user_limit_minimum.millionths());
+        let percentage = |amount: i64| i128::from(amount) * part * weight / 1_000_000_000;
         let mut limit = ceiling.scaled(weight as u64, Factor::ONE.milli());
         for i in (0..RESOURCE_TYPES_MAX).filter(|i| quota.guaranteed[*i] > 0) {
             let more = size[i].max(0);
-            let capacity = quota.guaranteed[i].max(used.all[i].saturating_add(more.saturating_mul(users)));
-            // One more on top of the share: whoever has least for its weight always gets one.
+            // One more on top of the share: the user who has least for its weight always gets one.
             let share = i128::from(used.active[i]) * weight / weights + i128::from(more);
-            let of_capacity = i128::from(capacity) * part * weight / 1_000_000_000;
+            let of_use = (percentage(used.all[i]) + i128::from(more)).min(percentage(most[i]));
+            let of_capacity = of_use.max(percentage(quota.guaranteed[i]));
             limit.set(i, limit[i].min(i64::try_from(share.max(of_capacity)).unwrap_or(UNLIMITED)));
         }
         limit
@@ -160,7 +160,9 @@ impl Facts {
             return queue.yarn_user_limit(footing.partition, bounds, &leaf_use(), steps) + *size;
         }
         if queue.shares_among_users() {
-            return queue.shared_user_limit(footing.partition, (user.weight, ceiling), &leaf_use(), size);
+            let most = if footing.is_guest { ceiling } else { &queue.quota(footing.partition).maximum };
+            let bounds = (user.weight, ceiling, most);
+            return queue.shared_user_limit(footing.partition, bounds, &leaf_use(), size);
         }
         ceiling.scaled(user.weight.milli(), Factor::ONE.milli())
     }

@@ -14,9 +14,8 @@ pub(super) struct Contest {
     ceiling: Amounts,
     minimum: Percent,
     leaf_used: Amounts,
-    /// What users with something pending use, how many they are, and the sum of their weights.
+    /// What users with something pending use, and the sum of their weights.
     active_used: Amounts,
-    active: i128,
     weights: i128,
     /// How YARN would do it: the factor, in thousandths, and the steps.
     yarn: Option<(Option<i128>, Amounts)>,
@@ -35,7 +34,6 @@ impl Oracle {
             active_used: names
                 .iter()
                 .fold(NOTHING, |sum, name| plus(&sum, &books.user(partition, leaf, name))),
-            active: names.len() as i128,
             yarn: (self.config.semantics == Semantics::YarnCompatible).then(|| {
                 let factor =
                     self.tree.queues[leaf].config.user_limit_factor.map(|factor| i128::from(factor.milli()));
@@ -124,10 +122,11 @@ impl Contest {
         if self.minimum == Percent::ALL || self.guaranteed[i] == 0 {
             return ceiling;
         }
-        // As if each of them got one more.
-        let round = i128::from(more) * self.active.max(1);
-        let capacity = i128::from(self.guaranteed[i]).max(i128::from(self.leaf_used[i]) + round);
-        let of_capacity = capacity * i128::from(self.minimum.millionths()) * weight / 1_000_000_000;
+        let part_of =
+            |amount: i64| i128::from(amount) * i128::from(self.minimum.millionths()) * weight / 1_000_000_000;
+        let (promised, at_most) = (part_of(self.guaranteed[i]), part_of(self.maximum[i]));
+        let with_one_more = part_of(self.leaf_used[i]) + i128::from(more);
+        let of_capacity = promised.max(with_one_more.min(at_most));
         let equal = i128::from(self.active_used[i]) * weight / self.weights.max(weight) + i128::from(more);
         ceiling.min(of_capacity.max(equal))
     }

@@ -1,0 +1,60 @@
+//! Users of one leaf with a strict minimum user limit.
+
+use std::sync::Arc;
+
+use apportion::config::{Capacity, EngineConfig, Percent, QueueConfig};
+use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+use proptest::prelude::*;
+
+use crate::cases;
+
+/// Of one container: large, or the guarantees, which are rounded down, might be nothing.
+const SIZE: i64 = 1_000_000;
+
+proptest! {
+    #![proptest_config(cases(200))]
+
+    /// When the leaf is full, nobody has more than its percentage of the leaf; only where equal shares are larger than that, or
+    /// do not come out even, one container more than its share. Nothing is left over, and users come in order.
+    #[test]
+    fn a_minimum_user_limit_is_not_exceeded_in_a_full_leaf(
+        places in 1..=120i64,
+        users in 1..=8i64,
+        percent in 1..=100u32,
+        guaranteed in prop_oneof![Just(100u32), 1..=100u32],
+        proposers in 0..=2usize,
+    ) {
+        let used = fill(places, users, percent, guaranteed, proposers);
+        let of_percent = places * i64::from(percent) / 100;
+        let of_equals = (places - 1) / users + 1;
+        prop_assert_eq!(used.iter().sum::<i64>(), places, "{:?}", used);
+        prop_assert!(used.iter().all(|used| *used <= of_percent.max(of_equals)), "{:?}", used);
+        prop_assert!(used.is_sorted_by(|first, second| first >= second), "{:?}", used);
+    }
+}
+
+/// What each of the users has who all want the whole leaf, after a node with so many places has come.
+fn fill(places: i64, users: i64, percent: u32, guaranteed: u32, proposers: usize) -> Vec<i64> {
+    let guaranteed = Capacity::Percent(Percent::whole(guaranteed));
+    let leaf = QueueConfig::leaf("a", guaranteed)
+        .with_user_limit_factor(None)
+        .with_user_limit_minimum(Percent::whole(percent));
+    let config = EngineConfig::new(ResourceTypes::new(["memory"]).unwrap(), QueueConfig::root([leaf]));
+    let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
+    let engine = Engine::start(config, mode, Arc::new(ManualClock::new()), None).unwrap();
+    let handle = engine.handle();
+    let events = handle.event_stream(10_000);
+    let submit = |user| {
+        let spec = ApplicationSpec::new("application", "root.a", format!("user{user}"));
+        let application = handle.submit_application(spec, &events).unwrap();
+        handle.submit_ask(application, AskSpec::new(Resources::new(&[SIZE]), places as u32)).unwrap();
+        application
+    };
+    let applications: Vec<_> = (0..users).map(submit).collect();
+    engine.run_until_quiet();
+    handle.add_node(NodeSpec::new("node", Resources::new(&[places * SIZE]))).unwrap();
+    engine.run_until_quiet();
+    let used =
+        |view: &apportion::View<'_>, application| view.application(application).unwrap().containers().count();
+    engine.read(|view| applications.iter().map(|application| used(view, *application) as i64).collect())
+}
