@@ -158,7 +158,7 @@ pub enum Semantics {
     /// are rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8). A pass over one node reserves it
     /// although another has room, and one over several nodes the last of them; passes over one reserved node in vain let an
     /// ask reserve more nodes than it wants containers (2.6). Missed opportunities count instead of
-    /// distinct nodes (2.7).
+    /// distinct nodes (2.7), and an ask that misses one in a pass over one node holds back later asks of its application (2.5).
     YarnCompatible,
 }
 

@@ -122,6 +122,15 @@ impl QueueWalk<'_> {
         }
     }
 
+    /// Leaves all asks of an application for the rest of a pass whose observations are not recorded.
+    pub(super) fn leave_application(&mut self, leaf: QueueId, slot: u32) {
+        self.scratch.left_applications.push(slot);
+        let heads = self.scratch.queues[leaf.index()].leaf.take_heads_of(slot);
+        for head in heads.iter().filter(|head| head.is_last) {
+            self.push_next_application(leaf, head.lane as usize);
+        }
+    }
+
     /// Lets the application behind the top one of the same lane into the heap: the top one may fall behind it.
     pub(super) fn advance(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
@@ -156,6 +165,9 @@ impl QueueWalk<'_> {
         let found = loop {
             let Some((key, slot)) = self.state.backlog.lane(lane).order.after(last) else { break None };
             last = Some((key, slot));
+            if self.scratch.left_applications.contains(&slot) {
+                continue;
+            }
             if let Some((at, pending)) = self.next_available(slot, lane, 0) {
                 let key = self.key_of(slot, leaf, key);
                 break Some(Head { key, pending, slot, lane: place as u32, at, is_last: true });

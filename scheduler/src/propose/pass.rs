@@ -91,6 +91,7 @@ fn serve(
             }
             Pick::Claimed => walk.charge(&candidate, &size),
             Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
+            Pick::HoldsBack => walk.leave_application(candidate.leaf, candidate.slot),
             Pick::NoRoom | Pick::NextPass => {}
         }
     }

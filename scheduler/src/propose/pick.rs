@@ -23,6 +23,8 @@ pub(super) enum Pick {
     Claimed,
     /// Nothing for this ask in this pass.
     Skipped,
+    /// Nothing for this ask, nor for lower keys of its application, in this pass.
+    HoldsBack,
     /// Nothing for this shape in this pass.
     NoRoom,
     /// The same, because its nodes got as much in this pass as they may: there will be another one.
@@ -76,8 +78,9 @@ impl<'a> Picker<'a> {
             }
             if allowed < Locality::OffSwitch {
                 let offered = self.offer(unit.ask, ask, shape, allowed);
+                let holds_back = self.holds_back(ask, &offered);
                 proposals.observations.push(Observation::Waits { ask: unit.ask, allowed, offered });
-                return Pick::Skipped;
+                return if holds_back { Pick::HoldsBack } else { Pick::Skipped };
             }
         }
         match self.set.search(self.state.nodes(), shape, &mut self.visits) {
@@ -208,6 +211,15 @@ impl<'a> Picker<'a> {
             .collect();
         self.visits += visits;
         offered
+    }
+
+    /// As YARN does, an ask that misses an opportunity in a pass over one node leaves that node to other applications
+    /// (`capacity-scheduler.md` 2.5). One that will never go anywhere else lets lower keys of its application go on.
+    fn holds_back(&self, ask: &Ask, offered: &[NodeId]) -> bool {
+        !offered.is_empty()
+            && self.is_confined()
+            && self.state.facts.counts_opportunities()
+            && ask.wishes.loosest() == Locality::OffSwitch
     }
 
     /// Whether the pass may settle this claim.

@@ -37,6 +37,8 @@ pub(crate) struct Scratch {
     pub(super) demands: FxHashMap<QueueId, PendingPriorities>,
     /// Priorities that are others with that.
     pub(super) priorities: FxHashMap<QueueId, i32>,
+    /// Slots of applications that get nothing more in this pass: a higher key of theirs waits for its hosts.
+    pub(super) left_applications: Vec<u32>,
     /// Queues and users to which this pass gave something.
     pub(super) touched_queues: Vec<QueueId>,
     pub(super) touched_users: Vec<LeafUserId>,
@@ -191,6 +193,7 @@ impl Scratch {
         self.given_units.clear();
         self.demands.clear();
         self.priorities.clear();
+        self.left_applications.clear();
         self.touched_queues.clear();
         self.touched_users.clear();
         self.touched_accounts.clear();
@@ -210,6 +213,17 @@ impl Scratch {
 }
 
 impl LeafCursor {
+    /// Takes an application's heads out, those that were put aside too.
+    pub(super) fn take_heads_of(&mut self, slot: u32) -> Vec<Head> {
+        let is_its = |head: &Head| head.slot == slot;
+        let all = self.heads.iter().map(|head| head.0).chain(self.held.heads.iter().map(|held| held.1));
+        let taken: Vec<Head> = all.filter(is_its).collect();
+        self.heads.retain(|head| !is_its(&head.0));
+        self.held.heads.retain(|(_, head)| !is_its(head));
+        taken.iter().for_each(|head| self.lanes[head.lane as usize].heads -= 1);
+        taken
+    }
+
     /// Puts the top head aside.
     pub(super) fn hold(&mut self, until: Threshold) {
         let Some(Reverse(head)) = self.heads.pop() else { return };

@@ -84,7 +84,7 @@ impl Picker<'_> {
             }
             match self.swap_claim(claim, shape, proposals) {
                 Pick::Placed | Pick::Claimed => {}
-                Pick::Skipped => self.in_use = true,
+                Pick::Skipped | Pick::HoldsBack => self.in_use = true,
                 Pick::NextPass => return,
                 Pick::NoRoom => {
                     proposals.observations.push(Observation::NoRoom { shape });
