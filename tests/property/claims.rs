@@ -24,6 +24,26 @@ enum Step {
     Run,
 }
 
+/// What happens to a few large containers beside small ones.
+#[derive(Clone, Copy, Debug)]
+enum Move {
+    Pass { node: usize },
+    End { node: usize },
+    AskSmall,
+    Cancel,
+    Run,
+}
+
+fn a_move() -> impl Strategy<Value = Move> {
+    prop_oneof![
+        4 => (0..5usize).prop_map(|node| Move::Pass { node }),
+        4 => (0..5usize).prop_map(|node| Move::End { node }),
+        1 => Just(Move::AskSmall),
+        1 => Just(Move::Cancel),
+        3 => Just(Move::Run),
+    ]
+}
+
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (0..5usize, 1..=6usize).prop_map(|(node, times)| Step::Pass { node, times }),
@@ -51,7 +71,7 @@ proptest! {
     /// may claim one node more does so in the next pass over a node that it could, and nobody else.
     #[test]
     fn passes_in_vain_let_an_ask_claim_more(
-        units in 1..=2u32,
+        units in 1..=3u32,
         maximum in prop_oneof![Just(None), Just(Some(8)), Just(Some(30))],
         continue_looking in any::<bool>(),
         steps in vec(step(), 1..25),
@@ -84,6 +104,47 @@ proptest! {
                     cluster.run();
                 }
                 Step::Run => cluster.run(),
+            }
+        }
+        cluster.run();
+    }
+
+    /// Few nodes may be reserved, so that an ask often wants more than it has reserved. The checks of each step say whether a
+    /// reservation was given back without need.
+    #[test]
+    fn reservations_stay_while_more_is_wanted(
+        semantics in prop_oneof![Just(Semantics::Strict), Just(Semantics::YarnCompatible)],
+        units in 1..=4u32,
+        reserved_nodes in 1..=3u32,
+        moves in vec(a_move(), 1..30),
+    ) {
+        let mut config = config(None, true);
+        (config.semantics, config.reservations.nodes) = (semantics, Percent::whole(reserved_nodes * 17));
+        let mut cluster = Cluster::serial(config);
+        let nodes: Vec<_> = (0..5)
+            .map(|number| cluster.add_node(NodeSpec::new(format!("n{number}"), Resources::new(&[8]))).unwrap())
+            .collect();
+        let small = cluster.submit(ApplicationSpec::new("small", "root.a", "user"));
+        cluster.ask(small, &[4], 10);
+        cluster.run();
+        // Large enough for the queue.
+        let idle = cluster.node("idle", &[100]);
+        cluster.drain(idle);
+        cluster.run();
+        let large = cluster.submit(ApplicationSpec::new("large", "root.a", "user"));
+        let ask = cluster.ask(large, &[6], units);
+        for one in moves {
+            match one {
+                Move::Pass { node } => cluster.pass(nodes[node]),
+                Move::End { node } => {
+                    let first = |view: &View<'_>| view.node(nodes[node])?.containers().first().copied();
+                    let running = cluster.engine.read(|view| first(view));
+                    running.into_iter().for_each(|container| cluster.complete(container));
+                    cluster.engine.commit_waiting().unwrap();
+                }
+                Move::AskSmall => { cluster.ask(small, &[4], 1); }
+                Move::Cancel => cluster.cancel(ask, 1),
+                Move::Run => cluster.run(),
             }
         }
         cluster.run();

@@ -79,7 +79,8 @@ pub(crate) struct Ask {
     pub(crate) pending_since_ms: u64,
     /// Opportunities that it had since it was last placed where it wished to be; counted in the compatible mode.
     pub(crate) missed: u32,
-    /// Passes over nodes that it has claimed, in vain, since it claimed the last one; counted in the compatible mode.
+    /// Passes over nodes that it has reserved, in vain, since a reservation of it was made or ended; counted in the
+    /// compatible mode.
     pub(crate) re_reservations: u32,
 }
 

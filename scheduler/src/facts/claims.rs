@@ -22,6 +22,13 @@ impl Facts {
         (claims as u64) < self.claims_max(ask, ask.outstanding(), claims, ask.re_reservations)
     }
 
+    /// Whether the ask may have a container, or reserve a node, and keep all of its reservations.
+    pub(crate) fn has_unreserved_unit(&self, ask: &Ask, in_flight: u32) -> bool {
+        let is_available = in_flight as usize + ask.reservations.len() < ask.outstanding() as usize;
+        // One at a time: with a further reservation counting begins anew.
+        is_available || ask.re_reservations > 0 && in_flight == 0 && self.may_claim_more(ask)
+    }
+
     /// How many nodes more than units it may claim. Nothing counts but in the compatible mode.
     #[cold]
     fn starvation(&self, ask: &Ask, claims: usize, re_reservations: u32) -> u64 {

@@ -101,6 +101,7 @@ impl Facts {
         self.reservation_ids.give_back(id);
         let ask = self.asks.at_mut(reservation.ask);
         ask.reservations.retain(|held| *held != id);
+        ask.re_reservations = 0;
         let (application, shape) = (ask.application, ask.shape);
         self.nodes.at_mut(reservation.node).reservation = None;
         let charged = self.charge(application, shape, reservation.node, Use::Reserved, -1);

@@ -187,10 +187,7 @@ impl QueueWalk<'_> {
         if pending.is_single && self.is_unclaimed {
             return in_flight == 0;
         }
-        let ask = self.state.facts.asks.at(pending.ask);
-        let is_available = in_flight as usize + ask.reservations.len() < ask.outstanding() as usize;
-        // One at a time: with the first claim counting begins anew.
-        is_available || ask.re_reservations > 0 && in_flight == 0 && self.state.facts.may_claim_more(ask)
+        self.state.facts.has_unreserved_unit(self.state.facts.asks.at(pending.ask), in_flight)
     }
 
     /// The application's first ask in the lane, from the `from`-th on, with something available.

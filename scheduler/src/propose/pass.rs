@@ -54,7 +54,10 @@ pub(crate) fn run_pass(
     walk.count_settled(&proposals.requests);
     // Visits count from here, or a shape whose claims find nothing would never get to claim a further node.
     let visits_max = picker.visits + limits.visits;
-    serve(walk, &mut picker, visits_max, limits, proposals);
+    let is_exhausted = serve(walk, &mut picker, visits_max, limits, proposals);
+    if is_exhausted {
+        picker.settle_claims_at_limits(scratch, limits.requests, proposals);
+    }
     // Guests come after all of the partition's own asks, in a pass that has nothing for those.
     let may_go_on = proposals.requests.is_empty() && picker.visits < visits_max;
     if may_go_on && state.facts.lends(picker.set.id().partition()) {
@@ -68,16 +71,20 @@ pub(crate) fn run_pass(
     proposals.came_second = proposals.requests.is_empty() && proposals.observations.iter().any(is_in_flight);
 }
 
-/// Proposes for the asks of one walk, in order.
+/// Proposes for the asks of one walk, in order. Whether nothing was left that the set could serve.
 fn serve(
     mut walk: QueueWalk<'_>,
     picker: &mut Picker<'_>,
     visits_max: usize,
     limits: &PassLimits,
     proposals: &mut Proposals,
-) {
+) -> bool {
+    let mut is_exhausted = false;
     while proposals.requests.len() < limits.requests && picker.visits < visits_max {
-        let Some(candidate) = walk.next(proposals) else { break };
+        let Some(candidate) = walk.next(proposals) else {
+            is_exhausted = true;
+            break;
+        };
         if proposals.requests.capacity() == 0 {
             // At once: most passes that find anything find as much as they may.
             proposals.requests.reserve_exact(limits.requests.min(EXPECTED_MAX));
@@ -96,6 +103,7 @@ fn serve(
         }
     }
     walk.publish_amounts(proposals);
+    is_exhausted
 }
 
 /// Whether what was seen is only that others have it in flight.

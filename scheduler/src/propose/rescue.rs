@@ -1,7 +1,7 @@
 //! The committer's own proposal, for an ask that was unlucky too often.
 
 use crate::commit::ResourceAllocationCommitRequest;
-use crate::facts::{Application, Ask, Facts, Locality, Shape};
+use crate::facts::{Application, Ask, Facts, Locality, Lodging, Shape};
 use crate::ids::{AskId, LeafUserId, NodeId, QueueId};
 use crate::place::{NodeOrder, ScoredNode};
 use crate::state::State;
@@ -10,22 +10,21 @@ use crate::state::State;
 /// others have in flight does not count: this is decided before they are. Limits must be settled.
 pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
-    let is_claimed = ask.reservations.len() >= ask.outstanding() as usize;
-    if is_claimed && !state.facts.config.reservations.continue_looking {
-        return None;
-    }
-    let node = state.facts.shapes_of(id).find_map(|shape| {
+    let is_further_unit = state.facts.has_unreserved_unit(ask, 0);
+    // A reservation that the ask may give back for the container, which may be all that the container takes.
+    let first = ask.reservations.first().filter(|_| state.facts.config.reservations.continue_looking);
+    state.facts.shapes_of(id).find_map(|shape| {
         let shape = state.facts.shapes.at(shape);
         let Application { leaf, user, .. } = *state.facts.applications.at(ask.application);
-        // What a claim holds already may be all that it takes: that is left to the one who decides.
-        let may_have = !ask.reservations.is_empty() || is_within_limits(&state.facts, leaf, user, shape);
-        may_have.then(|| best_node(state, id, ask, shape)).flatten()
-    });
-    // It keeps no claim for a unit that it is given elsewhere.
-    let superfluous = ask.reservations.first().filter(|_| is_claimed);
-    node.map(|node| ResourceAllocationCommitRequest {
-        unreserve: superfluous.copied().into_iter().collect(),
-        ..ResourceAllocationCommitRequest::allocate(id, node)
+        // Guests take no unit that has a node reserved.
+        let swapped = first.filter(|_| shape.lodging != Lodging::Guest);
+        let keeps_all = is_further_unit && is_within_limits(&state.facts, leaf, user, shape);
+        let may_have = keeps_all || swapped.is_some();
+        let node = may_have.then(|| best_node(state, id, ask, shape)).flatten()?;
+        Some(ResourceAllocationCommitRequest {
+            unreserve: swapped.filter(|_| !keeps_all).copied().into_iter().collect(),
+            ..ResourceAllocationCommitRequest::allocate(id, node)
+        })
     })
 }
 

@@ -2,15 +2,29 @@
 //!
 //! Claims were charged to queue and user when they were made, so a pass settles them before it gives anything
 //! that has to be charged.
+//!
+//! An ask that has more outstanding than reserved keeps its reservations: the walk places the other units. A
+//! reservation of such an ask ends for a container elsewhere only after the walk, if a limit was in the way
+//! (`capacity-scheduler.md` 2.6).
 
 use smallvec::SmallVec;
 
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
+use super::scratch::{Scratch, ShapeStatus};
 use crate::commit::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::facts::{Locality, Reservation};
-use crate::ids::{ReservationId, ShapeId};
+use crate::ids::{AskId, ReservationId, ShapeId};
 use crate::place::Found;
+
+/// When reservations are given back for containers elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Swapped {
+    /// At once: every outstanding unit of their asks has a node reserved.
+    Reserved,
+    /// After the walk: their asks have further units, which the walk would have placed if limits had let it.
+    AtLimits,
+}
 
 impl Picker<'_> {
     /// Proposes a container for every claim that the pass's set can serve, up to `requests_max` in all.
@@ -20,7 +34,24 @@ impl Picker<'_> {
         let state = self.state;
         for &shape in state.backlog.claimed_shapes(self.set.id().partition()) {
             if state.backlog.is_open(shape, self.set.id()) {
-                self.swap_claims(shape, requests_max, proposals);
+                self.swap_claims(shape, Swapped::Reserved, requests_max, proposals);
+            }
+        }
+    }
+
+    /// Proposes containers instead of reservations for asks whose other units found a limit in the way of the walk. The
+    /// walk has nothing left to give; the shapes that it closed have no room.
+    pub(super) fn settle_claims_at_limits(
+        &mut self,
+        scratch: &mut Scratch,
+        requests_max: usize,
+        proposals: &mut Proposals,
+    ) {
+        let state = self.state;
+        for &shape in state.backlog.claimed_shapes(self.set.id().partition()) {
+            let may_fit = scratch.shape_status(shape) == ShapeStatus::Open;
+            if may_fit && state.backlog.is_open(shape, self.set.id()) {
+                self.swap_claims(shape, Swapped::AtLimits, requests_max, proposals);
             }
         }
     }
@@ -69,16 +100,24 @@ impl Picker<'_> {
     }
 
     /// Containers elsewhere in the set for claims of one shape, until there is no room.
-    fn swap_claims(&mut self, shape: ShapeId, requests_max: usize, proposals: &mut Proposals) {
+    fn swap_claims(
+        &mut self,
+        shape: ShapeId,
+        swapped: Swapped,
+        requests_max: usize,
+        proposals: &mut Proposals,
+    ) {
         let ready = self.state.roster.ready_claims(self.set.id());
         for &claim in self.state.backlog.claims_for(shape) {
             if proposals.requests.len() >= requests_max {
                 return;
             }
-            if ready.contains(&claim) || !self.may_settle(self.state.facts.reservations.at(claim), false) {
+            let reservation = self.state.facts.reservations.at(claim);
+            let is_asked_for = swapped == self.swapped_when(reservation.ask);
+            if !is_asked_for || ready.contains(&claim) || !self.may_settle(reservation, false) {
                 continue;
             }
-            if self.is_in_use(claim) {
+            if self.is_in_use(claim, swapped) {
                 self.in_use = true;
                 continue;
             }
@@ -94,12 +133,24 @@ impl Picker<'_> {
         }
     }
 
-    /// Whether somebody else is likely to be settling the claim: an ask's claims are used in order, so its first
-    /// ones belong to its units in flight.
-    fn is_in_use(&self, claim: ReservationId) -> bool {
-        let ask = self.state.facts.reservations.at(claim).ask;
-        let in_flight = self.state.in_flight.of_ask(ask).load() as usize;
-        self.state.facts.asks.at(ask).reservations.iter().take(in_flight).any(|first| *first == claim)
+    /// When the ask gives a reservation back for a container elsewhere. What is in flight may come back, so it does not count.
+    fn swapped_when(&self, ask: AskId) -> Swapped {
+        let facts = &self.state.facts;
+        if facts.has_unreserved_unit(facts.asks.at(ask), 0) { Swapped::AtLimits } else { Swapped::Reserved }
+    }
+
+    /// Whether a container for the claim's unit is likely to be in flight. An ask's claims are used in order, so its first
+    /// ones belong to its units in flight. At limits all of them do while no further unit is left.
+    fn is_in_use(&self, claim: ReservationId, swapped: Swapped) -> bool {
+        let id = self.state.facts.reservations.at(claim).ask;
+        let ask = self.state.facts.asks.at(id);
+        let in_flight = self.state.in_flight.of_ask(id).load();
+        match swapped {
+            Swapped::AtLimits => !self.state.facts.has_unreserved_unit(ask, in_flight),
+            Swapped::Reserved => {
+                ask.reservations.iter().take(in_flight as usize).any(|first| *first == claim)
+            }
+        }
     }
 
     /// A container elsewhere for one claim, which ends in the same request. A unit for which a node was claimed

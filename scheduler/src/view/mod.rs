@@ -295,7 +295,7 @@ impl AskView<'_> {
         self.ask.missed
     }
 
-    /// How many passes over nodes that it has claimed were in vain since it claimed the last one, in the mode in which
+    /// How many passes over nodes that it has claimed were in vain since a claim of it was made or ended, in the mode in which
     /// re-reservations count (`capacity-scheduler.md` 2.6).
     #[must_use]
     pub fn re_reservations(&self) -> u32 {

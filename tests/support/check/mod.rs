@@ -209,7 +209,19 @@ impl Checker {
         let mut nodes =
             request.allocate.iter().map(|one| one.node).chain(request.reserve.iter().map(|one| one.node));
         assert!(nodes.all(|node| self.pass.is_none_or(|only| node == only)), "change {}", self.seen);
+        self.check_own_swap(request);
         request.reserve.iter().for_each(|proposal| self.check_own_claim(proposal));
+    }
+
+    /// A reservation is given back for a container elsewhere only where the ask could not have both.
+    fn check_own_swap(&self, request: &ResourceAllocationCommitRequest) {
+        let [AllocationProposal { ask, .. }] = request.allocate[..] else { return };
+        let is_known = self.certainty > Certainty::Legal && self.oracle.asks.contains_key(&ask);
+        // A reservation that ended in the same step may have been what was in the way.
+        if is_known && !request.unreserve.is_empty() && !self.has_ended_claims {
+            let needs_none = self.oracle.needs_no_swap(ask, self.pass.is_some());
+            assert!(!needs_none, "change {}: a reservation given back: {request:?}", self.seen);
+        }
     }
 
     /// Whether a pass over the node may place the ask there. Passes over several go by what was missed before them.

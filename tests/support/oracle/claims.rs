@@ -3,6 +3,7 @@
 use apportion::config::{AllocationSizes, Semantics};
 use apportion::{AskId, EventKind, NodeId, ReservationId};
 
+use super::kept::Kept;
 use super::{Ask, Effect, Hints, Oracle};
 
 impl Oracle {
@@ -37,10 +38,12 @@ impl Oracle {
         }
     }
 
-    /// Takes the claim off a node without a word; its identifier may not come again.
+    /// Takes the claim off a node without a word; its identifier may not come again. What was in vain before does not
+    /// count any more.
     pub(super) fn take_claim(&mut self, node: NodeId) -> Option<AskId> {
         let claim = self.claims.remove(&node)?;
         self.retired.extend(claim.id);
+        self.asks.get_mut(&claim.ask).expect("it has a claim").re_reserved = 0;
         Some(claim.ask)
     }
 
@@ -97,6 +100,20 @@ impl Oracle {
             1.. if self.config.semantics == Semantics::YarnCompatible => 0,
             outstanding => self.claimed(id).saturating_sub(outstanding),
         }
+    }
+
+    /// Whether the ask could certainly have a container without giving a reservation back: it wants more than it has
+    /// reserved, or is starved, and no limit is in the way. Of a pass for several containers less is certain.
+    #[must_use]
+    pub fn needs_no_swap(&self, id: AskId, is_single_step: bool) -> bool {
+        let (books, ask) = (self.books(), &self.asks[&id]);
+        let is_within_quota = ask.outstanding > self.claimed(id) || is_single_step && self.may_claim(id);
+        let is_alone = self.wanting(self.applications[&ask.application].leaf).len() == 1;
+        is_within_quota
+            && !ask.has_wishes()
+            && (is_single_step || is_alone || !self.users_compete())
+            && self.limits_allow(&books, id) == (true, true)
+            && !self.is_kept_out(&books, id, Kept::AtMost)
     }
 
     /// A node that the ask has claimed is passed over in vain.

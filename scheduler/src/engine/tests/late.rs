@@ -384,3 +384,32 @@ fn a_claimed_unit_of_an_ask_that_names_its_hosts_waits_for_its_node() {
     bench.expect_running(1);
     assert!(bench.engine.read(|view| view.ask(ask).is_none()), "it runs on its node");
 }
+
+/// Of two containers that are wanted one has a node reserved, and the other is in flight. If that is rejected, the ask
+/// still wants both.
+#[test]
+fn a_reservation_stays_while_another_container_of_the_ask_is_in_flight() {
+    let mut config = config([leaf("a")]);
+    config.reservations.delay_ms = Some(0);
+    let bench = Bench::serial(config);
+    let (n1, application) = (bench.node("n1", 8), bench.application("root.a"));
+    bench.ask(application, 8, 1);
+    bench.engine.run_until_quiet();
+    let handle = bench.engine.handle();
+    handle.drain_node(bench.node("idle", 100)).unwrap();
+    let ask = bench.ask(application, 8, 2);
+    bench.engine.run_until_quiet();
+    assert_eq!(bench.claims(ask), 1);
+    let n2 = bench.node("n2", 8);
+    bench.commit();
+    let batch = bench.pass(0);
+    assert_eq!(*batch.requests(), [ResourceAllocationCommitRequest::allocate(ask, n2)]);
+    let n3 = bench.node("n3", 8);
+    assert_eq!(bench.pass_on(n3), 0);
+    handle.drain_node(n2).unwrap();
+    bench.decide(batch);
+    let reserved =
+        bench.engine.read(|view| view.reservations().map(|(_, claim)| claim.node).collect::<Vec<_>>());
+    assert_eq!(reserved, [n1]);
+    bench.expect_running(2);
+}
