@@ -1,5 +1,7 @@
 //! Events: what the engine tells applications.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use crate::commit::{CommitSeq, RejectReason};
@@ -95,8 +97,8 @@ pub enum EventKind {
     /// The application was held back, and its asks may be served from now on. One that never was is not told so.
     ApplicationActivated,
     /// The application is over; no further events follow, but for refusals of asks that were sent too late. Those come
-    /// until the application's place is taken by one with another stream. Then nobody is told, least of all the
-    /// successor: whoever asks after having read this has no answer to wait for.
+    /// until the application's place is taken by one with another stream. Later refusals are only in
+    /// [`Handle::take_refusals`](crate::Handle::take_refusals).
     ApplicationEnded {
         /// How it ended.
         end: ApplicationEnd,
@@ -114,6 +116,48 @@ pub enum EventKind {
         /// Why.
         refusal: Refusal,
     },
+}
+
+/// A call that the engine refused when it dealt with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The newest change of the state at that moment.
+    pub seq: CommitSeq,
+    /// The identifier that the call named.
+    pub subject: Subject,
+    /// The reason.
+    pub refusal: Refusal,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.subject, self.refusal)
+    }
+}
+
+/// The thing that a call was about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Subject {
+    /// A node.
+    Node(NodeId),
+    /// An application.
+    Application(ApplicationId),
+    /// An ask.
+    Ask(AskId),
+    /// A container.
+    Container(ContainerId),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Node(id) => id.fmt(f),
+            Self::Application(id) => id.fmt(f),
+            Self::Ask(id) => id.fmt(f),
+            Self::Container(id) => id.fmt(f),
+        }
+    }
 }
 
 /// Why a change that was sent could not be applied when its turn came.
@@ -182,10 +226,48 @@ pub enum Refusal {
     /// An amount is negative or larger than the engine can add up, or a count is zero.
     #[error("an amount is out of range")]
     OutOfRange,
+    /// The container would have nothing of any resource type, and the configuration does not allow that.
+    #[error(
+        "a container needs an amount of a resource; `allow_empty` in [engine.allocation] lifts this rule"
+    )]
+    EmptyContainer,
     /// The limits given for a queue do not fit its siblings.
     #[error("the queue's limits do not fit its siblings'")]
     InvalidLimits,
     /// Time does not run backwards.
     #[error("time does not run backwards")]
     TimeBackwards,
+}
+
+impl Refusal {
+    /// The name in statistics and reports.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::ApplicationEnded => "application_ended",
+            Self::UnknownNode => "unknown_node",
+            Self::UnknownAsk => "unknown_ask",
+            Self::UnknownContainer => "unknown_container",
+            Self::CannotGrow(_) => "cannot_grow",
+            Self::SameExecutionType => "same_execution_type",
+            Self::Opportunistic => "opportunistic",
+            Self::NoDevices => "no_devices",
+            Self::UnknownReservation => "unknown_reservation",
+            Self::QueueStopped => "queue_stopped",
+            Self::TooManyApplications => "too_many_applications",
+            Self::AboveMaximum => "above_maximum",
+            Self::NotALeaf => "not_a_leaf",
+            Self::TooManyQueues => "too_many_queues",
+            Self::QueueInUse => "queue_in_use",
+            Self::UnknownQueue => "unknown_queue",
+            Self::RejectedByRule => "rejected_by_rule",
+            Self::NotPermitted => "not_permitted",
+            Self::PartitionNotAccessible => "partition_not_accessible",
+            Self::IdentifierTaken => "identifier_taken",
+            Self::OutOfRange => "out_of_range",
+            Self::InvalidLimits => "invalid_limits",
+            Self::TimeBackwards => "time_backwards",
+            Self::EmptyContainer => "empty_container",
+        }
+    }
 }

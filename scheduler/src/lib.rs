@@ -59,9 +59,9 @@ pub use commit::{
 };
 pub use engine::{
     Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, NotSerial,
-    PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, StartError, Step, SubmitError,
+    PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, Refusals, StartError, Step, SubmitError,
 };
-pub use event::{Event, EventKind, Refusal};
+pub use event::{Event, EventKind, Refusal, Refused, Subject};
 pub use explain::{
     ActivationLimit, Amounts, Blocker, ClaimedNode, DeviceShortage, Explanation, Funnel, KeptNode,
     LimitReached, LocalityWait, PendingReason, Rejection, Shortage, Stage, Standing, Tenant, WhyPending,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::commit::{RejectReason, ResourceAllocationCommitRequest};
+use crate::event::Refusal;
 
 /// What an engine has done since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,8 +22,8 @@ pub struct EngineStats {
     pub sets_out_max: u64,
     /// Group commits.
     pub groups: u64,
-    /// Changes that made no sense any more when their turn came.
-    pub refused: u64,
+    /// Refused calls, by reason.
+    pub refused: BTreeMap<&'static str, u64>,
     /// Containers that the committer placed itself, for asks whose proposals were rejected time and again.
     pub rescued: u64,
     /// How often a proposing thread panicked.
@@ -38,6 +39,16 @@ impl EngineStats {
 
     pub(crate) fn count_rejected(&mut self, reason: RejectReason) {
         *self.rejected.entry(reason.label()).or_default() += 1;
+    }
+
+    pub(crate) fn count_refused(&mut self, refusal: Refusal) {
+        *self.refused.entry(refusal.label()).or_default() += 1;
+    }
+
+    /// Refused calls, all reasons together.
+    #[must_use]
+    pub fn refused_total(&self) -> u64 {
+        self.refused.values().sum()
     }
 
     /// Rejected requests, all reasons together.

@@ -58,7 +58,9 @@ fn a_fair_leaf_orders_applications_anew_when_the_cluster_grows() {
 
 #[test]
 fn a_container_of_nothing_leaves_nothing_in_flight() {
-    let mut cluster = Cluster::serial(engine([leaf("a", 50), leaf("b", 50)]));
+    let mut config = engine([leaf("a", 50), leaf("b", 50)]);
+    config.allocation.allow_empty = true;
+    let mut cluster = Cluster::serial(config);
     cluster.node("n1", &[8]);
     let (a, b) = (cluster.application("root.a", "user"), cluster.application("root.b", "user"));
     cluster.ask(b, &[1], 1);

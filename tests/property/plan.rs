@@ -367,6 +367,8 @@ impl ClusterPlan {
         config.heartbeat = self.heartbeat;
         config.limits = self.limits;
         config.maximum_application_priority = self.application_priority_max;
+        // Sizes of nothing are among those that are drawn.
+        config.allocation.allow_empty = true;
         if let Some(steps) = &self.yarn {
             config.semantics = Semantics::YarnCompatible;
             let mut minimum = *self.amounts(steps).amounts();

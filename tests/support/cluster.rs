@@ -9,8 +9,8 @@ use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
     CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, Event, EventStream, ExecutionType, Handle, Mode,
     NodeAttributes, NodeId, NodeSpec, NodeState, PartitionId, PassScope, Recovery, Refusal,
-    ResourceAllocationCommitRequest, Resources, RunningContainer, SharedLog, StateDigest, SubmitError,
-    Ticket,
+    ResourceAllocationCommitRequest, Resources, RunningContainer, SharedLog, StateDigest, Subject,
+    SubmitError, Ticket,
 };
 
 use super::check::{Certainty, Checker, Sent, Step};
@@ -89,7 +89,8 @@ impl Cluster {
     pub fn run(&mut self) {
         self.clock.run_until_quiet(&self.engine);
         let (log, events, sent) = self.take_step();
-        self.checker.check(Step { engine: &self.engine, log: &log, events, sent });
+        let refusals = Some(self.take_refusals());
+        self.checker.check(Step { engine: &self.engine, log: &log, events, sent, refusals });
         self.history.push((self.engine.read(|view| view.seq()), self.engine.digest()));
     }
 
@@ -99,7 +100,15 @@ impl Cluster {
             return;
         }
         let (log, events, sent) = self.take_step();
-        self.checker.check_pass(node, Step { engine: &self.engine, log: &log, events, sent });
+        let refusals = Some(self.take_refusals());
+        self.checker.check_pass(node, Step { engine: &self.engine, log: &log, events, sent, refusals });
+    }
+
+    /// What the calls that were refused were about.
+    fn take_refusals(&self) -> Vec<Subject> {
+        let refusals = self.handle.take_refusals();
+        assert_eq!(refusals.missed, 0);
+        refusals.list.into_iter().map(|refused| refused.subject).collect()
     }
 
     /// The log, and what happened since this was last called: events, and what was sent.

@@ -10,9 +10,11 @@ use super::config::{Format, read_file, report_line};
 use crate::sim::queues_for;
 use crate::workload::Workload;
 
-/// One leaf for each queue that jobs name, equal shares.
+/// One leaf for each queue that jobs name, equal shares. Containers may have nothing, since a trace may have such tasks.
 pub(super) fn config_with_equal_shares(workload: &Workload) -> EngineConfig {
-    EngineConfig::new(workload.resources.clone(), queues_for(workload))
+    let mut config = EngineConfig::new(workload.resources.clone(), queues_for(workload));
+    config.allocation.allow_empty = true;
+    config
 }
 
 /// Reads a configuration of any format. What it says in vain is listed on standard error.

@@ -38,7 +38,7 @@ impl Cluster {
                 self.for_nodes(names, |cluster, node| cluster.handle.activate_node(node))
             }
             Step::RemoveNode(names) => {
-                self.for_nodes(names, |cluster, node| cluster.handle.remove_node(node))
+                self.for_nodes(names, |cluster, node| cluster.handle.remove_node(node).map(drop))
             }
             Step::ResizeNode(form) => self.resize(form),
             Step::SetNodePartition(form) => {

@@ -3,12 +3,12 @@
 use super::configure::check_configuration;
 use super::destination::destination;
 use super::moving::may_move;
-use super::resizing::may_resize;
+use super::resizing::{may_resize, resized};
 use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
 use crate::facts::{Destination, ExecutionType, Facts, Master, Queue, Quota};
-use crate::ids::{ApplicationId, NodeId, PartitionId, QueueId};
+use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
@@ -100,6 +100,9 @@ fn admit_ask(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Resul
     if !is_valid {
         return Err(Refusal::OutOfRange);
     }
+    if !facts.config.allocation.admits(&spec.size) {
+        return Err(Refusal::EmptyContainer);
+    }
     let application = facts.applications.get(application).ok_or(Refusal::ApplicationEnded)?;
     let leaf = facts.queue(application.leaf);
     let partition = partition_for(leaf, spec);
@@ -165,6 +168,9 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         Change::ContainerResized { size, .. } if facts.config.resources.check(size).is_err() => {
             Err(Refusal::OutOfRange)
         }
+        Change::ContainerResized { container, size } if !stays_something(facts, *container, *size) => {
+            Err(Refusal::EmptyContainer)
+        }
         Change::ContainerResized { container, size } => {
             may_resize(facts, *container, *size).map_err(Refusal::CannotGrow)
         }
@@ -179,6 +185,11 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the container would have something of this size, or may have nothing.
+fn stays_something(facts: &Facts, id: ContainerId, size: Resources) -> bool {
+    facts.config.allocation.admits(&resized(facts, id, size).need.resources)
 }
 
 /// Whether the node may have the container that it reports, whatever the limits: it runs. What its containers hold must

@@ -129,9 +129,16 @@ pub struct AllocationSizes {
     pub minimum: Resources,
     /// The largest container, in steps of the minimum; `None` stands for a type without a limit.
     pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
+    /// Whether a container may have nothing of any type.
+    pub allow_empty: bool,
 }
 
 impl AllocationSizes {
+    /// Whether a container may have this size, in which its devices are counted.
+    pub(crate) fn admits(&self, size: &Resources) -> bool {
+        self.allow_empty || !size.is_zero()
+    }
+
     /// The size rounded up, or the first type of which it is more than the maximum.
     pub(crate) fn normalized(&self, size: &Resources) -> Result<Resources, usize> {
         let mut normalized = *size;

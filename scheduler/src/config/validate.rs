@@ -62,7 +62,7 @@ fn check_lending(names: &[String], partitions: &[String]) -> Result<(), ConfigEr
 }
 
 fn check_allocation(types: &ResourceTypes, sizes: &AllocationSizes) -> Result<(), ConfigError> {
-    let AllocationSizes { minimum, maximum } = sizes;
+    let AllocationSizes { minimum, maximum, .. } = sizes;
     types.check(minimum)?;
     types.check(&Resources::new(&maximum.map(|amount| amount.unwrap_or(0))))?;
     if let Some(i) = (0..types.len()).find(|i| maximum[*i].is_some_and(|maximum| maximum < minimum[*i])) {

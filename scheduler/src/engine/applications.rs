@@ -32,7 +32,11 @@ impl Handle {
         }
         let application = self.shared.ids.applications.lock().take();
         let change = Change::ApplicationSubmitted { application, spec: Box::new(spec) };
-        let message = Message::Application { change, stream: Arc::clone(events.core()) };
+        let message = Message::Application {
+            change,
+            stream: Arc::clone(events.core()),
+            caller: Arc::clone(&self.refusals),
+        };
         self.shared
             .send(message)
             .inspect_err(|_| self.shared.ids.applications.lock().give_back(application))?;
@@ -69,8 +73,8 @@ impl Handle {
     }
 
     /// Gives an application another priority; above
-    /// [`maximum_application_priority`](crate::config::EngineConfig::maximum_application_priority) it counts as that. One that has ended
-    /// is left alone.
+    /// [`maximum_application_priority`](crate::config::EngineConfig::maximum_application_priority) it counts as that. An
+    /// application that has ended is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -83,7 +87,8 @@ impl Handle {
     }
 
     /// Adds to an application's blacklist, and takes off it: none of its asks is placed on what is there from then on.
-    /// Containers that run stay, nodes that are claimed are given up. A name in both is taken off.
+    /// Containers that run stay, nodes that are claimed are given up. A name in both is taken off. An application
+    /// that has ended is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -97,7 +102,8 @@ impl Handle {
         self.send(Change::BlacklistUpdated { application, update })
     }
 
-    /// Ends an application: its asks are cancelled and its containers end.
+    /// Ends an application: its asks are cancelled and its containers end. An application that has ended already is
+    /// [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.

@@ -1,5 +1,7 @@
 //! Many changes in one call: what a heartbeat of a resource manager brings.
 
+use std::sync::Arc;
+
 use super::handle::{Handle, SubmitError};
 use super::shared::Message;
 use crate::change::{AskSpec, Change};
@@ -38,7 +40,7 @@ impl Handle {
     }
 
     /// Reports that containers have finished by themselves, as [`complete_container`](Self::complete_container) does one
-    /// by one.
+    /// by one; those that have ended already are [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down; the first of many may have been taken.
@@ -56,7 +58,7 @@ impl Handle {
             if chunk.is_empty() {
                 return Ok(());
             }
-            self.shared.send(Message::Changes(chunk))?;
+            self.shared.send(Message::Changes { changes: chunk, caller: Arc::clone(&self.refusals) })?;
         }
     }
 }

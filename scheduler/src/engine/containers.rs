@@ -11,7 +11,8 @@ use crate::resource::Resources;
 use crate::sync::Ticket;
 
 impl Handle {
-    /// Reports that a container has finished by itself.
+    /// Reports that a container has finished by itself. A container that has ended already is
+    /// [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -19,7 +20,7 @@ impl Handle {
         self.send(Change::ContainerEnded { container, cause: EndCause::Completed })
     }
 
-    /// Gives a container back.
+    /// Gives a container back. A container that has ended already is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.

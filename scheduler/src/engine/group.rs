@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use super::adapt::{Adaption, Decided};
 use super::publish::Publisher;
+use super::refusals::{judge, refuse};
 use super::reshard::reshard;
 use super::shared::{Message, Progress, RecoveryResult, Shared};
 use super::stream::StreamCore;
 use crate::change::Change;
-use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter, check_configuration};
-use crate::event::{Event, EventKind, Refusal};
+use crate::commit::{Committer, ResourceAllocationCommitter, check_configuration};
+use crate::event::Refusal;
 use crate::facts::ApplicationEnd;
 use crate::ids::NodeId;
 use crate::log::LogSink;
@@ -217,25 +218,36 @@ impl GroupCommitter {
             self.processed += 1;
         }
         match message {
-            Message::Change(change) => drop(self.change(state, change)),
-            Message::Changes(changes) => self.changes(state, changes),
-            Message::Application { change, stream } => self.application(state, change, &stream),
+            Message::Change { change, caller } => {
+                let _ = self.change(state, change);
+                self.publisher.note_refused(&caller);
+            }
+            Message::Changes { changes, caller } => {
+                self.changes(state, changes);
+                self.publisher.note_refused(&caller);
+            }
+            Message::Application { change, stream, caller } => {
+                self.application(state, change, &stream);
+                self.publisher.note_refused(&caller);
+            }
             Message::Request { request, answer } => {
                 let outcome = self.committer(state).commit(request);
                 self.publisher.outcomes.push((answer, outcome));
             }
             Message::Configure { change, answer } => {
-                let result =
-                    check_configuration(&state.facts, &change).map(|()| self.committer(state).apply(change));
+                let result = check_configuration(&state.facts, &change)
+                    .inspect_err(|_| self.stats.count_refused(Refusal::InvalidLimits))
+                    .map(|()| self.committer(state).apply(change));
                 self.publisher.updates.push((answer, result));
             }
-            Message::Recovery { changes, answer } => {
+            Message::Recovery { changes, answer, caller } => {
                 let results = self.recover(state, changes);
+                self.publisher.note_refused(&caller);
                 self.publisher.recoveries.push((answer, results));
             }
             Message::Answered { change, answer } => {
                 let mut committer = self.committer(state);
-                let result = committer.admit(&change).map(|()| committer.apply(change));
+                let result = judge(&mut committer, &change).map(|()| committer.apply(change));
                 self.publisher.changes.push((answer, result));
             }
             Message::Batch(batch) => self.batch(state, batch),
@@ -375,42 +387,6 @@ impl GroupCommitter {
         self.shared.end();
         self.inbox.close();
     }
-}
-
-/// Whether a change that somebody sent still makes sense. If not, whoever waits for an answer is told, and what the change
-/// was given is taken back.
-fn judge(committer: &mut Committer<'_>, change: &Change) -> Result<(), Refusal> {
-    committer.admit(change).inspect_err(|refusal| {
-        committer.stats.refused += 1;
-        // Whoever has that identifier keeps it, and is not told of somebody else's mistake.
-        if *refusal != Refusal::IdentifierTaken {
-            refuse(committer, change, *refusal);
-        }
-    })
-}
-
-fn refuse(committer: &mut Committer<'_>, change: &Change, refusal: Refusal) {
-    let effects = &mut *committer.effects;
-    let (application, kind) = match change {
-        Change::AskSubmitted { ask, application, .. } => {
-            effects.vacated_asks.push(*ask);
-            (*application, EventKind::AskRefused { ask: *ask, refusal })
-        }
-        Change::ApplicationSubmitted { application, .. } => {
-            effects.vacated_applications.push(*application);
-            (*application, EventKind::ApplicationRefused { refusal })
-        }
-        Change::ContainerRecovered { ask, .. } => {
-            effects.vacated_asks.push(*ask);
-            return;
-        }
-        Change::NodeAdded { node, spec, .. } => {
-            effects.vacated_nodes.push((*node, spec.name.as_str().into()));
-            return;
-        }
-        _ => return,
-    };
-    effects.events.push(Event { seq: CommitSeq(committer.state.facts.changes), application, kind });
 }
 
 /// A group that ends by a panic is half of one: nothing may follow it, also if somebody catches the panic.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::refusals::RefusalList;
 use super::shared::{Closed, Message, Shared};
 use super::stream::EventStream;
 use crate::change::{AskSpec, Change};
@@ -72,6 +73,11 @@ pub enum SubmitError {
         /// The most there may be.
         maximum: i64,
     },
+    /// A container with nothing of any resource type.
+    #[error(
+        "a container needs an amount of a resource; `allow_empty` in [engine.allocation] lifts this rule"
+    )]
+    EmptyContainer,
     /// An ask for no containers.
     #[error("an ask is for at least one container")]
     NothingAsked,
@@ -97,16 +103,18 @@ impl From<Closed> for SubmitError {
 
 /// Submits things to an engine and looks things up. Clones talk to the same engine.
 ///
-/// Everything is checked as far as it can be without the state; the rest is answered through the
-/// application's [`EventStream`]. In parallel mode a call waits when the engine cannot keep up.
+/// A call checks what it can without the state. The committer checks the rest later; if it refuses a call, the call's
+/// [`Ticket`] says so, or [`take_refusals`](Self::take_refusals) if the call has no ticket. Refused applications and asks
+/// are events of the application's [`EventStream`] too. In parallel mode a call waits when the engine cannot keep up.
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub(super) shared: Arc<Shared>,
+    pub(super) refusals: Arc<RefusalList>,
 }
 
 impl Handle {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+        Self { shared, refusals: Arc::default() }
     }
 
     /// What the engine was started with; for its queues as they are now see [`View::queue_tree`].
@@ -192,8 +200,8 @@ impl Handle {
         })
     }
 
-    /// Asks for containers. An ask for an application that has ended is refused through its stream, see
-    /// [`ApplicationEnded`](crate::EventKind::ApplicationEnded).
+    /// Asks for containers. An ask for an application that has ended is refused: in [`take_refusals`](Self::take_refusals),
+    /// and on the application's stream as [`ApplicationEnded`](crate::EventKind::ApplicationEnded) says.
     ///
     /// # Errors
     /// When the ask is not possible in itself.
@@ -205,7 +213,8 @@ impl Handle {
         Ok(ask)
     }
 
-    /// Takes back up to `units` of what an ask still has outstanding.
+    /// Takes back up to `units` of what an ask still has outstanding. A satisfied or cancelled ask is
+    /// [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -322,6 +331,9 @@ impl Handle {
         types.count_devices(&mut spec.size, milli)?;
         types.check(&spec.size)?;
         spec.size = self.normalized(&spec.size)?;
+        if !self.shared.config.allocation.admits(&spec.size) {
+            return Err(SubmitError::EmptyContainer);
+        }
         spec.partition.map_or(Ok(()), |partition| self.check_partition(partition))
     }
 
@@ -342,7 +354,8 @@ impl Handle {
     }
 
     pub(super) fn send(&self, change: Change) -> Result<(), SubmitError> {
-        Ok(self.shared.send(Message::Change(change))?)
+        let caller = Arc::clone(&self.refusals);
+        Ok(self.shared.send(Message::Change { change, caller })?)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whether an engine gets on with its work.
 
+use std::collections::BTreeMap;
+
 use super::Engine;
 
 /// What a watchdog wants to know. Read without the state's lock, so it can be had while the committing thread hangs in
@@ -8,7 +10,7 @@ use super::Engine;
 /// An engine that runs, [has work](Self::has_work) and whose [`last_group_ms`](Self::last_group_ms) stands still
 /// while time goes on is stuck: its threads are gone, or somebody's code holds them up. One whose
 /// [`proposers_given_up`](Self::proposers_given_up) are as many as there were proposes nothing any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
     /// As [`Engine::is_running`].
     pub is_running: bool,
@@ -26,6 +28,8 @@ pub struct Health {
     pub proposer_panics: u64,
     /// How many proposers panicked so often that they were not started again.
     pub proposers_given_up: u64,
+    /// Refused calls, by reason: the [label](crate::Refusal::label) of the refusal.
+    pub refused: BTreeMap<&'static str, u64>,
 }
 
 impl Health {
@@ -54,6 +58,7 @@ impl Engine {
             sets_out,
             proposer_panics: shared.proposer_panics.get(),
             proposers_given_up: shared.proposers_given_up.get(),
+            refused: progress.stats.refused,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Nodes come, change and go.
 
+use std::sync::Arc;
+
 use super::handle::{Handle, SubmitError};
 use super::shared::Message;
 use crate::change::{Change, NodeSpec, RunningContainer};
+use crate::commit::CommitSeq;
 use crate::event::Refusal;
 use crate::facts::{NodeAttributes, NodeState};
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId};
@@ -22,12 +25,13 @@ pub struct Recovery {
 }
 
 impl Handle {
-    /// Registers a node.
+    /// Registers a node. The name of a node is free again as soon as [`remove_node`](Self::remove_node) has returned.
     ///
     /// # Errors
     /// When a node of that name is registered, or its amounts are not possible.
     pub fn add_node(&self, spec: NodeSpec) -> Result<NodeId, SubmitError> {
-        self.register(spec, |_, change| Message::Change(change))
+        let caller = Arc::clone(&self.refusals);
+        self.register(spec, |_, change| Message::Change { change, caller })
     }
 
     /// Registers a node with the containers that run on it since before the engine started, after their applications were
@@ -47,10 +51,12 @@ impl Handle {
             running.iter().map(|_| pool.take()).collect()
         };
         let (answer, containers) = Ticket::new();
+        let caller = Arc::clone(&self.refusals);
         let message = |node, change| {
             let recovered = |(ask, container)| Change::ContainerRecovered { ask, node, container };
             let containers = asks.iter().copied().zip(running.into_iter().map(Box::new)).map(recovered);
-            Message::Recovery { changes: std::iter::once(change).chain(containers).collect(), answer }
+            let changes = std::iter::once(change).chain(containers).collect();
+            Message::Recovery { changes, answer, caller }
         };
         let node = self.register(spec, message).inspect_err(|_| {
             let mut pool = self.shared.ids.asks.lock();
@@ -86,7 +92,8 @@ impl Handle {
         self.check_partition(spec.partition)?;
         let rack = self.rack(&spec.rack);
         let names = &self.shared.names.nodes;
-        let (node, is_new) = names.get_or_insert_with(&spec.name, || self.shared.ids.nodes.lock().take());
+        let (node, is_new) =
+            names.get_or_insert_with(&spec.name, || self.shared.ids.nodes.lock().take(&spec.name));
         if !is_new {
             return Err(SubmitError::DuplicateNode { name: spec.name });
         }
@@ -99,7 +106,8 @@ impl Handle {
         Ok(node)
     }
 
-    /// Gives a node another capacity and other attributes. Its devices stay.
+    /// Gives a node another capacity and other attributes. Its devices stay. A node that was removed is
+    /// [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the amounts are not possible.
@@ -123,7 +131,7 @@ impl Handle {
         self.send(Change::NodePartitionSet { node, partition })
     }
 
-    /// Lets a node take no new containers.
+    /// Lets a node take no new containers. A node that was removed is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -131,7 +139,7 @@ impl Handle {
         self.send(Change::NodeStateSet { node, state: NodeState::Draining })
     }
 
-    /// Ends draining.
+    /// Ends draining. A node that was removed is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -139,15 +147,24 @@ impl Handle {
         self.send(Change::NodeStateSet { node, state: NodeState::Active })
     }
 
-    /// Takes a node out; its containers end as lost.
+    /// Takes a node out; its containers end as lost. The ticket says with which change, or that the node is not there.
+    ///
+    /// The node's name is free when this returns: a node of the same name that is added then takes its place.
     ///
     /// # Errors
     /// When the engine is shut down.
-    pub fn remove_node(&self, node: NodeId) -> Result<(), SubmitError> {
-        self.send(Change::NodeRemoved { node })
+    pub fn remove_node(&self, node: NodeId) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
+        let (answer, ticket) = Ticket::new();
+        self.shared.send(Message::Answered { change: Change::NodeRemoved { node }, answer })?;
+        // After the send: a successor's registration is behind the removal in the inbox.
+        let name = self.shared.ids.nodes.lock().name(node);
+        if let Some(name) = name {
+            self.shared.names.nodes.remove(&name, node);
+        }
+        Ok(ticket)
     }
 
-    /// Reports that nodes are alive.
+    /// Reports that nodes are alive. A node that is not there is [refused](Self::take_refusals); the others are heard.
     ///
     /// # Errors
     /// When the engine is shut down.

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Weak};
 
+use super::refusals::RefusalList;
 use super::shared::{ChangeResult, RecoveryResult, Shared, UpdateResult};
 use super::stream::StreamCore;
 use crate::commit::{CommitOutcome, Effects};
-use crate::event::Event;
+use crate::event::{Event, Refused};
 use crate::ids::{ApplicationId, SlotId};
 use crate::log::{HEADER, LogBuffer, LogSink};
 use crate::propose::ProposalBatch;
@@ -22,6 +23,7 @@ pub(super) struct Publisher {
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
     log_error: Option<String>,
+    refused: Vec<(Arc<RefusalList>, Refused)>,
     pub(super) outcomes: Vec<(Promise<CommitOutcome>, CommitOutcome)>,
     pub(super) updates: Vec<(Promise<UpdateResult>, UpdateResult)>,
     pub(super) recoveries: Vec<(Promise<RecoveryResult>, RecoveryResult)>,
@@ -43,6 +45,7 @@ impl Publisher {
             streams: Vec::new(),
             effects: Effects::default(),
             log_error,
+            refused: Vec::new(),
             outcomes: Vec::new(),
             updates: Vec::new(),
             recoveries: Vec::new(),
@@ -67,11 +70,20 @@ impl Publisher {
         }
     }
 
+    /// Keeps the refusals of a message for its caller.
+    pub(super) fn note_refused(&mut self, caller: &Arc<RefusalList>) {
+        let Self { effects, refused, .. } = self;
+        refused.extend(effects.refused.drain(..).map(|one| (Arc::clone(caller), one)));
+    }
+
     /// Everything after the guard is dropped, in the order in which outsiders may rely on it: what is
     /// published is logged before.
     pub(super) fn publish(&mut self) {
         self.flush_log();
         self.publish_events();
+        for (caller, refused) in self.refused.drain(..) {
+            caller.add(refused);
+        }
         for (answer, outcome) in self.outcomes.drain(..) {
             answer.answer(outcome);
         }

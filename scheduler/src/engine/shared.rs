@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use super::refusals::RefusalList;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
 use crate::change::Change;
@@ -10,7 +11,7 @@ use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::config::{ConfigError, EngineConfig};
 use crate::event::Refusal;
 use crate::facts::{IdPool, QueueRole};
-use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, SlotId};
 use crate::place::Leases;
 use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch};
 use crate::state::State;
@@ -30,13 +31,20 @@ pub(crate) type RecoveryResult = Vec<Result<ContainerId, Refusal>>;
 
 /// What the committer is sent.
 pub(crate) enum Message {
-    Change(Change),
+    Change {
+        change: Change,
+        caller: Arc<RefusalList>,
+    },
     /// As many single ones, together.
-    Changes(Vec<Change>),
+    Changes {
+        changes: Vec<Change>,
+        caller: Arc<RefusalList>,
+    },
     /// An application and where its events go.
     Application {
         change: Change,
         stream: Arc<StreamCore>,
+        caller: Arc<RefusalList>,
     },
     Request {
         request: ResourceAllocationCommitRequest,
@@ -51,6 +59,7 @@ pub(crate) enum Message {
     Recovery {
         changes: Vec<Change>,
         answer: Promise<RecoveryResult>,
+        caller: Arc<RefusalList>,
     },
     /// A change that somebody waits for.
     Answered {
@@ -71,7 +80,7 @@ impl Message {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Batch(batch) => batch.requests().len().max(1),
-            Self::Changes(changes) | Self::Recovery { changes, .. } => changes.len(),
+            Self::Changes { changes, .. } | Self::Recovery { changes, .. } => changes.len(),
             _ => 1,
         }
     }
@@ -114,9 +123,43 @@ pub(crate) struct Names {
 
 /// Identifiers that callers are given before the committer has seen what they name.
 pub(crate) struct Ids {
-    pub(crate) nodes: Mutex<IdPool<NodeId>>,
+    pub(crate) nodes: Mutex<NodeIds>,
     pub(crate) applications: Mutex<IdPool<ApplicationId>>,
     pub(crate) asks: Mutex<IdPool<AskId>>,
+}
+
+/// Identifiers of nodes, with the names under which they were given out.
+#[derive(Debug)]
+pub(crate) struct NodeIds {
+    pool: IdPool<NodeId>,
+    /// The newest identifier of each slot, and its name.
+    named: Vec<(NodeId, Arc<str>)>,
+}
+
+impl NodeIds {
+    fn new() -> Self {
+        Self { pool: IdPool::new(), named: Vec::new() }
+    }
+
+    pub(crate) fn take(&mut self, name: &str) -> NodeId {
+        let node = self.pool.take();
+        let entry = (node, name.into());
+        match self.named.get_mut(node.index()) {
+            Some(slot) => *slot = entry,
+            None => self.named.push(entry),
+        }
+        node
+    }
+
+    pub(crate) fn give_back(&mut self, node: NodeId) {
+        self.pool.give_back(node);
+    }
+
+    /// The name of a node, unless its slot has a successor.
+    pub(crate) fn name(&self, node: NodeId) -> Option<Arc<str>> {
+        let (newest, name) = self.named.get(node.index())?;
+        (*newest == node).then(|| Arc::clone(name))
+    }
 }
 
 /// What whoever waits for the engine looks at: what the committer has reached, published after each group, and who
@@ -181,7 +224,7 @@ impl Shared {
                 queues,
             },
             ids: Ids {
-                nodes: Mutex::new(IdPool::new()),
+                nodes: Mutex::new(NodeIds::new()),
                 applications: Mutex::new(IdPool::new()),
                 asks: Mutex::new(IdPool::new()),
             },

@@ -22,7 +22,7 @@ impl Checker {
             .zip(1..)
             .filter_map(|(change, number)| as_sent(change, CommitSeq(number), by_hand))
             .collect();
-        self.check(Step { engine, log, events, sent });
+        self.check(Step { engine, log, events, sent, refusals: None });
         self.seen
     }
 }

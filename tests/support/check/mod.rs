@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use apportion::config::Semantics;
 use apportion::{
     AllocationProposal, ApplicationEnd, AskId, Change, CommitSeq, Engine, Event, LogReader, NodeId, Replay,
-    ReservationProposal, ResourceAllocationCommitRequest,
+    ReservationProposal, ResourceAllocationCommitRequest, Subject,
 };
 
 use crate::support::oracle::{Hints, Oracle};
@@ -50,6 +50,8 @@ pub struct Checker {
     has_kept_room: bool,
     /// The node over which the present step is a pass, if it is one.
     pass: Option<NodeId>,
+    /// The refusals that the caller must be told in the present step.
+    refused: Vec<Subject>,
 }
 
 /// What happened since the last step.
@@ -63,13 +65,23 @@ pub struct Step<'a> {
     pub events: Vec<Event>,
     /// What was sent since, in order.
     pub sent: VecDeque<Sent>,
+    /// The refusals that the caller was told since, if one handle sent everything.
+    pub refusals: Option<Vec<Subject>>,
 }
 
 impl Checker {
     /// A checker for an engine that has just started.
     #[must_use]
     pub fn new(oracle: Oracle, certainty: Certainty) -> Self {
-        Self { oracle, certainty, seen: 0, has_ended_claims: false, has_kept_room: false, pass: None }
+        Self {
+            oracle,
+            certainty,
+            seen: 0,
+            has_ended_claims: false,
+            has_kept_room: false,
+            pass: None,
+            refused: Vec::new(),
+        }
     }
 
     /// Checks everything. Panics with what is wrong.
@@ -88,7 +100,7 @@ impl Checker {
     }
 
     fn check_step(&mut self, step: Step<'_>) {
-        let Step { engine, log, events, mut sent } = step;
+        let Step { engine, log, events, mut sent, refusals } = step;
         let mut told = Told::new(events);
         let mut has_scheduled = false;
         (self.has_ended_claims, self.has_kept_room) = (false, false);
@@ -102,6 +114,11 @@ impl Checker {
         }
         for left in &sent {
             left.expect_refused(&self.oracle, self.certainty > Certainty::Legal && !has_scheduled);
+            self.refused.extend(left.subject());
+        }
+        let refused = std::mem::take(&mut self.refused);
+        if let Some(told) = refusals {
+            assert_eq!(told, refused, "the caller is told of each refused call, in order");
         }
         told.expect_nothing_else(&self.oracle);
         state::compare(engine, &self.oracle);
@@ -128,15 +145,21 @@ impl Checker {
         let is_end = matches!(change, Change::ApplicationEnded { .. });
         let was_refused = |sent: &Sent| sent.is_refusable(&self.oracle) && told.may_be_refused(sent);
         while is_timed && (is_exact || is_end) && sent.front().is_some_and(was_refused) {
-            sent.pop_front();
+            self.refused.extend(sent.pop_front().and_then(|sent| sent.subject()));
         }
         let place = sent.iter().position(|sent| sent.is_logged_as(seq, change));
         for _ in 0..place.unwrap_or(0) {
-            sent.pop_front().unwrap().expect_refused(&self.oracle, is_exact);
+            let front = sent.pop_front().unwrap();
+            front.expect_refused(&self.oracle, is_exact);
+            self.refused.extend(front.subject());
         }
         if place.is_some() {
             sent.pop_front();
             assert!(self.oracle.makes_sense(change), "change {} should be refused: {change:?}", self.seen);
+        }
+        if let Change::Heartbeats { nodes } = change {
+            let unknown = nodes.iter().filter(|node| !self.oracle.nodes.contains_key(node));
+            self.refused.extend(unknown.map(|node| Subject::Node(*node)));
         }
         let hints = told.hints(seq);
         let effects = match change {

@@ -1,7 +1,7 @@
 //! What a test sent to the engine, and what became of it.
 
 use apportion::config::ConfigError;
-use apportion::{Change, CommitOutcome, CommitSeq, Refusal, ResourceAllocationCommitRequest};
+use apportion::{Change, CommitOutcome, CommitSeq, Refusal, ResourceAllocationCommitRequest, Subject};
 
 use crate::support::oracle::{Hints, Oracle};
 
@@ -19,6 +19,25 @@ pub enum Sent {
 }
 
 impl Sent {
+    /// The identifier that the caller is told if this is refused; `None` if a ticket tells.
+    #[must_use]
+    pub fn subject(&self) -> Option<Subject> {
+        let Self::Change(change) = self else { return None };
+        match change {
+            Change::NodeAdded { node, .. }
+            | Change::NodeUpdated { node, .. }
+            | Change::NodePartitionSet { node, .. }
+            | Change::NodeStateSet { node, .. } => Some(Subject::Node(*node)),
+            Change::ApplicationSubmitted { application, .. }
+            | Change::ApplicationEnded { application, .. }
+            | Change::ApplicationPrioritySet { application, .. }
+            | Change::BlacklistUpdated { application, .. } => Some(Subject::Application(*application)),
+            Change::AskSubmitted { ask, .. } | Change::AskCancelled { ask, .. } => Some(Subject::Ask(*ask)),
+            Change::ContainerEnded { container, .. } => Some(Subject::Container(*container)),
+            _ => None,
+        }
+    }
+
     /// Whether this is what the log holds at `seq`.
     #[must_use]
     pub fn is_logged_as(&self, seq: CommitSeq, logged: &Change) -> bool {

@@ -78,7 +78,7 @@ impl Caller {
             match self.random.random_range(0..7u32) {
                 0 => self.handle.drain_node(node).unwrap(),
                 1 => self.handle.activate_node(node).unwrap(),
-                2 if step > 0 => self.handle.remove_node(self.nodes[2]).unwrap(),
+                2 if step > 0 => drop(self.handle.remove_node(self.nodes[2]).unwrap()),
                 3 => {
                     add_node(&self.handle, &format!("late{step}"));
                 }

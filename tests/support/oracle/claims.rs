@@ -78,7 +78,7 @@ impl Oracle {
         if self.config.semantics == Semantics::Strict || claimed == 0 {
             return 0;
         }
-        let AllocationSizes { minimum, maximum } = &self.config.allocation;
+        let AllocationSizes { minimum, maximum, .. } = &self.config.allocation;
         let part = |amount: i64, of: i64| ((amount as u64) << 20) / of as u64;
         let limited =
             || maximum.iter().enumerate().filter_map(|(i, most)| Some((i, most.filter(|most| *most > 0)?)));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::change::Change;
 use crate::commit::{CommitSeq, ResourceAllocationCommitRequest};
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, Refused};
 use crate::facts::{Charged, QueueRole};
 use crate::ids::{ApplicationId, AskId, LeafUserId, NodeId, QueueId, SetId};
 use crate::state::State;
@@ -25,6 +25,8 @@ use crate::state::State;
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) events: Vec<Event>,
+    /// Refusals for the caller whose message is dealt with.
+    pub(crate) refused: Vec<Refused>,
     /// Slots that may be given out again.
     pub(crate) vacated_nodes: Vec<(NodeId, Arc<str>)>,
     pub(crate) vacated_applications: Vec<ApplicationId>,
@@ -44,6 +46,7 @@ pub(crate) struct NamedQueue {
 impl Effects {
     pub(crate) fn clear(&mut self) {
         self.events.clear();
+        self.refused.clear();
         self.vacated_nodes.clear();
         self.vacated_applications.clear();
         self.vacated_asks.clear();

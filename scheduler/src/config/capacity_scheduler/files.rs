@@ -91,7 +91,7 @@ fn containers_have_the_sizes_that_the_site_allows() {
     let keys = ["minimum-allocation-mb", "maximum-allocation-mb", "minimum-allocation-vcores"].map(key);
     let site = [(keys[0].as_str(), "512"), (keys[1].as_str(), "8192"), (keys[2].as_str(), "1")];
     let imported = import(&QUEUES, &site, &[]).unwrap();
-    let AllocationSizes { minimum, maximum } = imported.config.allocation;
+    let AllocationSizes { minimum, maximum, .. } = imported.config.allocation;
     assert_eq!(minimum, Resources::new(&[512, 1000]));
     assert_eq!(maximum[..2], [Some(8192), None]);
     assert_eq!(reported(&imported), []);

@@ -59,10 +59,12 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
 }
 
 fn allocation(engine: &Section<'_>, types: &ResourceTypes) -> Result<AllocationSizes, ConfigFileError> {
-    let section = engine.section("allocation", &["minimum", "maximum"])?;
+    let section = engine.section("allocation", &["minimum", "maximum", "allow_empty"])?;
     let minimum = section.read("minimum", |entry| amounts(entry, types))?.unwrap_or_default();
     let maximum = section.read("maximum", |entry| amounts(entry, types))?.unwrap_or_default();
-    Ok(AllocationSizes { minimum: Resources::new(&minimum.map(|amount| amount.unwrap_or(0))), maximum })
+    let minimum = Resources::new(&minimum.map(|amount| amount.unwrap_or(0)));
+    let allow_empty = section.read("allow_empty", |entry| entry.switch())?.unwrap_or(false);
+    Ok(AllocationSizes { minimum, maximum, allow_empty })
 }
 
 fn reservations(engine: &Section<'_>, policy: &mut ReservationPolicy) -> Result<(), ConfigFileError> {

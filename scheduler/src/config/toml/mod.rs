@@ -35,6 +35,7 @@
 //! # [engine.allocation]                   # how large containers are
 //! # minimum = { memory_mib = 1024 }       # the smallest, and the step to which sizes are rounded up
 //! # maximum = { memory_mib = 8192 }       # a larger one is refused; a multiple of the minimum
+//! # allow_empty = false                   # true: a container may have nothing of any type; else it is refused
 //!
 //! [engine.limits]
 //! batch_requests = 256

@@ -108,9 +108,10 @@ fn limits() -> impl Strategy<Value = EngineLimits> {
 }
 
 /// Minimum and maximum sizes of containers.
-fn allocation() -> impl Strategy<Value = ([i64; RESOURCE_TYPES_MAX], [Option<i64>; RESOURCE_TYPES_MAX])> {
+fn allocation() -> impl Strategy<Value = ([i64; RESOURCE_TYPES_MAX], [Option<i64>; RESOURCE_TYPES_MAX], bool)>
+{
     let maximum = proptest::array::uniform8(prop::option::of(1i64 << 20..=1 << 42));
-    (proptest::array::uniform8(0..=1i64 << 20), maximum)
+    (proptest::array::uniform8(0..=1i64 << 20), maximum, any::<bool>())
 }
 
 fn locality_delay() -> impl Strategy<Value = LocalityDelay> {
@@ -144,10 +145,15 @@ fn config() -> BoxedStrategy<EngineConfig> {
     (trees, partitions, node_order, reservations, locality_delay(), heartbeat, sizes)
         .prop_map(
             |((resources, root), partitions, node_order, reservations, locality_delay, heartbeat, sizes)| {
-                let ((minimum, maximum), is_compatible, maximum_application_priority, placement, limits) =
-                    sizes;
+                let (
+                    (minimum, maximum, allow_empty),
+                    is_compatible,
+                    maximum_application_priority,
+                    placement,
+                    limits,
+                ) = sizes;
                 let is_rounded = |i: &usize| *i < resources.len() && resources.device_type() != Some(*i);
-                let mut allocation = AllocationSizes::default();
+                let mut allocation = AllocationSizes { allow_empty, ..AllocationSizes::default() };
                 for i in (0..RESOURCE_TYPES_MAX).filter(is_rounded) {
                     allocation.minimum.set(i, minimum[i]);
                     allocation.maximum[i] = maximum[i].map(|most| most - most % minimum[i].max(1));

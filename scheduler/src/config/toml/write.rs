@@ -107,7 +107,7 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
         }
     }
     if config.allocation != AllocationSizes::default() {
-        let AllocationSizes { minimum, maximum } = &config.allocation;
+        let AllocationSizes { minimum, maximum, allow_empty } = &config.allocation;
         file.table("engine.allocation");
         let text = |amount: i64| amount.to_string();
         file.line(
@@ -115,6 +115,9 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
             table(&config.resources, |i| Some(minimum[i]).filter(|some| *some > 0).map(text)),
         );
         file.line("maximum", table(&config.resources, |i| maximum[i].map(text)));
+        if *allow_empty {
+            file.line("allow_empty", true);
+        }
     }
     if let Some(policy) = config.heartbeat {
         file.table("engine.heartbeat");

@@ -10,15 +10,15 @@ use crate::engine::SubmitError;
 use crate::sync::NameMap;
 
 /// I10. A node is added under the name of one that is being removed. The bug: the removal takes the successor's
-/// name away, or the successor is given an identifier that the state still knows.
+/// name away, the successor is given an identifier that the state still knows, or its registration comes first.
 #[test]
 fn a_name_that_was_given_up_is_given_once() {
     model(Bound::None, || {
         let cluster = Cluster::serial(1);
         let old = cluster.nodes[0];
-        cluster.handle.remove_node(old).unwrap();
         let handle = cluster.handle.clone();
         let other = thread::spawn(move || handle.add_node(NodeSpec::new("n0", one())));
+        cluster.handle.remove_node(old).unwrap();
         cluster.commit();
         let added = other.join().unwrap();
         cluster.commit();

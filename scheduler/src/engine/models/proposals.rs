@@ -126,7 +126,7 @@ fn a_proposal_against_the_removal_of_its_node() {
         let cluster = Cluster::serial(1);
         let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
         let (outcome, ()) =
-            cluster.against(allocate(ask, node), move |handle| handle.remove_node(node).unwrap());
+            cluster.against(allocate(ask, node), move |handle| drop(handle.remove_node(node).unwrap()));
         assert_eq!(cluster.containers(), 0, "its node is gone, whichever came first");
         assert_eq!(cluster.is_pending(ask), !outcome.is_accepted(), "lost with the node: {outcome:?}");
         assert!(cluster.engine.read(|view| view.application(cluster.application).is_some()));

@@ -49,7 +49,7 @@ fn a_partition_is_joined_while_a_proposer_takes_a_lease() {
         cluster.ask(1);
         let nodes = cluster.nodes.clone();
         pass_while(&mut workers, &cluster.handle, move |handle| {
-            nodes[..3].iter().for_each(|node| handle.remove_node(*node).unwrap());
+            nodes[..3].iter().for_each(|node| drop(handle.remove_node(*node).unwrap()));
         });
         assert_eq!((sets(&cluster), cluster.containers() <= 1), (1, true));
         cluster.expect_nothing_in_flight();

@@ -67,7 +67,7 @@ fn one_of_many_is_refused_by_itself() {
     handle.end_application(gone, crate::facts::ApplicationEnd::Finished).unwrap();
     handle.submit_asks([gone, application].map(|one| (one, AskSpec::new(memory(1), 1)))).unwrap();
     hand.settle();
-    assert_eq!((started(&hand).len(), hand.engine.stats().refused), (1, 1));
+    assert_eq!((started(&hand).len(), hand.engine.stats().refused_total()), (1, 1));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn what_is_refused_among_many_is_not_logged() {
     };
     handle.complete_containers([first, first, second, first]).unwrap();
     engine.run_until_quiet();
-    assert_eq!(engine.stats().refused, 2);
+    assert_eq!(engine.stats().refused_total(), 2);
     let mut replay = Replay::read(&log.bytes()[..], None).unwrap();
     assert_eq!(replay.digest(), engine.digest());
 }

@@ -10,7 +10,8 @@ use crate::ids::{ApplicationId, RackId};
 
 impl Bench {
     fn forge(&self, change: Change) {
-        self.shared.send(Message::Change(change)).unwrap();
+        let caller = Arc::default();
+        self.shared.send(Message::Change { change, caller }).unwrap();
         self.commit();
     }
 
@@ -55,7 +56,8 @@ fn an_application_with_a_taken_identifier_takes_over_no_stream() {
     let stranger = handle.event_stream(100);
     let spec = Box::new(ApplicationSpec::new("stranger", "root.a", "stranger"));
     let change = Change::ApplicationSubmitted { application, spec };
-    bench.shared.send(Message::Application { change, stream: Arc::clone(stranger.core()) }).unwrap();
+    let (stream, caller) = (Arc::clone(stranger.core()), Arc::default());
+    bench.shared.send(Message::Application { change, stream, caller }).unwrap();
     bench.expect_running(5);
     assert_eq!(stranger.try_next(), Ok(None));
     let told = std::iter::from_fn(|| bench.events.try_next().unwrap());

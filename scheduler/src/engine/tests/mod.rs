@@ -15,6 +15,7 @@ mod ladder;
 mod late;
 mod moves;
 mod queue_order;
+mod refusals;
 mod shares;
 mod single_step;
 mod views;
@@ -285,7 +286,7 @@ fn a_partition_that_grows_is_cut_into_more_sets_and_into_one_when_it_shrinks() {
     bench.ask(application, 1, 100);
     bench.engine.run_until_quiet();
     assert_eq!(sets(), 8);
-    nodes[2..].iter().for_each(|node| bench.engine.handle().remove_node(*node).unwrap());
+    nodes[2..].iter().for_each(|node| drop(bench.engine.handle().remove_node(*node).unwrap()));
     bench.engine.run_until_quiet();
     assert_eq!(sets(), 1);
     assert!(bench.engine.audit().is_clean());

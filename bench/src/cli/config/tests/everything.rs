@@ -104,6 +104,7 @@ pub(super) fn everything() -> EngineConfig {
         allocation: AllocationSizes {
             minimum: Resources::new(&[2, 1]),
             maximum: [Some(4), None, None, None, None, None, None, None],
+            allow_empty: true,
         },
         semantics: Semantics::YarnCompatible,
         placement: Placement { override_requested: false, rules: rules() },
