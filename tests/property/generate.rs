@@ -7,7 +7,9 @@ use proptest::option;
 use proptest::prelude::*;
 
 use crate::edits::reconfigure;
-use crate::generate_queues::{admission, capacity, factor, maximum, queue, tenants, user_minimum};
+use crate::generate_queues::{
+    admission, capacity, child_ordering, factor, maximum, queue, tenants, user_minimum,
+};
 use crate::plan::{
     AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick, Plan, RunningPlan, Small, TagLimitPlan,
 };
@@ -45,7 +47,7 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
         prop_oneof![Just(NodeOrderKind::Spread), Just(NodeOrderKind::Pack), Just(NodeOrderKind::First)];
     let partitions = prop_oneof![1 => Just(0usize), 1 => 1..=2usize];
     let yarn = option::weighted(0.2, [0..4u8, 0..4u8, 0..4u8]);
-    let priorities = (any::<Option<bool>>(), option::weighted(0.2, 0..3u32));
+    let priorities = (child_ordering(), option::weighted(0.2, 0..3u32));
     let partitions = (partitions, 0..4u8);
     let resources = (1..=3usize, any::<bool>(), unit, partitions, order, priorities, yarn);
     let policies = (reservations(variety), locality_delay(), heartbeat(variety), limits(variety));
@@ -53,7 +55,7 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
         .prop_map(|(resources, queues, tenants, policies)| {
             let (types, has_devices, unit, partitions, node_order, priorities, yarn) = resources;
             let (partitions, lending) = partitions;
-            let (by_priority, application_priority_max) = priorities;
+            let (child_ordering, application_priority_max) = priorities;
             let (reservations, locality_delay, heartbeat, limits) = policies;
             ClusterPlan {
                 types,
@@ -63,7 +65,7 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
                 lending,
                 node_order,
                 yarn,
-                by_priority,
+                child_ordering,
                 application_priority_max,
                 queues,
                 tenants,

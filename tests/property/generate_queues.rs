@@ -1,6 +1,6 @@
 //! How queues of plans are drawn.
 
-use apportion::config::Lifetimes;
+use apportion::config::{Lifetimes, QueueOrdering};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -14,22 +14,37 @@ use crate::plan::{
 pub(crate) fn queue() -> BoxedStrategy<QueuePlan> {
     let leaf = || {
         (limits_of_queue(), partitions(), any::<Option<bool>>()).prop_map(|(limits, partitions, is_fair)| {
-            QueuePlan { limits, partitions, is_fair, by_priority: None, children: Vec::new() }
+            QueuePlan {
+                limits,
+                partitions,
+                is_fair,
+                child_ordering: QueueOrdering::Utilization,
+                children: Vec::new(),
+            }
         })
     };
     let parent = |below: BoxedStrategy<QueuePlan>| {
-        (limits_of_queue(), partitions(), any::<Option<bool>>(), vec(below, 1..=3)).prop_map(
-            |(limits, partitions, by_priority, children)| QueuePlan {
+        (limits_of_queue(), partitions(), child_ordering(), vec(below, 1..=3)).prop_map(
+            |(limits, partitions, child_ordering, children)| QueuePlan {
                 limits,
                 partitions,
                 is_fair: None,
-                by_priority,
+                child_ordering,
                 children,
             },
         )
     };
     let middle = prop_oneof![3 => leaf(), 1 => parent(leaf().boxed())];
     prop_oneof![2 => leaf(), 1 => parent(middle.boxed())].boxed()
+}
+
+pub(crate) fn child_ordering() -> impl Strategy<Value = QueueOrdering> {
+    prop_oneof![
+        3 => Just(QueueOrdering::Utilization),
+        2 => Just(QueueOrdering::PriorityUtilization),
+        2 => Just(QueueOrdering::DemandPriority),
+        1 => Just(QueueOrdering::UtilizationThenDemand),
+    ]
 }
 
 fn limits_of_queue() -> BoxedStrategy<LimitsPlan> {

@@ -7,12 +7,13 @@ use std::fmt;
 
 use apportion::config::{
     ApplicationLimits, Capacity, EngineConfig, EngineLimits, HeartbeatPolicy, Lifetimes, LocalityDelay,
-    ParallelLimits, Percent, QueueConfig, QueueState, QueueUpdate, ReservationPolicy, Semantics,
+    ParallelLimits, Percent, QueueConfig, QueueOrdering, QueueState, QueueUpdate, ReservationPolicy,
+    Semantics,
 };
 use apportion::{NodeOrderKind, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
 use crate::edits::TreeEdit;
-use crate::queues::{child_ordering, factor};
+use crate::queues::factor;
 
 /// Names one of several things: the one at this place, counted round.
 pub(crate) type Pick = u8;
@@ -35,7 +36,7 @@ pub(crate) struct ClusterPlan {
     /// Whether limits are YARN's, and the steps of sizes.
     pub(crate) yarn: Option<Small>,
     /// Whether the root orders by priority, and if so by that of demand.
-    pub(crate) by_priority: Option<bool>,
+    pub(crate) child_ordering: QueueOrdering,
     pub(crate) application_priority_max: Option<u32>,
     pub(crate) queues: Vec<QueuePlan>,
     /// Of the root.
@@ -53,7 +54,7 @@ pub(crate) struct QueuePlan {
     pub(crate) partitions: PartitionsPlan,
     /// Whether applications share, and if so by size.
     pub(crate) is_fair: Option<bool>,
-    pub(crate) by_priority: Option<bool>,
+    pub(crate) child_ordering: QueueOrdering,
     pub(crate) children: Vec<QueuePlan>,
 }
 
@@ -354,7 +355,7 @@ impl ClusterPlan {
         let mut config = EngineConfig::new(
             types,
             QueueConfig::root(self.children(&self.queues, &partitions))
-                .with_child_ordering(child_ordering(self.by_priority))
+                .with_child_ordering(self.child_ordering)
                 .with_limits(self.tenants(&self.tenants)),
         );
         let is_lending = |(number, _): &(usize, &String)| self.lending >> number & 1 == 1;

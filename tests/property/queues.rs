@@ -3,7 +3,7 @@
 use apportion::RESOURCE_TYPES_MAX;
 use apportion::config::{
     AccessList, ApplicationOrdering, Bound, Capacity, Factor, Maximum, PartitionAccess, PartitionCapacity,
-    Percent, QueueConfig, QueueOrdering, Share, TenantLimit,
+    Percent, QueueConfig, Share, TenantLimit,
 };
 
 use crate::plan::{
@@ -27,7 +27,7 @@ impl ClusterPlan {
                     Some(false) => ApplicationOrdering::Fair,
                     Some(true) => ApplicationOrdering::FairBySize,
                 })
-                .with_child_ordering(child_ordering(plan.by_priority))
+                .with_child_ordering(plan.child_ordering)
                 .with_priority(plan.limits.priority)
                 .with_priority_offset(plan.limits.offset.0, plan.limits.offset.1)
                 .with_default_application_priority(plan.limits.application_priority)
@@ -173,14 +173,6 @@ fn access_list(bits: u8) -> AccessList {
             .collect()
     };
     AccessList::Named { users: names("user", 0..4, bits), groups: names("group", 4..6, bits) }
-}
-
-pub(crate) fn child_ordering(by_priority: Option<bool>) -> QueueOrdering {
-    match by_priority {
-        None => QueueOrdering::Utilization,
-        Some(false) => QueueOrdering::PriorityUtilization,
-        Some(true) => QueueOrdering::DemandPriority,
-    }
 }
 
 fn millionths(share: Share) -> u64 {

@@ -45,6 +45,9 @@ pub enum QueueOrdering {
     /// application with something pending, with [`priority_offset`](QueueConfig::priority_offset) and
     /// [`priority_fence`](QueueConfig::priority_fence) on the way (`peers.md` 1.1, priority).
     DemandPriority,
+    /// As `Utilization`, and of equal shares the queue with the more urgent demand first, measured as for `DemandPriority`:
+    /// YuniKorn's order of fairness, then priority (`peers.md` 1.1, queue order).
+    UtilizationThenDemand,
 }
 
 /// Whether a queue takes new applications.

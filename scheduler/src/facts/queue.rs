@@ -131,7 +131,10 @@ impl Queue {
 
     /// Whether it orders those below by what is pending in them.
     pub(crate) fn orders_by_demand(&self) -> bool {
-        self.config.child_ordering == QueueOrdering::DemandPriority
+        matches!(
+            self.config.child_ordering,
+            QueueOrdering::DemandPriority | QueueOrdering::UtilizationThenDemand
+        )
     }
 
     pub(crate) fn may_use(&self, partition: PartitionId) -> bool {

@@ -11,6 +11,8 @@ pub(crate) struct QueueKey {
     /// What comes before the share, in one number: passes compare keys for each container at each level.
     rank: u64,
     share: u64,
+    /// Between equal shares: smaller for a greater priority, where that counts.
+    calm: u32,
     last_served: u64,
     position: u32,
     pub(crate) queue: QueueId,
@@ -31,15 +33,17 @@ impl Facts {
         let quota = queue.quota(partition);
         let without_guarantee = quota.guaranteed.is_zero();
         let share = dominant_share(level, &quota.share_base);
-        let (is_satisfied, priority) = match queue.ranked_by {
-            QueueOrdering::Utilization => (false, 0),
+        let (is_satisfied, priority, of_equals) = match queue.ranked_by {
+            QueueOrdering::Utilization => (false, 0, 0),
             QueueOrdering::PriorityUtilization => {
-                (share >= if without_guarantee { 1 } else { SHARE_ONE }, queue.config.priority)
+                (share >= if without_guarantee { 1 } else { SHARE_ONE }, queue.config.priority, 0)
             }
-            QueueOrdering::DemandPriority => (false, demand_priority()),
+            QueueOrdering::DemandPriority => (false, demand_priority(), 0),
+            QueueOrdering::UtilizationThenDemand => (false, 0, demand_priority()),
         };
+        let calm = i32::MAX.abs_diff(of_equals);
         let rank = rank(is_satisfied, priority, without_guarantee);
-        QueueKey { rank, share, last_served, position: queue.position, queue: id }
+        QueueKey { rank, share, calm, last_served, position: queue.position, queue: id }
     }
 }
 

@@ -79,14 +79,18 @@ impl Oracle {
         children.sort_by_key(|child| {
             let book = &books.queues[partition][*child];
             let rank = match ordering {
-                QueueOrdering::Utilization => (false, Reverse(0)),
+                QueueOrdering::Utilization | QueueOrdering::UtilizationThenDemand => (false, Reverse(0)),
                 QueueOrdering::PriorityUtilization => {
                     (has_its_guarantee(book), Reverse(self.tree.queues[*child].config.priority))
                 }
                 QueueOrdering::DemandPriority => (false, Reverse(self.computed_demand_priority(*child))),
             };
+            let urgency = match ordering {
+                QueueOrdering::UtilizationThenDemand => self.computed_demand_priority(*child),
+                _ => 0,
+            };
             let served = self.queues_served.get(&(partition, *child)).copied();
-            (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base), served)
+            (rank, book.limits.guaranteed == NOTHING, share(&book.used, &book.base), Reverse(urgency), served)
         });
         children
     }

@@ -13,8 +13,58 @@ use crate::config::{
 
 pub(super) const KEY: &str = "auto-queue-creation-v2";
 
+/// Which queues a template is for: all that are made, leaves, parents.
+const TEMPLATES: [&str; 3] = ["template", "leaf-template", "parent-template"];
+
 /// Reads what the properties of the `listed` queues say about queues below them that nobody lists.
 pub(super) fn read(
+    settings: &Settings<'_>,
+    types: &Types,
+    listed: &Listed<'_>,
+    queue: &mut QueueConfig,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    read_below(settings, types, listed, queue, report)?;
+    note_unused(settings, listed, report)
+}
+
+/// Reports templates that are for no listed queue which makes queues.
+fn note_unused(
+    settings: &Settings<'_>,
+    root: &Listed<'_>,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    let mut makers = Vec::new();
+    for queue in root.walk() {
+        if settings.switch(&queue.key(&format!("{KEY}.enabled")), false)? {
+            makers.push(queue.path.as_str());
+        }
+    }
+    for setting in settings.in_order() {
+        let rest = setting.key.strip_prefix(PREFIX).unwrap_or_default();
+        let patterns = TEMPLATES.iter().filter_map(|name| rest.split_once(&format!(".{KEY}.{name}.")));
+        let Some((pattern, _)) = patterns.min_by_key(|(pattern, _)| pattern.len()) else { continue };
+        let is_reported = |entry: &NotCarriedOver| entry.key == setting.key;
+        if makers.iter().any(|path| is_for(pattern, path)) || report.iter().any(is_reported) {
+            continue;
+        }
+        let is_deeper = |path: &&str| {
+            let depth = path.split('.').count();
+            let above: Vec<_> = pattern.split('.').take(depth).collect();
+            pattern.split('.').count() > depth && is_for(&above.join("."), path)
+        };
+        let reason = if makers.iter().any(is_deeper) {
+            "it is for queues below queues that are made on demand; these take the template of the listed queue"
+        } else {
+            "no listed queue that it is for makes queues on demand"
+        };
+        report.push(settings.not_carried_over(&setting, reason));
+    }
+    Ok(())
+}
+
+/// Reads what one queue and those below it say.
+fn read_below(
     settings: &Settings<'_>,
     types: &Types,
     listed: &Listed<'_>,
@@ -29,7 +79,7 @@ pub(super) fn read(
         .children
         .iter()
         .zip(&mut queue.children)
-        .try_for_each(|(listed, child)| read(settings, types, listed, child, report))
+        .try_for_each(|(listed, child)| read_below(settings, types, listed, child, report))
 }
 
 fn creation(
@@ -67,14 +117,19 @@ fn said_by<'s>(settings: &Settings<'s>, path: &str, template: &str) -> Vec<(&'s 
     for setting in settings.in_order() {
         let Some(rest) = setting.key.strip_prefix(PREFIX) else { continue };
         let Some((pattern, name)) = rest.split_once(&format!(".{KEY}.{template}.")) else { continue };
-        let mut pairs = path.split('.').zip(pattern.split('.'));
-        let is_as_deep = path.split('.').count() == pattern.split('.').count();
-        if is_as_deep && pairs.all(|(name, pattern)| pattern == "*" || pattern == name) {
+        if is_for(pattern, path) {
             said.push((pattern.matches('*').count(), name, setting));
         }
     }
     said.sort_by_key(|(stars, ..)| std::cmp::Reverse(*stars));
     said.into_iter().map(|(_, name, setting)| (name, setting)).collect()
+}
+
+/// Whether a template with this path is for queues that are made below `path`. In YARN, stars stand for the last names.
+fn is_for(pattern: &str, path: &str) -> bool {
+    let mut pairs = path.split('.').zip(pattern.split('.'));
+    let is_as_deep = path.split('.').count() == pattern.split('.').count();
+    is_as_deep && pairs.all(|(name, pattern)| pattern == "*" || pattern == name)
 }
 
 /// Takes over what a template says about the queues that are made.

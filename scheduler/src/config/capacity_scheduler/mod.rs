@@ -8,6 +8,7 @@
 mod access;
 mod activation;
 mod allocation;
+mod amounts;
 mod applications;
 mod auto_creation;
 mod defaults;
@@ -28,6 +29,8 @@ mod xml;
 
 #[cfg(test)]
 mod auto_creation_tests;
+#[cfg(test)]
+mod check_tests;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]

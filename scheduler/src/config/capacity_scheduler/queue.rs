@@ -20,12 +20,12 @@ const SIZE_BASED_WEIGHT: &str = "ordering-policy.fair.enable-size-based-weight";
 #[derive(Debug)]
 pub(super) struct Queues<'p, 'r> {
     pub(super) settings: &'r Settings<'p>,
-    types: &'r Types,
+    pub(super) types: &'r Types,
     report: &'r mut Vec<NotCarriedOver>,
     /// The user limit factor of leaves that have none of their own.
     user_limit_factor: Option<Factor>,
     /// Whether all children of one parent must have their capacities in one form, as YARN demands by default.
-    is_uniform: bool,
+    pub(super) is_uniform: bool,
 }
 
 impl<'p, 'r> Queues<'p, 'r> {
@@ -123,6 +123,7 @@ impl<'p, 'r> Queues<'p, 'r> {
                 let place = label.map_or(String::new(), |label| format!("for label `{}` ", excerpt(label)));
                 self.refused_list(parent, &parent.path, format!("{place}{problem}"))
             })?;
+        self.check_amounts(parent, &given, label)?;
         let capacities = sibling::capacities(&given, |child, reason| self.note(&child.setting, reason));
         let mut all = vec![None; children.len()];
         positions.into_iter().zip(capacities).for_each(|(position, own)| all[position] = Some(own));
@@ -140,7 +141,7 @@ impl<'p, 'r> Queues<'p, 'r> {
     }
 
     /// The error about `path` where `parent` lists its children.
-    fn refused_list(&self, parent: &Listed<'p>, path: &str, problem: String) -> ConfigFileError {
+    pub(super) fn refused_list(&self, parent: &Listed<'p>, path: &str, problem: String) -> ConfigFileError {
         let place =
             parent.queues.map_or((self.settings.source(), 0), |setting| (setting.source, setting.key_offset));
         place.0.config(place.1, ConfigError::Queue { path: excerpt(path), problem })
@@ -173,10 +174,11 @@ impl<'p, 'r> Queues<'p, 'r> {
         {
             return Err(refused(format!("{} is below the queue's capacity", number.percent())));
         }
+        let not_a_weight = || refused("a maximum is a percentage or amounts, not a weight".to_owned());
         let note = |reason: String| self.report.push(self.settings.not_carried_over(&setting, reason));
-        sibling::maximum(&size, note)
-            .map(Some)
-            .ok_or_else(|| refused("a maximum is a percentage or amounts, not a weight".to_owned()))
+        let maximum = sibling::maximum(&size, note).ok_or_else(not_a_weight)?;
+        self.check_maximum(listed, &setting, &size, label)?;
+        Ok(Some(maximum))
     }
 
     fn user_limit_factor(&mut self, leaf: &Listed<'p>) -> Result<Option<Factor>, ConfigFileError> {

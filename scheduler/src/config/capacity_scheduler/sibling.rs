@@ -6,10 +6,10 @@ use super::property::Setting;
 use super::value::{Figure, Size};
 use crate::config::share::Billionths;
 use crate::config::{Bound, Capacity, Maximum, Percent, Share};
-use crate::resource::ResourceTypes;
+use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes};
 
-/// How far percentages may sum to more or less than 100, in billionths of a percent: 0.01 %.
-const TOLERANCE_BILLIONTHS: u64 = 10_000_000;
+/// How far percentages may sum to more or less than 100, in billionths of a percent: 0.05 %, YARN's `PRECISION`.
+const TOLERANCE_BILLIONTHS: u64 = 50_000_000;
 const ALL_BILLIONTHS: u64 = 100_000_000_000;
 
 /// The capacity of one child.
@@ -43,7 +43,7 @@ pub(super) fn check(
     // Of one type they may sum to less.
     types.names().iter().enumerate().try_for_each(|(i, name)| {
         let sum: u64 = children.iter().filter_map(|child| child.percent(i)).map(Billionths::get).sum();
-        if sum <= ALL_BILLIONTHS {
+        if sum <= ALL_BILLIONTHS + TOLERANCE_BILLIONTHS {
             return Ok(());
         }
         Err(format!("the capacities of {name} below it sum to {} %, more than 100 %", sum as f64 / 1e9))
@@ -68,27 +68,48 @@ pub(super) fn capacities<'p>(
     children: &[Child<'p>],
     mut note: impl FnMut(&Child<'p>, String),
 ) -> Vec<Capacity> {
-    let percent = |child: &Child<'_>| match child.size {
-        Size::Percent(number) => number.percent().millionths(),
-        Size::Weight(_) | Size::Vector(_) => 0,
-    };
-    let excess = children.iter().map(percent).sum::<u32>().saturating_sub(Percent::ALL.millionths());
-    let largest = (0..children.len()).max_by_key(|position| percent(&children[*position]));
+    let excess: [Excess; RESOURCE_TYPES_MAX] = std::array::from_fn(|i| Excess::of(children, i));
     let mut capacities = Vec::new();
-    for (position, child) in children.iter().enumerate() {
+    for child in children {
         let mut note = |reason| note(child, reason);
         capacities.push(match child.size {
             Size::Weight(number) => Capacity::Weight(rounded(number, number.factor(), &mut note)),
-            Size::Percent(number) if Some(position) == largest && excess > 0 => {
-                let percent = number.percent().saturating_sub_millionths(excess);
-                note(format!("taken as {percent}, for a sum of 100 %"));
-                Capacity::Percent(percent)
+            Size::Percent(number) => Capacity::Percent(excess[0].taken_off(number, &mut note)),
+            Size::Vector(figures) => {
+                let shares =
+                    figures.iter().zip(&excess).map(|(figure, excess)| share(*figure, excess, &mut note));
+                Capacity::mixed(&shares.collect::<Vec<_>>())
             }
-            Size::Percent(number) => Capacity::Percent(rounded(number, number.percent(), &mut note)),
-            Size::Vector(figures) => Capacity::mixed(&figures.map(|figure| share(figure, &mut note))),
         });
     }
     capacities
+}
+
+/// The part by which percentages of one type exceed 100 in sum. The largest ones give it up, each the same.
+#[derive(Debug, Default)]
+struct Excess {
+    largest: Percent,
+    of_each: u32,
+}
+
+impl Excess {
+    fn of(children: &[Child<'_>], resource: usize) -> Self {
+        let percents = || children.iter().filter_map(|child| Some(child.percent(resource)?.percent()));
+        let sum: u32 = percents().map(Percent::millionths).sum();
+        let Some(largest) = percents().max() else { return Self::default() };
+        let largest_ones = percents().filter(|percent| *percent == largest).count() as u32;
+        Self { largest, of_each: sum.saturating_sub(Percent::ALL.millionths()).div_ceil(largest_ones) }
+    }
+
+    /// The percentage for the engine; `note` is told if that is less than the number.
+    fn taken_off(&self, number: Billionths, mut note: impl FnMut(String)) -> Percent {
+        if self.of_each == 0 || number.percent() != self.largest {
+            return rounded(number, number.percent(), note);
+        }
+        let percent = number.percent().saturating_sub_millionths(self.of_each);
+        note(format!("taken as {percent}, for a sum of 100 %"));
+        percent
+    }
 }
 
 /// The capacity of a queue of which it is not known who its siblings will be: a weight, or amounts alone.
@@ -97,7 +118,7 @@ pub(super) fn capacity_alone(size: &Size, mut note: impl FnMut(String)) -> Optio
         Size::Weight(number) => Some(Capacity::Weight(rounded(*number, number.factor(), note))),
         Size::Vector(figures) => {
             let is_amount = |figure: &Option<Figure>| matches!(figure, None | Some(Figure::Amount(_)));
-            let mut shares = || figures.map(|figure| share(figure, &mut note));
+            let mut shares = || figures.map(|figure| share(figure, &Excess::default(), &mut note));
             figures.iter().all(is_amount).then(|| Capacity::mixed(&shares()))
         }
         Size::Percent(_) => None,
@@ -105,11 +126,11 @@ pub(super) fn capacity_alone(size: &Size, mut note: impl FnMut(String)) -> Optio
 }
 
 /// The share for the engine; of what is not named, nothing.
-fn share(figure: Option<Figure>, note: impl FnMut(String)) -> Share {
+fn share(figure: Option<Figure>, excess: &Excess, note: impl FnMut(String)) -> Share {
     match figure {
         None => Share::NONE,
         Some(Figure::Amount(amount)) => Share::Amount(amount),
-        Some(Figure::Percent(number)) => Share::Percent(rounded(number, number.percent(), note)),
+        Some(Figure::Percent(number)) => Share::Percent(excess.taken_off(number, note)),
         Some(Figure::Weight(number)) => Share::Weight(rounded(number, number.factor(), note)),
     }
 }

@@ -117,7 +117,7 @@ fn users_have_weights_and_minimum_limits() {
         ("per-node-heartbeat.maximum-offswitch-assignments", "3"),
         ("root.b.minimum-user-limit-percent", "25"),
         ("root.a.user-settings.j.r.weight", "1.5"),
-        ("root.user-settings.ann.weight", "2"),
+        ("root.user-settings.ann.weight", "1.98"),
     ]);
     let root = imported.config.root;
     let minima = root.children.iter().map(|leaf| leaf.user_limit_minimum.to_string());
@@ -125,7 +125,7 @@ fn users_have_weights_and_minimum_limits() {
     assert_eq!(imported.config.limits.off_switch_per_pass, Some(3));
     let weight = |queue: &QueueConfig, user: &str| queue.user_weights.get(user).map(ToString::to_string);
     assert_eq!(weight(&root.children[0], "j.r").as_deref(), Some("1.5"), "a name may have dots");
-    assert_eq!(weight(&root, "ann").as_deref(), Some("2"));
+    assert_eq!(weight(&root, "ann").as_deref(), Some("1.98"));
     assert_eq!(imported.not_carried_over, []);
 }
 
@@ -200,7 +200,7 @@ fn what_yarn_knows_and_this_engine_does_not_is_reported() {
         ("root.a.capacity", "100"),
         ("root.a.acl_administer_queue", "ops"),
         ("root.a.accessible-node-labels.gpu.maximum-am-resource-percent", "50"),
-        ("root.a.user-settings.j.r.weight", "1.5"),
+        ("root.a.user-settings.j.r.weight", "1"),
         ("root.acl_submit_applications", "*"),
         ("root.a.ordering-policy", "fifo-with-partitions"),
         ("lazy-preemption-enabled", "false"),

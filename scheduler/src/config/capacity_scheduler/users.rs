@@ -1,10 +1,13 @@
 //! What users of leaves may have beside each other (`capacity-scheduler.md` 2.8).
 
+use std::collections::BTreeMap;
+
 use super::known::PREFIX;
 use super::property::{Setting, Settings};
 use super::tree::Listed;
 use super::value;
-use crate::config::{ConfigFileError, Percent, QueueConfig};
+use crate::config::file::excerpt;
+use crate::config::{ConfigFileError, Factor, Percent, QueueConfig};
 
 const MINIMUM: &str = "minimum-user-limit-percent";
 
@@ -14,12 +17,26 @@ pub(super) fn minimum(settings: &Settings<'_>, leaf: &Listed<'_>) -> Result<Perc
     setting.map_or(Ok(Percent::ALL), |setting| Ok(number(settings, &setting, 100)?.percent()))
 }
 
+/// Weights of users with the properties that say them.
+type Weights<'p> = BTreeMap<String, (Factor, Setting<'p>)>;
+
 /// Reads the minimum user limits of leaves, and the weights of users at every queue, of the tree at `queue`.
-pub(super) fn read(
-    settings: &Settings<'_>,
-    listed: &Listed<'_>,
+pub(super) fn read<'p>(
+    settings: &Settings<'p>,
+    listed: &Listed<'p>,
     queue: &mut QueueConfig,
 ) -> Result<(), ConfigFileError> {
+    read_below(settings, listed, queue, &Weights::new())
+}
+
+/// `above` are the weights that the queue has from those above it.
+fn read_below<'p>(
+    settings: &Settings<'p>,
+    listed: &Listed<'p>,
+    queue: &mut QueueConfig,
+    above: &Weights<'p>,
+) -> Result<(), ConfigFileError> {
+    let mut weights = above.clone();
     let before = listed.key("user-settings.");
     for setting in settings.in_order() {
         let user = setting.key.strip_prefix(&before).and_then(|rest| rest.strip_suffix(".weight"));
@@ -29,15 +46,38 @@ pub(super) fn read(
             return Err(settings.refused(&setting, "must be above 0"));
         }
         queue.user_weights.insert(user.to_owned(), weight);
+        weights.insert(user.to_owned(), (weight, setting));
     }
     if listed.children.is_empty() {
         queue.user_limit_minimum = minimum(settings, listed)?;
+        check_weights(settings, listed, queue.user_limit_minimum, &weights)?;
     }
     listed
         .children
         .iter()
         .zip(&mut queue.children)
-        .try_for_each(|(listed, child)| read(settings, listed, child))
+        .try_for_each(|(listed, child)| read_below(settings, listed, child, &weights))
+}
+
+/// Refuses weights that YARN's `UserWeights.validateForLeafQueue` refuses: above 100 % / minimum user limit.
+fn check_weights(
+    settings: &Settings<'_>,
+    leaf: &Listed<'_>,
+    minimum: Percent,
+    weights: &Weights<'_>,
+) -> Result<(), ConfigFileError> {
+    let all = u64::from(Percent::ALL.millionths()) * Factor::ONE.milli();
+    let is_too_much = |weight: Factor| weight.milli() * u64::from(minimum.millionths()) > all;
+    let Some((weight, setting)) = weights.values().find(|(weight, _)| is_too_much(*weight)) else {
+        return Ok(());
+    };
+    let most = f64::from(Percent::ALL.millionths()) / f64::from(minimum.millionths());
+    let problem = format!(
+        "{weight} is above {}, which is 100 % divided by the {MINIMUM} of `{}`; YARN refuses that",
+        (most * 1_000.0).floor() / 1_000.0,
+        excerpt(&leaf.path),
+    );
+    Err(settings.refused(setting, problem))
 }
 
 fn number(

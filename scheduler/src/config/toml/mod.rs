@@ -64,7 +64,7 @@
 //! # accessible_partitions = ["gpu"]       # beside the default one; ["*"]: all. As the queue above if left out
 //! # default_partition = "gpu"             # of asks that name none. As the queue above if left out
 //! ordering = "fifo"                       # "fifo", "fair" or "fair_by_size"
-//! child_ordering = "utilization"          # or "priority_utilization", "demand_priority" (parents)
+//! child_ordering = "utilization"          # or "priority_utilization", "demand_priority", "utilization_then_demand" (parents)
 //! priority = 0                            # higher is first where the parent's order is "priority_utilization"
 //! priority_offset = 0                     # added to the priority of what is pending in it, as those above see it
 //! priority_fence = false                  # true: those above see the offset alone

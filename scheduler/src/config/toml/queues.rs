@@ -73,6 +73,7 @@ pub(super) fn child_ordering_word(ordering: QueueOrdering) -> &'static str {
         QueueOrdering::Utilization => "utilization",
         QueueOrdering::PriorityUtilization => "priority_utilization",
         QueueOrdering::DemandPriority => "demand_priority",
+        QueueOrdering::UtilizationThenDemand => "utilization_then_demand",
     }
 }
 
@@ -179,8 +180,12 @@ pub(super) fn read_own(
     if let Some(ordering) = section.read("ordering", |entry| entry.word(&orderings, ordering_word))? {
         queue.ordering = ordering;
     }
-    let orderings =
-        [QueueOrdering::Utilization, QueueOrdering::PriorityUtilization, QueueOrdering::DemandPriority];
+    let orderings = [
+        QueueOrdering::Utilization,
+        QueueOrdering::PriorityUtilization,
+        QueueOrdering::DemandPriority,
+        QueueOrdering::UtilizationThenDemand,
+    ];
     if let Some(ordering) =
         section.read("child_ordering", |entry| entry.word(&orderings, child_ordering_word))?
     {

@@ -31,7 +31,7 @@ pub(super) struct Sorting {
 impl Sorting {
     /// How a parent orders the queues below it.
     pub(super) fn child_ordering(self) -> QueueOrdering {
-        if self.has_priority { QueueOrdering::DemandPriority } else { QueueOrdering::Utilization }
+        if self.has_priority { QueueOrdering::DemandPriority } else { QueueOrdering::UtilizationThenDemand }
     }
 }
 

@@ -83,7 +83,8 @@ fn every_key_that_is_read_is_read() {
 ",
     );
     let fair = |queue: QueueConfig| queue.with_ordering(ApplicationOrdering::Fair);
-    let parent = |name, capacity| QueueConfig::leaf(name, capacity);
+    let fairness_first = QueueOrdering::UtilizationThenDemand;
+    let parent = |name, capacity| QueueConfig::leaf(name, capacity).with_child_ordering(fairness_first);
     let parallel = ParallelLimits { total: Some(5), ..ParallelLimits::default() };
     let dev =
         parent("dev", amounts(&[10_240, 4_000])).with_maximum(Maximum::absolute(&[20_480])).with_children([
@@ -92,7 +93,7 @@ fn every_key_that_is_read_is_read() {
         ]);
     let web = leaf("web", amounts(&[1_024])).with_maximum(Maximum::absolute(&[2_048, 2_000]));
     let prod = parent("prod", amounts(&[1_024])).with_children([fair(web)]);
-    assert_eq!(imported.config.root, QueueConfig::root([dev, prod]));
+    assert_eq!(imported.config.root, QueueConfig::root([dev, prod]).with_child_ordering(fairness_first));
     assert_eq!(imported.config.node_order, NodeOrderKind::Pack);
     assert_eq!(reported(&imported), []);
 }
@@ -255,7 +256,10 @@ fn priorities_are_carried_over_and_not_inherited() {
     properties: {application.sort.priority: enabled, priority.policy: default}",
     ));
     let b = leaf("b", ONE);
-    let a = QueueConfig::leaf("a", ONE).with_priority_offset(-5, true).with_children([b]);
+    let a = QueueConfig::leaf("a", ONE)
+        .with_priority_offset(-5, true)
+        .with_child_ordering(QueueOrdering::UtilizationThenDemand)
+        .with_children([b]);
     assert_eq!(imported.config.root, tree([a]));
 }
 

@@ -1,6 +1,8 @@
 //! Which queue comes first, and for which one room is kept from those behind it.
 
 use super::{Bench, config, leaf, memory};
+#[cfg(feature = "import")]
+use crate::change::ApplicationSpec;
 use crate::change::AskSpec;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{
@@ -16,6 +18,28 @@ fn by_demand(memory: i64) -> (Bench, [ApplicationId; 2]) {
     bench.node("n1", memory);
     let applications = ["root.a", "root.b"].map(|leaf| bench.application(leaf));
     (bench, applications)
+}
+
+/// Fairness first, then priority: YuniKorn's `sortQueuesByFairnessAndPriority`.
+#[cfg(feature = "import")]
+#[test]
+fn of_equal_shares_in_yunikorns_fairness_first_order_the_more_urgent_comes_first() {
+    let text = "partitions:\n- queues:\n  - name: root\n    properties: {application.sort.priority: disabled}\n    queues: \
+                [{name: a}, {name: b}]\n";
+    let types = crate::ResourceTypes::memory_and_vcores();
+    let imported = crate::config::yunikorn::from_queues_yaml(text, "q.yaml", &types).unwrap();
+    let bench = Bench::serial(imported.config);
+    let node = bench.node("n1", 3);
+    let applications = ["root.a", "root.b"].map(|queue| {
+        let priority = if queue == "root.b" { 5 } else { 0 };
+        let spec = ApplicationSpec::new("application", queue, "user").with_priority(priority);
+        bench.engine.handle().submit_application(spec, &bench.events).unwrap()
+    });
+    let asks = applications.map(|application| bench.ask(application, 1, 3));
+    bench.commit();
+    let outstanding = || asks.map(|ask| bench.engine.read(|view| view.ask(ask).unwrap().outstanding()));
+    let served = [[3, 2], [2, 2], [2, 1]];
+    assert_eq!([(); 3].map(|()| (bench.pass_on(node), outstanding())), served.map(|left| (1, left)));
 }
 
 /// Between equals that were never served the place in the configuration decides, not which queue there was first.

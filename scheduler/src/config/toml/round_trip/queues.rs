@@ -105,7 +105,8 @@ fn child_ordering() -> impl Strategy<Value = QueueOrdering> {
     prop_oneof![
         Just(QueueOrdering::Utilization),
         Just(QueueOrdering::PriorityUtilization),
-        Just(QueueOrdering::DemandPriority)
+        Just(QueueOrdering::DemandPriority),
+        Just(QueueOrdering::UtilizationThenDemand)
     ]
 }
 
