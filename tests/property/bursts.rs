@@ -144,7 +144,9 @@ impl Burst {
         }
         let (others, leaves) = (proposers - 1, self.leaves().len());
         let behind = match self.ordering {
-            QueueOrdering::Utilization => others * self.batch_requests.max(leaves),
+            QueueOrdering::Utilization | QueueOrdering::UtilizationThenDemand => {
+                others * self.batch_requests.max(leaves)
+            }
             QueueOrdering::PriorityUtilization => others * self.batch_requests * leaves,
             // A queue keeps its urgency while its last asks are on their way.
             QueueOrdering::DemandPriority => return Allowed { ahead: usize::MAX, behind: usize::MAX },
