@@ -11,6 +11,7 @@ pub mod report;
 pub mod scenario;
 pub mod services;
 pub mod sim;
+pub mod statistics;
 pub mod steady;
 pub mod sweep;
 pub mod synthetic;

@@ -82,7 +82,7 @@ enum Command {
 }
 
 /// Where results go.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputArgs {
     /// Write the figures as JSON to this file; `-` prints them instead of the table.
     #[arg(long, value_name = "FILE|-")]
@@ -93,12 +93,32 @@ pub(crate) struct OutputArgs {
     /// Write the engine's log, for `verify` and `explain`.
     #[arg(long, value_name = "FILE")]
     log: Option<std::path::PathBuf>,
+    /// Write a row for each job as CSV: when it was submitted, started and finished, its slowdown, how long it waited;
+    /// `-` prints them instead of the table.
+    #[arg(long, value_name = "FILE|-")]
+    jobs_csv: Option<std::path::PathBuf>,
+    /// Write a row for each container placed as CSV: whose it is, its node, when it was asked for, started and ended; `-`
+    /// prints them instead of the table.
+    #[arg(long, value_name = "FILE|-")]
+    containers_csv: Option<std::path::PathBuf>,
 }
 
 impl OutputArgs {
+    /// Whether figures go to standard output, where the table would go otherwise.
+    fn replaces_table(&self) -> bool {
+        let all = [&self.json, &self.jobs_csv, &self.containers_csv];
+        all.into_iter().any(|path| path.as_deref() == Some(Path::new("-")))
+    }
+
     /// Makes sure that no output overwrites an input or another output.
     fn check_distinct(&self, inputs: &[(&str, &Path)]) -> Result<(), Failure> {
-        let all = [("--json", &self.json), ("--report", &self.report), ("--log", &self.log)];
+        let all = [
+            ("--json", &self.json),
+            ("--report", &self.report),
+            ("--log", &self.log),
+            ("--jobs-csv", &self.jobs_csv),
+            ("--containers-csv", &self.containers_csv),
+        ];
         let given: Vec<(&str, &Path)> =
             all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
         check_distinct(&given, inputs).map_err(Failure::input)

@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use super::chart::{Axes, ChartError, Line, bar_chart, distribution_chart, line_chart, percent, plain};
 use super::heat_map::heat_map;
 use super::pending::to_pending_section;
+use super::policy::to_policy_section;
 use super::table::rows;
 use super::{count_text, duration_text};
 use crate::report::RunParameters;
@@ -63,6 +64,7 @@ pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String,
         "Each node's mean use, in order of registration. Point at a square to see whose it is.",
         &heat_map(&record.node_use)?,
     ));
+    sections.push(to_policy_section(&record.outcomes));
     if let Some(latency) = &record.ask_to_commit_us {
         let points = distribution(latency, 1.0);
         let chart = distribution_chart(&points, "ask to commit, microseconds of wall time", CONTAINERS)?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use apportion::Mode;
 use serde::Serialize;
 
+use super::policy::{FairnessOut, JobsOut, LeafOut, SeriesOut, UserOut, WaitOut};
 use crate::pending::PendingKind;
 use crate::process;
 use crate::sim::{RunRecord, Utilisation};
@@ -49,13 +50,18 @@ pub struct JsonReport {
     elapsed_s: f64,
     allocations_per_second: f64,
     ask_to_commit_us: Option<Percentiles>,
-    wait_ms: WaitPercentiles,
+    wait_ms: WaitOut,
+    jobs: JobsOut,
+    fairness: FairnessOut,
     utilisation: BTreeMap<String, UtilisationOut>,
     queues: Vec<QueueOut>,
+    users: Vec<UserOut>,
     audit_violations: usize,
     commit_log_digest: String,
     state_digest: String,
     peak_rss_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<SeriesOut>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -63,12 +69,6 @@ struct Percentiles {
     p50: u64,
     p99: u64,
     p999: u64,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct WaitPercentiles {
-    p50: u64,
-    p99: u64,
 }
 
 /// What tells the runs of a sweep apart, beside the seed.
@@ -107,6 +107,8 @@ struct QueueOut {
     guaranteed_share: f64,
     mean_share: f64,
     placed: u64,
+    #[serde(flatten)]
+    outcome: LeafOut,
 }
 
 impl JsonReport {
@@ -147,10 +149,9 @@ impl JsonReport {
                 p99: histogram.value_at_quantile(0.99),
                 p999: histogram.value_at_quantile(0.999),
             }),
-            wait_ms: WaitPercentiles {
-                p50: record.wait_ms.value_at_quantile(0.5),
-                p99: record.wait_ms.value_at_quantile(0.99),
-            },
+            wait_ms: WaitOut::new(record),
+            jobs: JobsOut::new(&record.outcomes.total),
+            fairness: FairnessOut::new(&record.outcomes.fairness),
             utilisation: record
                 .resource_names
                 .iter()
@@ -160,17 +161,21 @@ impl JsonReport {
             queues: record
                 .queues
                 .iter()
-                .map(|queue| QueueOut {
+                .zip(&record.outcomes.queues)
+                .map(|(queue, outcome)| QueueOut {
                     path: queue.path.clone(),
                     guaranteed_share: queue.guaranteed_share,
                     mean_share: queue.mean_share,
                     placed: queue.placed,
+                    outcome: LeafOut::new(outcome),
                 })
                 .collect(),
+            users: record.outcomes.users.iter().map(UserOut::new).collect(),
             audit_violations: record.audit_violations.len(),
             commit_log_digest: format!("{:032x}", record.log_digest),
             state_digest: record.state_digest.to_string(),
             peak_rss_bytes: process::peak_resident_bytes(),
+            series: Some(SeriesOut::new(&record.outcomes, &record.resource_names)),
         }
     }
 }
@@ -186,7 +191,8 @@ impl JsonReport {
             application_order: case.policy.application_order_name(),
             over_seeds: None,
         };
-        Self { case: Some(out), ..self }
+        // Hundreds of runs with a series each would be more than anybody plots.
+        Self { case: Some(out), series: None, ..self }
     }
 
     /// The same, with medians and spread of the point that it belongs to.

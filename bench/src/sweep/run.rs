@@ -68,7 +68,13 @@ impl Subject {
     /// As for [`simulate`].
     pub fn simulate(&self, case: &Case) -> Result<RunRecord, SimError> {
         let config = case.policy.applied_to(self.config.clone());
-        let options = SimOptions { config, mode: Mode::Serial, tick_ms: self.tick_ms, sink: None };
+        let options = SimOptions {
+            config,
+            mode: Mode::Serial,
+            tick_ms: self.tick_ms,
+            sink: None,
+            with_containers: false,
+        };
         simulate(&self.workload(case), options, &mut |_| {})
     }
 }
