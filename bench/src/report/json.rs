@@ -1,15 +1,17 @@
 //! The run as JSON.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use apportion::Mode;
 use serde::Serialize;
 
 use super::policy::{FairnessOut, JobsOut, LeafOut, SeriesOut, UserOut, WaitOut};
+use super::sweep_policy::confidence;
 use crate::pending::PendingKind;
 use crate::process;
 use crate::sim::{RunRecord, Utilisation};
-use crate::sweep::{Case, Spread, SweepPoint};
+use crate::sweep::{Case, Estimate, Spread, SweepPoint};
 
 /// What the run was told to do.
 #[derive(Clone, Debug)]
@@ -72,14 +74,17 @@ struct Percentiles {
 }
 
 /// What tells the runs of a sweep apart, beside the seed.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct CaseOut {
     compress: f64,
     size: f64,
+    queues_file: Option<Arc<str>>,
     node_order: &'static str,
     application_order: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     over_seeds: Option<OverSeeds>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<BTreeMap<&'static str, Estimate>>,
 }
 
 /// The same for all runs that differ by the seed alone.
@@ -187,9 +192,11 @@ impl JsonReport {
         let out = CaseOut {
             compress: case.compress,
             size: case.size,
+            queues_file: case.policy.queues.clone(),
             node_order: case.policy.node_order_name(),
             application_order: case.policy.application_order_name(),
             over_seeds: None,
+            confidence: None,
         };
         // Hundreds of runs with a series each would be more than anybody plots.
         Self { case: Some(out), series: None, ..self }
@@ -208,6 +215,8 @@ impl JsonReport {
             wait_p99_ms: point.spread(|figures| figures.wait_p99_ms),
             wall_us_per_allocation: point.spread(|figures| figures.wall_us_per_allocation),
         };
-        Self { case: self.case.map(|case| CaseOut { over_seeds: Some(over_seeds), ..case }), ..self }
+        let confidence = Some(confidence(point));
+        let case = |case| CaseOut { over_seeds: Some(over_seeds), confidence, ..case };
+        Self { case: self.case.map(case), ..self }
     }
 }

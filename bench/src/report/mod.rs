@@ -12,6 +12,7 @@ mod pending;
 mod policy;
 mod services;
 mod sweep;
+mod sweep_policy;
 mod table;
 mod throughput;
 
@@ -22,6 +23,7 @@ pub use json_text::to_json_text;
 pub use policy::{write_containers_csv, write_jobs_csv};
 pub use services::{ServicesJson, ServicesReport, to_services_html, to_services_text};
 pub use sweep::{to_sweep_html, to_sweep_table};
+pub use sweep_policy::to_sweep_policy_table;
 pub use table::to_table;
 pub use throughput::{Measured, ThroughputParameters, ThroughputReport, to_throughput_html};
 

@@ -14,18 +14,11 @@ const USERS_MAX: usize = 5;
 /// The same on a page.
 const PAGE_MAX: usize = 100;
 
-const HEAD: [&str; 8] = [
-    "guaranteed",
-    "used",
-    "missing",
-    "longest below",
-    "wait, mean",
-    "completion, median",
-    "slowdown, mean",
-    "jobs finished",
-];
-const NOTE: &str = "Used and missing: mean part of the cluster while anything ran or waited; missing to the guarantee, or to \
-the demand where that is less. Completion and slowdown are of finished jobs; users are those slowed down most.";
+const HEAD: [&str; 8] =
+    ["guaranteed", "used", "missing", "below for", "wait", "completion", "slowdown", "finished"];
+/// What the columns are.
+const NOTE: &str = "used, missing: mean part of the cluster while anything ran or waited; missing to the guarantee, or to the \
+demand where that is less. below for: longest time. wait, slowdown: mean. completion: median. Users: those slowed down most.";
 
 /// What concerns all jobs together, as rows of the table of the run.
 pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
@@ -61,8 +54,8 @@ pub(in crate::report) fn to_policy_table(outcomes: &Outcomes) -> Option<String> 
         table.add_row(cells(group));
     }
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let more = if left_out > 0 { format!("\n{left_out} more in --json") } else { String::new() };
-    Some(format!("{table}{more}"))
+    let more = if left_out > 0 { format!(" {left_out} more in --json.") } else { String::new() };
+    Some(format!("{table}\n{NOTE}{more}"))
 }
 
 /// The same as a section of a page.
