@@ -1,5 +1,6 @@
 //! The program `apportion-bench`.
 
+mod compare;
 mod config;
 mod control;
 mod demo;
@@ -35,8 +36,8 @@ use crate::output::check_distinct;
 #[derive(Debug, Parser)]
 #[command(name = "apportion-bench", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 all well; 1 the run or a scenario failed, or the audit found a violation; 2 something \
-about the input or the command line is wrong."
+    after_help = "Exit codes: 0 all well; 1 the run or a scenario failed, the audit found a violation, or `compare` found \
+a difference; 2 something about the input or the command line is wrong."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -52,6 +53,8 @@ enum Command {
     Replay(Box<replay::ReplayArgs>),
     /// Simulates a trace or the demo many times, one run beside the other: policies, sizes, loads and seeds compared.
     Sweep(Box<sweep::SweepArgs>),
+    /// Says what differs between two results of `replay`, `demo` or `sweep` beyond noise.
+    Compare(compare::CompareArgs),
     /// Measures how fast plain arrays on one thread make the same decisions: the yardstick for the engine's rates.
     Limit(limit::LimitArgs),
     /// Measures allocations per second on the machine's own clock.
@@ -135,6 +138,7 @@ impl Cli {
             Command::Demo(args) => demo::run(&args),
             Command::Replay(args) => replay::run(&args),
             Command::Sweep(args) => sweep::run(&args),
+            Command::Compare(args) => compare::run(&args),
             Command::Limit(args) => limit::run(&args),
             Command::Throughput(args) => throughput::run(&args),
             Command::Fairness(args) => steady::run_fairness(&args),

@@ -1,6 +1,7 @@
 //! Reports: a run as JSON for programs, a table for terminals, and one HTML file with plots for people.
 
 mod chart;
+mod compare;
 mod control;
 mod curves;
 mod heat_map;
@@ -16,6 +17,7 @@ mod sweep_policy;
 mod table;
 mod throughput;
 
+pub use compare::{CompareJson, to_compare_html, to_compare_text};
 pub use control::{ControlJson, ControlReport, to_control_html, to_control_text};
 pub use html::to_html;
 pub use json::{JsonReport, RunParameters};

@@ -1,5 +1,7 @@
 //! Questions about policy, from outside: rows as CSV, files of queues side by side, results compared.
 
+mod compared;
+
 use std::collections::BTreeMap;
 use std::fs;
 
