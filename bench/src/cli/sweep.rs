@@ -65,6 +65,7 @@ pub(super) struct SweepArgs {
 enum ApplicationOrderArg {
     Fifo,
     Fair,
+    FairBySize,
 }
 
 /// A simulation that is over, and all that is handed out of it; little, for there may be many.
@@ -146,6 +147,7 @@ impl ApplicationOrderArg {
         match self {
             Self::Fifo => ApplicationOrdering::Fifo,
             Self::Fair => ApplicationOrdering::Fair,
+            Self::FairBySize => ApplicationOrdering::FairBySize,
         }
     }
 }

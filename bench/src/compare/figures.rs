@@ -17,8 +17,23 @@ pub enum Unit {
     Ratio,
 }
 
+impl Unit {
+    /// The least difference that can be seen when figures are written.
+    #[must_use]
+    pub fn resolution(self) -> f64 {
+        match self {
+            Self::Count => 0.05,
+            Self::Seconds | Self::Ratio => 0.000_5,
+            Self::Part => 0.000_05,
+        }
+    }
+}
+
 /// A figure's name: what it is about (all jobs if that is empty), and which it is.
 pub(super) type Name = (String, String);
+
+/// Values of several runs, each with its run's place.
+pub(super) type Values = Vec<(usize, f64)>;
 
 /// Where a figure of all jobs stands, its name and its unit.
 const FIGURES: [(&str, &str, Unit); 20] = [
@@ -93,8 +108,8 @@ fn group_figures<'a>(
 
 /// The values of each figure over several runs, and the names: all jobs first, then queues and users in the order of the
 /// runs. A figure that some runs lack has fewer values, each with its run's place.
-pub(super) fn columns(runs: &[&Value]) -> (Vec<(Name, Unit)>, BTreeMap<Name, Vec<(usize, f64)>>) {
-    let (mut names, mut values) = (Vec::new(), BTreeMap::<Name, Vec<(usize, f64)>>::new());
+pub(super) fn columns(runs: &[&Value]) -> (Vec<(Name, Unit)>, BTreeMap<Name, Values>) {
+    let (mut names, mut values) = (Vec::new(), BTreeMap::<Name, Values>::new());
     for (place, run) in runs.iter().enumerate() {
         for (name, unit, value) in figures_of(run) {
             let known = values.entry(name.clone()).or_default();

@@ -1,6 +1,6 @@
 //! Which differences are more than noise.
 
-use super::figures::{Name, Unit, columns};
+use super::figures::{Name, Unit, Values, columns};
 use super::points::{Pair, pairs};
 use super::read::{ResultFile, Run};
 use crate::statistics::{Difference, adjusted, paired, welch};
@@ -50,7 +50,7 @@ pub struct Row {
 pub enum Verdict {
     /// There is none.
     Same,
-    /// Chance may explain it, or it is within the tolerance.
+    /// Chance may explain it, it is within the tolerance, or too small to be seen in print.
     Noise,
     /// It is more than that.
     Differs,
@@ -146,8 +146,6 @@ fn users_beyond(names: &[(Name, Unit)]) -> (Option<String>, usize) {
     (users.get(USERS_MAX - 1).map(|last| (*last).clone()), users.len().saturating_sub(USERS_MAX))
 }
 
-type Values = Vec<(usize, f64)>;
-
 fn row_of(point: &str, name: &Name, unit: Unit, (a, b): (&Values, &Values), is_paired: bool) -> Row {
     let values = |column: &Values| column.iter().map(|(_, value)| *value).collect::<Vec<f64>>();
     let both: (Vec<f64>, Vec<f64>) = if is_paired {
@@ -190,7 +188,8 @@ fn judge(rows: &mut [Row], tolerance: f64) {
     }
     for row in rows.iter_mut().filter(|row| row.verdict != Verdict::Same) {
         let is_sure = row.p.is_none_or(|p| p <= FALSE_DISCOVERIES);
-        if is_sure && row.relative().abs() > tolerance {
+        let is_visible = row.difference.abs() >= row.unit.resolution();
+        if is_sure && is_visible && row.relative().abs() > tolerance {
             row.verdict = Verdict::Differs;
         }
     }

@@ -10,43 +10,38 @@ use super::sweep::Varied;
 use super::{count_text, duration_text};
 use crate::sweep::{Estimate, Figures, SweepPoint};
 
+/// What a simulation says of a figure; nothing where it has none.
+type Figure = fn(&Figures) -> Option<f64>;
+
 /// A figure with its key in `--json`, its name and how it is written.
 struct Column {
     key: &'static str,
     name: &'static str,
-    figure: fn(&Figures) -> Option<f64>,
+    figure: Figure,
     text: fn(f64) -> String,
 }
 
-const COLUMNS: [Column; 9] = [
-    Column { key: "finished", name: "jobs finished", figure: |f| f.outcomes.finished, text: percent },
+const COLUMNS: [Column; 7] = [
+    Column { key: "finished", name: "finished", figure: |f| f.outcomes.finished, text: percent },
     Column {
         key: "completion_p50_ms",
-        name: "completion, median",
+        name: "completion",
         figure: |f| f.outcomes.completion_p50_ms,
         text: duration,
     },
-    Column {
-        key: "completion_mean_ms",
-        name: "completion, mean",
-        figure: |f| f.outcomes.completion_mean_ms,
-        text: duration,
-    },
     Column { key: "slowdown_mean", name: "slowdown", figure: |f| f.outcomes.slowdown_mean, text: ratio },
-    Column {
-        key: "bounded_slowdown_mean",
-        name: "bounded slowdown",
-        figure: |f| f.outcomes.bounded_slowdown_mean,
-        text: ratio,
-    },
-    Column { key: "wait_mean_ms", name: "wait, mean", figure: |f| f.outcomes.wait_mean_ms, text: duration },
-    Column { key: "missing", name: "guarantee missed", figure: |f| f.outcomes.missing, text: percent },
+    Column { key: "wait_mean_ms", name: "wait", figure: |f| f.outcomes.wait_mean_ms, text: duration },
+    Column { key: "missing", name: "missing", figure: |f| f.outcomes.missing, text: percent },
     Column { key: "jain_queues", name: "Jain, queues", figure: |f| f.outcomes.jain_queues, text: index },
     Column { key: "jain_users", name: "Jain, users", figure: |f| f.outcomes.jain_users, text: index },
 ];
+const LEGEND: &str = "finished: of the jobs. completion: median of the jobs that finished. slowdown: mean. wait: mean of the \
+containers. missing: part of the cluster, to the guarantees of all queues.";
 
-/// Figures that another table shows, for `--json`.
-const OTHERS: [(&str, fn(&Figures) -> Option<f64>); 7] = [
+/// Figures that no column shows or that are in another table, for `--json`.
+const OTHERS: [(&str, Figure); 9] = [
+    ("completion_mean_ms", |f| f.outcomes.completion_mean_ms),
+    ("bounded_slowdown_mean", |f| f.outcomes.bounded_slowdown_mean),
     ("placed", |f| Some(f.placed)),
     ("not_placed", |f| Some(f.not_placed)),
     ("use_mean", |f| Some(f.use_mean)),
@@ -55,6 +50,12 @@ const OTHERS: [(&str, fn(&Figures) -> Option<f64>); 7] = [
     ("wait_p99_ms", |f| Some(f.wait_p99_ms)),
     ("wall_us_per_allocation", |f| Some(f.wall_us_per_allocation)),
 ];
+
+/// The columns that any point has a value for.
+fn columns(points: &[SweepPoint]) -> Vec<&'static Column> {
+    let has = |column: &&Column| points.iter().any(|point| point.estimate(column.figure).is_some());
+    COLUMNS.iter().filter(has).collect()
+}
 
 /// Median, mean and interval of each figure that the point has.
 pub(super) fn confidence(point: &SweepPoint) -> BTreeMap<&'static str, Estimate> {
@@ -69,27 +70,28 @@ pub fn to_sweep_policy_table(points: &[SweepPoint]) -> String {
     let varied = Varied::of(points);
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header(varied.names().into_iter().chain(COLUMNS.map(|column| column.name)));
+    let columns = columns(points);
+    table.set_header(varied.names().into_iter().chain(columns.iter().map(|column| column.name)));
     for point in points {
-        let cell = |column: &Column| match texts(point, column) {
+        let cell = |column: &&Column| match texts(point, column) {
             (mean, None) => mean,
             (mean, Some(interval)) => format!("{mean}\n{interval}"),
         };
-        table.add_row(varied.values(point).into_iter().chain(COLUMNS.iter().map(cell)));
+        table.add_row(varied.values(point).into_iter().chain(columns.iter().map(cell)));
     }
     table.column_iter_mut().for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let note = note(points).map(|note| format!("\n{note}")).unwrap_or_default();
-    format!("{table}{note}")
+    format!("{table}\n{}", note(points))
 }
 
 /// The same as a section of a page.
 pub(super) fn to_sweep_policy_section(points: &[SweepPoint]) -> String {
     let varied = Varied::of(points);
-    let names = varied.names().into_iter().chain(COLUMNS.map(|column| column.name));
+    let columns = columns(points);
+    let names = varied.names().into_iter().chain(columns.iter().map(|column| column.name));
     let head: String = names.map(|name| format!("<td><b>{name}</b>")).collect();
     let row = |point: &SweepPoint| {
         let values = varied.values(point).into_iter().map(|value| (value, None));
-        let cells = values.chain(COLUMNS.iter().map(|column| texts(point, column)));
+        let cells = values.chain(columns.iter().map(|column| texts(point, column)));
         let cell = |(mean, interval): (String, Option<String>)| {
             let interval = interval.map(|text| format!("<small>{}</small>", escape(&text)));
             format!("<td>{}{}", escape(&mean), interval.unwrap_or_default())
@@ -97,17 +99,16 @@ pub(super) fn to_sweep_policy_section(points: &[SweepPoint]) -> String {
         format!("<tr>{}", cells.map(cell).collect::<String>())
     };
     let rows: String = points.iter().map(row).collect();
-    let note = note(points).unwrap_or_default();
+    let note = note(points);
     format!("<section><h2>Jobs, queues and users</h2><p>{note}</p><table><tr>{head}{rows}</table></section>")
 }
 
-fn note(points: &[SweepPoint]) -> Option<String> {
-    let seeds = points.iter().map(|point| point.figures.len()).max()?;
-    (seeds > 1).then(|| {
-        format!(
-            "Means over {seeds} seeds; below them the 95 % confidence interval of the mean (Student's t)."
-        )
-    })
+fn note(points: &[SweepPoint]) -> String {
+    let seeds = points.iter().map(|point| point.figures.len()).max().unwrap_or(0);
+    let means = format!(
+        " Means over {seeds} seeds; below them the 95 % confidence interval of the mean (Student's t)."
+    );
+    format!("{LEGEND}{}", if seeds > 1 { &means } else { "" })
 }
 
 /// The mean, and its interval if seeds differ. None of these figures can be below 0.

@@ -60,6 +60,14 @@ fn what_counts_must_also_exceed_the_tolerance() {
     assert_eq!(verdict(&shift(Some(0.1)), "slowdown, mean"), Verdict::Noise);
 }
 
+/// Half of next to nothing is next to nothing.
+#[test]
+fn what_cannot_be_seen_in_print_does_not_count() {
+    let comparison = compare(&of(&[0.002]), &of(&[0.001]), None).unwrap();
+    assert_eq!(verdict(&comparison, "missing to its guarantee"), Verdict::Noise);
+    assert_eq!(verdict(&comparison, "slowdown, mean"), Verdict::Differs);
+}
+
 #[test]
 fn single_runs_are_judged_by_the_tolerance() {
     let single = |slowdown| compare(&of(&[2.0]), &of(&[slowdown]), None).unwrap();

@@ -123,12 +123,13 @@ proptest! {
 
     /// What is counted by queue, by user, by job and by container is the same.
     #[test]
-    fn sums_agree(seed in 0_u64..1_000, nodes in 1_usize..4, load in 1.0_f64..20.0) {
+    fn sums_agree(seed in 0_u64..1_000, nodes in 1_usize..4, load in 1.0_f64..20.0, proposers in 0_usize..3) {
         let mut workload =
             SteadyStream { nodes, span_ms: 20_000, mean_duration_ms: 2_000, seed }.workload();
         workload.compress(load);
         let config = EngineConfig::new(workload.resources.clone(), workload.queues.clone().unwrap());
-        let options = SimOptions { config, mode: Mode::Serial, tick_ms: 100, sink: None, with_containers: true };
+        let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
+        let options = SimOptions { config, mode, tick_ms: 100, sink: None, with_containers: true };
         let record = simulate(&workload, options, &mut |_| {}).unwrap();
         let outcomes = &record.outcomes;
         for groups in [&outcomes.queues, &outcomes.users] {
