@@ -158,6 +158,8 @@ mod tests {
         let (first, second) = ([10.0, 20.0, 30.0, 40.0], [11.0, 21.5, 31.0, 41.5]);
         let together = paired(&first, &second).unwrap();
         assert!((together.mean - 1.25).abs() < 1e-12 && together.p < 0.01, "{together:?}");
+        // Standard deviation 0.2887, t(3) = 3.182.
+        assert!((together.half_width - 0.4593).abs() < 1e-4, "{together:?}");
         let apart = welch(&first, &second).unwrap();
         assert!((apart.mean - 1.25).abs() < 1e-12 && apart.p > 0.8, "{apart:?}");
         assert_eq!(paired(&first, &first).map(|same| (same.mean, same.p)), Some((0.0, 1.0)));

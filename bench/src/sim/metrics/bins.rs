@@ -65,7 +65,7 @@ mod tests {
     fn joined_intervals_lose_nothing() {
         let mut bins = Bins::new(1);
         for at_ms in 0..1_000 {
-            bins.add(at_ms, at_ms + 1, f64::from(u8::from(at_ms == 700)));
+            bins.add(at_ms, at_ms + 1, f64::from(u8::from(at_ms == 703)));
         }
         assert_eq!((bins.width_ms(), bins.means(1_000).len()), (4, 250));
         let sum: f64 = bins.means(1_000).iter().map(|mean| mean * 4.0).sum();
