@@ -64,7 +64,6 @@ pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String,
         "Each node's mean use, in order of registration. Point at a square to see whose it is.",
         &heat_map(&record.node_use)?,
     ));
-    sections.push(to_policy_section(&record.outcomes));
     if let Some(latency) = &record.ask_to_commit_us {
         let points = distribution(latency, 1.0);
         let chart = distribution_chart(&points, "ask to commit, microseconds of wall time", CONTAINERS)?;
@@ -101,8 +100,9 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         record.state_digest,
     );
     let body = format!(
-        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}",
+        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}{}",
         to_cards(&cards),
+        to_policy_section(&record.outcomes),
         to_pending_section(&record.pending_longest).unwrap_or_default()
     );
     document(&title, &sub, &body)

@@ -198,7 +198,7 @@ impl JsonReport {
             over_seeds: None,
             confidence: None,
         };
-        // Hundreds of runs with a series each would be more than anybody plots.
+        // A series for each of hundreds of runs would make the file too large to read.
         Self { case: Some(out), series: None, ..self }
     }
 

@@ -35,8 +35,9 @@ const COLUMNS: [Column; 7] = [
     Column { key: "jain_queues", name: "Jain, queues", figure: |f| f.outcomes.jain_queues, text: index },
     Column { key: "jain_users", name: "Jain, users", figure: |f| f.outcomes.jain_users, text: index },
 ];
-const LEGEND: &str = "finished: of the jobs. completion: median of the jobs that finished. slowdown: mean. wait: mean of the \
-containers. missing: part of the cluster, to the guarantees of all queues.";
+const LEGEND: &str =
+    "finished: part of the jobs. completion: median of the jobs that finished. slowdown: mean.
+wait: mean of the containers. missing: part of the cluster, to the guarantees of all queues.";
 
 /// Figures that no column shows or that are in another table, for `--json`.
 const OTHERS: [(&str, Figure); 9] = [
@@ -106,7 +107,7 @@ pub(super) fn to_sweep_policy_section(points: &[SweepPoint]) -> String {
 fn note(points: &[SweepPoint]) -> String {
     let seeds = points.iter().map(|point| point.figures.len()).max().unwrap_or(0);
     let means = format!(
-        " Means over {seeds} seeds; below them the 95 % confidence interval of the mean (Student's t)."
+        "\nMeans over {seeds} seeds; below them the 95 % confidence interval of the mean (Student's t)."
     );
     format!("{LEGEND}{}", if seeds > 1 { &means } else { "" })
 }

@@ -113,9 +113,14 @@ impl JobsOut {
 
 impl WaitOut {
     pub(in crate::report) fn new(record: &RunRecord) -> Self {
-        let at = |quantile| record.wait_ms.value_at_quantile(quantile);
         let all = record.outcomes.total.waiting_ms;
-        Self { p50: at(0.5), p99: at(0.99), mean: all.map(|wait| wait.mean), max: all.map(|wait| wait.max) }
+        let or_zero = |of: fn(Summary) -> f64| all.map_or(0, |wait| of(wait) as u64);
+        Self {
+            p50: or_zero(|wait| wait.p50),
+            p99: or_zero(|wait| wait.p99),
+            mean: all.map(|wait| wait.mean),
+            max: all.map(|wait| wait.max),
+        }
     }
 }
 

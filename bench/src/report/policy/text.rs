@@ -17,8 +17,9 @@ const PAGE_MAX: usize = 100;
 const HEAD: [&str; 8] =
     ["guaranteed", "used", "missing", "below for", "wait", "completion", "slowdown", "finished"];
 /// What the columns are.
-const NOTE: &str = "used, missing: mean part of the cluster while anything ran or waited; missing to the guarantee, or to the \
-demand where that is less. below for: longest time. wait, slowdown: mean. completion: median. Users: those slowed down most.";
+const NOTE: &str = "used, missing: mean part of the cluster while containers ran or waited; missing to the guarantee, or to the
+demand where that is less. below for: the longest time by more than a container and 2 %. wait, slowdown: mean.
+completion: median. Users: those slowed down most.";
 
 /// What concerns all jobs together, as rows of the table of the run.
 pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
