@@ -92,6 +92,7 @@ pub fn compare(first: &ResultFile, second: &ResultFile, tolerance: Option<f64>) 
     let mut rows: Vec<Row> = pairs.iter().flat_map(|pair| rows_of(pair, &mut notes)).collect();
     judge(&mut rows, tolerance);
     notes.dedup();
+    notes.extend(survivors(&rows));
     let files = [first.name.clone(), second.name.clone()];
     Some(Comparison { files, rows, is_paired, runs, tolerance, notes })
 }
@@ -99,6 +100,17 @@ pub fn compare(first: &ResultFile, second: &ResultFile, tolerance: Option<f64>) 
 fn setup_notes(pair: &Pair<'_>) -> Vec<String> {
     let at = if pair.label.is_empty() { String::new() } else { format!("{}: ", pair.label) };
     pair.setup.iter().map(|difference| format!("{at}the runs differ in {difference}")).collect()
+}
+
+/// What means of finished jobs hide if one file has more of them.
+fn survivors(rows: &[Row]) -> Option<String> {
+    let counts =
+        |row: &&Row| row.about.is_empty() && ["placed", "jobs finished"].contains(&row.figure.as_str());
+    let differing = rows.iter().filter(counts).find(|row| row.verdict != Verdict::Same)?;
+    Some(format!(
+        "{} is not the same in both files: completion, slowdown and waiting are of different jobs",
+        differing.figure
+    ))
 }
 
 /// The seeds of runs by size, if each is there once.

@@ -60,6 +60,16 @@ fn what_counts_must_also_exceed_the_tolerance() {
     assert_eq!(verdict(&shift(Some(0.1)), "slowdown, mean"), Verdict::Noise);
 }
 
+/// A policy that leaves slow jobs unfinished has the better mean.
+#[test]
+fn unfinished_jobs_are_pointed_out() {
+    let mut fewer = run(1, 2.0);
+    fewer["jobs"]["finished"] = 2.into();
+    let comparison = compare(&of(&[2.0]), &file("y.json", &[fewer]), None).unwrap();
+    let note = comparison.notes.first().map_or("", String::as_str);
+    assert!(note.starts_with("jobs finished is not the same in both files"), "{comparison:?}");
+}
+
 /// Half of next to nothing is next to nothing.
 #[test]
 fn what_cannot_be_seen_in_print_does_not_count() {
