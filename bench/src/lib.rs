@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+pub mod compare;
 pub mod control;
 pub mod output;
 pub mod pending;
@@ -11,6 +12,7 @@ pub mod report;
 pub mod scenario;
 pub mod services;
 pub mod sim;
+pub mod statistics;
 pub mod steady;
 pub mod sweep;
 pub mod synthetic;

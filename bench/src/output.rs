@@ -64,6 +64,21 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), target })
     }
 
+    /// Writes what `content` writes, and gives the file its name.
+    ///
+    /// # Errors
+    /// When not all of it could be written.
+    pub fn write_with(
+        mut self,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut buffered = BufWriter::new(&mut self.target);
+        let written = content(&mut buffered).and_then(|()| buffered.flush());
+        drop(buffered);
+        let written = written.and_then(|()| self.target.finish());
+        written.with_context(|| format!("writing {}", self.path.display()))
+    }
+
     /// Writes `text`, and gives the file its name.
     ///
     /// # Errors

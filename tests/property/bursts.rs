@@ -94,7 +94,7 @@ impl Burst {
             let path = format!("{above}.{place}");
             match &share.below {
                 Below::Wanted(percent) => {
-                    leaves.push((path, share.priority.unsigned_abs(), (self.slots() * percent / 100).max(1)))
+                    leaves.push((path, share.priority.unsigned_abs(), (self.slots() * percent / 100).max(1)));
                 }
                 Below::Queues(below) => self.list_leaves(&path, below, leaves),
             }

@@ -31,7 +31,7 @@ pub(super) struct DemoArgs {
 
 impl Default for DemoArgs {
     fn default() -> Self {
-        let output = OutputArgs { json: None, report: None, log: None };
+        let output = OutputArgs::default();
         Self { nodes: 2_000, seconds: 120, proposers: 2, seed: 1, output }
     }
 }

@@ -21,6 +21,11 @@ impl Failure {
         Self { code: 1, message: error.to_string() }
     }
 
+    /// What was compared differs, as the output says.
+    pub(super) fn difference() -> Self {
+        Self { code: 1, message: String::new() }
+    }
+
     /// What was to be printed could not be. Whoever reads it may have seen enough.
     pub(super) fn output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -1,5 +1,6 @@
 //! The program `apportion-bench`.
 
+mod compare;
 mod config;
 mod control;
 mod demo;
@@ -35,8 +36,8 @@ use crate::output::check_distinct;
 #[derive(Debug, Parser)]
 #[command(name = "apportion-bench", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 all well; 1 the run or a scenario failed, or the audit found a violation; 2 something \
-about the input or the command line is wrong."
+    after_help = "Exit codes: 0 all well; 1 the run or a scenario failed, the audit found a violation, or `compare` found \
+a difference; 2 something about the input or the command line is wrong."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -52,6 +53,8 @@ enum Command {
     Replay(Box<replay::ReplayArgs>),
     /// Simulates a trace or the demo many times, one run beside the other: policies, sizes, loads and seeds compared.
     Sweep(Box<sweep::SweepArgs>),
+    /// Says what differs between two results of `replay`, `demo` or `sweep` beyond noise.
+    Compare(compare::CompareArgs),
     /// Measures how fast plain arrays on one thread make the same decisions: the yardstick for the engine's rates.
     Limit(limit::LimitArgs),
     /// Measures allocations per second on the machine's own clock.
@@ -82,7 +85,7 @@ enum Command {
 }
 
 /// Where results go.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct OutputArgs {
     /// Write the figures as JSON to this file; `-` prints them instead of the table.
     #[arg(long, value_name = "FILE|-")]
@@ -93,12 +96,32 @@ pub(crate) struct OutputArgs {
     /// Write the engine's log, for `verify` and `explain`.
     #[arg(long, value_name = "FILE")]
     log: Option<std::path::PathBuf>,
+    /// Write a row for each job as CSV: when it was submitted, started and finished, its slowdown, how long it waited;
+    /// `-` prints them instead of the table.
+    #[arg(long, value_name = "FILE|-")]
+    jobs_csv: Option<std::path::PathBuf>,
+    /// Write a row for each container placed as CSV: whose it is, its node, when it was asked for, started and ended; `-`
+    /// prints them instead of the table.
+    #[arg(long, value_name = "FILE|-")]
+    containers_csv: Option<std::path::PathBuf>,
 }
 
 impl OutputArgs {
+    /// Whether figures go to standard output, where the table would go otherwise.
+    fn replaces_table(&self) -> bool {
+        let all = [&self.json, &self.jobs_csv, &self.containers_csv];
+        all.into_iter().any(|path| path.as_deref() == Some(Path::new("-")))
+    }
+
     /// Makes sure that no output overwrites an input or another output.
     fn check_distinct(&self, inputs: &[(&str, &Path)]) -> Result<(), Failure> {
-        let all = [("--json", &self.json), ("--report", &self.report), ("--log", &self.log)];
+        let all = [
+            ("--json", &self.json),
+            ("--report", &self.report),
+            ("--log", &self.log),
+            ("--jobs-csv", &self.jobs_csv),
+            ("--containers-csv", &self.containers_csv),
+        ];
         let given: Vec<(&str, &Path)> =
             all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect();
         check_distinct(&given, inputs).map_err(Failure::input)
@@ -115,6 +138,7 @@ impl Cli {
             Command::Demo(args) => demo::run(&args),
             Command::Replay(args) => replay::run(&args),
             Command::Sweep(args) => sweep::run(&args),
+            Command::Compare(args) => compare::run(&args),
             Command::Limit(args) => limit::run(&args),
             Command::Throughput(args) => throughput::run(&args),
             Command::Fairness(args) => steady::run_fairness(&args),

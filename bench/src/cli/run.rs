@@ -1,6 +1,6 @@
 //! Running a workload and handing out what came of it.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use apportion::config::EngineConfig;
@@ -9,7 +9,9 @@ use apportion::{LogSink, Mode};
 use super::progress::Bar;
 use super::{Failure, OutputArgs};
 use crate::output::{LogFile, OutputFile};
-use crate::report::{JsonReport, RunParameters, to_html, to_table};
+use crate::report::{
+    JsonReport, RunParameters, to_html, to_json_text, to_table, write_containers_csv, write_jobs_csv,
+};
 use crate::sim::{RunRecord, SimError, SimOptions, simulate};
 use crate::workload::Workload;
 
@@ -29,6 +31,8 @@ pub(super) struct Job<'a> {
 struct Outputs {
     json: Option<OutputFile>,
     report: Option<OutputFile>,
+    jobs: Option<OutputFile>,
+    containers: Option<OutputFile>,
 }
 
 /// Simulates, writes what is asked for, and says whether all is well.
@@ -38,11 +42,19 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     let outputs = Outputs {
         json: open(&output.json).map_err(Failure::input)?,
         report: open(&output.report).map_err(Failure::input)?,
+        jobs: open(&output.jobs_csv).map_err(Failure::input)?,
+        containers: open(&output.containers_csv).map_err(Failure::input)?,
     };
     let log = output.log.as_deref().map(LogFile::create).transpose().map_err(Failure::input)?;
     let (log, sink) =
         log.map_or((None, None), |(log, sink)| (Some(log), Some(Box::new(sink) as Box<dyn LogSink>)));
-    let options = SimOptions { config: job.config, mode: job.mode, tick_ms: job.tick_ms, sink };
+    let options = SimOptions {
+        config: job.config,
+        mode: job.mode,
+        tick_ms: job.tick_ms,
+        sink,
+        with_containers: outputs.containers.is_some(),
+    };
     let bar = Bar::new(job.workload.asks());
     let record = simulate(job.workload, options, &mut |progress| bar.show(progress));
     let record = record.map_err(|error| to_failure(&job.source, error))?;
@@ -53,8 +65,7 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     if let Some(log) = log {
         log.finish()?;
     }
-    let prints_json = output.json.as_deref() == Some(Path::new("-"));
-    hand_out(&parameters, &record, outputs, prints_json)?;
+    hand_out(&parameters, job.workload, &record, outputs, !output.replaces_table())?;
     if let Some(path) = output.report.as_ref().filter(|path| *path != Path::new("-")) {
         eprintln!("report: {}", path.display());
     }
@@ -63,16 +74,22 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
 
 fn hand_out(
     parameters: &RunParameters,
+    workload: &Workload,
     record: &RunRecord,
     outputs: Outputs,
-    prints_json: bool,
+    prints_table: bool,
 ) -> Result<(), Failure> {
     if let Some(file) = outputs.json {
-        let json =
-            serde_json::to_string_pretty(&JsonReport::new(parameters, record)).map_err(Failure::run)?;
+        let json = to_json_text(&JsonReport::new(parameters, record)).map_err(Failure::run)?;
         file.write_text(&json)?;
     }
-    if !prints_json {
+    if let Some(file) = outputs.jobs {
+        file.write_with(|out| write_jobs_csv(workload, record, out).map_err(io::Error::from))?;
+    }
+    if let Some(file) = outputs.containers {
+        file.write_with(|out| write_containers_csv(workload, record, out).map_err(io::Error::from))?;
+    }
+    if prints_table {
         writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::output)?;
     }
     if let Some(file) = outputs.report {

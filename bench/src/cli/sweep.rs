@@ -15,8 +15,10 @@ use super::run::{judge, to_failure};
 use super::sweep_input::{Input, WorkloadArgs};
 use super::trace::{NodeOrderArg, compression};
 use crate::output::{OutputFile, check_distinct};
-use crate::report::{JsonReport, RunParameters, to_sweep_html, to_sweep_table};
-use crate::sweep::{Case, Figures, Grid, Policy, SweepPoint, SweepRun};
+use crate::report::{
+    JsonReport, RunParameters, to_json_text, to_sweep_html, to_sweep_policy_table, to_sweep_table,
+};
+use crate::sweep::{Case, Figures, Grid, Policy, SweepPoint, SweepRun, Variant};
 
 /// Many simulations of a trace, or of the demo.
 #[derive(Clone, Debug, Args)]
@@ -25,7 +27,9 @@ use crate::sweep::{Case, Figures, Grid, Policy, SweepPoint, SweepRun};
 table and the report have a row or a dot for each policy, size and load, with the median over the seeds, and a line for \
 each policy.\n\nExamples:\n  How does the cost of a decision grow with the cluster?\n    apportion-bench sweep --demo \
 --sizes 0.5,1,2,4 --node-orders spread,pack --seeds 1,2,3 --report sweep.html\n  From when on do pods wait?\n    \
-apportion-bench sweep --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 1000,10000,100000"
+apportion-bench sweep --format openb --nodes nodes.csv.gz --workload pods.csv.gz --compress 1000,10000,100000\n  \
+What would other queues do to jobs and users?\n    apportion-bench sweep --format synth --workload jobs.json --queues \
+today.xml --queues tomorrow.xml --seeds 1,2,3,4,5"
 )]
 pub(super) struct SweepArgs {
     #[command(flatten)]
@@ -64,6 +68,7 @@ pub(super) struct SweepArgs {
 enum ApplicationOrderArg {
     Fifo,
     Fair,
+    FairBySize,
 }
 
 /// A simulation that is over, and all that is handed out of it; little, for there may be many.
@@ -109,25 +114,31 @@ impl SweepArgs {
         check("--compress", &self.compress, f64::to_string)?;
         check("--sizes", &self.sizes, f64::to_string)?;
         check("--seeds", &self.seeds, u64::to_string)?;
+        check("--queues", self.workload.queues(), |path| path.display().to_string())?;
         check("--node-orders", &self.node_orders, |order| format!("{order:?}").to_lowercase())?;
         check("--application-orders", &self.application_orders, |order| format!("{order:?}").to_lowercase())
     }
 
     fn grid(&self, input: &Input) -> Grid {
-        let mut node_orders: Vec<_> = self.node_orders.iter().map(|order| order.kind()).collect();
-        if node_orders.is_empty() {
-            node_orders.push(input.subject.config.node_order);
-        }
         let mut application_orders: Vec<_> =
             self.application_orders.iter().map(|order| Some(order.kind())).collect();
         if application_orders.is_empty() {
             application_orders.push(None);
         }
-        let policies = node_orders.iter().flat_map(|&node_order| {
-            application_orders.iter().map(move |&application_order| Policy { node_order, application_order })
-        });
+        let mut policies = Vec::new();
+        for Variant { queues, config } in &input.subject.variants {
+            let mut node_orders: Vec<_> = self.node_orders.iter().map(|order| order.kind()).collect();
+            if node_orders.is_empty() {
+                node_orders.push(config.node_order);
+            }
+            for node_order in node_orders {
+                let policy =
+                    |application_order| Policy { queues: queues.clone(), node_order, application_order };
+                policies.extend(application_orders.iter().copied().map(policy));
+            }
+        }
         Grid {
-            policies: policies.collect(),
+            policies,
             sizes: self.sizes.clone(),
             compressions: self.compress.clone(),
             seeds: self.seeds.clone(),
@@ -140,16 +151,20 @@ impl ApplicationOrderArg {
         match self {
             Self::Fifo => ApplicationOrdering::Fifo,
             Self::Fair => ApplicationOrdering::Fair,
+            Self::FairBySize => ApplicationOrdering::FairBySize,
         }
     }
 }
 
 fn simulate(input: &Input, case: &Case) -> Result<Run, Failure> {
-    let record = input.subject.simulate(case).map_err(|error| to_failure(&input.name, error))?;
+    let record = input.subject.simulate(case).map_err(|error| match &case.policy.queues {
+        Some(queues) => to_failure(&format!("{} with {queues}", input.name), error),
+        None => to_failure(&input.name, error),
+    })?;
     judge(&record)?;
     let parameters = RunParameters { format: input.format.clone(), mode: Mode::Serial, seed: case.seed };
     let json = JsonReport::new(&parameters, &record).of_case(case);
-    Ok((SweepRun { case: *case, figures: Figures::of(&record) }, json))
+    Ok((SweepRun { case: case.clone(), figures: Figures::of(&record) }, json))
 }
 
 fn hand_out(
@@ -159,7 +174,7 @@ fn hand_out(
     json: Option<OutputFile>,
     report: Option<OutputFile>,
 ) -> Result<(), Failure> {
-    let points = SweepPoint::all(&runs.iter().map(|(run, _)| *run).collect::<Vec<_>>());
+    let points = SweepPoint::all(&runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>());
     if let Some(file) = json {
         let of_point = |point: &SweepPoint, runs: &[Run]| -> Vec<JsonReport> {
             runs.iter().map(|(_, json)| json.clone().of_point(point)).collect()
@@ -167,10 +182,11 @@ fn hand_out(
         let runs = runs.chunks(args.seeds.len());
         let reports: Vec<_> =
             points.iter().zip(runs).flat_map(|(point, runs)| of_point(point, runs)).collect();
-        file.write_text(&serde_json::to_string_pretty(&reports).map_err(Failure::run)?)?;
+        file.write_text(&to_json_text(&reports).map_err(Failure::run)?)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", to_sweep_table(&points)).map_err(Failure::output)?;
+        writeln!(std::io::stdout(), "{}\n{}", to_sweep_table(&points), to_sweep_policy_table(&points))
+            .map_err(Failure::output)?;
     }
     if let Some(file) = report {
         file.write_text(&to_sweep_html(&input.format, &points).map_err(Failure::run)?)?;

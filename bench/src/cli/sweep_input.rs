@@ -7,9 +7,10 @@ use clap::Args;
 
 use super::Failure;
 use super::trace::TraceFiles;
-use crate::sweep::{Source, Subject};
+use crate::sweep::{Source, Subject, Variant};
 use crate::synthetic::SteadyStream;
 use crate::trace::Format;
+use crate::workload::Workload;
 
 /// The demo, or the files of a trace.
 #[derive(Clone, Debug, Args)]
@@ -29,9 +30,10 @@ pub(super) struct WorkloadArgs {
     /// The cluster: OpenB's node table, or a node file of YARN's simulator.
     #[arg(long, value_name = "FILE")]
     nodes: Option<PathBuf>,
-    /// The queues: a native TOML file, YARN's capacity-scheduler.xml, or YuniKorn's queues.yaml.
+    /// The queues: a native TOML file, YARN's capacity-scheduler.xml, or YuniKorn's queues.yaml. Given several times,
+    /// the files are compared.
     #[arg(long, value_name = "FILE")]
-    queues: Option<PathBuf>,
+    queues: Vec<PathBuf>,
     /// The step of virtual time: what happens between two ticks happens at the later one.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     tick: u64,
@@ -55,14 +57,22 @@ const NODES_MAX: f64 = 1_000_000.0;
 impl WorkloadArgs {
     /// The files that are read, with the options that name them.
     pub(super) fn inputs(&self) -> Vec<(&str, &Path)> {
-        let all = [("--workload", &self.workload), ("--nodes", &self.nodes), ("--queues", &self.queues)];
-        all.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?))).collect()
+        let one = [("--workload", &self.workload), ("--nodes", &self.nodes)];
+        let one = one.into_iter().filter_map(|(option, path)| Some((option, path.as_deref()?)));
+        one.chain(self.queues.iter().map(|path| ("--queues", path.as_path()))).collect()
+    }
+
+    /// The files of queues that are compared.
+    pub(super) fn queues(&self) -> &[PathBuf] {
+        &self.queues
     }
 
     /// Reads what there is to read, once for each seed, and makes sure that no cluster gets out of hand.
     pub(super) fn read(&self, seeds: &[u64], sizes: &[f64]) -> Result<Input, Failure> {
         let input = match (self.format, &self.workload) {
-            (Some(format), Some(workload)) => trace(&self.files(format, workload), seeds, self.tick)?,
+            (Some(format), Some(workload)) => {
+                trace(&self.files(format, workload), &self.queues, seeds, self.tick)?
+            }
             _ => demo(self.demo.unwrap_or_default() as usize, self.tick),
         };
         let nodes = match &input.subject.source {
@@ -79,12 +89,11 @@ impl WorkloadArgs {
     }
 
     fn files(&self, format: Format, workload: &Path) -> TraceFiles {
-        let (nodes, queues) = (self.nodes.clone(), self.queues.clone());
-        TraceFiles { format, workload: workload.to_owned(), nodes, queues }
+        TraceFiles { format, workload: workload.to_owned(), nodes: self.nodes.clone(), queues: None }
     }
 }
 
-fn trace(files: &TraceFiles, seeds: &[u64], tick_ms: u64) -> Result<Input, Failure> {
+fn trace(files: &TraceFiles, queues: &[PathBuf], seeds: &[u64], tick_ms: u64) -> Result<Input, Failure> {
     let is_drawn = matches!(files.format, Format::Synth | Format::Swim);
     if let ([first, _, ..], false) = (seeds, is_drawn) {
         return Err(Failure::input(format!(
@@ -95,9 +104,25 @@ fn trace(files: &TraceFiles, seeds: &[u64], tick_ms: u64) -> Result<Input, Failu
     let read = |seed: &u64| Ok((*seed, files.read_workload(*seed)?));
     let workloads = seeds.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let first = workloads.first().ok_or_else(|| Failure::input("--seeds: one at least is needed"))?;
-    let config = files.read_config(&first.1)?;
-    let subject = Subject { source: Source::Read(workloads), config, tick_ms, compress_durations: 1.0 };
+    let variants = variants(files, queues, &first.1)?;
+    let subject = Subject { source: Source::Read(workloads), variants, tick_ms, compress_durations: 1.0 };
     Ok(Input { subject, format: files.format.to_string(), name: files.source() })
+}
+
+/// What each file of queues says, by the file's name, or by its path where names are the same.
+fn variants(files: &TraceFiles, queues: &[PathBuf], workload: &Workload) -> Result<Vec<Variant>, Failure> {
+    if queues.is_empty() {
+        return Ok(vec![Variant { queues: None, config: files.read_config(workload)? }]);
+    }
+    let is_unique =
+        |path: &Path| queues.iter().filter(|other| other.file_name() == path.file_name()).count() < 2;
+    let variant = |path: &PathBuf| {
+        let short = path.file_name().filter(|_| is_unique(path));
+        let name = short.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into());
+        let files = TraceFiles { queues: Some(path.clone()), ..files.clone() };
+        Ok(Variant { queues: Some(name.into()), config: files.read_config(workload)? })
+    };
+    queues.iter().map(variant).collect()
 }
 
 fn demo(nodes: usize, tick_ms: u64) -> Input {
@@ -105,6 +130,7 @@ fn demo(nodes: usize, tick_ms: u64) -> Input {
     let workload = SteadyStream { nodes: 1, ..stream }.workload();
     let queues = workload.queues.unwrap_or_else(QueueConfig::single_leaf);
     let config = EngineConfig::new(workload.resources, queues);
-    let subject = Subject { source: Source::Drawn(stream), config, tick_ms, compress_durations: 1.0 };
+    let variants = vec![Variant { queues: None, config }];
+    let subject = Subject { source: Source::Drawn(stream), variants, tick_ms, compress_durations: 1.0 };
     Input { subject, format: "demo".into(), name: "the demo".into() }
 }

@@ -1,14 +1,17 @@
 //! The run as JSON.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use apportion::Mode;
 use serde::Serialize;
 
+use super::policy::{FairnessOut, JobsOut, LeafOut, SeriesOut, UserOut, WaitOut};
+use super::sweep_policy::confidence;
 use crate::pending::PendingKind;
 use crate::process;
 use crate::sim::{RunRecord, Utilisation};
-use crate::sweep::{Case, Spread, SweepPoint};
+use crate::sweep::{Case, Estimate, Spread, SweepPoint};
 
 /// What the run was told to do.
 #[derive(Clone, Debug)]
@@ -50,13 +53,18 @@ pub struct JsonReport {
     elapsed_s: f64,
     allocations_per_second: f64,
     ask_to_commit_us: Option<Percentiles>,
-    wait_ms: WaitPercentiles,
+    wait_ms: WaitOut,
+    jobs: JobsOut,
+    fairness: FairnessOut,
     utilisation: BTreeMap<String, UtilisationOut>,
     queues: Vec<QueueOut>,
+    users: Vec<UserOut>,
     audit_violations: usize,
     commit_log_digest: String,
     state_digest: String,
     peak_rss_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    series: Option<SeriesOut>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -66,21 +74,18 @@ struct Percentiles {
     p999: u64,
 }
 
-#[derive(Clone, Copy, Debug, Serialize)]
-struct WaitPercentiles {
-    p50: u64,
-    p99: u64,
-}
-
 /// What tells the runs of a sweep apart, beside the seed.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct CaseOut {
     compress: f64,
     size: f64,
+    queues_file: Option<Arc<str>>,
     node_order: &'static str,
     application_order: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     over_seeds: Option<OverSeeds>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<BTreeMap<&'static str, Estimate>>,
 }
 
 /// The same for all runs that differ by the seed alone.
@@ -110,6 +115,8 @@ struct QueueOut {
     guaranteed_share: f64,
     mean_share: f64,
     placed: u64,
+    #[serde(flatten)]
+    outcome: LeafOut,
 }
 
 impl JsonReport {
@@ -152,10 +159,9 @@ impl JsonReport {
                 p99: histogram.value_at_quantile(0.99),
                 p999: histogram.value_at_quantile(0.999),
             }),
-            wait_ms: WaitPercentiles {
-                p50: record.wait_ms.value_at_quantile(0.5),
-                p99: record.wait_ms.value_at_quantile(0.99),
-            },
+            wait_ms: WaitOut::new(record),
+            jobs: JobsOut::new(&record.outcomes.total),
+            fairness: FairnessOut::new(&record.outcomes.fairness),
             utilisation: record
                 .resource_names
                 .iter()
@@ -165,17 +171,21 @@ impl JsonReport {
             queues: record
                 .queues
                 .iter()
-                .map(|queue| QueueOut {
+                .zip(&record.outcomes.queues)
+                .map(|(queue, outcome)| QueueOut {
                     path: queue.path.clone(),
                     guaranteed_share: queue.guaranteed_share,
                     mean_share: queue.mean_share,
                     placed: queue.placed,
+                    outcome: LeafOut::new(outcome),
                 })
                 .collect(),
+            users: record.outcomes.users.iter().map(UserOut::new).collect(),
             audit_violations: record.audit_violations.len(),
             commit_log_digest: format!("{:032x}", record.log_digest),
             state_digest: record.state_digest.to_string(),
             peak_rss_bytes: process::peak_resident_bytes(),
+            series: Some(SeriesOut::new(&record.outcomes, &record.resource_names)),
         }
     }
 }
@@ -187,11 +197,14 @@ impl JsonReport {
         let out = CaseOut {
             compress: case.compress,
             size: case.size,
+            queues_file: case.policy.queues.clone(),
             node_order: case.policy.node_order_name(),
             application_order: case.policy.application_order_name(),
             over_seeds: None,
+            confidence: None,
         };
-        Self { case: Some(out), ..self }
+        // A series for each of hundreds of runs would make the file too large to read.
+        Self { case: Some(out), series: None, ..self }
     }
 
     /// The same, with medians and spread of the point that it belongs to.
@@ -208,6 +221,8 @@ impl JsonReport {
             wait_p99_ms: point.spread(|figures| figures.wait_p99_ms),
             wall_us_per_allocation: point.spread(|figures| figures.wall_us_per_allocation),
         };
-        Self { case: self.case.map(|case| CaseOut { over_seeds: Some(over_seeds), ..case }), ..self }
+        let confidence = Some(confidence(point));
+        let case = |case| CaseOut { over_seeds: Some(over_seeds), confidence, ..case };
+        Self { case: self.case.map(case), ..self }
     }
 }

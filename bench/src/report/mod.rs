@@ -1,26 +1,34 @@
 //! Reports: a run as JSON for programs, a table for terminals, and one HTML file with plots for people.
 
 mod chart;
+mod compare;
 mod control;
 mod curves;
 mod distribution;
 mod heat_map;
 mod html;
 mod json;
+mod json_text;
 mod palette;
 mod pending;
 mod plot;
+mod policy;
 mod run;
 mod services;
 mod sweep;
+mod sweep_policy;
 mod table;
 mod throughput;
 
+pub use compare::{CompareJson, to_compare_html, to_compare_text};
 pub use control::{ControlJson, ControlReport, to_control_html, to_control_text};
 pub use json::{JsonReport, RunParameters};
+pub use json_text::to_json_text;
+pub use policy::{write_containers_csv, write_jobs_csv};
 pub use run::to_html;
 pub use services::{ServicesJson, ServicesReport, to_services_html, to_services_text};
 pub use sweep::{to_sweep_html, to_sweep_table};
+pub use sweep_policy::to_sweep_policy_table;
 pub use table::to_table;
 pub use throughput::{Measured, ThroughputParameters, ThroughputReport, to_throughput_html};
 

@@ -8,6 +8,7 @@ use super::heat_map::heat_map;
 use super::html::{document, escape, plot_section, say, section, to_cards};
 use super::pending::to_pending_section;
 use super::plot::{Axis, Line, Plot, Unit};
+use super::policy::to_policy_section;
 use super::table::rows;
 use super::{count_text, duration_text};
 use crate::report::RunParameters;
@@ -68,8 +69,9 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         record.state_digest,
     );
     let body = format!(
-        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}",
+        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}{}",
         to_cards(&cards(record)),
+        to_policy_section(&record.outcomes),
         to_pending_section(&record.pending_longest).unwrap_or_default()
     );
     document(&title, &sub, &body)

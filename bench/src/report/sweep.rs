@@ -8,6 +8,7 @@ use super::curves::{Curve, CurveAxes, curve_chart};
 use super::html::{document, escape, say, section};
 use super::palette::SERIES;
 use super::plot::Unit;
+use super::sweep_policy::to_sweep_policy_section;
 use super::{count_text, duration_text};
 use crate::sweep::{Figures, Spread, SweepPoint};
 
@@ -94,14 +95,14 @@ const COLUMNS: [Column; 8] = [
 ];
 
 /// What differs between the points of a sweep.
-struct Varied {
+pub(super) struct Varied {
     policy: bool,
     size: bool,
     compress: bool,
 }
 
 impl Varied {
-    fn of(points: &[SweepPoint]) -> Self {
+    pub(super) fn of(points: &[SweepPoint]) -> Self {
         let differs = |is_same: fn(&SweepPoint, &SweepPoint) -> bool| {
             points.windows(2).any(|pair| !is_same(&pair[0], &pair[1]))
         };
@@ -113,13 +114,13 @@ impl Varied {
     }
 
     /// The columns that say which point it is; the load if nothing differs.
-    fn names(&self) -> Vec<&'static str> {
+    pub(super) fn names(&self) -> Vec<&'static str> {
         let compress = self.compress || !(self.policy || self.size);
         let all = [(self.policy, "policy"), (self.size, "nodes"), (compress, "compress")];
         all.into_iter().filter_map(|(is_shown, name)| is_shown.then_some(name)).collect()
     }
 
-    fn values(&self, point: &SweepPoint) -> Vec<String> {
+    pub(super) fn values(&self, point: &SweepPoint) -> Vec<String> {
         let value = |name| match name {
             "policy" => point.policy.to_string(),
             "nodes" => count_text(point.nodes() as u64),
@@ -177,9 +178,10 @@ pub fn to_sweep_html(format: &str, points: &[SweepPoint]) -> Result<String, Char
         charts += &say("The same at every point", &format!("{}.", values.join("; ")));
     }
     let body = format!(
-        "<main>{charts}</main><section><h2>All points</h2><p>{}</p>{}</section>",
+        "<main>{charts}</main><section><h2>All points</h2><p>{}</p>{}</section>{}",
         "Medians over the seeds; below them the lowest and the highest, where seeds differ.",
         html_table(points),
+        to_sweep_policy_section(points),
     );
     Ok(document(&title, &summary(points), &body))
 }
@@ -221,7 +223,7 @@ fn chart(points: &[SweepPoint], column: &Column) -> Result<String, ChartError> {
     let varied = Varied::of(points);
     let mut curves: Vec<Curve> = Vec::new();
     for point in points {
-        let name = match (varied.size && varied.compress, point.policy) {
+        let name = match (varied.size && varied.compress, &point.policy) {
             (true, policy) => format!("{policy}, compress {}", point.compress),
             (false, policy) => policy.to_string(),
         };

@@ -5,6 +5,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::chart::percent;
 use super::pending::to_pending_table;
+use super::policy::{rows as policy_rows, to_policy_table};
 use super::{count_text, duration_text};
 use crate::sim::RunRecord;
 
@@ -20,7 +21,8 @@ pub fn to_table(record: &RunRecord) -> String {
         values.set_cell_alignment(CellAlignment::Right);
     }
     let pending = to_pending_table(&record.pending_longest).map(|pending| format!("\n{pending}"));
-    table.to_string() + &pending.unwrap_or_default()
+    let policy = to_policy_table(&record.outcomes).map(|policy| format!("\n{policy}"));
+    table.to_string() + &policy.unwrap_or_default() + &pending.unwrap_or_default()
 }
 
 pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
@@ -47,6 +49,8 @@ pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     let wait = |quantile| duration_text(record.wait_ms.value_at_quantile(quantile));
     row("waiting time, median", wait(0.5));
     row("waiting time, 99 %", wait(0.99));
+    rows.extend(policy_rows(record));
+    let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
     if let Some(latency) = &record.ask_to_commit_us {
         let at = |quantile| format!("{} us", count_text(latency.value_at_quantile(quantile)));
         row("ask to commit, median", at(0.5));

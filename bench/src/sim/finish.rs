@@ -20,6 +20,7 @@ impl Simulation<'_> {
         let audit = self.engine.audit();
         let state_digest = self.engine.digest();
         self.engine.shutdown();
+        let outcomes = self.metrics.finish(&self.leaf_paths);
         let names = self.workload.resources.names();
         Ok(RunRecord {
             resource_names: names.to_vec(),
@@ -38,6 +39,7 @@ impl Simulation<'_> {
             wait_ms: self.tally.wait_ms.clone(),
             utilisation: self.tally.utilisation(names.len()),
             queues: self.queue_use(),
+            outcomes,
             node_use: self.tally.node_use(),
             busy_ms: self.tally.busy_ms(),
             series: self.tally.series.clone(),
@@ -73,22 +75,25 @@ impl Simulation<'_> {
     }
 
     fn queue_use(&self) -> Vec<QueueUse> {
-        let tally = &self.tally;
+        let each = self.leaf_paths.iter().zip(self.guaranteed_shares()).enumerate();
+        each.map(|(leaf, (path, guaranteed_share))| QueueUse {
+            path: path.clone(),
+            guaranteed_share,
+            mean_share: self.tally.leaf_share(leaf),
+            placed: self.tally.leaf_placed[leaf],
+        })
+        .collect()
+    }
+
+    /// What each leaf is guaranteed, as the dominant share of the cluster.
+    pub(super) fn guaranteed_shares(&self) -> Vec<f64> {
         self.engine.read(|view| {
             let total: apportion::Resources =
                 view.partition_ids().map(|partition| view.capacity(partition)).sum();
-            let leaves = view.queues().filter(|queue| queue.is_leaf()).enumerate();
-            leaves
-                .map(|(leaf, queue)| {
-                    let guaranteed = view.partition_ids().map(|p| queue.quota(p).guaranteed).sum();
-                    QueueUse {
-                        path: queue.path().to_owned(),
-                        guaranteed_share: dominant_share(&guaranteed, &total) as f64 / SHARE_ONE as f64,
-                        mean_share: tally.leaf_share(leaf),
-                        placed: tally.leaf_placed[leaf],
-                    }
-                })
-                .collect()
+            let leaves = view.queues().filter(|queue| queue.is_leaf());
+            let guaranteed =
+                leaves.map(|queue| view.partition_ids().map(|p| queue.quota(p).guaranteed).sum());
+            guaranteed.map(|amount| dominant_share(&amount, &total) as f64 / SHARE_ONE as f64).collect()
         })
     }
 }

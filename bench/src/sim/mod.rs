@@ -6,6 +6,7 @@ mod cluster;
 mod finish;
 mod jobs;
 mod latency;
+mod metrics;
 mod record;
 mod run;
 mod series;
@@ -13,6 +14,7 @@ mod tally;
 
 pub use cluster::{ClusterError, queues_for};
 pub use latency::{LatencySink, Notes};
+pub use metrics::{ContainerOutcome, Deviation, Fairness, GroupOutcome, JobOutcome, Outcomes, Timeline};
 pub use record::{Figure, NodeUse, QueueUse, RunRecord, Utilisation};
 pub use run::{Progress, SimError, SimOptions, simulate};
 pub use series::{Interval, Series};

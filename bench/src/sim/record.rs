@@ -6,6 +6,7 @@ use std::time::Duration;
 use apportion::{EngineStats, Resources, StateDigest};
 use hdrhistogram::Histogram;
 
+use super::metrics::Outcomes;
 use super::series::{Interval, Series};
 use crate::pending::PendingKind;
 
@@ -46,6 +47,8 @@ pub struct RunRecord {
     pub utilisation: Vec<Utilisation>,
     /// By leaf, in the order of the queue tree.
     pub queues: Vec<QueueUse>,
+    /// Completion, waiting and shares of jobs, queues and users.
+    pub outcomes: Outcomes,
     /// By node.
     pub node_use: Vec<NodeUse>,
     /// How long anything was pending that could be placed, or jobs were still to come, in virtual time.

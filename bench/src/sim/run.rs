@@ -17,6 +17,7 @@ use super::cluster::{ClusterError, Leaves};
 use super::finish::fits_nowhere;
 use super::jobs::{AskRun, JobRun, Part, Step};
 use super::latency::{LatencySink, Notes};
+use super::metrics::Metrics;
 use super::record::RunRecord;
 use super::tally::Tally;
 use crate::workload::{Tasks, Workload};
@@ -32,6 +33,8 @@ pub struct SimOptions {
     pub tick_ms: u64,
     /// Where the log goes, beside its digest.
     pub sink: Option<Box<dyn LogSink>>,
+    /// Whether [`Outcomes`](super::Outcomes) say what became of each container: about 60 bytes for each.
+    pub with_containers: bool,
 }
 
 /// How far a simulation has come.
@@ -117,6 +120,8 @@ pub(super) struct Simulation<'a> {
     asked_at: FxHashMap<AskId, Instant>,
     containers: FxHashMap<ContainerId, Running>,
     pub(super) tally: Tally,
+    pub(super) metrics: Metrics<'a>,
+    pub(super) leaf_paths: Vec<String>,
     /// Something was sent to the engine since it was last quiet.
     has_sent: bool,
 }
@@ -138,9 +143,14 @@ impl<'a> Simulation<'a> {
             engine.read(|view| view.queues().filter(|q| q.is_leaf()).map(|q| q.path().to_owned()).collect());
         let leaf_of = |path: &String| leaf_paths.iter().position(|leaf| leaf == path).unwrap_or_default();
         let events = handle.event_stream(usize::MAX);
+        let leaves: Vec<usize> = paths.iter().map(leaf_of).collect();
+        let tick_ms = options.tick_ms.max(1);
+        let metrics = Metrics::new(workload, &leaves, leaf_paths.len(), tick_ms, options.with_containers);
         let mut simulation = Self {
-            leaves: paths.iter().map(leaf_of).collect(),
+            leaves,
+            metrics,
             tally: Tally::new(workload, leaf_paths.len(), options.tick_ms),
+            leaf_paths,
             workload,
             engine,
             handle,
@@ -148,7 +158,7 @@ impl<'a> Simulation<'a> {
             events,
             notes,
             measures_latency: matches!(options.mode, Mode::Parallel { .. }),
-            tick_ms: options.tick_ms.max(1),
+            tick_ms,
             agenda: BinaryHeap::new(),
             agenda_count: 0,
             jobs: workload.jobs.iter().map(|_| JobRun::default()).collect(),
@@ -182,9 +192,14 @@ impl<'a> Simulation<'a> {
         while let Some(now_ms) = self.next_time(active_ms) {
             self.clock.set(now_ms);
             self.tally.advance(now_ms);
+            self.metrics.advance(now_ms);
             let before = self.tally.placed;
             let acted = self.act(now_ms)?;
             self.settle(now_ms, &mut events)?;
+            if self.metrics.lacks_guarantees() {
+                let guaranteed = self.guaranteed_shares();
+                self.metrics.set_guarantees(&guaranteed);
+            }
             if acted || self.tally.placed > before {
                 active_ms = now_ms;
             }
@@ -254,6 +269,7 @@ impl<'a> Simulation<'a> {
         let submit = |error| SimError::Submit { what: format!("job `{}`", content.name), error };
         let application = self.handle.submit_application(spec, &self.events).map_err(submit)?;
         self.jobs[job].application = Some(application);
+        self.metrics.job_submitted(job);
         if content.master.is_some() {
             return self.ask(job, None, now_ms);
         }
@@ -287,6 +303,7 @@ impl<'a> Simulation<'a> {
     fn end_application(&mut self, job: usize) -> Result<(), SimError> {
         let Some(application) = self.jobs[job].application.take() else { return Ok(()) };
         self.has_sent = true;
+        self.metrics.job_finished(job);
         self.handle.end_application(application, ApplicationEnd::Finished).map_err(closed)
     }
 
@@ -306,6 +323,7 @@ impl<'a> Simulation<'a> {
             self.tally.hopeless += count;
         }
         let part = Part { job, tasks: part };
+        self.metrics.asked(part, count);
         self.asks.insert(ask, AskRun { part, submitted_ms: now_ms, placed: 0 });
         if self.measures_latency {
             self.asked_at.insert(ask, Instant::now());
@@ -328,8 +346,11 @@ impl<'a> Simulation<'a> {
                 self.container_started(ask, container, node, now_ms)
             }
             EventKind::ContainerEnded { container, .. } => self.container_ended(container, now_ms),
-            EventKind::AskCancelled { units, .. } => {
+            EventKind::AskCancelled { ask, units } => {
                 self.tally.cancelled += u64::from(units);
+                if let Some(run) = self.asks.get(&ask) {
+                    self.metrics.cancelled(run.part, u64::from(units));
+                }
                 Ok(())
             }
             _ => Ok(()),
@@ -347,6 +368,7 @@ impl<'a> Simulation<'a> {
         let (part, number, waited_ms) = (run.part, run.placed, now_ms - run.submitted_ms);
         run.placed += 1;
         let node = self.node_index[&node];
+        self.metrics.started(container, part, node, run.submitted_ms);
         self.containers.insert(container, Running { part, node });
         let size = size_of(self.workload, part);
         self.tally.started(node, self.leaves[part.job], &size, waited_ms);
@@ -370,6 +392,7 @@ impl<'a> Simulation<'a> {
     fn container_ended(&mut self, container: ContainerId, now_ms: u64) -> Result<(), SimError> {
         let Some(running) = self.containers.remove(&container) else { return Ok(()) };
         let job = running.part.job;
+        self.metrics.ended(container, running.part);
         self.tally.ended(running.node, self.leaves[job], &size_of(self.workload, running.part));
         if running.part.tasks.is_none() {
             return self.end_application(job);

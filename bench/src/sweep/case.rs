@@ -1,13 +1,16 @@
 //! What is varied.
 
 use std::fmt;
+use std::sync::Arc;
 
 use apportion::NodeOrderKind;
 use apportion::config::{ApplicationOrdering, EngineConfig, QueueConfig};
 
 /// What may be decided one way or another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
+    /// The name of the queues: one of [`Subject::variants`](super::Subject::variants).
+    pub queues: Option<Arc<str>>,
     /// Which of the nodes that fit comes first.
     pub node_order: NodeOrderKind,
     /// In which order every leaf serves its applications; as the queues say if nothing is said.
@@ -15,7 +18,7 @@ pub struct Policy {
 }
 
 /// One simulation of a sweep.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// What is decided how.
     pub policy: Policy,
@@ -43,7 +46,7 @@ pub struct Grid {
 impl Policy {
     /// The configuration with everything decided this way.
     #[must_use]
-    pub fn applied_to(self, mut config: EngineConfig) -> EngineConfig {
+    pub fn applied_to(&self, mut config: EngineConfig) -> EngineConfig {
         config.node_order = self.node_order;
         if let Some(ordering) = self.application_order {
             set_ordering(&mut config.root, ordering);
@@ -53,7 +56,7 @@ impl Policy {
 
     /// The name of the node order, as an option says it.
     #[must_use]
-    pub fn node_order_name(self) -> &'static str {
+    pub fn node_order_name(&self) -> &'static str {
         match self.node_order {
             NodeOrderKind::Spread => "spread",
             NodeOrderKind::Pack => "pack",
@@ -63,7 +66,7 @@ impl Policy {
 
     /// The name of the application order, if one is given.
     #[must_use]
-    pub fn application_order_name(self) -> Option<&'static str> {
+    pub fn application_order_name(&self) -> Option<&'static str> {
         self.application_order.map(|order| match order {
             ApplicationOrdering::Fifo => "fifo",
             ApplicationOrdering::Fair => "fair",
@@ -74,10 +77,8 @@ impl Policy {
 
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.application_order_name() {
-            Some(order) => write!(f, "{}, {order}", self.node_order_name()),
-            None => f.write_str(self.node_order_name()),
-        }
+        let all = [self.queues.as_deref(), Some(self.node_order_name()), self.application_order_name()];
+        f.write_str(&all.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -91,10 +92,11 @@ impl Grid {
     #[must_use]
     pub fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
-        for &policy in &self.policies {
+        for policy in &self.policies {
             for &size in &self.sizes {
                 for &compress in &self.compressions {
-                    cases.extend(self.seeds.iter().map(|&seed| Case { policy, size, compress, seed }));
+                    let case = |&seed: &u64| Case { policy: policy.clone(), size, compress, seed };
+                    cases.extend(self.seeds.iter().map(case));
                 }
             }
         }
@@ -112,11 +114,15 @@ mod tests {
             apportion::ResourceTypes::memory_and_vcores(),
             QueueConfig::root([QueueConfig::single_leaf().children.remove(0)]),
         );
-        let policy =
-            Policy { node_order: NodeOrderKind::Pack, application_order: Some(ApplicationOrdering::Fair) };
+        let policy = Policy {
+            queues: None,
+            node_order: NodeOrderKind::Pack,
+            application_order: Some(ApplicationOrdering::Fair),
+        };
         let applied = policy.applied_to(config);
         assert_eq!(applied.node_order, NodeOrderKind::Pack);
         assert_eq!(applied.root.children[0].ordering, ApplicationOrdering::Fair);
         assert_eq!(policy.to_string(), "pack, fair");
+        assert_eq!(Policy { queues: Some("a.xml".into()), ..policy }.to_string(), "a.xml, pack, fair");
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::case::{Case, Policy};
+use super::outcome::OutcomeFigures;
 use super::run::SweepRun;
 use crate::sim::RunRecord;
 
@@ -27,6 +28,8 @@ pub struct Figures {
     pub wait_p99_ms: f64,
     /// Wall time of the simulation per container placed.
     pub wall_us_per_allocation: f64,
+    /// About jobs, queues and users.
+    pub outcomes: OutcomeFigures,
 }
 
 /// A figure over several seeds.
@@ -70,6 +73,7 @@ impl Figures {
             wait_p50_ms: wait_ms(0.5),
             wait_p99_ms: wait_ms(0.99),
             wall_us_per_allocation: record.elapsed.as_secs_f64() * 1e6 / record.placed.max(1) as f64,
+            outcomes: OutcomeFigures::of(record),
         }
     }
 }
@@ -90,10 +94,10 @@ impl SweepPoint {
     /// Runs in the order of [`Grid::cases`](super::Grid::cases), taken together by what they have in common.
     #[must_use]
     pub fn all(runs: &[SweepRun]) -> Vec<Self> {
-        let is_same = |one: &Case, other: &Case| Case { seed: other.seed, ..*one } == *other;
+        let is_same = |one: &Case, other: &Case| Case { seed: other.seed, ..one.clone() } == *other;
         runs.chunk_by(|one, other| is_same(&one.case, &other.case))
             .map(|runs| {
-                let Case { policy, size, compress, .. } = runs[0].case;
+                let Case { policy, size, compress, .. } = runs[0].case.clone();
                 Self { policy, size, compress, figures: runs.iter().map(|run| run.figures).collect() }
             })
             .collect()

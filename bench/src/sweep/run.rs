@@ -1,5 +1,7 @@
 //! One simulation of a sweep.
 
+use std::sync::Arc;
+
 use apportion::Mode;
 use apportion::config::EngineConfig;
 
@@ -14,12 +16,21 @@ use crate::workload::Workload;
 pub struct Subject {
     /// Where cases get their workload from.
     pub source: Source,
-    /// The engine's configuration but for what a case decides.
-    pub config: EngineConfig,
+    /// The engine's configurations but for what a case decides; one at least.
+    pub variants: Vec<Variant>,
     /// The step of virtual time.
     pub tick_ms: u64,
     /// What durations are divided by.
     pub compress_durations: f64,
+}
+
+/// A configuration among those that are compared.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// The name of the file that the queues are read from, if they are.
+    pub queues: Option<Arc<str>>,
+    /// What it says.
+    pub config: EngineConfig,
 }
 
 /// Where cases get their workload from.
@@ -32,7 +43,7 @@ pub enum Source {
 }
 
 /// What is compared of a simulation; there may be many.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SweepRun {
     /// What was simulated.
     pub case: Case,
@@ -70,9 +81,20 @@ impl Subject {
     ///
     /// # Errors
     /// As for [`simulate`].
+    ///
+    /// # Panics
+    /// When there is no variant of the case's name.
     pub fn simulate(&self, case: &Case) -> Result<RunRecord, SimError> {
-        let config = case.policy.applied_to(self.config.clone());
-        let options = SimOptions { config, mode: Mode::Serial, tick_ms: self.tick_ms, sink: None };
+        let variant = self.variants.iter().find(|variant| variant.queues == case.policy.queues);
+        let config = variant.expect("each case is of a variant").config.clone();
+        let config = case.policy.applied_to(config);
+        let options = SimOptions {
+            config,
+            mode: Mode::Serial,
+            tick_ms: self.tick_ms,
+            sink: None,
+            with_containers: false,
+        };
         simulate(&self.workload(case), options, &mut |_| {})
     }
 }

@@ -1,0 +1,120 @@
+//! Reading results.
+
+use std::path::Path;
+
+use serde_json::Value;
+use thiserror::Error;
+
+/// Why a file is no result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{file}: {problem}")]
+pub struct ReadError {
+    file: String,
+    problem: String,
+}
+
+/// The runs that a file holds, one at least.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultFile {
+    /// Its path, for people.
+    pub name: String,
+    /// The runs in order.
+    pub runs: Vec<Run>,
+}
+
+/// One simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Everything that was written about it.
+    pub figures: Value,
+    /// The seed of what was drawn.
+    pub seed: u64,
+}
+
+/// What every run says.
+const NUMBERS: [&str; 5] = ["seed", "nodes", "asks", "placed", "makespan_s"];
+/// What only other commands write.
+const OTHERS: [(&str, &str); 7] = [
+    ("workload", "throughput"),
+    ("any_size", "fairness"),
+    ("with_reservations", "starvation"),
+    ("returned_fraction", "services"),
+    ("experiments", "control"),
+    ("changes", "verify"),
+    ("resource_types", "config check"),
+];
+
+impl ResultFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read or is no result.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let name = path.display().to_string();
+        let wrong = |problem: String| ReadError { file: name.clone(), problem };
+        let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+        let value = serde_json::from_slice(&bytes).map_err(|error| {
+            wrong(format!(
+                "is no JSON: {error}; write results with `replay --json {name}` or `sweep --json {name}`"
+            ))
+        })?;
+        Self::of(name.clone(), value).map_err(wrong)
+    }
+
+    /// What a file with this content holds, or what is wrong with it.
+    fn of(name: String, value: Value) -> Result<Self, String> {
+        let runs = match value {
+            Value::Array(runs) if runs.is_empty() => return Err("is an array without a run".into()),
+            Value::Array(runs) => {
+                let numbered = runs.into_iter().enumerate();
+                let read =
+                    |(place, run)| run_of(run).map_err(|problem| format!("run {}: {problem}", place + 1));
+                numbered.map(read).collect::<Result<_, _>>()?
+            }
+            one => vec![run_of(one)?],
+        };
+        Ok(Self { name, runs })
+    }
+}
+
+fn run_of(figures: Value) -> Result<Run, String> {
+    const WANTED: &str = "results of `replay`, `demo` and `sweep` can be compared";
+    let Some(keys) = figures.as_object() else {
+        return Err(format!("is no result: an object is needed, or an array of them; {WANTED}"));
+    };
+    if let Some((_, command)) = OTHERS.iter().find(|(key, _)| keys.contains_key(*key)) {
+        return Err(format!("is a result of `{command}`; {WANTED}"));
+    }
+    let number = |key: &&&str| keys.get(**key).and_then(Value::as_f64).is_none();
+    if let Some(missing) = NUMBERS.iter().find(number) {
+        return Err(format!("is no result: it has no number `{missing}`; {WANTED}"));
+    }
+    let seed = keys["seed"].as_u64().ok_or("is no result: its `seed` is no whole number")?;
+    Ok(Run { figures, seed })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_no_result_is_told_from_what_is() {
+        let run = json!({"seed": 1, "nodes": 1, "asks": 2, "placed": 2, "makespan_s": 1.5});
+        let read = |value: Value| ResultFile::of("a.json".into(), value).map(|file| file.runs.len());
+        assert_eq!(read(run.clone()), Ok(1));
+        assert_eq!(read(json!([run, run])), Ok(2));
+        for (value, part) in [
+            (json!([]), "an array without a run"),
+            (json!(3), "an object is needed"),
+            (json!({}), "it has no number `seed`"),
+            (json!([run, {"seed": 1}]), "run 2: is no result: it has no number `nodes`"),
+            (json!({"seed": -1, "nodes": 1, "asks": 2, "placed": 2, "makespan_s": 1}), "no whole number"),
+            (json!({"workload": "fill", "seed": 1}), "a result of `throughput`"),
+        ] {
+            let problem = read(value).unwrap_err();
+            assert!(problem.contains(part), "{problem}");
+        }
+    }
+}

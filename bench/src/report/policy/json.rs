@@ -1,0 +1,203 @@
+//! Keys of `--json` about jobs, queues and users; `docs/json.md` defines them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::sim::{Deviation, Fairness, GroupOutcome, Outcomes, RunRecord, Timeline};
+use crate::statistics::Summary;
+
+/// All jobs together.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(in crate::report) struct JobsOut {
+    count: u64,
+    finished: u64,
+    completion_s: Option<Summary>,
+    slowdown: Option<Summary>,
+    bounded_slowdown: Option<Summary>,
+}
+
+/// Beside the percentiles of all containers.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(in crate::report) struct WaitOut {
+    pub(in crate::report) p50: u64,
+    pub(in crate::report) p99: u64,
+    mean: Option<f64>,
+    max: Option<f64>,
+}
+
+/// What leaves and users have in common.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(in crate::report) struct GroupOut {
+    jobs: u64,
+    finished: u64,
+    asked: u64,
+    completed: u64,
+    demand_s: f64,
+    share_in_demand: f64,
+    waiting_s: Option<Summary>,
+    completion_s: Option<Summary>,
+    slowdown: Option<Summary>,
+    bounded_slowdown: Option<Summary>,
+}
+
+/// A leaf, beside its path, guarantee, mean share and containers placed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(in crate::report) struct LeafOut {
+    #[serde(flatten)]
+    group: GroupOut,
+    below: f64,
+    below_max: f64,
+    below_longest_s: f64,
+    above: f64,
+}
+
+/// A user.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct UserOut {
+    name: String,
+    mean_share: f64,
+    placed: u64,
+    #[serde(flatten)]
+    group: GroupOut,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(in crate::report) struct FairnessOut {
+    queues: Option<f64>,
+    queues_contended_s: f64,
+    users: Option<f64>,
+    users_contended_s: f64,
+    queues_slowdown: Option<f64>,
+    users_slowdown: Option<f64>,
+}
+
+/// Means over equal intervals.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::report) struct SeriesOut {
+    interval_s: f64,
+    running: Vec<f64>,
+    waiting: Vec<f64>,
+    used: BTreeMap<String, Vec<f64>>,
+    queues: Vec<LeafSeriesOut>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct LeafSeriesOut {
+    path: String,
+    share: Vec<f64>,
+    entitled: Vec<f64>,
+}
+
+const SECOND_MS: f64 = 1_000.0;
+
+fn seconds(ms: u64) -> f64 {
+    ms as f64 / SECOND_MS
+}
+
+fn in_seconds(summary: Option<Summary>) -> Option<Summary> {
+    summary.map(|summary| summary.divided_by(SECOND_MS))
+}
+
+impl JobsOut {
+    pub(in crate::report) fn new(total: &GroupOutcome) -> Self {
+        Self {
+            count: total.jobs,
+            finished: total.finished,
+            completion_s: in_seconds(total.completion_ms),
+            slowdown: total.slowdown,
+            bounded_slowdown: total.bounded_slowdown,
+        }
+    }
+}
+
+impl WaitOut {
+    pub(in crate::report) fn new(record: &RunRecord) -> Self {
+        let all = record.outcomes.total.waiting_ms;
+        let or_zero = |of: fn(Summary) -> f64| all.map_or(0, |wait| of(wait) as u64);
+        Self {
+            p50: or_zero(|wait| wait.p50),
+            p99: or_zero(|wait| wait.p99),
+            mean: all.map(|wait| wait.mean),
+            max: all.map(|wait| wait.max),
+        }
+    }
+}
+
+impl GroupOut {
+    fn new(group: &GroupOutcome) -> Self {
+        Self {
+            jobs: group.jobs,
+            finished: group.finished,
+            asked: group.asked,
+            completed: group.completed,
+            demand_s: seconds(group.demand_ms),
+            share_in_demand: group.share_in_demand,
+            waiting_s: in_seconds(group.waiting_ms),
+            completion_s: in_seconds(group.completion_ms),
+            slowdown: group.slowdown,
+            bounded_slowdown: group.bounded_slowdown,
+        }
+    }
+}
+
+impl LeafOut {
+    pub(in crate::report) fn new(leaf: &GroupOutcome) -> Self {
+        let Deviation { below, below_max, below_longest_ms, above, .. } = leaf.deviation.unwrap_or_default();
+        Self {
+            group: GroupOut::new(leaf),
+            below,
+            below_max,
+            below_longest_s: seconds(below_longest_ms),
+            above,
+        }
+    }
+}
+
+impl UserOut {
+    pub(in crate::report) fn new(user: &GroupOutcome) -> Self {
+        Self {
+            name: user.name.clone(),
+            mean_share: user.share,
+            placed: user.placed,
+            group: GroupOut::new(user),
+        }
+    }
+}
+
+impl FairnessOut {
+    pub(in crate::report) fn new(fairness: &Fairness) -> Self {
+        Self {
+            queues: fairness.queues,
+            queues_contended_s: seconds(fairness.queues_contended_ms),
+            users: fairness.users,
+            users_contended_s: seconds(fairness.users_contended_ms),
+            queues_slowdown: fairness.queues_slowdown,
+            users_slowdown: fairness.users_slowdown,
+        }
+    }
+}
+
+impl SeriesOut {
+    pub(in crate::report) fn new(outcomes: &Outcomes, resource_names: &[String]) -> Self {
+        let Timeline { interval_ms, running, waiting, used, shares, entitled } = &outcomes.timeline;
+        let of_leaves = outcomes.queues.iter().zip(shares).zip(entitled);
+        let leaf = |((queue, share), entitled): ((&GroupOutcome, &Vec<f64>), &Vec<f64>)| LeafSeriesOut {
+            path: queue.name.clone(),
+            share: rounded(share),
+            entitled: rounded(entitled),
+        };
+        Self {
+            interval_s: seconds(*interval_ms),
+            running: rounded(running),
+            waiting: rounded(waiting),
+            used: resource_names.iter().cloned().zip(used.iter().map(|used| rounded(used))).collect(),
+            queues: of_leaves.map(leaf).collect(),
+        }
+    }
+}
+
+/// To six digits after the point: more would be noise to read and to store.
+fn rounded(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| (value * 1e6).round() / 1e6).collect()
+}

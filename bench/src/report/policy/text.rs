@@ -1,0 +1,126 @@
+//! Jobs, queues and users in tables for a terminal and for a page.
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, Table};
+
+use crate::report::html::{escape, section};
+use crate::report::{count_text, duration_text};
+use crate::sim::{GroupOutcome, Outcomes, RunRecord};
+use crate::statistics::Summary;
+
+/// Queues and users in the table for terminals; `--json` has all of them.
+const QUEUES_MAX: usize = 12;
+const USERS_MAX: usize = 5;
+/// The same on a page.
+const PAGE_MAX: usize = 100;
+
+const HEAD: [&str; 8] =
+    ["guaranteed", "used", "missing", "below for", "wait", "completion", "slowdown", "finished"];
+/// What the columns are.
+const NOTE: &str = "used, missing: mean part of the cluster while containers ran or waited; missing to the guarantee, or to the
+demand where that is less. below for: the longest time by more than a container and 2 %. wait, slowdown: mean.
+completion: median. Users: those slowed down most.";
+
+/// What concerns all jobs together, as rows of the table of the run.
+pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
+    let Outcomes { total, fairness, .. } = &record.outcomes;
+    let mut rows = vec![(
+        "jobs finished".to_owned(),
+        format!("{} of {}", count_text(total.finished), count_text(total.jobs)),
+    )];
+    let mut row = |name: &str, text: Option<String>| rows.extend(text.map(|text| (name.to_owned(), text)));
+    let both =
+        |summary: Summary, text: fn(f64) -> String| format!("{} / {}", text(summary.p50), text(summary.p99));
+    row("job completion, median / 99 %", total.completion_ms.map(|completion| both(completion, duration)));
+    row("slowdown, median / 99 %", total.slowdown.map(|slowdown| both(slowdown, ratio)));
+    row("slowdown, mean", total.slowdown.map(|slowdown| ratio(slowdown.mean)));
+    let index = |index: Option<f64>, contended_ms: u64| {
+        index.map(|index| format!("{index:.3} over {}", duration_text(contended_ms)))
+    };
+    row("Jain's index of queues that wait", index(fairness.queues, fairness.queues_contended_ms));
+    row("Jain's index of users that wait", index(fairness.users, fairness.users_contended_ms));
+    rows
+}
+
+/// A row for each queue, and for the users slowed down most; nothing if there is one queue and one user.
+pub(in crate::report) fn to_policy_table(outcomes: &Outcomes) -> Option<String> {
+    if outcomes.queues.len() < 2 && outcomes.users.len() < 2 {
+        return None;
+    }
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_header(["queue or user"].into_iter().chain(HEAD));
+    let (groups, left_out) = shown(outcomes, QUEUES_MAX, USERS_MAX);
+    for group in groups {
+        table.add_row(cells(group));
+    }
+    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    let more = if left_out > 0 { format!(" {left_out} more in --json.") } else { String::new() };
+    Some(format!("{table}\n{NOTE}{more}"))
+}
+
+/// The same as a section of a page.
+pub(in crate::report) fn to_policy_section(outcomes: &Outcomes) -> String {
+    let (groups, left_out) = shown(outcomes, PAGE_MAX, PAGE_MAX);
+    let row = |cells: Vec<String>| {
+        let cells = cells.iter().map(|cell| format!("<td>{}", escape(cell)));
+        format!("<tr>{}", cells.collect::<String>())
+    };
+    let head: String = HEAD.iter().map(|name| format!("<td><b>{name}</b>")).collect();
+    let body: String = groups.into_iter().map(|group| row(cells(group))).collect();
+    let more = if left_out > 0 { format!("<p>{left_out} more in --json.</p>") } else { String::new() };
+    section(
+        "Queues and users",
+        NOTE,
+        &format!("<table><tr><td><b>queue or user</b>{head}{body}</table>{more}"),
+    )
+}
+
+/// Leaves that had demand, those that missed most first if there are too many, and users by slowdown; and how many
+/// that leaves out.
+fn shown(outcomes: &Outcomes, queues_max: usize, users_max: usize) -> (Vec<&GroupOutcome>, usize) {
+    let had_demand = |group: &&GroupOutcome| group.asked > 0;
+    let mut queues: Vec<&GroupOutcome> = outcomes.queues.iter().filter(had_demand).collect();
+    let mut users: Vec<&GroupOutcome> = outcomes.users.iter().filter(had_demand).collect();
+    let count = queues.len() + users.len();
+    if queues.len() > queues_max {
+        let missing = |queue: &GroupOutcome| queue.deviation.map_or(0.0, |deviation| deviation.below);
+        queues.sort_by(|a, b| missing(b).total_cmp(&missing(a)));
+        queues.truncate(queues_max);
+    }
+    let slowdown = |user: &GroupOutcome| user.slowdown.map_or(f64::MAX, |slowdown| slowdown.mean);
+    users.sort_by(|a, b| slowdown(b).total_cmp(&slowdown(a)));
+    users.truncate(users_max);
+    let left_out = count - queues.len() - users.len();
+    (queues.into_iter().chain(users).collect(), left_out)
+}
+
+fn cells(group: &GroupOutcome) -> Vec<String> {
+    let of = |deviation: Option<String>| deviation.unwrap_or_default();
+    let mean = |summary: Option<Summary>, text: fn(f64) -> String| {
+        summary.map_or_else(|| "-".to_owned(), |summary| text(summary.mean))
+    };
+    vec![
+        group.name.clone(),
+        of(group.deviation.map(|deviation| percent(deviation.guaranteed))),
+        percent(group.share_in_demand),
+        of(group.deviation.map(|deviation| percent(deviation.below))),
+        of(group.deviation.map(|deviation| duration_text(deviation.below_longest_ms))),
+        mean(group.waiting_ms, duration),
+        group.completion_ms.map_or_else(|| "-".to_owned(), |completion| duration(completion.p50)),
+        mean(group.slowdown, ratio),
+        format!("{} of {}", count_text(group.finished), count_text(group.jobs)),
+    ]
+}
+
+fn duration(ms: f64) -> String {
+    duration_text(ms.round() as u64)
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
+fn ratio(ratio: f64) -> String {
+    if ratio < 100.0 { format!("{ratio:.2}") } else { count_text(ratio.round() as u64) }
+}

@@ -1,0 +1,237 @@
+//! Job completion, slowdown, waiting and shares, by queue and by user, recorded while a simulation runs.
+
+mod bins;
+mod contention;
+mod demand;
+mod finish;
+mod group;
+mod job;
+mod outcome;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use apportion::{ContainerId, Resources};
+use rustc_hash::FxHashMap;
+
+use self::bins::Bins;
+use self::contention::Contention;
+use self::demand::Demand;
+use self::group::Group;
+pub use self::job::JobOutcome;
+pub use self::outcome::{ContainerOutcome, Deviation, Fairness, GroupOutcome, Outcomes, Timeline};
+use super::jobs::Part;
+use super::run::size_of;
+use crate::workload::Workload;
+
+/// What a simulation notes for [`Outcomes`].
+#[derive(Debug)]
+pub(super) struct Metrics<'a> {
+    workload: &'a Workload,
+    cluster: Resources,
+    tick_ms: u64,
+    now_ms: u64,
+    jobs: Vec<JobOutcome>,
+    leaves: Members,
+    users: Members,
+    user_names: Vec<&'a str>,
+    used: Resources,
+    running: u64,
+    waiting: u64,
+    used_over_time: Vec<Bins>,
+    running_over_time: Bins,
+    waiting_over_time: Bins,
+    demand: Demand,
+    containers: Option<Containers>,
+}
+
+/// Leaves, or users.
+#[derive(Debug)]
+struct Members {
+    groups: Vec<Group>,
+    contention: Contention,
+    /// Those that changed since time moved on.
+    changed: BTreeSet<usize>,
+}
+
+/// All containers, if they are wanted.
+#[derive(Debug, Default)]
+struct Containers {
+    outcomes: Vec<ContainerOutcome>,
+    running: FxHashMap<ContainerId, usize>,
+}
+
+impl Members {
+    fn new(groups: Vec<Group>) -> Self {
+        Self { contention: Contention::new(groups.len()), groups, changed: BTreeSet::new() }
+    }
+
+    /// The member, its sums up to date.
+    fn at(&mut self, place: usize, now_ms: u64, cluster: &Resources) -> &mut Group {
+        self.changed.insert(place);
+        let group = &mut self.groups[place];
+        group.advance(now_ms, cluster);
+        group
+    }
+
+    fn advance(&mut self, elapsed_ms: u64, share: impl Fn(&Group) -> Option<f64>) {
+        for place in std::mem::take(&mut self.changed) {
+            let group = &self.groups[place];
+            let share = if group.waiting > 0 { share(group) } else { None };
+            self.contention.set(place, share);
+        }
+        self.contention.advance(elapsed_ms);
+    }
+}
+
+impl<'a> Metrics<'a> {
+    /// `leaf_of` says for each job its leaf, of `leaves` there are.
+    pub(super) fn new(
+        workload: &'a Workload,
+        leaf_of: &[usize],
+        leaves: usize,
+        tick_ms: u64,
+        with_containers: bool,
+    ) -> Self {
+        let users: BTreeSet<&str> = workload.jobs.iter().map(|job| job.user.as_str()).collect();
+        let user_names: Vec<&str> = users.into_iter().collect();
+        let user_of = |name: &str| user_names.binary_search(&name).unwrap_or_default();
+        let jobs = workload.jobs.iter().zip(leaf_of);
+        let jobs = jobs.map(|(job, leaf)| JobOutcome {
+            queue: *leaf,
+            user: user_of(&job.user),
+            asked: job.asks(),
+            ..JobOutcome::default()
+        });
+        let bins = || Bins::new(tick_ms);
+        Self {
+            workload,
+            cluster: workload.nodes.iter().map(|node| node.capacity).sum(),
+            tick_ms,
+            now_ms: 0,
+            jobs: jobs.collect(),
+            leaves: Members::new(vec![Group::new(Some((bins(), bins()))); leaves]),
+            users: Members::new(vec![Group::new(None); user_names.len()]),
+            user_names,
+            used: Resources::ZERO,
+            running: 0,
+            waiting: 0,
+            used_over_time: vec![bins(); workload.resources.len()],
+            running_over_time: bins(),
+            waiting_over_time: bins(),
+            demand: Demand::default(),
+            containers: with_containers.then(Containers::default),
+        }
+    }
+
+    /// Whether [`set_guarantees`](Self::set_guarantees) is still to come.
+    pub(super) fn lacks_guarantees(&self) -> bool {
+        self.leaves.groups.iter().all(|leaf| leaf.guaranteed.is_none())
+    }
+
+    /// The dominant share of the cluster that each leaf is guaranteed. Comes before any time passes with nodes in place.
+    pub(super) fn set_guarantees(&mut self, guaranteed: &[f64]) {
+        for (leaf, share) in self.leaves.groups.iter_mut().zip(guaranteed) {
+            leaf.guaranteed = Some(*share);
+        }
+    }
+
+    /// Time moves on; all has been as it is since the last move.
+    pub(super) fn advance(&mut self, now_ms: u64) {
+        let elapsed_ms = now_ms - self.now_ms;
+        if elapsed_ms == 0 {
+            return;
+        }
+        let cluster = &self.cluster;
+        let relative = |leaf: &Group| {
+            let guaranteed = leaf.guaranteed.filter(|share| *share > 0.0)?;
+            Some(leaf.share(cluster) / guaranteed)
+        };
+        self.leaves.advance(elapsed_ms, relative);
+        self.users.advance(elapsed_ms, |user| Some(user.share(cluster)));
+        for (index, bins) in self.used_over_time.iter_mut().enumerate() {
+            let part = if cluster[index] > 0 { self.used[index] as f64 / cluster[index] as f64 } else { 0.0 };
+            bins.add(self.now_ms, now_ms, part);
+        }
+        self.running_over_time.add(self.now_ms, now_ms, self.running as f64);
+        self.waiting_over_time.add(self.now_ms, now_ms, self.waiting as f64);
+        self.now_ms = now_ms;
+    }
+
+    /// Does the same with the leaf and the user of a job.
+    fn with_groups(&mut self, job: usize, act: impl Fn(&mut Group, &Resources)) {
+        let (leaf, user) = (self.jobs[job].queue, self.jobs[job].user);
+        act(self.leaves.at(leaf, self.now_ms, &self.cluster), &self.cluster);
+        act(self.users.at(user, self.now_ms, &self.cluster), &self.cluster);
+    }
+
+    /// The size of a container if some node could hold it; what none can is no demand.
+    fn demand_of(&mut self, part: Part) -> Option<Resources> {
+        let size = size_of(self.workload, part);
+        let tasks = part.tasks.map(|(stage, tasks)| &self.workload.jobs[part.job].stages[stage][tasks]);
+        self.demand.is_placeable(self.workload, &size, tasks).then_some(size)
+    }
+
+    pub(super) fn job_submitted(&mut self, job: usize) {
+        self.jobs[job].submitted_ms = Some(self.now_ms);
+        self.jobs[job].ideal_ms = job::ideal_ms(&self.workload.jobs[job], self.now_ms, self.tick_ms);
+    }
+
+    pub(super) fn job_finished(&mut self, job: usize) {
+        self.jobs[job].finished_ms = Some(self.now_ms);
+    }
+
+    pub(super) fn asked(&mut self, part: Part, count: u64) {
+        self.waiting += count;
+        if let Some(size) = self.demand_of(part) {
+            self.with_groups(part.job, |group, cluster| group.asked(&size, count, cluster));
+        }
+    }
+
+    pub(super) fn cancelled(&mut self, part: Part, count: u64) {
+        self.waiting -= count;
+        if let Some(size) = self.demand_of(part) {
+            self.with_groups(part.job, |group, _| group.cancelled(&size, count));
+        }
+    }
+
+    pub(super) fn started(&mut self, container: ContainerId, part: Part, node: usize, asked_ms: u64) {
+        let (now_ms, size) = (self.now_ms, size_of(self.workload, part));
+        let waited_ms = now_ms - asked_ms;
+        self.waiting -= 1;
+        self.running += 1;
+        self.used += size;
+        self.with_groups(part.job, |group, _| group.started(&size, waited_ms));
+        let job = &mut self.jobs[part.job];
+        job.first_start_ms.get_or_insert(now_ms);
+        job.placed += 1;
+        job.waiting_sum_ms += waited_ms;
+        job.waiting_max_ms = job.waiting_max_ms.max(waited_ms);
+        if let Some(containers) = &mut self.containers {
+            containers.running.insert(container, containers.outcomes.len());
+            let (job, tasks) = (part.job, part.tasks);
+            containers.outcomes.push(ContainerOutcome {
+                job,
+                tasks,
+                node,
+                asked_ms,
+                started_ms: now_ms,
+                ended_ms: None,
+            });
+        }
+    }
+
+    pub(super) fn ended(&mut self, container: ContainerId, part: Part) {
+        let size = size_of(self.workload, part);
+        self.running -= 1;
+        self.used -= size;
+        self.with_groups(part.job, |group, _| group.ended(&size));
+        self.jobs[part.job].completed += 1;
+        if let Some(containers) = &mut self.containers
+            && let Some(place) = containers.running.remove(&container)
+        {
+            containers.outcomes[place].ended_ms = Some(self.now_ms);
+        }
+    }
+}
