@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::commit::{CommitSeq, RejectReason};
 use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
+use crate::label::labels;
 
 /// Something that happened to an application, with the change that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +116,21 @@ pub enum EventKind {
         refusal: Refusal,
     },
 }
+
+labels! { EventKind {
+    Allocated => "allocated",
+    ContainerRecovered => "container_recovered",
+    ContainerResized => "container_resized",
+    ExecutionTypeChanged => "execution_type_changed",
+    ContainerEnded => "container_ended",
+    AskCancelled => "ask_cancelled",
+    Reserved => "reserved",
+    Unreserved => "unreserved",
+    ApplicationActivated => "application_activated",
+    ApplicationEnded => "application_ended",
+    ApplicationRefused => "application_refused",
+    AskRefused => "ask_refused",
+} }
 
 /// Why a change that was sent could not be applied when its turn came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
