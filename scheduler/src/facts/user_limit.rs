@@ -142,6 +142,31 @@ impl Facts {
         used.can_grow(change, &self.user_limit(id, footing, container, leaf_use))
     }
 
+    /// What the user might use if it is to use `size` more and only shares among users counted; `None` where users are not
+    /// held to shares.
+    pub(crate) fn user_share(
+        &self,
+        id: LeafUserId,
+        footing: Footing,
+        size: &Resources,
+        leaf_use: LeafUse,
+    ) -> Option<Resources> {
+        let user = self.user(id);
+        let queue = self.queue(user.leaf);
+        let boundless = Resources::all(UNLIMITED);
+        let share = match queue.semantics {
+            Semantics::YarnCompatible => {
+                let steps = &self.config.allocation.minimum;
+                let bounds = (user.weight, Some(&boundless));
+                queue.yarn_user_limit(footing.partition, bounds, &leaf_use, steps) + *size
+            }
+            Semantics::Strict => {
+                queue.shared_user_limit(footing.partition, (user.weight, &boundless), &leaf_use, size)
+            }
+        };
+        queue.shares_among_users().then_some(share)
+    }
+
     /// What the user may use at most if it is to use `size` more.
     pub(crate) fn user_limit(
         &self,
