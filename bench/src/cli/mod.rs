@@ -6,6 +6,8 @@ mod demo;
 mod explain;
 mod failure;
 mod limit;
+mod log;
+mod log_input;
 mod progress;
 mod queues;
 mod replay;
@@ -72,6 +74,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Says why an ask of a log written with `--log` was pending at some change, or what became of it.
     Explain(explain::ExplainArgs),
+    /// Lists the changes of a log written with `--log`, and what they led to: all, or those about a job, a node, a queue.
+    Log(log::LogArgs),
     /// Checks and converts configurations: native TOML, YARN's and YuniKorn's.
     Config(config::ConfigArgs),
     /// Prints shell completions.
@@ -90,7 +94,7 @@ pub(crate) struct OutputArgs {
     /// Write a report with plots, one HTML file that opens without a network.
     #[arg(long, value_name = "FILE.html")]
     report: Option<std::path::PathBuf>,
-    /// Write the engine's log, for `verify` and `explain`.
+    /// Write the engine's log, for `verify`, `explain` and `log`.
     #[arg(long, value_name = "FILE")]
     log: Option<std::path::PathBuf>,
 }
@@ -124,6 +128,7 @@ impl Cli {
             Command::Scenario(args) => scenario::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Log(args) => log::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Completions { shell } => {
                 let mut script = Vec::new();
