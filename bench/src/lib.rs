@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod control;
+pub mod interrupt;
 pub mod output;
 pub mod pending;
 pub mod process;

@@ -38,7 +38,8 @@ use crate::output::check_distinct;
 #[command(name = "apportion-bench", version, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 all well; 1 the run or a scenario failed, or the audit found a violation; 2 something \
-about the input or the command line is wrong."
+about the input or the command line is wrong; 130, 143 and 129: interrupted (INT, TERM, HUP). demo, replay and sweep then \
+report what was done until then; a second signal ends them at once."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -109,7 +110,29 @@ impl OutputArgs {
     }
 }
 
+/// Says something on standard error; that nobody listens is no failure.
+pub fn note(text: &str) {
+    drop(writeln!(io::stderr(), "{text}"));
+}
+
 impl Cli {
+    /// Reads the command line. Help that was asked for is printed, and ends the program if that goes well.
+    ///
+    /// # Errors
+    /// When help cannot be printed.
+    pub fn from_arguments() -> Result<Self, Failure> {
+        let error = match Self::try_parse() {
+            Ok(cli) => return Ok(cli),
+            Err(error) => error,
+        };
+        if error.use_stderr() {
+            error.exit();
+        }
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        printed.map_err(Failure::output)?;
+        std::process::exit(0)
+    }
+
     /// Does what the command line says.
     ///
     /// # Errors

@@ -1,13 +1,16 @@
 //! Running a workload and handing out what came of it.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use apportion::config::EngineConfig;
 use apportion::{LogSink, Mode};
 
+use super::log_input::time_text;
 use super::progress::Bar;
-use super::{Failure, OutputArgs};
+use super::{Failure, OutputArgs, note};
+use crate::interrupt::{self, StopsItself};
 use crate::output::{LogFile, OutputFile};
 use crate::report::{JsonReport, RunParameters, to_html, to_table};
 use crate::sim::{RunRecord, SimError, SimOptions, simulate};
@@ -33,6 +36,7 @@ struct Outputs {
 
 /// Simulates, writes what is asked for, and says whether all is well.
 pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
+    let stops_itself = StopsItself::new();
     let parameters = RunParameters { format: job.name, mode: job.mode, seed: job.seed };
     let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
     let outputs = Outputs {
@@ -44,9 +48,12 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
         log.map_or((None, None), |(log, sink)| (Some(log), Some(Box::new(sink) as Box<dyn LogSink>)));
     let options = SimOptions { config: job.config, mode: job.mode, tick_ms: job.tick_ms, sink };
     let bar = Bar::new(job.workload.asks());
-    let record = simulate(job.workload, options, &mut |progress| bar.show(progress));
+    let record = simulate(job.workload, options, &mut |progress| {
+        bar.show(progress);
+        if interrupt::signal().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     let record = record.map_err(|error| to_failure(&job.source, error))?;
-    drop(bar);
+    drop((bar, stops_itself));
     if let Some(error) = &record.log_error {
         return Err(Failure::run(format!("the log could not be written: {error}")));
     }
@@ -54,11 +61,19 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
         log.finish()?;
     }
     let prints_json = output.json.as_deref() == Some(Path::new("-"));
-    hand_out(&parameters, &record, outputs, prints_json)?;
-    if let Some(path) = output.report.as_ref().filter(|path| *path != Path::new("-")) {
-        eprintln!("report: {}", path.display());
+    let handed_out = hand_out(&parameters, &record, outputs, prints_json);
+    let is_file = |path: &&PathBuf| handed_out.is_ok() && *path != Path::new("-");
+    if let Some(path) = output.report.as_ref().filter(is_file) {
+        note(&format!("report: {}", path.display()));
     }
-    judge(&record)
+    judge(&record)?;
+    handed_out?;
+    record.interrupted_ms.map_or(Ok(()), |at_ms| {
+        let at = time_text(at_ms);
+        Err(Failure::interrupted(format!(
+            "interrupted at {at} of virtual time; figures are of what was done by then"
+        )))
+    })
 }
 
 fn hand_out(
@@ -72,13 +87,14 @@ fn hand_out(
             serde_json::to_string_pretty(&JsonReport::new(parameters, record)).map_err(Failure::run)?;
         file.write_text(&json)?;
     }
-    if !prints_json {
-        writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::output)?;
-    }
     if let Some(file) = outputs.report {
         file.write_text(&to_html(parameters, record).map_err(Failure::run)?)?;
     }
-    Ok(())
+    // Last, for it may be that nobody reads it.
+    if prints_json {
+        return Ok(());
+    }
+    writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::output)
 }
 
 /// Whether every ask is accounted for and the audit is clean.

@@ -91,8 +91,10 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         Mode::Parallel { proposers } => format!("parallel, {proposers} proposers"),
     };
     let mode = format!("{mode}, seed {}", parameters.seed);
+    let interrupted = record.interrupted_ms.map(|at_ms| format!("Interrupted at {}: ", duration_text(at_ms)));
     let sub = format!(
-        "{} nodes, {} containers asked for; {}; state {}",
+        "{}{} nodes, {} containers asked for; {}; state {}",
+        interrupted.unwrap_or_default(),
         count_text(record.nodes as u64),
         count_text(record.asks),
         escape(&mode),

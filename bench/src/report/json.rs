@@ -46,6 +46,7 @@ pub struct JsonReport {
     rejected_by_reason: BTreeMap<&'static str, u64>,
     reserved: u64,
     makespan_s: f64,
+    interrupted_at_s: Option<f64>,
     elapsed_s: f64,
     allocations_per_second: f64,
     ask_to_commit_us: Option<Percentiles>,
@@ -140,6 +141,7 @@ impl JsonReport {
             rejected_by_reason: record.stats.rejected.clone(),
             reserved: record.stats.reserved,
             makespan_s: record.makespan_ms as f64 / 1000.0,
+            interrupted_at_s: record.interrupted_ms.map(|at_ms| at_ms as f64 / 1000.0),
             elapsed_s: record.elapsed.as_secs_f64(),
             allocations_per_second: record.allocations_per_second(),
             ask_to_commit_us: record.ask_to_commit_us.as_ref().map(|histogram| Percentiles {

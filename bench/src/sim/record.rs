@@ -35,6 +35,8 @@ pub struct RunRecord {
     pub stats: EngineStats,
     /// Virtual time of the last event.
     pub makespan_ms: u64,
+    /// When the run was interrupted, in virtual time; figures are of what was done until then.
+    pub interrupted_ms: Option<u64>,
     /// Wall time of the simulation.
     pub elapsed: Duration,
     /// Wall time from submitting an ask to its commit, for asks placed at the virtual time of submission;

@@ -1,11 +1,13 @@
 //! One simulation of a sweep.
 
+use std::ops::ControlFlow;
+
 use apportion::Mode;
 use apportion::config::EngineConfig;
 
 use super::case::Case;
 use super::point::Figures;
-use crate::sim::{RunRecord, SimError, SimOptions, simulate};
+use crate::sim::{Progress, RunRecord, SimError, SimOptions, simulate};
 use crate::synthetic::SteadyStream;
 use crate::workload::Workload;
 
@@ -66,9 +68,13 @@ impl Subject {
     ///
     /// # Errors
     /// As for [`simulate`].
-    pub fn simulate(&self, case: &Case) -> Result<RunRecord, SimError> {
+    pub fn simulate(
+        &self,
+        case: &Case,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<RunRecord, SimError> {
         let config = case.policy.applied_to(self.config.clone());
         let options = SimOptions { config, mode: Mode::Serial, tick_ms: self.tick_ms, sink: None };
-        simulate(&self.workload(case), options, &mut |_| {})
+        simulate(&self.workload(case), options, progress)
     }
 }
