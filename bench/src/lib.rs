@@ -15,6 +15,7 @@ pub mod sim;
 pub mod steady;
 pub mod sweep;
 pub mod synthetic;
+pub mod text;
 pub mod throughput;
 pub mod trace;
 pub mod workload;
