@@ -66,7 +66,7 @@ enum Command {
     /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without,
     /// and in strict mode.
     Services(services::ServicesArgs),
-    /// Simulates drains, a rolling restart and the relief of a hot host: how many containers are down meanwhile, without and
+    /// Simulates drains, a rolling restart and the relief of hot hosts: how many containers are down meanwhile, without and
     /// with faults.
     Control(control::ControlArgs),
     /// Runs scenarios: files that say what happens to a cluster and what is expected of it.
