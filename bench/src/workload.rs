@@ -3,6 +3,8 @@
 use apportion::config::QueueConfig;
 use apportion::{AttributeRule, DeviceNeed, NodeSpec, ResourceTypes, Resources};
 
+use crate::trace::Invented;
+
 /// A cluster and the jobs that are submitted to it.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -14,6 +16,8 @@ pub struct Workload {
     pub queues: Option<QueueConfig>,
     /// Jobs by ascending time of submission.
     pub jobs: Vec<Job>,
+    /// What the trace does not say.
+    pub invented: Invented,
 }
 
 /// One application.
@@ -129,7 +133,8 @@ mod tests {
         let names = |factor: f64| {
             let nodes = (0..4).map(node).collect();
             let resources = ResourceTypes::memory_and_vcores();
-            let mut workload = Workload { resources, nodes, queues: None, jobs: Vec::new() };
+            let mut workload =
+                Workload { resources, nodes, queues: None, jobs: Vec::new(), invented: Invented::default() };
             workload.resize(factor);
             workload.nodes.into_iter().map(|node| node.name).collect::<Vec<_>>()
         };

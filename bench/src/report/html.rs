@@ -100,8 +100,10 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         escape(&mode),
         record.state_digest,
     );
+    let invented: String =
+        record.invented.iter().map(|text| format!("<p class=sub>{}</p>", escape(text))).collect();
     let body = format!(
-        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}",
+        "{invented}{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}",
         to_cards(&cards),
         to_pending_section(&record.pending_longest).unwrap_or_default()
     );

@@ -30,6 +30,7 @@ pub struct JsonReport {
     seed: u64,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     case: Option<CaseOut>,
+    invented: Vec<String>,
     nodes: usize,
     asks: u64,
     placed: u64,
@@ -125,6 +126,7 @@ impl JsonReport {
             proposers,
             seed: parameters.seed,
             case: None,
+            invented: record.invented.clone(),
             nodes: record.nodes,
             asks: record.asks,
             placed: record.placed,

@@ -19,7 +19,8 @@ pub fn to_table(record: &RunRecord) -> String {
         values.set_cell_alignment(CellAlignment::Right);
     }
     let pending = to_pending_table(&record.pending_longest).map(|pending| format!("\n{pending}"));
-    table.to_string() + &pending.unwrap_or_default()
+    let invented = record.invented.iter().map(|text| format!("\n{text}"));
+    table.to_string() + &invented.collect::<String>() + &pending.unwrap_or_default()
 }
 
 pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {

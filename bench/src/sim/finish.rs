@@ -23,6 +23,7 @@ impl Simulation<'_> {
         let names = self.workload.resources.names();
         Ok(RunRecord {
             resource_names: names.to_vec(),
+            invented: self.workload.invented.sentences(),
             nodes: self.workload.nodes.len(),
             asks: self.workload.asks(),
             placed: self.tally.placed,

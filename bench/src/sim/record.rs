@@ -14,6 +14,8 @@ use crate::pending::PendingKind;
 pub struct RunRecord {
     /// Resource types, in vector order.
     pub resource_names: Vec<String>,
+    /// What the workload has that its trace does not say, in sentences.
+    pub invented: Vec<String>,
     /// Registered nodes.
     pub nodes: usize,
     /// Containers that the workload asks for. Each is counted in exactly one of `placed`, `unplaceable`,

@@ -8,7 +8,7 @@ use super::driver::Steady;
 use super::heads::Heads;
 use crate::throughput::Setup;
 
-/// Mean life of a container, as in W2 of `workloads.md`.
+/// Mean life of a container, as in W2 of `docs/workloads.md`.
 pub const MEAN_LIFE_MS: u64 = 120_000;
 /// Before so much virtual time has passed nothing is noted: two mean lives.
 pub const WARM_UP_MS: u64 = 2 * MEAN_LIFE_MS;
