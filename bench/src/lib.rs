@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod compare;
 pub mod control;
+pub mod interrupt;
 pub mod output;
 pub mod pending;
 pub mod process;
@@ -16,6 +17,7 @@ pub mod statistics;
 pub mod steady;
 pub mod sweep;
 pub mod synthetic;
+pub mod text;
 pub mod throughput;
 pub mod trace;
 pub mod workload;

@@ -4,20 +4,21 @@
 
 use std::process::ExitCode;
 
-use apportion_bench::cli::Cli;
-use clap::Parser;
+use apportion_bench::cli::{self, Cli};
+use apportion_bench::interrupt;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match Cli::parse().run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            if !failure.is_silent() {
-                eprintln!("apportion-bench: {failure}");
-            }
-            ExitCode::from(failure.code())
-        }
+    if let Err(error) = interrupt::watch() {
+        cli::note(&format!("apportion-bench: signals are not watched: {error}"));
     }
+    let done = Cli::from_arguments().and_then(Cli::run);
+    if let Some(failure) = done.as_ref().err().filter(|failure| !failure.is_silent()) {
+        cli::note(&format!("apportion-bench: {failure}"));
+    }
+    // A signal that came too late to stop the run still is why the program was to end.
+    let failed = done.map_or_else(|failure| failure.code(), |()| 0);
+    ExitCode::from(interrupt::signal().map_or(failed, interrupt::exit_code))
 }

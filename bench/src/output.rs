@@ -10,6 +10,8 @@ use apportion::{LogSink, LoggedGroup};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 
+use crate::interrupt::{self, Listed};
+
 /// Why something cannot be written where it should go. Found before the work begins.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {problem}", path.display())]
@@ -31,7 +33,11 @@ enum Target {
     /// A device or a pipe: written to as it is.
     Special(File),
     /// Beside its later place.
-    Temporary(NamedTempFile, PathBuf),
+    Temporary {
+        file: NamedTempFile,
+        place: PathBuf,
+        _listed: Listed,
+    },
 }
 
 impl OutputFile {
@@ -52,12 +58,12 @@ impl OutputFile {
                 }
                 _ => {
                     let place = resolved(path);
-                    let file = temporary_beside(&place);
-                    let file = file.map_err(|error| match error.kind() {
+                    let file = interrupt::list(|| temporary_beside(&place));
+                    let (file, listed) = file.map_err(|error| match error.kind() {
                         io::ErrorKind::NotFound => wrong("cannot be written: there is no such folder".into()),
                         kind => wrong(format!("cannot be written: {kind}")),
                     })?;
-                    Target::Temporary(file, place)
+                    Target::Temporary { file, place, _listed: listed }
                 }
             }
         };
@@ -97,7 +103,7 @@ impl Target {
     fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         match self {
-            Self::Temporary(file, place) => file.persist(place).map(drop).map_err(|error| error.error),
+            Self::Temporary { file, place, .. } => file.persist(place).map(drop).map_err(|error| error.error),
             Self::Stdout | Self::Special(_) => Ok(()),
         }
     }
@@ -108,7 +114,7 @@ impl Write for Target {
         match self {
             Self::Stdout => io::stdout().write(bytes),
             Self::Special(file) => file.write(bytes),
-            Self::Temporary(file, _) => file.write(bytes),
+            Self::Temporary { file, .. } => file.write(bytes),
         }
     }
 
@@ -116,7 +122,7 @@ impl Write for Target {
         match self {
             Self::Stdout => io::stdout().flush(),
             Self::Special(file) => file.flush(),
-            Self::Temporary(file, _) => file.flush(),
+            Self::Temporary { file, .. } => file.flush(),
         }
     }
 }

@@ -26,11 +26,23 @@ pub fn peak_resident_bytes() -> Option<u64> {
     status_bytes("VmHWM:")
 }
 
+/// Whether the process was started to ignore a signal.
+#[must_use]
+pub fn is_ignored(signal: i32) -> bool {
+    let mask = status("SigIgn:").and_then(|mask| u64::from_str_radix(&mask, 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
 fn status_bytes(key: &str) -> Option<u64> {
+    let kib: u64 = status(key)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// The first word of a line of the process's status.
+fn status(key: &str) -> Option<String> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(key))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib * 1024)
+    line.split_whitespace().next().map(str::to_owned)
 }
 
 #[cfg(all(test, target_os = "linux"))]

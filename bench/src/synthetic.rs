@@ -6,9 +6,10 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp, LogNormal};
 use rand_pcg::Pcg64Mcg;
 
+use crate::trace::Invented;
 use crate::workload::{Job, Tasks, Workload};
 
-/// A steady stream of jobs onto a cluster of equal nodes, in the shape of `workloads.md` W1: four
+/// A steady stream of jobs onto a cluster of equal nodes, in the shape of W1 of `docs/workloads.md`: four
 /// organisations of five teams, ten users each, at about 85 % of the cluster's cores.
 #[derive(Clone, Copy, Debug)]
 pub struct SteadyStream {
@@ -25,7 +26,7 @@ pub struct SteadyStream {
 /// A container size with how often it occurs: vcores, GiB, weight in percent.
 pub type SizeWeight = (i64, i64, u32);
 
-/// Container sizes S1 of `workloads.md` section 4.
+/// Container sizes S1 of `docs/workloads.md`.
 pub const CONTAINER_SIZES: [SizeWeight; 7] =
     [(1, 2, 30), (1, 4, 25), (2, 8, 20), (4, 16, 10), (4, 8, 8), (8, 32, 5), (16, 64, 2)];
 const MEAN_CONTAINERS_PER_JOB: f64 = 40.0;
@@ -57,6 +58,7 @@ impl SteadyStream {
             nodes: (0..self.nodes).map(node).collect(),
             queues: Some(queues()),
             jobs,
+            invented: Invented::default(),
         }
     }
 
@@ -110,7 +112,7 @@ pub fn draw_size(sizes: &[SizeWeight], random: &mut impl RngExt) -> Resources {
     unreachable!("the weights sum to 100")
 }
 
-/// The vcores of a node, with 4 GiB for each, as in W1 of `workloads.md`: six of ten have 32, three have 64, one has 96.
+/// The vcores of a node, with 4 GiB for each, as in W1 of `docs/workloads.md`: six of ten have 32, three have 64, one has 96.
 #[must_use]
 pub fn node_vcores(number: usize) -> i64 {
     match number % 10 {

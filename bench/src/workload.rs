@@ -3,6 +3,8 @@
 use apportion::config::QueueConfig;
 use apportion::{AttributeRule, DeviceNeed, NodeSpec, ResourceTypes, Resources};
 
+use crate::trace::Invented;
+
 /// A cluster and the jobs that are submitted to it.
 #[derive(Clone, Debug)]
 pub struct Workload {
@@ -14,6 +16,8 @@ pub struct Workload {
     pub queues: Option<QueueConfig>,
     /// Jobs by ascending time of submission.
     pub jobs: Vec<Job>,
+    /// What the trace does not say.
+    pub invented: Invented,
 }
 
 /// One application.
@@ -148,7 +152,13 @@ mod tests {
             stages: vec![vec![tasks]],
         };
         let resources = ResourceTypes::memory_and_vcores();
-        let mut workload = Workload { resources, nodes: Vec::new(), queues: None, jobs: vec![job] };
+        let mut workload = Workload {
+            resources,
+            nodes: Vec::new(),
+            queues: None,
+            jobs: vec![job],
+            invented: Invented::default(),
+        };
         workload.compress(10.0);
         let tasks = &workload.jobs[0].stages[0][0];
         assert_eq!((workload.jobs[0].submit_ms, tasks.durations_ms[0]), (6_000, Some(9_000)));
@@ -164,7 +174,8 @@ mod tests {
         let names = |factor: f64| {
             let nodes = (0..4).map(node).collect();
             let resources = ResourceTypes::memory_and_vcores();
-            let mut workload = Workload { resources, nodes, queues: None, jobs: Vec::new() };
+            let mut workload =
+                Workload { resources, nodes, queues: None, jobs: Vec::new(), invented: Invented::default() };
             workload.resize(factor);
             workload.nodes.into_iter().map(|node| node.name).collect::<Vec<_>>()
         };

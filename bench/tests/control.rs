@@ -24,6 +24,7 @@ fn nothing_fails_without_faults_and_everything_has_its_last_word_with_them() {
             assert!(one["actions"].as_u64().unwrap() > 0 && one["time_s"].as_f64().unwrap() > 1.0, "{one}");
             assert!(one["below_configured_max"].as_u64() <= one["disruption_budget"].as_u64(), "{one}");
         }
+        assert_eq!(figures["experiments_with_faults"][2]["requests"], 6, "a tenth of the nodes");
         for one in figures["experiments_with_faults"].as_array().unwrap() {
             assert_eq!(
                 (&one["terminal_answers"], &one["below_configured_end"]),

@@ -3,7 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod case;
+#[cfg(unix)]
+#[path = "program/interrupt.rs"]
+mod interrupt;
 mod policy;
+#[cfg(target_os = "linux")]
+#[path = "program/streams.rs"]
+mod streams;
 
 use std::fs;
 use std::path::Path;
@@ -222,7 +228,12 @@ fn a_sweep_needs_no_trace_and_takes_seeds_together() {
     let page = fs::read_to_string(case.folder.path().join("sweep.html")).unwrap();
     contains_all(&page, &["<svg", "Time per allocation", "spread, fair", "pack, fair", "8 simulations"]);
     let table = String::from_utf8(case.run(sweep).stdout).unwrap();
-    contains_all(&table, &["policy", "nodes", "wall time each", "pack, fair", " to "]);
+    contains_all(
+        &table,
+        &["policy", "nodes", "10 (size 0.5)", "20 (size 1)", "wall time each", "pack, fair", " to "],
+    );
+    let table = String::from_utf8(case.run("sweep --demo 20").stdout).unwrap();
+    contains_all(&table, &["nodes", " 20 "]);
 }
 
 #[test]
@@ -275,6 +286,62 @@ fn outputs_that_cannot_be_written_are_refused_before_anything_runs() {
     }
     assert_eq!(fs::read_to_string(case.folder.path().join("pods.csv")).unwrap(), PODS);
     assert_eq!(fs::read_dir(case.folder.path()).unwrap().count(), 3, "nothing is left behind");
+}
+
+#[test]
+fn proposers_of_serial_mode_are_refused() {
+    let case = Case::new();
+    for command in [&*format!("replay {OPENB}"), "fairness --nodes 10", "starvation --nodes 10"] {
+        let output = case.run(&format!("{command} --proposers 3"));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{command}: {message}");
+        contains_all(&message, &["--proposers 3", "--mode parallel"]);
+    }
+    assert!(case.run(&format!("replay {OPENB} --mode parallel --proposers 3")).status.success());
+}
+
+/// Figures of nothing look like figures of something.
+#[test]
+fn runs_that_measure_nothing_are_refused() {
+    let case = Case::new();
+    let tiny = "--nodes 10 --apps 1 --leaves 1 --asks 1";
+    for (arguments, parts) in [
+        ("demo --nodes 1 --seconds 1".to_owned(), ["no job arrives in 1 s", "--nodes"]),
+        (format!("fairness {tiny} --seconds 1"), ["no leaf waits", "--asks"]),
+        (format!("starvation {tiny} --seconds 300"), ["no large container", "--asks"]),
+        (format!("starvation {tiny} --seconds 240"), ["the first 240 s are not counted", "--seconds"]),
+        (
+            "throughput --workload churn --nodes 10 --repeat 1 --rate 1 --seconds 0.01".into(),
+            ["no container", "--seconds"],
+        ),
+    ] {
+        let output = case.run(&format!("{arguments} --json out.json"));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        assert!(output.stdout.is_empty() && !case.folder.path().join("out.json").exists(), "{arguments}");
+        contains_all(&message, &parts);
+    }
+}
+
+#[test]
+fn text_that_is_no_text_is_refused_with_its_line() {
+    let case = Case::new();
+    let broken = |head: &str| [head.as_bytes(), b"\xff\xfe"].concat();
+    case.file("bad.csv", broken("")).file("bad.json", broken("\n"));
+    for name in ["bad.toml", "bad.xml", "bad.yaml"] {
+        case.file(name, broken("a\n"));
+    }
+    let replays =
+        ["sls", "rumen", "synth"].map(|format| format!("replay --format {format} --workload bad.json"));
+    let checks = ["toml", "xml", "yaml"].map(|end| format!("config check bad.{end}"));
+    let others = ["replay --format swim --workload bad.csv".to_owned(), "scenario bad.yaml".to_owned()];
+    for arguments in replays.iter().chain(&checks).chain(&others) {
+        let output = case.run(arguments);
+        let text = [output.stdout, output.stderr].concat();
+        let message = String::from_utf8(text).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {message}");
+        assert!(message.contains("not UTF-8 text"), "{arguments}: {message}");
+    }
 }
 
 #[test]

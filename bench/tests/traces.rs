@@ -174,7 +174,8 @@ fn swim_of_both_years() {
             &folder,
             &format!("--format swim --workload swim/FB-{year}_samples_24_times_1hr_0.tsv.gz"),
         );
-        assert_eq!(figures["nodes"], nodes);
+        assert_eq!((&figures["nodes"], &figures["unplaceable"]), (&nodes.into(), &0.into()), "{figures}");
+        assert!(figures["invented"][0].as_str().unwrap().contains("bytes only"), "{figures}");
         assert!(figures["placed"].as_u64() > Some(100_000), "{figures}");
     }
 }

@@ -4,6 +4,7 @@
 //! the same ones to the same effect.
 
 mod ask;
+mod label;
 mod running;
 
 use std::collections::BTreeMap;

@@ -7,6 +7,7 @@ use thiserror::Error;
 use crate::commit::{CommitSeq, RejectReason};
 use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
+use crate::label::labels;
 
 /// Something that happened to an application, with the change that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +118,21 @@ pub enum EventKind {
         refusal: Refusal,
     },
 }
+
+labels! { EventKind {
+    Allocated => "allocated",
+    ContainerRecovered => "container_recovered",
+    ContainerResized => "container_resized",
+    ExecutionTypeChanged => "execution_type_changed",
+    ContainerEnded => "container_ended",
+    AskCancelled => "ask_cancelled",
+    Reserved => "reserved",
+    Unreserved => "unreserved",
+    ApplicationActivated => "application_activated",
+    ApplicationEnded => "application_ended",
+    ApplicationRefused => "application_refused",
+    AskRefused => "ask_refused",
+} }
 
 /// A call that the engine refused when it dealt with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -39,6 +39,7 @@ mod explain;
 mod facts;
 mod ids;
 mod in_flight;
+mod label;
 mod log;
 mod nearest;
 mod place;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use apportion::config::{
-    Capacity, EngineConfig, HeartbeatPolicy, Maximum, Percent, QueueConfig, ReservationPolicy,
+    Capacity, EngineConfig, HeartbeatPolicy, Maximum, ParallelLimits, Percent, QueueConfig,
+    ReservationPolicy, TenantLimit,
 };
 use apportion::{
     ApplicationSpec, AskId, AskSpec, AttributeRule, Blocker, DeviceNeed, Engine, Explanation, ManualClock,
@@ -13,6 +14,11 @@ use apportion::{
 use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};
+
+/// The key that decides, and its value.
+fn setting(why: &WhyPending) -> String {
+    why.setting.as_ref().map(ToString::to_string).unwrap_or_default()
+}
 
 /// Of an ask that is pending: why, with the text checked for some words.
 fn why(cluster: &Cluster, ask: AskId, words: &[&str]) -> WhyPending {
@@ -51,7 +57,10 @@ fn the_maximum_of_a_leaf() {
     let why = why(
         &cluster,
         ask,
-        &["Queue root.a may not use so much more: 40 memory_mib used, 50 at most, 10 too few left"],
+        &[
+            "Queue root.a may not use so much more: 40 memory_mib used, 50 at most, 10 too few left",
+            "The limit is queues.\"root.a\".maximum_capacity = { memory_mib = 50 }.",
+        ],
     );
     let Some(Blocker::QueueMaximum(reached)) = &why.blocker else { panic!("{why:?}") };
     assert_eq!(reached.queue, "root.a");
@@ -97,6 +106,50 @@ fn the_user_limit() {
     let Some(Blocker::UserLimit { user, reached }) = &why.blocker else { panic!("{why:?}") };
     assert_eq!((user.as_str(), memory(&reached.missing)), ("ann", 10));
     assert_eq!(why.reason, PendingReason::UserLimit);
+    assert_eq!(setting(&why), "queues.\"root.a\".user_limit_factor = 0.5");
+}
+
+/// Of the limits on a user the one that decides is named: a share among users, a weight, an amount, or the number of
+/// applications.
+#[test]
+fn the_key_that_decides() {
+    let shared = leaf("shared", 20).with_user_limit_minimum(Percent::whole(50));
+    let light = leaf("light", 20).with_user_weight("ann", "0.5".parse().unwrap());
+    let amount = TenantLimit { users: vec!["ann".into()], maximum: [None; 8], ..TenantLimit::default() };
+    let mut maximum = amount.maximum;
+    maximum[0] = Some(10);
+    let listed = leaf("listed", 20).with_limits([TenantLimit { maximum, ..amount }]);
+    let one = ParallelLimits { per_user: Some(1), ..ParallelLimits::default() };
+    let single = leaf("single", 20).with_parallel(one);
+    let masters = leaf("masters", 20).with_master_share(Some(Percent::whole(10)));
+    let light = light.with_maximum(Maximum::Percent(Percent::whole(30)));
+    let mut cluster = Cluster::serial(engine([shared, light, listed, single, masters]));
+    cluster.node("n1", &[1_000]);
+    let rival = cluster.application("root.shared", "bob");
+    cluster.ask(rival, &[2_000], 1);
+    let ann = cluster.application("root.shared", "ann");
+    let shares = cluster.ask(ann, &[50], 20);
+    let light = cluster.application("root.light", "ann");
+    let weighed = cluster.ask(light, &[80], 3);
+    let listed = cluster.application("root.listed", "ann");
+    let named = cluster.ask(listed, &[6], 2);
+    let [_, second] = [0, 1].map(|_| cluster.application("root.single", "ann"));
+    let waits = cluster.ask(second, &[1], 1);
+    // Two masters of 15 are more than a tenth of 200.
+    let master = Resources::new(&[15]);
+    let [_, late] = ["first", "second"].map(|name| {
+        let spec = ApplicationSpec::new(name, "root.masters", "ann");
+        cluster.submit(spec.with_master(master, apportion::PartitionId::DEFAULT))
+    });
+    let led = cluster.ask(late, &[15], 1);
+    cluster.run();
+    let why = |ask| why(&cluster, ask, &[]);
+    assert_eq!(setting(&why(led)), "queues.\"root.masters\".maximum_master_share = \"10 %\"");
+    assert_eq!(setting(&why(weighed)), "queues.\"root.light\".user_weights.ann = 0.5");
+    assert_eq!(setting(&why(named)), "queues.\"root.listed\".limits[0].maximum = { memory_mib = 10 }");
+    let single = "queues.\"root.single\".maximum_parallel_applications_per_user = 1";
+    assert_eq!(setting(&why(waits)), single);
+    assert_eq!(setting(&why(shares)), "queues.\"root.shared\".user_limit_minimum = \"50 %\"");
 }
 
 /// The node on which the container lacks the smallest part of what it needs is named, with what is missing there.

@@ -52,11 +52,11 @@ pub(super) fn run(args: &ControlArgs) -> Result<(), Failure> {
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
     }
-    if given.iter().all(|(_, path)| *path != Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", to_control_text(&report)).map_err(Failure::output)?;
-    }
     if let Some(file) = html {
         file.write_text(&to_control_html(&report).map_err(Failure::run)?)?;
+    }
+    if given.iter().all(|(_, path)| *path != Path::new("-")) {
+        writeln!(std::io::stdout(), "{}", to_control_text(&report)).map_err(Failure::output)?;
     }
     let defects = report.defects();
     if defects.is_empty() { Ok(()) } else { Err(Failure::run(defects.join("; "))) }

@@ -44,6 +44,12 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
         seed: args.seed,
     };
     let workload = stream.workload();
+    if workload.jobs.is_empty() {
+        return Err(Failure::input(format!(
+            "no job arrives in {} s for --nodes {}, so there is nothing to show; give more of either",
+            args.seconds, args.nodes
+        )));
+    }
     let queues = workload.queues.clone().unwrap_or_else(QueueConfig::single_leaf);
     let config = EngineConfig::new(workload.resources.clone(), queues);
     let mode = match args.proposers {

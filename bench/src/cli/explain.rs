@@ -1,50 +1,68 @@
 //! `apportion-bench explain`.
 
-use std::fmt::Display;
-use std::fs::File;
-use std::io::{BufReader, Write};
+use std::cmp::Reverse;
+use std::io::Write;
 use std::path::PathBuf;
 
-use apportion::{AskId, Replay, Standing, View};
+use apportion::{AskId, Explanation, Standing, View};
 use clap::Args;
 
 use super::Failure;
-use crate::pending::{PendingKind, longest_pending};
+use super::log_input::{Jobs, LogInput, Moment, time_text};
+use crate::pending::{KINDS_MAX, PendingKind, longest_pending};
 use crate::report::count_text;
 
 /// A log, and an ask in it.
 #[derive(Clone, Debug, Args)]
 #[command(
     after_help = "An ask is named as reports and explanations name it: ask-12, or ask-12.3 where the number was used \
-before.\nA log holds what was accepted, so it does not say what was rejected; nor which nodes were offered to an ask, where \
-locality delays are counted in nodes.\n\n\
-Example:\n  apportion-bench replay ... --log run.log\n  apportion-bench explain run.log\n  apportion-bench explain run.log --ask ask-12 --at 5000"
+before; or by the job that wants it, as the trace calls it. Tasks of equal size are one ask.\nA log holds what was accepted, \
+so it does not say what was rejected; nor which nodes were offered to an ask, where locality delays are counted in \
+nodes.\n\nExample:\n  apportion-bench replay ... --log run.log\n  apportion-bench explain run.log\n  apportion-bench explain \
+run.log --ask ask-12 --at 5000\n  apportion-bench explain run.log --ask openb-pod-0017 --at 120s"
 )]
 pub(super) struct ExplainArgs {
     /// The log.
     file: PathBuf,
-    /// Which ask; without it, the asks that have been pending longest, one of each size and queue.
-    #[arg(long, value_name = "ID")]
-    ask: Option<AskId>,
-    /// As things stood after this change; the first change is number 1.
-    #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(u64).range(1..))]
-    at: Option<u64>,
+    /// Which ask, or the asks of which job; without it, the asks that have been pending longest, one of each size and
+    /// queue.
+    #[arg(long, value_name = "ID|NAME")]
+    ask: Option<String>,
+    /// As things stood after this change (the first is number 1), or at this virtual time: 120s, 2.5min, 3h.
+    #[arg(long, value_name = "SEQ|TIME")]
+    at: Option<Moment>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
-    let wrong = |error: &dyn Display| Failure::input(format!("{}: {error}", args.file.display()));
-    let file = File::open(&args.file).map_err(|error| wrong(&error))?;
-    let source = BufReader::with_capacity(1 << 20, file);
-    let mut replay = Replay::read(source, args.at).map_err(|error| wrong(&error))?;
+    let wrong = |problem: String| Failure::input(format!("{}: {problem}", args.file.display()));
+    let mut jobs = Jobs::default();
+    let see = |change: &_| {
+        if args.ask.is_some() {
+            jobs.note(change);
+        }
+    };
+    let mut replay = LogInput::open(&args.file)?.replay_until(args.at, see)?;
     let view = replay.view();
-    let text = match args.ask {
-        Some(ask) => explain_one(&view, ask, args.json).map_err(|error| wrong(&error))?,
+    let text = match &args.ask {
+        Some(name) => explain_named(&view, name, &jobs, args.json).map_err(wrong)?,
         None => explain_longest(&view, args.json)?,
     };
     writeln!(std::io::stdout(), "{text}").map_err(Failure::output)
+}
+
+/// One ask by its identifier, or all that a job asked for.
+fn explain_named(view: &View<'_>, name: &str, jobs: &Jobs, is_json: bool) -> Result<String, String> {
+    let of_job = jobs.asks_of(name);
+    match (name.parse::<AskId>(), of_job) {
+        (Ok(ask), None) => explain_one(view, ask, is_json),
+        (_, Some(asks)) => explain_job(view, name, &asks, is_json),
+        (Err(_), None) => {
+            Err(format!("{}; up to change {}, at {}", jobs.unknown(name), view.seq(), now_text(view)))
+        }
+    }
 }
 
 fn explain_one(view: &View<'_>, ask: AskId, is_json: bool) -> Result<String, String> {
@@ -60,6 +78,25 @@ fn explain_one(view: &View<'_>, ask: AskId, is_json: bool) -> Result<String, Str
     Ok(explanation.to_string())
 }
 
+/// What is pending comes first.
+fn explain_job(view: &View<'_>, name: &str, asks: &[AskId], is_json: bool) -> Result<String, String> {
+    let mut explained: Vec<Explanation> = asks.iter().map(|ask| view.explain(*ask)).collect();
+    explained.sort_by_key(|one| Reverse(one.pending().is_some()));
+    if is_json {
+        let figures = serde_json::json!({
+            "seq": view.seq(), "now_ms": view.now_ms(), "job": name, "asks": explained,
+        });
+        return serde_json::to_string_pretty(&figures).map_err(|error| error.to_string());
+    }
+    if explained.is_empty() {
+        return Ok(format!("{name} has asked for nothing up to change {}.", view.seq()));
+    }
+    let left_out = explained.len().saturating_sub(KINDS_MAX);
+    let shown: Vec<String> = explained.iter().take(KINDS_MAX).map(ToString::to_string).collect();
+    let more = if left_out > 0 { format!("\n\n{left_out} more with --json") } else { String::new() };
+    Ok(shown.join("\n\n") + &more)
+}
+
 fn explain_longest(view: &View<'_>, is_json: bool) -> Result<String, Failure> {
     let (pending, kinds) = (view.asks().count() as u64, longest_pending(view));
     if is_json {
@@ -71,19 +108,20 @@ fn explain_longest(view: &View<'_>, is_json: bool) -> Result<String, Failure> {
         });
         return serde_json::to_string_pretty(&figures).map_err(Failure::run);
     }
+    let moment = format!("after change {}, at {}", view.seq(), now_text(view));
     let head = match pending {
-        0 => format!("Nothing is pending after change {}.", view.seq()),
-        1 => format!("1 ask is pending after change {}.", view.seq()),
+        0 => format!("Nothing is pending {moment}."),
+        1 => format!("1 ask is pending {moment}."),
         _ => {
-            let pending = count_text(pending);
-            format!(
-                "{pending} asks are pending after change {}; the longest of each size and queue:",
-                view.seq()
-            )
+            format!("{} asks are pending {moment}; the longest of each size and queue:", count_text(pending))
         }
     };
     let each = kinds.iter().map(|kind| format!("\n\n{}", kind_text(kind)));
     Ok(head + &each.collect::<String>())
+}
+
+fn now_text(view: &View<'_>) -> String {
+    time_text(view.now_ms())
 }
 
 fn kind_text(kind: &PendingKind) -> String {

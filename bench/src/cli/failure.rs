@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::interrupt;
+
 /// A message and an exit code.
 #[derive(Debug)]
 pub struct Failure {
@@ -24,6 +26,12 @@ impl Failure {
     /// What was compared differs, as the output says.
     pub(super) fn difference() -> Self {
         Self { code: 1, message: String::new() }
+    }
+
+    /// A signal ended the run; what it wrote is of what was done until then.
+    pub(super) fn interrupted(message: impl fmt::Display) -> Self {
+        let code = interrupt::signal().map_or(1, interrupt::exit_code);
+        Self { code, message: message.to_string() }
     }
 
     /// What was to be printed could not be. Whoever reads it may have seen enough.
@@ -55,6 +63,11 @@ impl fmt::Display for Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
+        if let Some(closed) =
+            error.downcast_ref::<io::Error>().filter(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        {
+            return Self::output(closed.kind().into());
+        }
         Self::run(format!("{error:#}"))
     }
 }

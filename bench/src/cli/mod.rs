@@ -7,6 +7,8 @@ mod demo;
 mod explain;
 mod failure;
 mod limit;
+mod log;
+mod log_input;
 mod progress;
 mod queues;
 mod replay;
@@ -37,7 +39,8 @@ use crate::output::check_distinct;
 #[command(name = "apportion-bench", version, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 all well; 1 the run or a scenario failed, the audit found a violation, or `compare` found \
-a difference; 2 something about the input or the command line is wrong."
+a difference; 2 something about the input or the command line is wrong; 130, 143 and 129: interrupted (INT, TERM, HUP). demo, \
+replay and sweep then report what was done until then; a second signal ends them at once."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -66,7 +69,7 @@ enum Command {
     /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without,
     /// and in strict mode.
     Services(services::ServicesArgs),
-    /// Simulates drains, a rolling restart and the relief of a hot host: how many containers are down meanwhile, without and
+    /// Simulates drains, a rolling restart and the relief of hot hosts: how many containers are down meanwhile, without and
     /// with faults.
     Control(control::ControlArgs),
     /// Runs scenarios: files that say what happens to a cluster and what is expected of it.
@@ -75,6 +78,8 @@ enum Command {
     Verify(verify::VerifyArgs),
     /// Says why an ask of a log written with `--log` was pending at some change, or what became of it.
     Explain(explain::ExplainArgs),
+    /// Lists the changes of a log written with `--log`, and what they led to: all, or those about a job, a node, a queue.
+    Log(log::LogArgs),
     /// Checks and converts configurations: native TOML, YARN's and YuniKorn's.
     Config(config::ConfigArgs),
     /// Prints shell completions.
@@ -93,7 +98,7 @@ pub(crate) struct OutputArgs {
     /// Write a report with plots, one HTML file that opens without a network.
     #[arg(long, value_name = "FILE.html")]
     report: Option<std::path::PathBuf>,
-    /// Write the engine's log, for `verify` and `explain`.
+    /// Write the engine's log, for `verify`, `explain` and `log`.
     #[arg(long, value_name = "FILE")]
     log: Option<std::path::PathBuf>,
     /// Write a row for each job as CSV: when it was submitted, started and finished, its slowdown, how long it waited;
@@ -128,7 +133,29 @@ impl OutputArgs {
     }
 }
 
+/// Says something on standard error; that nobody listens is no failure.
+pub fn note(text: &str) {
+    drop(writeln!(io::stderr(), "{text}"));
+}
+
 impl Cli {
+    /// Reads the command line. Help that was asked for is printed, and ends the program if that goes well.
+    ///
+    /// # Errors
+    /// When help cannot be printed.
+    pub fn from_arguments() -> Result<Self, Failure> {
+        let error = match Self::try_parse() {
+            Ok(cli) => return Ok(cli),
+            Err(error) => error,
+        };
+        if error.use_stderr() {
+            error.exit();
+        }
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        printed.map_err(Failure::output)?;
+        std::process::exit(0)
+    }
+
     /// Does what the command line says.
     ///
     /// # Errors
@@ -148,6 +175,7 @@ impl Cli {
             Command::Scenario(args) => scenario::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Explain(args) => explain::run(&args),
+            Command::Log(args) => log::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Completions { shell } => {
                 let mut script = Vec::new();

@@ -5,8 +5,8 @@ use std::path::Path;
 use apportion::ResourceTypes;
 use apportion::config::EngineConfig;
 
-use super::Failure;
 use super::config::{Format, read_file, report_line};
+use super::{Failure, note};
 use crate::sim::queues_for;
 use crate::workload::Workload;
 
@@ -29,7 +29,7 @@ pub(super) fn read_queues(path: &Path, types: &ResourceTypes) -> Result<EngineCo
         )));
     }
     for entry in &imported.not_carried_over {
-        eprintln!("{}", report_line(entry));
+        note(&report_line(entry));
     }
     Ok(imported.config)
 }

@@ -22,9 +22,9 @@ pub(super) struct ReplayArgs {
     /// `serial`: one thread, the same log for the same input. `parallel`: a committer and proposers.
     #[arg(long, value_enum, default_value_t = ModeArg::Serial)]
     mode: ModeArg,
-    /// How many threads propose in parallel mode.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
-    proposers: u32,
+    /// How many threads propose; parallel mode only [default: 2].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
+    proposers: Option<u32>,
     /// Divides submission times, so that more runs at once. Durations stay: containers that ran for weeks still do, and the
     /// run ends with a long tail. See --compress-durations.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = compression)]
@@ -42,15 +42,30 @@ pub(super) enum ModeArg {
     Parallel,
 }
 
+/// In parallel mode, unless the command line says something else.
+const PROPOSERS: u32 = 2;
+
+impl ModeArg {
+    /// The mode with so many proposers, which serial mode does not have.
+    pub(super) fn with(self, proposers: Option<u32>) -> Result<Mode, Failure> {
+        match (self, proposers) {
+            (Self::Serial, Some(proposers)) => Err(Failure::input(format!(
+                "--proposers {proposers}: serial mode has no proposers; add --mode parallel"
+            ))),
+            (Self::Serial, None) => Ok(Mode::Serial),
+            (Self::Parallel, proposers) => {
+                Ok(Mode::Parallel { proposers: proposers.unwrap_or(PROPOSERS) as usize })
+            }
+        }
+    }
+}
+
 pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
+    let mode = args.mode.with(args.proposers)?;
     args.output.check_distinct(&args.trace.files.inputs())?;
     let (mut workload, config) = args.trace.read()?;
     workload.compress(args.compress);
     workload.compress_durations(args.compress_durations);
-    let mode = match args.mode {
-        ModeArg::Serial => Mode::Serial,
-        ModeArg::Parallel => Mode::Parallel { proposers: args.proposers as usize },
-    };
     let job = Job {
         name: args.trace.files.format.to_string(),
         source: args.trace.files.source(),

@@ -1,13 +1,16 @@
 //! Running a workload and handing out what came of it.
 
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use apportion::config::EngineConfig;
 use apportion::{LogSink, Mode};
 
+use super::log_input::time_text;
 use super::progress::Bar;
-use super::{Failure, OutputArgs};
+use super::{Failure, OutputArgs, note};
+use crate::interrupt::{self, StopsItself};
 use crate::output::{LogFile, OutputFile};
 use crate::report::{
     JsonReport, RunParameters, to_html, to_json_text, to_table, write_containers_csv, write_jobs_csv,
@@ -37,6 +40,7 @@ struct Outputs {
 
 /// Simulates, writes what is asked for, and says whether all is well.
 pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
+    let stops_itself = StopsItself::new();
     let parameters = RunParameters { format: job.name, mode: job.mode, seed: job.seed };
     let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
     let outputs = Outputs {
@@ -56,20 +60,31 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
         with_containers: outputs.containers.is_some(),
     };
     let bar = Bar::new(job.workload.asks());
-    let record = simulate(job.workload, options, &mut |progress| bar.show(progress));
+    let record = simulate(job.workload, options, &mut |progress| {
+        bar.show(progress);
+        if interrupt::signal().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
     let record = record.map_err(|error| to_failure(&job.source, error))?;
-    drop(bar);
+    drop((bar, stops_itself));
     if let Some(error) = &record.log_error {
         return Err(Failure::run(format!("the log could not be written: {error}")));
     }
     if let Some(log) = log {
         log.finish()?;
     }
-    hand_out(&parameters, job.workload, &record, outputs, !output.replaces_table())?;
-    if let Some(path) = output.report.as_ref().filter(|path| *path != Path::new("-")) {
-        eprintln!("report: {}", path.display());
+    let handed_out = hand_out(&parameters, job.workload, &record, outputs, !output.replaces_table());
+    let is_file = |path: &&PathBuf| handed_out.is_ok() && *path != Path::new("-");
+    if let Some(path) = output.report.as_ref().filter(is_file) {
+        note(&format!("report: {}", path.display()));
     }
-    judge(&record)
+    judge(&record)?;
+    handed_out?;
+    record.interrupted_ms.map_or(Ok(()), |at_ms| {
+        let at = time_text(at_ms);
+        Err(Failure::interrupted(format!(
+            "interrupted at {at} of virtual time; figures are of what was done by then"
+        )))
+    })
 }
 
 fn hand_out(
@@ -89,13 +104,14 @@ fn hand_out(
     if let Some(file) = outputs.containers {
         file.write_with(|out| write_containers_csv(workload, record, out).map_err(io::Error::from))?;
     }
-    if prints_table {
-        writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::output)?;
-    }
     if let Some(file) = outputs.report {
         file.write_text(&to_html(parameters, record).map_err(Failure::run)?)?;
     }
-    Ok(())
+    // Last: the reader of the table may be gone.
+    if !prints_table {
+        return Ok(());
+    }
+    writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::output)
 }
 
 /// Whether every ask is accounted for and the audit is clean.

@@ -60,11 +60,11 @@ pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
     }
-    if given.iter().all(|(_, path)| *path != Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", to_services_text(&report)).map_err(Failure::output)?;
-    }
     if let Some(file) = html {
         file.write_text(&to_services_html(&report).map_err(Failure::run)?)?;
+    }
+    if given.iter().all(|(_, path)| *path != Path::new("-")) {
+        writeln!(std::io::stdout(), "{}", to_services_text(&report)).map_err(Failure::output)?;
     }
     let violations: usize = report.years.iter().map(|year| year.audit_violations).sum();
     let together: u64 = report.years.iter().map(|year| year.anti_affinity_violations).sum();

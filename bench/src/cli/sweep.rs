@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use apportion::Mode;
@@ -14,6 +15,7 @@ use super::Failure;
 use super::run::{judge, to_failure};
 use super::sweep_input::{Input, WorkloadArgs};
 use super::trace::{NodeOrderArg, compression};
+use crate::interrupt::{self, StopsItself};
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{
     JsonReport, RunParameters, to_json_text, to_sweep_html, to_sweep_policy_table, to_sweep_table,
@@ -90,13 +92,27 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let pool = pool.build().map_err(Failure::run)?;
     let bar = ProgressBar::new(cases.len() as u64);
     let one = |case: &Case| {
-        let run = simulate(&input, case);
+        let run = if interrupt::signal().is_some() { Ok(None) } else { simulate(&input, case) };
         bar.inc(1);
         run
     };
-    let runs: Result<Vec<Run>, Failure> = pool.install(|| cases.par_iter().map(one).collect());
+    let stops_itself = StopsItself::new();
+    let runs: Result<Vec<Option<Run>>, Failure> = pool.install(|| cases.par_iter().map(one).collect());
+    drop(stops_itself);
     bar.finish_and_clear();
-    hand_out(args, &input, &runs?, json, report)
+    let runs: Vec<Run> = runs?.into_iter().flatten().collect();
+    let interrupted = (runs.len() < cases.len())
+        .then(|| format!("interrupted after {} of {} simulations", runs.len(), cases.len()));
+    if !runs.is_empty() {
+        hand_out(args, &input, &runs, interrupted.as_deref(), Files { json, report })?;
+    }
+    interrupted.map_or(Ok(()), |interrupted| Err(Failure::interrupted(interrupted)))
+}
+
+/// Where results go.
+struct Files {
+    json: Option<OutputFile>,
+    report: Option<OutputFile>,
 }
 
 impl SweepArgs {
@@ -156,40 +172,51 @@ impl ApplicationOrderArg {
     }
 }
 
-fn simulate(input: &Input, case: &Case) -> Result<Run, Failure> {
-    let record = input.subject.simulate(case).map_err(|error| match &case.policy.queues {
+/// What came of a case; nothing if it was interrupted.
+fn simulate(input: &Input, case: &Case) -> Result<Option<Run>, Failure> {
+    let go_on =
+        |_| if interrupt::signal().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let record = input.subject.simulate(case, &mut { go_on }).map_err(|error| match &case.policy.queues {
         Some(queues) => to_failure(&format!("{} with {queues}", input.name), error),
         None => to_failure(&input.name, error),
     })?;
+    if record.interrupted_ms.is_some() {
+        return Ok(None);
+    }
+    if record.asks == 0 {
+        return Err(Failure::input(format!(
+            "--demo, --sizes: no job arrives for {} nodes with seed {}, so there is nothing to compare; give more nodes",
+            record.nodes, case.seed
+        )));
+    }
     judge(&record)?;
     let parameters = RunParameters { format: input.format.clone(), mode: Mode::Serial, seed: case.seed };
     let json = JsonReport::new(&parameters, &record).of_case(case);
-    Ok((SweepRun { case: case.clone(), figures: Figures::of(&record) }, json))
+    Ok(Some((SweepRun { case: case.clone(), figures: Figures::of(&record) }, json)))
 }
 
 fn hand_out(
     args: &SweepArgs,
     input: &Input,
     runs: &[Run],
-    json: Option<OutputFile>,
-    report: Option<OutputFile>,
+    interrupted: Option<&str>,
+    files: Files,
 ) -> Result<(), Failure> {
     let points = SweepPoint::all(&runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>());
-    if let Some(file) = json {
-        let of_point = |point: &SweepPoint, runs: &[Run]| -> Vec<JsonReport> {
-            runs.iter().map(|(_, json)| json.clone().of_point(point)).collect()
-        };
-        let runs = runs.chunks(args.seeds.len());
+    if let Some(file) = files.json {
+        let of_run = points.iter().flat_map(|point| std::iter::repeat_n(point, point.figures.len()));
         let reports: Vec<_> =
-            points.iter().zip(runs).flat_map(|(point, runs)| of_point(point, runs)).collect();
+            of_run.zip(runs).map(|(point, (_, json))| json.clone().of_point(point)).collect();
         file.write_text(&to_json_text(&reports).map_err(Failure::run)?)?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(std::io::stdout(), "{}\n{}", to_sweep_table(&points), to_sweep_policy_table(&points))
-            .map_err(Failure::output)?;
+    if let Some(file) = files.report {
+        let name = interrupted.map_or_else(|| input.format.clone(), |why| format!("{}, {why}", input.format));
+        file.write_text(&to_sweep_html(&name, &points).map_err(Failure::run)?)?;
     }
-    if let Some(file) = report {
-        file.write_text(&to_sweep_html(&input.format, &points).map_err(Failure::run)?)?;
+    if args.json.as_deref() != Some(Path::new("-")) {
+        let table = format!("{}\n{}", to_sweep_table(&points), to_sweep_policy_table(&points));
+        let text = interrupted.map_or(table.clone(), |interrupted| format!("{table}\n{interrupted}"));
+        writeln!(std::io::stdout(), "{text}").map_err(Failure::output)?;
     }
     Ok(())
 }

@@ -95,6 +95,7 @@ impl TraceFiles {
         if let Some(path) = &self.nodes {
             let source = Source::open(path).map_err(Failure::input)?;
             workload.nodes = read_nodes(self.format, source).map_err(Failure::input)?;
+            workload.invented.nodes = None;
         }
         if workload.nodes.is_empty() {
             let file = self.workload.display();

@@ -1,32 +1,28 @@
 //! `apportion-bench verify`.
 
-use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
-use apportion::Replay;
 use clap::Args;
 
 use super::Failure;
+use super::log_input::{LogInput, Moment};
 
 /// A log to replay.
 #[derive(Clone, Debug, Args)]
 pub(super) struct VerifyArgs {
     /// The log.
     file: PathBuf,
-    /// Stop after this change; the first change is number 1.
-    #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(u64).range(1..))]
-    at: Option<u64>,
+    /// Stop after this change (the first is number 1), or at this virtual time: 120s, 2.5min, 3h.
+    #[arg(long, value_name = "SEQ|TIME")]
+    at: Option<Moment>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::input(format!("{}: {error}", args.file.display()));
-    let file = File::open(&args.file).map_err(|error| wrong(&error))?;
-    let source = BufReader::with_capacity(1 << 20, file);
-    let mut replay = Replay::read(source, args.at).map_err(|error| wrong(&error))?;
+    let mut replay = LogInput::open(&args.file)?.replay_until(args.at, |_| {})?;
     let (changes, digest) = (replay.seq().0, replay.digest());
     let audit = replay.audit();
     let view = replay.view();
@@ -34,6 +30,7 @@ pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
     let text = if args.json {
         let figures = serde_json::json!({
             "changes": changes,
+            "now_ms": view.now_ms(),
             "state_digest": digest.to_string(),
             "nodes": nodes,
             "containers": containers,

@@ -36,7 +36,7 @@ pub enum Experiment {
     Drain,
     /// All processors start anew with another version and another size, 20 of them first.
     RollingRestart,
-    /// The host that runs most of the job's containers is relieved of half of them.
+    /// The tenth of the nodes that run most of the job's containers is relieved of half of them.
     Rebalance,
 }
 
@@ -60,13 +60,13 @@ impl Experiment {
         let (at_once, budget) = match self {
             Self::Drain => (10, 20),
             Self::RollingRestart => (50, 50),
-            Self::Rebalance => (2, 2),
+            Self::Rebalance => (10, 10),
         };
         let number = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
         Pace { at_once: number(at_once), disruption_budget: number(budget) }
     }
 
-    /// A hot host comes about where nodes are filled one after the other.
+    /// Hot hosts come about where nodes are filled one after the other.
     pub(super) fn node_order(self) -> NodeOrderKind {
         if self == Self::Rebalance { NodeOrderKind::Pack } else { NodeOrderKind::Spread }
     }
@@ -83,8 +83,8 @@ impl Experiment {
         Ok(JobSpec { failures_max: None, ..JobSpec::new("job", processors) })
     }
 
-    /// What is asked for. `hot` is the host that runs most of the job's containers, and how many.
-    pub(super) fn actions(self, shape: &ControlShape, hot: &(String, u32)) -> Vec<JobAction> {
+    /// What is asked for. `by_host` says how many of the job's containers each host runs, the busiest first.
+    pub(super) fn actions(self, shape: &ControlShape, by_host: &[(String, u32)]) -> Vec<JobAction> {
         let pace = self.pace();
         match self {
             Self::Drain => {
@@ -99,11 +99,14 @@ impl Experiment {
                 stops_first: false,
                 change: ComponentChange { version: Some("v2".to_owned()), size: Some(slots_of(2)) },
             })],
-            Self::Rebalance => vec![JobAction::RelieveHost {
-                host: hot.0.as_str().into(),
-                containers: (hot.1 / 2).max(1),
-                pace,
-            }],
+            Self::Rebalance => {
+                let hot = by_host.iter().take((shape.nodes / 10) as usize);
+                let relief = |(host, count): &(String, u32)| {
+                    let containers = count.div_ceil(2);
+                    JobAction::RelieveHost { host: host.as_str().into(), containers, pace }
+                };
+                hot.map(relief).collect()
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Container control on virtual time: hosts are drained, containers restarted one after another, and a hot host relieved,
+//! Container control on virtual time: hosts are drained, containers restarted one after another, and hot hosts relieved,
 //! on a cluster that other jobs keep busy. How many containers are down meanwhile?
 
 mod experiment;

@@ -82,7 +82,7 @@ impl Run {
             self.job.client_mut().inject_faults(shape.fault_percent);
             self.lost = self.nodes_to_lose(shape);
         }
-        let actions = experiment.actions(shape, &self.hottest());
+        let actions = experiment.actions(shape, &self.by_host());
         let requests = u32::try_from(actions.len()).unwrap_or(u32::MAX);
         for (action, number) in actions.into_iter().zip(1_u128..) {
             let retries = if has_faults { RETRIES } else { 0 };
@@ -135,13 +135,15 @@ impl Run {
         lost
     }
 
-    /// The host that runs most of the job's containers.
-    fn hottest(&self) -> (String, u32) {
+    /// How many of the job's containers each host runs, the busiest first.
+    fn by_host(&self) -> Vec<(String, u32)> {
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         for known in self.job.status().processors {
             *counts.entry(known.host.unwrap_or_default()).or_default() += 1;
         }
-        counts.into_iter().max_by_key(|(_, count)| *count).unwrap_or_default()
+        let mut counts: Vec<(String, u32)> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        counts
     }
 
     fn pass_until(&mut self, most_ms: u64, mut is_done: impl FnMut(&mut Self) -> bool) -> anyhow::Result<()> {
@@ -248,6 +250,15 @@ mod tests {
             );
             assert_eq!(record.faults.nodes_lost, 3, "{name}");
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_rebalance_moves_a_hundred_containers_off_a_tenth_of_the_nodes() -> anyhow::Result<()> {
+        let shape = ControlShape::default();
+        let record = run_experiment(&shape, Experiment::Rebalance, false, 1)?;
+        assert_eq!(record.requests, shape.nodes / 10);
+        assert!(record.steps.steps >= 100, "{:?}", record.steps);
         Ok(())
     }
 

@@ -33,6 +33,7 @@ pub struct JsonReport {
     seed: u64,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     case: Option<CaseOut>,
+    invented: Vec<String>,
     nodes: usize,
     asks: u64,
     placed: u64,
@@ -50,6 +51,7 @@ pub struct JsonReport {
     reserved: u64,
     makespan_s: f64,
     busy_s: f64,
+    interrupted_at_s: Option<f64>,
     elapsed_s: f64,
     allocations_per_second: f64,
     ask_to_commit_us: Option<Percentiles>,
@@ -135,6 +137,7 @@ impl JsonReport {
             proposers,
             seed: parameters.seed,
             case: None,
+            invented: record.invented.clone(),
             nodes: record.nodes,
             asks: record.asks,
             placed: record.placed,
@@ -152,6 +155,7 @@ impl JsonReport {
             reserved: record.stats.reserved,
             makespan_s: record.makespan_ms as f64 / 1000.0,
             busy_s: record.busy_ms as f64 / 1000.0,
+            interrupted_at_s: record.interrupted_ms.map(|at_ms| at_ms as f64 / 1000.0),
             elapsed_s: record.elapsed.as_secs_f64(),
             allocations_per_second: record.allocations_per_second(),
             ask_to_commit_us: record.ask_to_commit_us.as_ref().map(|histogram| Percentiles {

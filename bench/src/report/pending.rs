@@ -21,6 +21,8 @@ struct Row {
     containers: String,
     /// The reason first, what else there is to say after it.
     why: Vec<String>,
+    /// The key that decides.
+    limit: Option<String>,
 }
 
 fn rows(kinds: &[PendingKind]) -> Vec<Row> {
@@ -33,6 +35,7 @@ fn rows(kinds: &[PendingKind]) -> Vec<Row> {
             waited: duration_text(longest.now_ms.saturating_sub(why.since_ms)),
             containers: format!("{}{asks}, each {}", count_text(kind.containers), why.one_container()),
             why: sentences(why),
+            limit: why.setting.as_ref().map(|setting| format!("{}: the limit is {setting}", longest.ask)),
         })
     };
     kinds.iter().filter_map(row).collect()
@@ -55,11 +58,14 @@ pub(super) fn to_pending_table(kinds: &[PendingKind]) -> Option<String> {
     let mut rows = rows(kinds);
     let left_out = rows.len().saturating_sub(ROWS_MAX);
     rows.truncate(ROWS_MAX);
-    for Row { ask, queue, waited, containers, why } in rows {
+    // Below the table keys stay in one piece.
+    let mut limits = String::new();
+    for Row { ask, queue, waited, containers, why, limit } in rows {
+        limits.extend(limit.map(|limit| format!("\n{limit}")));
         table.add_row([format!("{ask} in {queue}"), waited, containers, why.join(" ")]);
     }
     let more = if left_out > 0 { format!("\n{left_out} more in --report and --json") } else { String::new() };
-    Some(format!("{table}{more}"))
+    Some(format!("{table}{limits}{more}"))
 }
 
 /// A section of a page; nothing if nothing is pending.
@@ -67,7 +73,8 @@ pub(super) fn to_pending_section(kinds: &[PendingKind]) -> Option<String> {
     if kinds.is_empty() {
         return None;
     }
-    let row = |Row { ask, queue, waited, containers, why }: Row| {
+    let row = |Row { ask, queue, waited, containers, mut why, limit }: Row| {
+        why.extend(limit);
         let (first, rest) =
             why.split_first().map_or((String::new(), &[][..]), |(first, rest)| (escape(first), rest));
         let rest: String = rest.iter().map(|line| format!("<small>{}</small>", escape(line))).collect();

@@ -61,15 +61,19 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         Mode::Parallel { proposers } => format!("parallel, {proposers} proposers"),
     };
     let mode = format!("{mode}, seed {}", parameters.seed);
+    let interrupted = record.interrupted_ms.map(|at_ms| format!("Interrupted at {}: ", duration_text(at_ms)));
     let sub = format!(
-        "{} nodes, {} containers asked for; {}; state {}",
+        "{}{} nodes, {} containers asked for; {}; state {}",
+        interrupted.unwrap_or_default(),
         count_text(record.nodes as u64),
         count_text(record.asks),
         escape(&mode),
         record.state_digest,
     );
+    let invented: String =
+        record.invented.iter().map(|text| format!("<p class=sub>{}</p>", escape(text))).collect();
     let body = format!(
-        "{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}{}",
+        "{invented}{}<main>{sections}<section><h2>All figures</h2><table>{table}</table></section></main>{}{}",
         to_cards(&cards(record)),
         to_policy_section(&record.outcomes),
         to_pending_section(&record.pending_longest).unwrap_or_default()

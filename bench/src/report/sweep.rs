@@ -113,16 +113,17 @@ impl Varied {
         }
     }
 
-    /// The columns that say which point it is; the load if nothing differs.
+    /// The columns that say which point it is: always the nodes, and the load if nothing else differs.
     pub(super) fn names(&self) -> Vec<&'static str> {
         let compress = self.compress || !(self.policy || self.size);
-        let all = [(self.policy, "policy"), (self.size, "nodes"), (compress, "compress")];
+        let all = [(self.policy, "policy"), (true, "nodes"), (compress, "compress")];
         all.into_iter().filter_map(|(is_shown, name)| is_shown.then_some(name)).collect()
     }
 
     pub(super) fn values(&self, point: &SweepPoint) -> Vec<String> {
         let value = |name| match name {
             "policy" => point.policy.to_string(),
+            "nodes" if self.size => format!("{} (size {})", count_text(point.nodes() as u64), point.size),
             "nodes" => count_text(point.nodes() as u64),
             _ => point.compress.to_string(),
         };

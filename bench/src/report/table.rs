@@ -22,12 +22,16 @@ pub fn to_table(record: &RunRecord) -> String {
     }
     let pending = to_pending_table(&record.pending_longest).map(|pending| format!("\n{pending}"));
     let policy = to_policy_table(&record.outcomes).map(|policy| format!("\n{policy}"));
-    table.to_string() + &policy.unwrap_or_default() + &pending.unwrap_or_default()
+    let invented = record.invented.iter().map(|text| format!("\n{text}"));
+    [Some(table.to_string()), Some(invented.collect()), policy, pending].into_iter().flatten().collect()
 }
 
 pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
+    if let Some(at_ms) = record.interrupted_ms {
+        row("interrupted at", duration_text(at_ms));
+    }
     row("nodes", count_text(record.nodes as u64));
     row("containers asked for", count_text(record.asks));
     row("placed", count_text(record.placed));

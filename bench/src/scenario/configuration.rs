@@ -11,6 +11,7 @@ use apportion::config::{ConfigFileError, EngineConfig, QueueConfig, Reconfigurat
 use super::amounts::index_of;
 use super::form::{ScenarioForm, ShareForm, UpdateQueueForm};
 use super::problem::{BadScenario, Done, StepError};
+use crate::text::read_text;
 
 /// The configuration that a scenario is run with.
 pub(super) fn config_of(form: &ScenarioForm, file: &Path) -> Result<EngineConfig, BadScenario> {
@@ -33,7 +34,7 @@ pub(super) fn config_of(form: &ScenarioForm, file: &Path) -> Result<EngineConfig
 
 fn read_config(path: &Path) -> Result<EngineConfig, String> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    let text = read_text(path, u64::MAX).map_err(|error| error.to_string())?;
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => from_toml(&text, &name).map_err(|error| error.to_string()),
         Some("xml") => from_capacity_scheduler_xml(&text, &name, &ResourceTypes::memory_and_vcores())

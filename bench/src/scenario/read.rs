@@ -1,7 +1,5 @@
 //! Reading a scenario file, and what can be told of it without running it.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use apportion::config::{EngineConfig, Semantics};
@@ -12,6 +10,7 @@ use super::configuration::config_of;
 use super::form::{ModeForm, ScenarioForm, SemanticsForm, Step};
 use super::problem::BadScenario;
 use super::run::{RunMode, RunSetting};
+use crate::text::read_text;
 
 /// The largest scenario that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -66,7 +65,8 @@ impl Scenario {
 pub fn read_file(path: &Path) -> Result<Scenario, BadScenario> {
     let file = path.display().to_string();
     let bad = |line: u64, problem: String| BadScenario { file: file.clone(), line: line.max(1), problem };
-    let text = read_text(path).map_err(|problem| bad(1, problem))?;
+    let text =
+        read_text(path, FILE_BYTES_MAX).map_err(|error| bad(error.line.unwrap_or(1), error.problem))?;
     let form: ScenarioForm = serde_saphyr::from_str_with_options(&text, options())
         .map_err(|error| bad(line_of(&error), problem_of(error.without_snippet())))?;
     check_modes(&form).map_err(|(line, problem)| bad(line, problem))?;
@@ -76,16 +76,6 @@ pub fn read_file(path: &Path) -> Result<Scenario, BadScenario> {
             .map_err(|problem| bad(semantics.referenced.line(), problem))?;
     }
     Ok(Scenario { form, config, file })
-}
-
-fn read_text(path: &Path) -> Result<String, String> {
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
-    match read.map_err(|error| error.to_string())? as u64 {
-        0..=FILE_BYTES_MAX => Ok(text),
-        _ => Err(format!("a scenario has at most {FILE_BYTES_MAX} bytes")),
-    }
 }
 
 /// No more of anything than a scenario of that size can use, so that aliases of aliases end soon.

@@ -24,6 +24,7 @@ impl Simulation<'_> {
         let names = self.workload.resources.names();
         Ok(RunRecord {
             resource_names: names.to_vec(),
+            invented: self.workload.invented.sentences(),
             nodes: self.workload.nodes.len(),
             asks: self.workload.asks(),
             placed: self.tally.placed,
@@ -34,6 +35,7 @@ impl Simulation<'_> {
             pending_longest: self.engine.read(longest_pending),
             stats: self.engine.stats(),
             makespan_ms: self.engine.read(|view| view.now_ms()),
+            interrupted_ms: self.interrupted_ms,
             elapsed,
             ask_to_commit_us: Some(self.tally.ask_to_commit_us.clone()).filter(|h| !h.is_empty()),
             wait_ms: self.tally.wait_ms.clone(),

@@ -15,6 +15,8 @@ use crate::pending::PendingKind;
 pub struct RunRecord {
     /// Resource types, in vector order.
     pub resource_names: Vec<String>,
+    /// What the workload has that its trace does not say, in sentences.
+    pub invented: Vec<String>,
     /// Registered nodes.
     pub nodes: usize,
     /// Containers that the workload asks for. Each is counted in exactly one of `placed`, `unplaceable`,
@@ -36,6 +38,8 @@ pub struct RunRecord {
     pub stats: EngineStats,
     /// Virtual time of the last event.
     pub makespan_ms: u64,
+    /// When the run was interrupted, in virtual time; figures are of what was done until then.
+    pub interrupted_ms: Option<u64>,
     /// Wall time of the simulation.
     pub elapsed: Duration,
     /// Wall time from submitting an ask to its commit, for asks placed at the virtual time of submission;

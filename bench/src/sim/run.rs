@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -71,14 +72,14 @@ pub enum SimError {
     Lagging(#[from] Lagging),
 }
 
-/// Runs `workload` to its end: until nothing runs or can still be placed.
+/// Runs `workload` to its end, until nothing runs or can still be placed; or for as long as `progress` says.
 ///
 /// # Errors
 /// When the workload does not fit the cluster, or the engine does not take something.
 pub fn simulate(
     workload: &Workload,
     options: SimOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<RunRecord, SimError> {
     let started = Instant::now();
     let mut simulation = Simulation::new(workload, options)?;
@@ -124,6 +125,8 @@ pub(super) struct Simulation<'a> {
     pub(super) leaf_paths: Vec<String>,
     /// Something was sent to the engine since it was last quiet.
     has_sent: bool,
+    /// When `progress` said that it is enough.
+    pub(super) interrupted_ms: Option<u64>,
 }
 
 impl<'a> Simulation<'a> {
@@ -168,6 +171,7 @@ impl<'a> Simulation<'a> {
             asked_at: FxHashMap::default(),
             containers: FxHashMap::default(),
             has_sent: false,
+            interrupted_ms: None,
         };
         simulation.add_nodes()?;
         Ok(simulation)
@@ -182,7 +186,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    fn run(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), SimError> {
+    fn run(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), SimError> {
         for (job, content) in self.workload.jobs.iter().enumerate() {
             self.schedule(content.submit_ms, Agenda::Submit { job });
         }
@@ -204,7 +208,10 @@ impl<'a> Simulation<'a> {
                 active_ms = now_ms;
             }
             self.tally.sample();
-            progress(Progress { now_ms, placed: self.tally.placed, asks });
+            if progress(Progress { now_ms, placed: self.tally.placed, asks }).is_break() {
+                self.interrupted_ms = Some(now_ms);
+                break;
+            }
         }
         Ok(())
     }

@@ -218,6 +218,7 @@ mod tests {
     use apportion::ResourceTypes;
 
     use super::*;
+    use crate::trace::Invented;
     use crate::workload::Job;
 
     fn workload(submit_ms: &[u64]) -> Workload {
@@ -236,6 +237,7 @@ mod tests {
             nodes: vec![node("a"), node("b")],
             queues: None,
             jobs: submit_ms.iter().map(job).collect(),
+            invented: Invented::default(),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::throughput::{Cluster, Kinds, Setup, Task};
 
 /// What ends within this time ends together.
 const TICK_MS: u64 = 100;
-/// How unequal lives are (`workloads.md` section 4), and within what bounds.
+/// How unequal lives are (`docs/workloads.md`), and within what bounds.
 const LIFE_SIGMA: f64 = 1.0;
 const LIFE_MIN_MS: f64 = 500.0;
 const LIFE_MAX_MEANS: f64 = 20.0;

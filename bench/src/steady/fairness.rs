@@ -6,7 +6,7 @@ use super::claims::{Demands, Partition};
 use super::driver::{Steady, Unwatched};
 use crate::throughput::Setup;
 
-/// Mean life of a container, as in W3 of `workloads.md`.
+/// Mean life of a container, as in W3 of `docs/workloads.md`.
 const MEAN_LIFE_MS: u64 = 60_000;
 
 /// How fair it was.

@@ -9,4 +9,4 @@ mod starvation;
 mod water_fill;
 
 pub use fairness::{Fairness, LeafShare, Shares, measure_fairness};
-pub use starvation::{MEAN_LIFE_MS, Starvation, measure_starvation};
+pub use starvation::{MEAN_LIFE_MS, Starvation, WARM_UP_MS, measure_starvation};

@@ -8,10 +8,10 @@ use super::driver::Steady;
 use super::heads::Heads;
 use crate::throughput::Setup;
 
-/// Mean life of a container, as in W2 of `workloads.md`.
+/// Mean life of a container, as in W2 of `docs/workloads.md`.
 pub const MEAN_LIFE_MS: u64 = 120_000;
-/// Before this many mean lives have passed nothing is noted.
-const WARM_UP_LIVES: u64 = 2;
+/// Before so much virtual time has passed nothing is noted: two mean lives.
+pub const WARM_UP_MS: u64 = 2 * MEAN_LIFE_MS;
 /// How often use is looked at.
 const LOOK_MS: u64 = 1_000;
 
@@ -57,12 +57,12 @@ pub fn measure_starvation(
     if !reservations {
         config.reservations = ReservationPolicy { delay_ms: None, ..config.reservations };
     }
-    let mut heads = Heads::new(&setup.applications(), WARM_UP_LIVES * MEAN_LIFE_MS)?;
+    let mut heads = Heads::new(&setup.applications(), WARM_UP_MS)?;
     let mut steady = Steady::start(setup, config, containers, MEAN_LIFE_MS, &mut heads)?;
     let (mut looks, mut used, mut kept_free) = (0.0, 0.0, 0.0);
     while steady.now_ms < end_ms {
         steady.run_until(steady.now_ms + LOOK_MS, &mut heads, &mut |_| {})?;
-        if steady.now_ms >= WARM_UP_LIVES * MEAN_LIFE_MS {
+        if steady.now_ms >= WARM_UP_MS {
             let now = Look::at(&steady);
             looks += 1.0;
             used += now.used_part;

@@ -1,5 +1,6 @@
 //! One simulation of a sweep.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use apportion::Mode;
@@ -7,7 +8,7 @@ use apportion::config::EngineConfig;
 
 use super::case::Case;
 use super::point::Figures;
-use crate::sim::{RunRecord, SimError, SimOptions, simulate};
+use crate::sim::{Progress, RunRecord, SimError, SimOptions, simulate};
 use crate::synthetic::SteadyStream;
 use crate::workload::Workload;
 
@@ -84,7 +85,11 @@ impl Subject {
     ///
     /// # Panics
     /// When there is no variant of the case's name.
-    pub fn simulate(&self, case: &Case) -> Result<RunRecord, SimError> {
+    pub fn simulate(
+        &self,
+        case: &Case,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<RunRecord, SimError> {
         let variant = self.variants.iter().find(|variant| variant.queues == case.policy.queues);
         let config = variant.expect("each case is of a variant").config.clone();
         let config = case.policy.applied_to(config);
@@ -95,6 +100,6 @@ impl Subject {
             sink: None,
             with_containers: false,
         };
-        simulate(&self.workload(case), options, &mut |_| {})
+        simulate(&self.workload(case), options, progress)
     }
 }

@@ -66,7 +66,7 @@ pub enum Room {
 }
 
 impl Profile {
-    /// W1 of `workloads.md`: a cluster in use to 85 %, asks that name nothing.
+    /// W1 of `docs/workloads.md`: a cluster in use to 85 %, asks that name nothing.
     pub const CHURN: Self = Self {
         tree: Tree::Organisations,
         nodes: Nodes::Mixed,
@@ -75,7 +75,7 @@ impl Profile {
         priorities: 3,
         load: Load::Percent(85),
     };
-    /// Of W4a of `workloads.md`: the same, and six of ten asks name hosts.
+    /// Of W4a of `docs/workloads.md`: the same, and six of ten asks name hosts.
     pub const CONSTRAINED: Self = Self { hosts: Hosts::Replicas(60), ..Self::CHURN };
     /// Small containers, ten on every node.
     pub const SCALE: Self = Self {
@@ -85,7 +85,7 @@ impl Profile {
         ..Self::CHURN
     };
 
-    /// W2 of `workloads.md`, small: many large containers among far more than there is room for, so many altogether.
+    /// W2 of `docs/workloads.md`, small: many large containers among far more than there is room for, so many altogether.
     #[must_use]
     pub fn backlog_s(containers: usize) -> Self {
         Self {
@@ -97,14 +97,14 @@ impl Profile {
         }
     }
 
-    /// W2 of `workloads.md`, large: smaller nodes, which the largest containers do not fit on and which is therefore
+    /// W2 of `docs/workloads.md`, large: smaller nodes, which the largest containers do not fit on and which is therefore
     /// without them.
     #[must_use]
     pub fn backlog_l(containers: usize) -> Self {
         Self { nodes: Nodes::Equal(32), sizes: &[(1, 4, 96), (4, 16, 4)], ..Self::backlog_s(containers) }
     }
 
-    /// W3 of `workloads.md`, without what that says of application masters, minimum user limits and preemption: a deep
+    /// W3 of `docs/workloads.md`, without what that says of application masters, minimum user limits and preemption: a deep
     /// tree of unequal queues and users who all want more than there is, so many containers altogether.
     #[must_use]
     pub fn wide_tree(containers: usize) -> Self {

@@ -25,7 +25,7 @@ const MAXIMUM_TIMES: f64 = 4.0;
 pub(crate) enum Tree {
     /// Four organisations with leaves of equal weight; applications in turn of ten users in each leaf.
     Organisations,
-    /// W3 of `workloads.md`: three levels of ten each, siblings' weights by Zipf's law, at most four times its
+    /// W3 of `docs/workloads.md`: three levels of ten each, siblings' weights by Zipf's law, at most four times its
     /// guarantee to each, every second leaf fair; users by Zipf's law.
     Wide,
 }

@@ -49,7 +49,10 @@ impl<'a> Documents<'a> {
         let Some(first) = self.skip_blanks()? else { return Ok(None) };
         let (line, column) = (self.line, self.column);
         if first != b'{' {
-            let found = shown(&char::from(first).to_string());
+            let Some(found) = self.next_character()? else {
+                return Err(self.origin.not_utf8().on_line(line));
+            };
+            let found = shown(&found.to_string());
             let message = format!("`{found}` found; objects `{{...}}` one after another are needed");
             return Err(self.error(message).on_line(line).at_column(column));
         }
@@ -97,6 +100,16 @@ impl<'a> Documents<'a> {
                 return Ok(found);
             }
         }
+    }
+
+    /// Shows the character that comes next, as far as it is in the buffer; nothing if that is no text.
+    fn next_character(&mut self) -> Result<Option<char>, TraceError> {
+        let buffer = self.bytes.fill_buf().map_err(|error| self.origin.unreadable(error))?;
+        let text = match std::str::from_utf8(buffer) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&buffer[..error.valid_up_to()]).unwrap_or_default(),
+        };
+        Ok(text.chars().next())
     }
 
     /// Takes one object out of the file, or all that is left if it does not end.

@@ -9,6 +9,7 @@ mod cluster;
 mod error;
 mod field;
 pub mod fuzz;
+mod invented;
 mod json_stream;
 mod number;
 mod openb;
@@ -30,6 +31,7 @@ use apportion::{NodeSpec, ResourceTypes};
 use self::budget::Budget;
 use self::cluster::Nodes;
 pub use self::error::{Place, TraceError, UnknownFormat};
+pub use self::invented::Invented;
 pub use self::openb::GPU_MODEL;
 pub use self::source::Source;
 use crate::workload::{Job, Workload};
@@ -129,7 +131,8 @@ pub fn read_workload(
         Format::Openb => openb::resource_types().map_err(|error| TraceError::new(file, error.to_string()))?,
         _ => ResourceTypes::memory_and_vcores(),
     };
-    Ok(Workload { resources, nodes: nodes.into_specs(), queues: None, jobs })
+    let invented = Invented::of(format, options);
+    Ok(Workload { resources, nodes: nodes.into_specs(), queues: None, jobs, invented })
 }
 
 /// Reads a list of nodes: the node table of OpenB, and for all other formats the node file of YARN's

@@ -1,7 +1,7 @@
 //! SWIM's samples of Facebook's MapReduce clusters (Chen et al., MASCOTS'11).
 //!
 //! The files say when a job came and how many bytes it moved. What they do not say is made up from that and
-//! a seed: containers by the `A1` rule of `workloads.md` section 4, one `S1` size for each job, and
+//! a seed: containers by the `A1` rule of `docs/workloads.md`, one `S1` size for each job, and
 //! log-normal durations.
 
 use apportion::{NodeSpec, Resources};
@@ -40,9 +40,8 @@ const MAPS_MAX: u64 = 500;
 const REDUCE_BYTES: u64 = 1 << 30;
 const REDUCES_MAX: u64 = 125;
 
-/// Virtual cores, memory in GiB, and weight of each container size (`S1`).
-const SIZES: [(u64, u64, u32); 7] =
-    [(1, 2, 30), (1, 4, 25), (2, 8, 20), (4, 16, 10), (4, 8, 8), (8, 32, 5), (16, 64, 2)];
+/// Virtual cores, memory in GiB, and weight of each container size: those of `S1` that a default node can hold.
+const SIZES: [(u64, u64, u32); 6] = [(1, 2, 30), (1, 4, 25), (2, 8, 20), (4, 16, 10), (4, 8, 8), (8, 32, 5)];
 
 const DURATION_MEAN_MS: f64 = 60_000.0;
 const DURATION_SIGMA: f64 = 1.0;
@@ -82,6 +81,26 @@ pub(super) fn read(
         });
     }
     Ok((nodes, jobs))
+}
+
+/// What reports say of the jobs.
+pub(super) fn invented_jobs(seed: u64) -> String {
+    format!(
+        "The trace has times of submission and bytes only. Made up from these and seed {seed}: a map for each {} MiB of \
+         input (at most {MAPS_MAX}), a reduce for each GiB shuffled (at most {REDUCES_MAX}), one size for each job \
+         ({} vcore and {} GiB to {} vcores and {} GiB), log-normal durations with a mean of {} s, one user and one queue.",
+        MAP_BYTES >> 20,
+        SIZES[0].0,
+        SIZES[0].1,
+        SIZES[SIZES.len() - 1].0,
+        SIZES[SIZES.len() - 1].1,
+        DURATION_MEAN_MS / 1e3,
+    )
+}
+
+/// What reports say of the nodes.
+pub(super) fn invented_nodes() -> String {
+    format!("The nodes have {NODE_VCORES} vcores and {} GiB each, by default.", NODE_MEMORY_MIB >> 10)
 }
 
 fn cluster(count: u32) -> Result<Nodes, String> {

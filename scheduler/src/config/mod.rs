@@ -14,6 +14,7 @@ mod placement;
 mod queue;
 mod queue_checks;
 mod reconfiguration;
+mod setting;
 mod share;
 mod tenant_limit;
 #[cfg(feature = "toml")]
@@ -43,6 +44,7 @@ pub use queue::{
 };
 pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tree, is_queue_name};
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
+pub use setting::Setting;
 pub use share::{Factor, ParseDecimalError, Percent};
 pub(crate) use tenant_limit::EVERYBODY_ELSE;
 pub use tenant_limit::TenantLimit;

@@ -7,6 +7,7 @@ mod kept;
 mod limits;
 mod nodes;
 mod reason;
+mod setting;
 mod shortage;
 mod text;
 
@@ -22,6 +23,7 @@ pub use shortage::{DeviceShortage, Shortage};
 
 use crate::backlog::{Ending, Waiting};
 use crate::commit::{CommitSeq, RejectReason};
+use crate::config::Setting;
 use crate::facts::{Ask, AttributeRule, Locality};
 use crate::ids::{ApplicationId, AskId, NodeId};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
@@ -99,6 +101,8 @@ pub struct WhyPending {
     pub reason: PendingReason,
     /// What stands in the way before any node is looked at: the first on the way from the root queue to the ask.
     pub blocker: Option<Blocker>,
+    /// The key of the configuration that decides the blocker's limit, where a key does.
+    pub setting: Option<Setting>,
     /// Where the cluster's nodes drop out.
     pub funnel: Funnel,
     /// What is missing on the node that is least short, if any is short.
@@ -227,6 +231,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
     let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
     let judge = Judge::new(state, id, ask);
     let survey = survey(&judge);
+    let blocker = limits::first_blocker(state, id, ask);
     let partition = shape.partition.index().checked_sub(1).map(|place| &facts.config.partitions[place]);
     WhyPending {
         application: ask.application,
@@ -242,7 +247,8 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         in_flight: state.in_flight.of_ask(id).load(),
         since_ms: ask.pending_since_ms,
         reason: pending_reason(state, id, ask),
-        blocker: limits::first_blocker(state, id, ask),
+        setting: blocker.as_ref().and_then(|blocker| setting::deciding_setting(state, ask, blocker)),
+        blocker,
         funnel: survey.funnel,
         shortage: survey.shortage,
         kept_node: survey.kept_node,

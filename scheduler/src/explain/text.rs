@@ -83,7 +83,11 @@ impl WhyPending {
     }
 
     fn write_lines(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}\n{}", self.funnel)?;
+        writeln!(f, "{self}")?;
+        if let Some(setting) = &self.setting {
+            writeln!(f, "The limit is {setting}.")?;
+        }
+        write!(f, "{}", self.funnel)?;
         if let Some(shortage) = &self.shortage {
             write!(f, "\n{shortage}")?;
         }

@@ -175,7 +175,7 @@ impl Facts {
     }
 
     /// What the masters of the leaf may need.
-    fn master_limit(&self, leaf: QueueId, partition: PartitionId) -> Resources {
+    pub(crate) fn master_limit(&self, leaf: QueueId, partition: PartitionId) -> Resources {
         let part = |share: Percent| (i128::from(share.millionths()), 1_000_000);
         self.part_of_guarantee(leaf, partition, self.queue(leaf).config.master_share.map(part))
     }

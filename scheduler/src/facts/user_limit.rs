@@ -142,6 +142,41 @@ impl Facts {
         used.can_grow(change, &self.user_limit(id, footing, container, leaf_use))
     }
 
+    /// What all users of the leaf may use together.
+    fn most_of_users<'a>(&'a self, queue: &'a Queue, footing: Footing) -> &'a Resources {
+        if footing.is_guest {
+            self.user_ceiling(queue, footing)
+        } else {
+            &queue.quota(footing.partition).maximum
+        }
+    }
+
+    /// What the user might use if it is to use `size` more and only shares among users counted; `None` where users are not
+    /// held to shares.
+    pub(crate) fn user_share(
+        &self,
+        id: LeafUserId,
+        footing: Footing,
+        size: &Resources,
+        leaf_use: LeafUse,
+    ) -> Option<Resources> {
+        let user = self.user(id);
+        let queue = self.queue(user.leaf);
+        let boundless = Resources::all(UNLIMITED);
+        let share = match queue.semantics {
+            Semantics::YarnCompatible => {
+                let steps = &self.config.allocation.minimum;
+                let bounds = (user.weight, Some(&boundless));
+                queue.yarn_user_limit(footing.partition, bounds, &leaf_use, steps) + *size
+            }
+            Semantics::Strict => {
+                let most = self.most_of_users(queue, footing);
+                queue.shared_user_limit(footing.partition, (user.weight, &boundless, most), &leaf_use, size)
+            }
+        };
+        queue.shares_among_users().then_some(share)
+    }
+
     /// What the user may use at most if it is to use `size` more.
     pub(crate) fn user_limit(
         &self,
@@ -160,8 +195,7 @@ impl Facts {
             return queue.yarn_user_limit(footing.partition, bounds, &leaf_use(), steps) + *size;
         }
         if queue.shares_among_users() {
-            let most = if footing.is_guest { ceiling } else { &queue.quota(footing.partition).maximum };
-            let bounds = (user.weight, ceiling, most);
+            let bounds = (user.weight, ceiling, self.most_of_users(queue, footing));
             return queue.shared_user_limit(footing.partition, bounds, &leaf_use(), size);
         }
         ceiling.scaled(user.weight.milli(), Factor::ONE.milli())

@@ -24,16 +24,20 @@ pub enum LogError {
         found: u8,
     },
     /// It ends in the middle of a frame: the writer was interrupted.
-    #[error("the log ends in the middle of a group at byte {at}; everything before is intact")]
+    #[error("the log ends in the middle of a group at byte {at}; {}", last_whole(*.last))]
     Torn {
         /// Where the incomplete frame starts.
         at: u64,
+        /// The number of the last change before it; 0 if there is none.
+        last: u64,
     },
     /// A frame does not match its checksum, or does not decode.
-    #[error("the log is damaged at byte {at}")]
+    #[error("the log is damaged at byte {at}; {}", last_whole(*.last))]
     Damaged {
         /// Where the damaged frame starts.
         at: u64,
+        /// The number of the last change before the damage; 0 if there is none.
+        last: u64,
     },
     /// A change does not follow from what came before it.
     #[error("change {seq} does not fit the state before it: {problem}")]
@@ -62,6 +66,15 @@ pub struct LogReader<R> {
     frame_at: u64,
     frame: Vec<u8>,
     used: usize,
+    /// Changes read so far.
+    changes: u64,
+}
+
+fn last_whole(last: u64) -> String {
+    match last {
+        0 => "no whole change stands before that".to_owned(),
+        _ => format!("the last whole change is number {last}"),
+    }
 }
 
 impl<R: Read> LogReader<R> {
@@ -77,7 +90,7 @@ impl<R: Read> LogReader<R> {
             _ => {}
         }
         let at = HEADER.len() as u64;
-        Ok(Self { source, at, frame_at: at, frame: Vec::new(), used: 0 })
+        Ok(Self { source, at, frame_at: at, frame: Vec::new(), used: 0, changes: 0 })
     }
 
     /// The next change; `None` at the end.
@@ -91,9 +104,11 @@ impl<R: Read> LogReader<R> {
             }
         }
         let rest = &self.frame[self.used..];
+        let last = self.changes;
         let (change, left) =
-            postcard::take_from_bytes(rest).map_err(|_| LogError::Damaged { at: self.frame_at })?;
+            postcard::take_from_bytes(rest).map_err(|_| LogError::Damaged { at: self.frame_at, last })?;
         self.used = self.frame.len() - left.len();
+        self.changes += 1;
         Ok(Some(change))
     }
 
@@ -102,22 +117,22 @@ impl<R: Read> LogReader<R> {
         self.frame_at = self.at;
         match read_up_to(&mut self.source, &mut head)? {
             0 => return Ok(false),
-            length if length < head.len() => return Err(LogError::Torn { at: self.at }),
+            length if length < head.len() => return Err(LogError::Torn { at: self.at, last: self.changes }),
             _ => {}
         }
         let [l0, l1, l2, l3, c0, c1, c2, c3] = head;
         let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
         if length > FRAME_BYTES_MAX {
-            return Err(LogError::Damaged { at: self.at });
+            return Err(LogError::Damaged { at: self.at, last: self.changes });
         }
         self.frame.clear();
         self.used = 0;
         let read = (&mut self.source).take(length as u64).read_to_end(&mut self.frame)?;
         if read < length {
-            return Err(LogError::Torn { at: self.at });
+            return Err(LogError::Torn { at: self.at, last: self.changes });
         }
         if crc32fast::hash(&self.frame) != u32::from_le_bytes([c0, c1, c2, c3]) {
-            return Err(LogError::Damaged { at: self.at });
+            return Err(LogError::Damaged { at: self.at, last: self.changes });
         }
         self.at += (FRAME_HEADER_BYTES + length) as u64;
         Ok(true)

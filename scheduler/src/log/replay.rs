@@ -6,6 +6,7 @@ use super::{LogError, LogReader};
 use crate::audit::AuditReport;
 use crate::change::Change;
 use crate::commit::{CommitOutcome, CommitSeq, Committer, Effects, ResourceAllocationCommitter};
+use crate::event::Event;
 use crate::facts::StateDigest;
 use crate::log::LogBuffer;
 use crate::state::State;
@@ -52,7 +53,8 @@ impl Replay {
         let mut replay = Self { state: State::new(&config) };
         // A log holds what was accepted.
         replay.state.backlog.notes.miss_rejections();
-        replay.committing(|committer| committer.apply(Change::Configured { config }));
+        let mut events = Vec::new();
+        replay.committing(&mut events, |committer| committer.apply(Change::Configured { config }));
         Ok(replay)
     }
 
@@ -61,9 +63,21 @@ impl Replay {
     /// # Errors
     /// When it does not fit the state; the state is as before then.
     pub fn step(&mut self, change: Change) -> Result<CommitSeq, LogError> {
+        self.step_with_events(change, &mut Vec::new())
+    }
+
+    /// Applies one more change, and puts what applications are told of it in place of `events`.
+    ///
+    /// # Errors
+    /// As for [`step`](Self::step).
+    pub fn step_with_events(
+        &mut self,
+        change: Change,
+        events: &mut Vec<Event>,
+    ) -> Result<CommitSeq, LogError> {
         let seq = self.seq().0 + 1;
         let problem = |problem: String| LogError::Inconsistent { seq, problem };
-        self.committing(|committer| match change {
+        self.committing(events, |committer| match change {
             Change::Configured { .. } => Err("the configuration comes first, and once".to_owned()),
             Change::Committed { request } => match committer.commit(request) {
                 CommitOutcome::Accepted(seq) => Ok(seq),
@@ -77,15 +91,17 @@ impl Replay {
         .map_err(problem)
     }
 
-    fn committing<T>(&mut self, work: impl FnOnce(&mut Committer<'_>) -> T) -> T {
+    fn committing<T>(&mut self, events: &mut Vec<Event>, work: impl FnOnce(&mut Committer<'_>) -> T) -> T {
         let (mut effects, mut log, mut stats) =
             (Effects::default(), LogBuffer::off(), EngineStats::default());
-        work(&mut Committer {
+        let done = work(&mut Committer {
             state: &mut self.state,
             effects: &mut effects,
             log: &mut log,
             stats: &mut stats,
-        })
+        });
+        *events = effects.events;
+        done
     }
 
     /// The last change applied.

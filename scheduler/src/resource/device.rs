@@ -1,7 +1,7 @@
 //! Devices (GPUs) that containers take whole or in parts, each with its own free thousandths.
 //!
 //! A scalar "GPU milli" cannot say whether 500 free milli are one half of a device or two quarters; a
-//! container that needs a half can run only on the first (`workloads.md` section 2.1).
+//! container that needs a half can run only on the first (`docs/workloads.md`).
 
 use serde::{Deserialize, Serialize};
 

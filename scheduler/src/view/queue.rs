@@ -123,6 +123,13 @@ impl<'a> QueueView<'a> {
         self.queue.masters[partition.index()]
     }
 
+    /// What the masters of its active applications may need at most in a partition (leaves); `None`: any amount.
+    #[must_use]
+    pub fn master_limit(&self, partition: PartitionId) -> Option<Resources> {
+        let is_limited = self.queue.config.master_share.is_some();
+        is_limited.then(|| self.state.facts.master_limit(self.id, partition))
+    }
+
     /// What it may use and does use in a partition. `pending` covers everything below it.
     #[must_use]
     pub fn quota(&self, partition: PartitionId) -> Quota {

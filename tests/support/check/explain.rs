@@ -17,11 +17,21 @@ pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
             let is_kept = !continues_looking && !why.claims.is_empty();
             let is_explained = is_kept || why.blocker.is_some() || why.funnel.at(Stage::Fits) == 0;
             assert!(is_explained, "quiet, but nothing is in the way: {explanation}");
+            assert_eq!(why.setting.is_some(), is_configured(why.blocker.as_ref()), "{explanation}");
             let is_short = why.funnel.at(Stage::NoRoom) + why.funnel.at(Stage::NoDevice) > 0;
             let is_small = why.funnel.at(Stage::TooSmall) > 0;
             assert_eq!(why.shortage.is_some(), is_short || is_small, "{explanation}");
         }
     });
+}
+
+/// Whether a key of the configuration limits the ask. The root may use all nodes, whatever is configured.
+fn is_configured(blocker: Option<&Blocker>) -> bool {
+    match blocker {
+        Some(Blocker::QueueMaximum(reached)) => reached.queue != "root",
+        Some(Blocker::Inactive(_) | Blocker::TenantLimit { .. } | Blocker::UserLimit { .. }) => true,
+        _ => false,
+    }
 }
 
 /// Compares what is explained with the model's verdicts on one container of each ask on each node.

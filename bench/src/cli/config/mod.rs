@@ -18,6 +18,7 @@ use clap::{Args, Subcommand};
 
 use self::read::SemanticsWord;
 pub(super) use self::read::{Format, read_file, report_line};
+pub(super) use self::show::printable;
 use super::Failure;
 
 /// A look at configurations.

@@ -11,6 +11,7 @@ use clap::ValueEnum;
 
 use super::Files;
 use crate::cli::Failure;
+use crate::text::read_text;
 
 /// What a configuration file is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -66,7 +67,7 @@ impl Format {
 
 /// The text of a file.
 fn text_of(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::input(format!("{}: {error}", path.display())))
+    read_text(path, u64::MAX).map_err(Failure::input)
 }
 
 /// A configuration and what it was read as. `files.types` are the engine's resource types, if the command line has
@@ -90,7 +91,7 @@ pub(super) fn read(files: &Files) -> Result<(Format, Imported), Failure> {
         return Err(Failure::input(problem));
     }
     let others = of_yarn.map(|(_, path)| path.as_deref());
-    let mut imported = read_text(format, &files.file, &text, others, types.as_ref())?;
+    let mut imported = read_as(format, &files.file, &text, others, types.as_ref())?;
     if let Some(word) = files.semantics {
         imported.config.semantics = word.into();
     }
@@ -101,10 +102,10 @@ pub(super) fn read(files: &Files) -> Result<(Format, Imported), Failure> {
 pub(in crate::cli) fn read_file(path: &Path, types: &ResourceTypes) -> Result<(Format, Imported), Failure> {
     let text = text_of(path)?;
     let format = Format::of(path, &text);
-    Ok((format, read_text(format, path, &text, [None, None], Some(types))?))
+    Ok((format, read_as(format, path, &text, [None, None], Some(types))?))
 }
 
-fn read_text(
+fn read_as(
     format: Format,
     path: &Path,
     text: &str,

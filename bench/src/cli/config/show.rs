@@ -7,7 +7,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Value, json};
 
 use super::read::Format;
-use super::tree::{Row, Tree};
+use super::tree::{Limit, Row, Tree};
 
 /// One line for each queue and partition.
 pub(super) fn table(config: &EngineConfig, tree: &Tree<'_>) -> String {
@@ -28,6 +28,11 @@ pub(super) fn table(config: &EngineConfig, tree: &Tree<'_>) -> String {
         }
     }
     let mut text = table.to_string();
+    for row in &tree.rows {
+        text.extend(
+            row.limits.iter().map(|limit| format!("\n{}", printable(&limit_text(row, limit, types, tree)))),
+        );
+    }
     if !config.non_exclusive_partitions.is_empty() {
         let names = printable(&config.non_exclusive_partitions.join(", "));
         text.push_str(&format!(
@@ -38,6 +43,20 @@ pub(super) fn table(config: &EngineConfig, tree: &Tree<'_>) -> String {
         text.push_str("\nWhat queues have in effect depends on the cluster: give --cluster or --nodes.");
     }
     text
+}
+
+/// A limit in words, with the key that decides it.
+fn limit_text(row: &Row<'_>, limit: &Limit, types: &ResourceTypes, tree: &Tree<'_>) -> String {
+    let whose = match limit.of {
+        "user" => "one user at most ",
+        "user_beside_others" => "one user while others want something: a share",
+        "masters" => "masters at most ",
+        _ => "at most ",
+    };
+    let most = limit.most.as_ref().map(|most| figure(most, types, tree)).unwrap_or_default();
+    let partition = &limit.partition;
+    let place = if partition.is_empty() { String::new() } else { format!(" in {partition}") };
+    format!("{}{place}: {whose}{most}, by {}", row.path, limit.setting)
 }
 
 /// A queue of which only a cluster would tell what it comes to: what it says for all partitions, and for single ones.
@@ -52,7 +71,7 @@ fn add_configured(table: &mut Table, config: &EngineConfig, row: &Row<'_>, name:
 }
 
 /// A name may hold anything; a terminal is not to obey it.
-fn printable(text: &str) -> String {
+pub(in crate::cli) fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
         .collect()
@@ -182,6 +201,16 @@ fn queue(row: &Row<'_>, types: &ResourceTypes, tree: &Tree<'_>) -> Value {
         (partition.clone(), json!({ "capacity": capacity, "maximum": maximum }))
     };
     let partitions: serde_json::Map<_, _> = row.queue.partitions.keys().map(own).collect();
+    let limits = row.limits.iter().map(|limit| {
+        json!({
+            "partition": limit.partition,
+            "of": limit.of,
+            "most": limit.most.as_ref().map(figures),
+            "key": limit.setting.key,
+            "value": limit.setting.value,
+        })
+    });
+    let limits: Vec<_> = limits.collect();
     json!({
         "path": row.path,
         "leaf": row.queue.is_leaf(),
@@ -191,5 +220,6 @@ fn queue(row: &Row<'_>, types: &ResourceTypes, tree: &Tree<'_>) -> Value {
         "accessible_partitions": row.access.as_ref().map(|names| names.iter().collect::<Vec<_>>()),
         "default_partition": row.queue.default_partition,
         "effective": effective,
+        "limits": limits,
     })
 }

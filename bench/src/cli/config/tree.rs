@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apportion::config::{EngineConfig, PartitionAccess, QueueConfig};
-use apportion::{Engine, ManualClock, Mode, Resources};
+use apportion::config::{Bound, EngineConfig, PartitionAccess, Percent, QueueConfig, Setting};
+use apportion::{Engine, ManualClock, Mode, PartitionId, QueueView, Resources};
 
 use super::cluster::{Part, nodes};
 use crate::cli::Failure;
@@ -22,6 +22,18 @@ pub(super) struct Row<'c> {
     pub(super) access: Option<BTreeSet<String>>,
     /// In each partition that has nodes: its name, the guarantee and the maximum there.
     pub(super) effective: Vec<(String, Resources, Resources)>,
+    /// What limits a leaf in each partition that has nodes.
+    pub(super) limits: Vec<Limit>,
+}
+
+/// A limit of a leaf, and the key that decides it.
+#[derive(Debug)]
+pub(super) struct Limit {
+    pub(super) partition: String,
+    pub(super) of: &'static str,
+    /// `None` where it depends on who wants something.
+    pub(super) most: Option<Resources>,
+    pub(super) setting: Setting,
 }
 
 impl Row<'_> {
@@ -68,7 +80,8 @@ fn collect<'c>(
         Some(PartitionAccess::Only(names)) => Some(names),
         None => above,
     };
-    rows.push(Row { path: path.to_owned(), depth, queue, access: access.cloned(), effective: Vec::new() });
+    let (effective, limits) = (Vec::new(), Vec::new());
+    rows.push(Row { path: path.to_owned(), depth, queue, access: access.cloned(), effective, limits });
     for child in &queue.children {
         collect(child, &format!("{path}.{}", child.name), depth + 1, access, rows);
     }
@@ -99,12 +112,64 @@ fn resolve(config: &EngineConfig, parts: Vec<Part>, rows: &mut [Row<'_>]) -> Res
     engine.run_until_quiet();
     engine.read(|view| {
         let queues: BTreeMap<_, _> = view.queues().map(|queue| (queue.path(), queue)).collect();
-        for row in rows {
+        for row in &mut *rows {
             let Some(queue) = queues.get(row.path.as_str()) else { continue };
             let quotas = ids.iter().map(|(name, id)| (name, queue.quota(*id)));
             row.effective =
                 quotas.map(|(name, quota)| (name.clone(), quota.guaranteed, quota.maximum)).collect();
         }
+        let configured: BTreeMap<String, &QueueConfig> =
+            rows.iter().map(|row| (row.path.clone(), row.queue)).collect();
+        for row in rows.iter_mut().filter(|row| row.queue.is_leaf()) {
+            let Some(leaf) = queues.get(row.path.as_str()) else { continue };
+            let chain: Vec<_> = prefixes(&row.path)
+                .filter_map(|path| Some((path, *configured.get(path)?, queues.get(path)?)))
+                .collect();
+            let of = |(name, id): &(String, PartitionId)| limits(config, &chain, leaf, name, *id);
+            row.limits = ids.iter().flat_map(of).collect();
+        }
     });
     Ok(())
+}
+
+/// The paths of the queues from below the root to this one.
+fn prefixes(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('.').map(|(end, _)| end).skip(1).chain([path.len()]);
+    ends.map(|end| &path[..end])
+}
+
+/// What limits a leaf, its users and its masters in a partition.
+fn limits(
+    config: &EngineConfig,
+    chain: &[(&str, &QueueConfig, &QueueView<'_>)],
+    leaf: &QueueView<'_>,
+    name: &str,
+    partition: PartitionId,
+) -> Vec<Limit> {
+    let types = &config.resources;
+    let (quota, table) = (leaf.quota(partition), Setting::table(leaf.path()));
+    let Some((_, queue, _)) = chain.last() else { return Vec::new() };
+    let limit =
+        |of, most: Option<Resources>, setting| Limit { partition: name.to_owned(), of, most, setting };
+    // Of each type the first on the way from the root that allows no more than the leaf may have.
+    let deciding = |index: usize| {
+        let (path, queue, _) = chain.iter().find(|(_, queue, view)| {
+            let is_all = queue.maximum_in(name).bound(index) == Bound::NONE;
+            !is_all && view.quota(partition).maximum[index] == quota.maximum[index]
+        })?;
+        Some(Setting::maximum(&Setting::table(path), queue, name, types))
+    };
+    let maxima: BTreeSet<Setting> = (0..types.len()).filter_map(deciding).collect();
+    let mut limits: Vec<Limit> =
+        maxima.into_iter().map(|setting| limit("queue", Some(quota.maximum), setting)).collect();
+    if (0..types.len()).any(|index| quota.user_limit[index] < quota.maximum[index]) {
+        let setting = Setting::user_limit_factor(&table, queue);
+        limits.push(limit("user", Some(quota.user_limit), setting));
+    }
+    if queue.user_limit_minimum < Percent::ALL {
+        limits.push(limit("user_beside_others", None, Setting::user_limit_minimum(&table, queue)));
+    }
+    let masters = Setting::master_share(&table, queue);
+    limits.extend(masters.map(|setting| limit("masters", leaf.master_limit(partition), setting)));
+    limits
 }

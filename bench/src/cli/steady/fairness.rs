@@ -8,7 +8,7 @@ use crate::report::count_text;
 use crate::steady::{Fairness, LeafShare, Shares, measure_fairness};
 use crate::throughput::{ClusterShape, Profile};
 
-/// W3 of `workloads.md`, a moment before its first step.
+/// W3 of `docs/workloads.md`, a moment before its first step.
 const DEFAULTS: Defaults = Defaults {
     shape: ClusterShape { nodes: 2_000, leaves: 1_000, applications: 20_000 },
     asks: 800_000,
@@ -68,12 +68,19 @@ impl From<&LeafShare> for Leaf {
 }
 
 pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
+    let plan = args.plan(&DEFAULTS)?;
     let file = args.output()?;
-    let plan = args.plan(&DEFAULTS);
     let bar = time_bar(plan.end_ms);
     let fairness =
         measure_fairness(&plan.setup, plan.asks, plan.end_ms, &mut |now_ms| bar.set_position(now_ms))?;
     bar.finish_and_clear();
+    if fairness.any_size.0.is_empty() {
+        return Err(Failure::input(format!(
+            "after {:.3} s no leaf waits for anything, so no share was measured; ask for more than the nodes hold \
+             with --asks, or let more time pass with --seconds",
+            fairness.at_ms as f64 / 1e3
+        )));
+    }
     args.hand_out(file, &report(args, &plan, &fairness), &to_text(args, &fairness))
 }
 

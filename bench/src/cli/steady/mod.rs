@@ -7,7 +7,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use apportion::Mode;
 use clap::Args;
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -43,9 +42,9 @@ pub(super) struct SteadyArgs {
     /// Who does the engine's work.
     #[arg(long, value_enum, default_value_t = ModeArg::Serial)]
     mode: ModeArg,
-    /// How many threads propose in parallel mode.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::PROPOSERS_MAX as i64))]
-    proposers: u32,
+    /// How many threads propose; parallel mode only [default: 2].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=apportion::PROPOSERS_MAX as i64))]
+    proposers: Option<u32>,
     /// Seed of everything that is drawn.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -82,21 +81,18 @@ struct RunKeys {
 }
 
 impl SteadyArgs {
-    fn plan(&self, defaults: &Defaults) -> Plan {
+    fn plan(&self, defaults: &Defaults) -> Result<Plan, Failure> {
         let or = |given: Option<u32>, default| given.map_or(default, |given| given as usize);
         let shape = ClusterShape {
             nodes: or(self.nodes, defaults.shape.nodes),
             leaves: or(self.leaves, defaults.shape.leaves),
             applications: or(self.apps, defaults.shape.applications),
         };
-        let mode = match self.mode {
-            ModeArg::Serial => Mode::Serial,
-            ModeArg::Parallel => Mode::Parallel { proposers: self.proposers as usize },
-        };
+        let mode = self.mode.with(self.proposers)?;
         let asks = self.asks.unwrap_or(defaults.asks) as usize;
         let seconds = Duration::from_secs_f64(self.seconds.unwrap_or(defaults.seconds));
         let setup = Setup { profile: (defaults.profile)(asks), seed: self.seed, ..Setup::new(shape, mode) };
-        Plan { setup, asks, end_ms: seconds.as_millis() as u64 }
+        Ok(Plan { setup, asks, end_ms: seconds.as_millis() as u64 })
     }
 
     fn run_keys(&self, plan: &Plan, virtual_ms: u64) -> RunKeys {

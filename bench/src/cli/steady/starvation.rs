@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::{Defaults, Plan, RunKeys, SteadyArgs, time_bar};
 use crate::cli::Failure;
 use crate::report::{count_text, duration_text};
-use crate::steady::{MEAN_LIFE_MS, Starvation, measure_starvation};
+use crate::steady::{MEAN_LIFE_MS, Starvation, WARM_UP_MS, measure_starvation};
 use crate::throughput::{ClusterShape, Profile};
 
-/// W2 of `workloads.md`, for ten mean lives.
+/// W2 of `docs/workloads.md`, for ten mean lives.
 const DEFAULTS: Defaults = Defaults {
     shape: ClusterShape { nodes: 5_000, leaves: 20, applications: 2_000 },
     asks: 1_000_000,
@@ -82,10 +82,22 @@ impl From<&Starvation> for Outcome {
 }
 
 pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
+    let plan = args.plan(&DEFAULTS)?;
+    if plan.end_ms <= WARM_UP_MS {
+        return Err(Failure::input(format!(
+            "--seconds: the first {} s are not counted, so nothing would be measured; give more",
+            WARM_UP_MS / 1_000
+        )));
+    }
     let file = args.output()?;
-    let plan = args.plan(&DEFAULTS);
     let with = measure(&plan, true)?;
     let without = measure(&plan, false)?;
+    if with.at_head_ms.is_empty() || without.at_head_ms.is_empty() {
+        return Err(Failure::input(
+            "no large container came to wait at the head of its queue, so nothing was measured; ask for more than the \
+             nodes hold with --asks, or let more time pass with --seconds",
+        ));
+    }
     let text = format!("{}\n{}", to_text(&with), to_text(&without));
     args.hand_out(file, &report(args, &plan, &with, &without), &text)
 }

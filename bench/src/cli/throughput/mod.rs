@@ -32,15 +32,20 @@ pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
         WorkloadName::Fill => measure_fill(args, &args.setup())?,
         _ => measure_churn(args, &args.setup())?,
     };
+    if measured.records.iter().any(|record| record.placed == 0) {
+        return Err(Failure::input(
+            "a run placed no container, so no rate was measured; let it take longer with --seconds",
+        ));
+    }
     let report = ThroughputReport::new(args.parameters(), &measured);
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
     }
-    if args.json.as_deref() != Some(Path::new("-")) {
-        writeln!(std::io::stdout(), "{}", report.to_text()).map_err(Failure::output)?;
-    }
     if let Some(file) = page {
         file.write_text(&to_throughput_html(&report, &measured).map_err(Failure::run)?)?;
+    }
+    if args.json.as_deref() != Some(Path::new("-")) {
+        writeln!(std::io::stdout(), "{}", report.to_text()).map_err(Failure::output)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Small simulations whose figures are computed by hand, and sums that agree.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use apportion::config::{Capacity, EngineConfig, Factor, Percent, QueueConfig};
 use apportion::{Mode, NodeSpec, ResourceTypes, Resources};
@@ -9,6 +10,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::sim::{RunRecord, SimOptions, simulate};
 use crate::synthetic::SteadyStream;
+use crate::trace::Invented;
 use crate::workload::{Job, Tasks};
 
 fn job(name: &str, queue: &str, user: &str, submit_s: u64, tasks: Tasks) -> Job {
@@ -35,11 +37,12 @@ fn run(jobs: Vec<Job>) -> RunRecord {
             .with_user_limit_factor(Some(Factor::whole(2)))
     };
     let nodes = vec![NodeSpec::new("n0", Resources::new(&[10, 1_000]))];
-    let workload = Workload { resources: resources.clone(), nodes, queues: None, jobs };
+    let workload =
+        Workload { resources: resources.clone(), nodes, queues: None, jobs, invented: Invented::default() };
     let config = EngineConfig::new(resources, QueueConfig::root([leaf("a"), leaf("b")]));
     let options =
         SimOptions { config, mode: Mode::Serial, tick_ms: 1_000, sink: None, with_containers: true };
-    simulate(&workload, options, &mut |_| {}).unwrap()
+    simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 /// Room for ten. Queue a: 10 of u from 0 to 100 s; 2 of w, wanted at 20 s, from 100 to 150 s. Queue b: 4 of v, wanted at
@@ -130,7 +133,7 @@ proptest! {
         let config = EngineConfig::new(workload.resources.clone(), workload.queues.clone().unwrap());
         let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
         let options = SimOptions { config, mode, tick_ms: 100, sink: None, with_containers: true };
-        let record = simulate(&workload, options, &mut |_| {}).unwrap();
+        let record = simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap();
         let outcomes = &record.outcomes;
         for groups in [&outcomes.queues, &outcomes.users] {
             let sum = |count: fn(&GroupOutcome) -> u64| groups.iter().map(count).sum::<u64>();

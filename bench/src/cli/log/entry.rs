@@ -1,0 +1,249 @@
+//! What a change and its events are about, by the names of the trace.
+
+use std::collections::{BTreeMap, HashMap};
+
+use apportion::{ApplicationId, AskId, Change, ContainerId, Event, EventKind, NodeId, Resources, View};
+use serde::Serialize;
+
+/// A change of the log with what applications were told of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry {
+    pub(super) seq: u64,
+    pub(super) now_ms: u64,
+    pub(super) kind: &'static str,
+    #[serde(flatten)]
+    pub(super) about: About,
+    pub(super) events: Vec<EventEntry>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct EventEntry {
+    pub(super) event: &'static str,
+    #[serde(flatten)]
+    pub(super) about: About,
+}
+
+/// Who and what; what does not apply is left out.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct About {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) job: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) application: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) queue: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ask: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) container: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) node: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) containers: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) size: Option<BTreeMap<String, i64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) detail: Option<String>,
+}
+
+#[derive(Debug)]
+struct Job {
+    name: String,
+    user: String,
+    queue: String,
+}
+
+/// The names of what a log is about, as far as it was read.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    types: Vec<String>,
+    nodes: HashMap<NodeId, String>,
+    jobs: HashMap<ApplicationId, Job>,
+    asks: HashMap<AskId, ApplicationId>,
+    containers: HashMap<ContainerId, (ApplicationId, NodeId)>,
+}
+
+impl Names {
+    pub(super) fn new(view: &View<'_>) -> Self {
+        Self { types: view.resource_types().names().to_vec(), ..Self::default() }
+    }
+
+    /// Learns the names that a change brings, which was applied.
+    pub(super) fn learn(&mut self, change: &Change, events: &[Event], view: &View<'_>) {
+        match change {
+            Change::NodeAdded { node, spec, .. } => {
+                self.nodes.insert(*node, spec.name.clone());
+            }
+            Change::ApplicationSubmitted { application, spec } => {
+                // Placement rules may have led it to another queue than it requests.
+                let known = view.application(*application);
+                let queue = known.map_or(spec.queue.as_str(), |known| known.queue()).to_owned();
+                let job = Job { name: spec.name.clone(), user: spec.user.clone(), queue };
+                self.jobs.insert(*application, job);
+            }
+            Change::ApplicationMoved { application, .. } => {
+                if let (Some(job), Some(known)) =
+                    (self.jobs.get_mut(application), view.application(*application))
+                {
+                    job.queue = known.queue().to_owned();
+                }
+            }
+            Change::AskSubmitted { ask, application, .. } => {
+                self.asks.insert(*ask, *application);
+            }
+            _ => {}
+        }
+        for event in events {
+            if let EventKind::Allocated { container, node, .. }
+            | EventKind::ContainerRecovered { container, node, .. } = event.kind
+            {
+                self.containers.insert(container, (event.application, node));
+            }
+        }
+    }
+
+    /// Forgets containers that have ended.
+    pub(super) fn forget(&mut self, events: &[Event]) {
+        for event in events {
+            if let EventKind::ContainerEnded { container, .. } = event.kind {
+                self.containers.remove(&container);
+            }
+        }
+    }
+
+    pub(super) fn event(&self, event: &Event) -> EventEntry {
+        let job = self.application(event.application);
+        let about = match event.kind {
+            EventKind::Allocated { ask, container, node, locality } => About {
+                ask: Some(ask.to_string()),
+                container: Some(container.to_string()),
+                node: self.node(node),
+                detail: Some(word(locality)),
+                ..job
+            },
+            EventKind::ContainerRecovered { ask, container, node } => About {
+                ask: Some(ask.to_string()),
+                container: Some(container.to_string()),
+                node: self.node(node),
+                ..job
+            },
+            EventKind::ContainerResized { container } => self.container(container),
+            EventKind::ExecutionTypeChanged { container, execution_type } => {
+                About { detail: Some(word(execution_type)), ..self.container(container) }
+            }
+            EventKind::ContainerEnded { container, cause } => {
+                About { detail: Some(word(cause)), ..self.container(container) }
+            }
+            EventKind::AskCancelled { ask, units } => {
+                About { ask: Some(ask.to_string()), containers: Some(units), ..job }
+            }
+            EventKind::Reserved { ask, node } | EventKind::Unreserved { ask, node } => {
+                About { ask: Some(ask.to_string()), node: self.node(node), ..job }
+            }
+            EventKind::ApplicationEnded { end } => About { detail: Some(word(end)), ..job },
+            EventKind::ApplicationRefused { refusal } => About { detail: Some(refusal.to_string()), ..job },
+            EventKind::AskRefused { ask, refusal } => {
+                About { ask: Some(ask.to_string()), detail: Some(refusal.to_string()), ..job }
+            }
+            _ => job,
+        };
+        EventEntry { event: event.kind.label(), about }
+    }
+
+    pub(super) fn change(&self, change: &Change, view: &View<'_>) -> About {
+        let queue_of = |id| view.queues().find(|queue| queue.id() == id).map(|queue| queue.path().to_owned());
+        match change {
+            Change::NodeAdded { node, spec, .. } => {
+                About { node: self.node(*node), size: self.size(&spec.capacity), ..About::default() }
+            }
+            Change::NodeUpdated { node, capacity, .. } => {
+                About { node: self.node(*node), size: self.size(capacity), ..About::default() }
+            }
+            Change::NodePartitionSet { node, .. } | Change::NodeRemoved { node } => {
+                About { node: self.node(*node), ..About::default() }
+            }
+            Change::NodeStateSet { node, state } => {
+                About { node: self.node(*node), detail: Some(word(state)), ..About::default() }
+            }
+            Change::NodeSilenceSet { node, stale } => {
+                let detail = if *stale { "silent" } else { "heard" };
+                About { node: self.node(*node), detail: Some(detail.to_owned()), ..About::default() }
+            }
+            Change::ApplicationEnded { application, end } => {
+                About { detail: Some(word(end)), ..self.application(*application) }
+            }
+            Change::ApplicationSubmitted { application, .. }
+            | Change::BlacklistUpdated { application, .. }
+            | Change::ApplicationMoved { application, .. } => self.application(*application),
+            Change::ApplicationPrioritySet { application, priority } => {
+                About { detail: Some(format!("priority {priority}")), ..self.application(*application) }
+            }
+            Change::AskSubmitted { ask, spec, .. } => {
+                About { containers: Some(spec.count), size: self.size(&spec.size), ..self.ask(*ask) }
+            }
+            Change::AskCancelled { ask, units } => About { containers: Some(*units), ..self.ask(*ask) },
+            Change::OpportunitiesMissed { ask, count } => {
+                About { detail: Some(format!("{count} more nodes")), ..self.ask(*ask) }
+            }
+            Change::ReservedAgain { ask, node } => About { node: self.node(*node), ..self.ask(*ask) },
+            Change::ContainerResized { container, size } => {
+                About { size: self.size(size), ..self.container(*container) }
+            }
+            Change::ExecutionTypeSet { container, .. } | Change::ContainerEnded { container, .. } => {
+                self.container(*container)
+            }
+            Change::QueueUpdated { queue, .. } | Change::QueueExpired { queue } => {
+                About { queue: queue_of(*queue), ..About::default() }
+            }
+            // Time and heartbeats are about everything; of others the events say it.
+            _ => About::default(),
+        }
+    }
+
+    fn node(&self, id: NodeId) -> Option<String> {
+        Some(self.nodes.get(&id).cloned().unwrap_or_else(|| id.to_string()))
+    }
+
+    fn application(&self, id: ApplicationId) -> About {
+        let job = self.jobs.get(&id);
+        About {
+            job: job.map(|job| job.name.clone()),
+            application: Some(id.to_string()),
+            user: job.map(|job| job.user.clone()),
+            queue: job.map(|job| job.queue.clone()),
+            ..About::default()
+        }
+    }
+
+    fn ask(&self, id: AskId) -> About {
+        let about = self.asks.get(&id).map(|application| self.application(*application));
+        About { ask: Some(id.to_string()), ..about.unwrap_or_default() }
+    }
+
+    fn container(&self, id: ContainerId) -> About {
+        let (application, node) = match self.containers.get(&id) {
+            Some((application, node)) => (self.application(*application), self.node(*node)),
+            None => (About::default(), None),
+        };
+        About { container: Some(id.to_string()), node, ..application }
+    }
+
+    fn size(&self, size: &Resources) -> Option<BTreeMap<String, i64>> {
+        let named = self.types.iter().cloned().zip(size.amounts().iter().copied());
+        Some(named.filter(|(_, amount)| *amount != 0).collect())
+    }
+}
+
+/// The name of a value without content, as other labels are written.
+fn word(value: impl std::fmt::Debug) -> String {
+    let mut text = String::new();
+    for character in format!("{value:?}").chars() {
+        if character.is_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.extend(character.to_lowercase());
+    }
+    text
+}

@@ -1,0 +1,84 @@
+//! Which changes are listed.
+
+use apportion::{Change, EventKind, nearest};
+use clap::Args;
+
+use super::entry::{About, Entry};
+use crate::cli::Failure;
+
+/// Changes are listed that meet all of these.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Filter {
+    /// Of these kinds: changes such as ask_submitted, committed or node_removed, and what they led to, such as allocated,
+    /// reserved or container_ended. Only if named: time_advanced and heartbeats.
+    #[arg(long, value_name = "KIND,..", value_delimiter = ',')]
+    kind: Vec<String>,
+    /// About this job, by the trace's name or by its identifier.
+    #[arg(long, value_name = "NAME")]
+    job: Option<String>,
+    /// About this ask.
+    #[arg(long, value_name = "ID")]
+    ask: Option<apportion::AskId>,
+    /// About this container.
+    #[arg(long, value_name = "ID")]
+    container: Option<apportion::ContainerId>,
+    /// About this node, by its host name.
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// About this queue, by its full path, or a queue below it.
+    #[arg(long, value_name = "PATH")]
+    queue: Option<String>,
+    /// About this user.
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+}
+
+/// Kinds that are listed only if named: they come with every step of time.
+const FREQUENT: [&str; 2] = ["time_advanced", "heartbeats"];
+
+impl Filter {
+    /// Makes sure that there are such kinds.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let mut known = Change::LABELS.iter().chain(EventKind::LABELS);
+        let Some(unknown) = self.kind.iter().find(|kind| !known.clone().any(|label| label == kind)) else {
+            return Ok(());
+        };
+        let hint = match nearest(unknown, known.clone().copied()) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("there are {}", known.by_ref().copied().collect::<Vec<_>>().join(", ")),
+        };
+        Err(Failure::input(format!("--kind: there is no kind `{unknown}`; {hint}")))
+    }
+
+    /// The entry without events that are not wanted; nothing if there is nothing else.
+    pub(super) fn select(&self, mut entry: Entry) -> Option<Entry> {
+        if self.is_wanted(entry.kind, &entry.about) {
+            return Some(entry);
+        }
+        entry.events.retain(|event| self.is_wanted(event.event, &event.about));
+        (!entry.events.is_empty()).then_some(entry)
+    }
+
+    fn is_wanted(&self, kind: &str, about: &About) -> bool {
+        let is = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
+        let is_id = |wanted: Option<String>, found: &Option<String>| wanted.is_none() || wanted == *found;
+        let is_below = |wanted: &String| {
+            let below = |path: &String| {
+                path.strip_prefix(wanted.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            about.queue.as_ref().is_some_and(below)
+        };
+        let is_kind = match self.kind.is_empty() {
+            true => !FREQUENT.contains(&kind),
+            false => self.kind.iter().any(|wanted| wanted == kind),
+        };
+        is_kind
+            && (is(&self.job, &about.job) || is(&self.job, &about.application))
+            && is_id(self.ask.map(|id| id.to_string()), &about.ask)
+            && is_id(self.container.map(|id| id.to_string()), &about.container)
+            && is(&self.node, &about.node)
+            && self.queue.as_ref().is_none_or(is_below)
+            && is(&self.user, &about.user)
+    }
+}

@@ -1,0 +1,166 @@
+//! `apportion-bench log`.
+
+mod entry;
+mod filter;
+
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use apportion::Replay;
+use clap::Args;
+
+use self::entry::{About, Entry, Names};
+use self::filter::Filter;
+use super::Failure;
+use super::config::printable;
+use super::log_input::{LogInput, Moment, time_text};
+
+/// A log, and which of its changes to list.
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "A line has the change's number, the virtual time, the change, and what it led to. With a filter, only \
+what meets all of it is listed.\n\nExamples:\n  What became of a job?\n    apportion-bench log run.log --job job_17\n  What \
+happened on a node in the first ten minutes?\n    apportion-bench log run.log --node n12 --to 10min\n  Which containers \
+were placed in a queue?\n    apportion-bench log run.log --kind allocated --queue root.etl --json"
+)]
+pub(super) struct LogArgs {
+    /// The log.
+    file: PathBuf,
+    /// From this change or virtual time on.
+    #[arg(long, value_name = "SEQ|TIME")]
+    from: Option<Moment>,
+    /// Up to this change or virtual time: 5000, 120s, 2.5min, 3h.
+    #[arg(long, value_name = "SEQ|TIME")]
+    to: Option<Moment>,
+    #[command(flatten)]
+    filter: Filter,
+    /// List at most so many.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Print JSON, one object on each line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &LogArgs) -> Result<(), Failure> {
+    args.filter.check()?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let listed = list(args, &mut out);
+    // What comes before damage is listed too.
+    out.flush().map_err(Failure::output)?;
+    listed
+}
+
+fn list(args: &LogArgs, out: &mut impl Write) -> Result<(), Failure> {
+    let mut input = LogInput::open(&args.file)?;
+    let mut replay = input.begin()?;
+    let mut names = Names::new(&replay.view());
+    let (mut events, mut left) = (Vec::new(), args.limit.unwrap_or(u64::MAX));
+    let configured = Entry {
+        seq: replay.seq().0,
+        now_ms: 0,
+        kind: "configured",
+        about: About::default(),
+        events: Vec::new(),
+    };
+    if has_begun(args.from, &configured) {
+        print(args, configured, &mut left, out)?;
+    }
+    while left > 0
+        && let Some(change) = input.next()?
+    {
+        if args.to.is_some_and(|to| to.is_before(replay.seq().0 + 1, &change)) {
+            break;
+        }
+        replay.step_with_events(change.clone(), &mut events).map_err(|error| input.wrong(&error))?;
+        let entry = entry(&mut replay, &mut names, &change, &events);
+        if has_begun(args.from, &entry) {
+            print(args, entry, &mut left, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn entry(
+    replay: &mut Replay,
+    names: &mut Names,
+    change: &apportion::Change,
+    events: &[apportion::Event],
+) -> Entry {
+    let seq = replay.seq().0;
+    let view = replay.view();
+    names.learn(change, events, &view);
+    let entry = Entry {
+        seq,
+        now_ms: view.now_ms(),
+        kind: change.label(),
+        about: names.change(change, &view),
+        events: events.iter().map(|event| names.event(event)).collect(),
+    };
+    names.forget(events);
+    entry
+}
+
+fn has_begun(from: Option<Moment>, entry: &Entry) -> bool {
+    match from {
+        Some(Moment::Change(first)) => entry.seq >= first,
+        Some(Moment::Time(first_ms)) => entry.now_ms >= first_ms,
+        None => true,
+    }
+}
+
+fn print(args: &LogArgs, entry: Entry, left: &mut u64, out: &mut impl Write) -> Result<(), Failure> {
+    let Some(entry) = args.filter.select(entry) else { return Ok(()) };
+    *left -= 1;
+    let line = match args.json {
+        true => serde_json::to_string(&entry).map_err(Failure::run)?,
+        false => printable(&line(&entry)),
+    };
+    writeln!(out, "{line}").map_err(Failure::output)
+}
+
+fn line(entry: &Entry) -> String {
+    let with = |kind: &str, about: &About| {
+        let about = about_text(about);
+        format!("{}{}{about}", kind.replace('_', " "), if about.is_empty() { "" } else { ": " })
+    };
+    // A change that does what an event says is told once.
+    let is_told = entry.events.iter().any(|event| event.event == entry.kind);
+    let change = (!is_told).then(|| with(entry.kind, &entry.about));
+    let events = entry.events.iter().map(|event| with(event.event, &event.about));
+    let each: Vec<String> = change.into_iter().chain(events).collect();
+    format!("{:>8}  {:>14}  {}", entry.seq, time_text(entry.now_ms), each.join("; "))
+}
+
+fn about_text(about: &About) -> String {
+    let About { job, application, user, queue, ask, container, node, containers, size, detail } = about;
+    let job = job.as_ref().or(application.as_ref());
+    let amounts = size.as_ref().map(|size| {
+        let each: Vec<String> = size.iter().map(|(name, amount)| format!("{amount} {name}")).collect();
+        each.join(", ")
+    });
+    let wanted = match (containers, amounts) {
+        (Some(1), Some(size)) => Some(format!("1 container of {size}")),
+        (Some(count), Some(size)) => Some(format!("{count} containers of {size}")),
+        (Some(1), None) => Some("1 container".to_owned()),
+        (Some(count), None) => Some(format!("{count} containers")),
+        (None, size) => size,
+    };
+    let named = |word: &str, name: Option<&String>| name.map(|name| format!("{word}{name}"));
+    let is_first = container.is_none() && ask.is_none();
+    let is_node = is_first && job.is_none();
+    let who = [
+        container.clone(),
+        named(if container.is_some() { "for " } else { "" }, ask.as_ref()),
+        named(if is_first { "" } else { "of " }, job),
+        named("by ", user.as_ref()),
+        named("in ", queue.as_ref()),
+        named(if is_node { "" } else { "on " }, node.as_ref()),
+    ];
+    let who = who.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    // Where nothing was named, every node is off switch.
+    let detail = detail.as_ref().filter(|detail| *detail != "off_switch");
+    let rest = [wanted, detail.map(|detail| detail.replace('_', " "))];
+    let parts = std::iter::once(who).chain(rest.into_iter().flatten());
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}

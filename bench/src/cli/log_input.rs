@@ -1,0 +1,186 @@
+//! Reading a log up to a moment, and finding asks by the names of the trace.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::str::FromStr;
+
+use apportion::{ApplicationId, AskId, Change, LogError, LogReader, Replay, nearest};
+
+use super::Failure;
+
+/// A position in a log: after a change, or after everything that happened up to a virtual time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    Change(u64),
+    Time(u64),
+}
+
+/// Milliseconds of each unit that a virtual time may have.
+const UNITS: [(&str, f64); 7] =
+    [("ms", 1.0), ("s", 1e3), ("min", 6e4), ("h", 3.6e6), ("d", 8.64e7), ("day", 8.64e7), ("days", 8.64e7)];
+
+impl FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            "the number of a change such as 5000, or a virtual time such as 120s, 2.5min or 3h, is needed"
+                .to_owned()
+        };
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return text.parse().ok().filter(|number| *number > 0).map(Self::Change).ok_or_else(wrong);
+        }
+        let end = text.find(|character: char| character.is_ascii_alphabetic()).ok_or_else(wrong)?;
+        let (number, unit) = (text[..end].trim_end(), &text[end..]);
+        let (_, ms) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?;
+        let time_ms = number.parse::<f64>().map_err(|_| wrong())? * ms;
+        if (0.0..1e15).contains(&time_ms) { Ok(Self::Time(time_ms.round() as u64)) } else { Err(wrong()) }
+    }
+}
+
+impl Moment {
+    /// Whether a log was read far enough once this change comes next.
+    pub(super) fn is_before(self, seq: u64, next: &Change) -> bool {
+        match (self, next) {
+            (Self::Change(last), _) => seq > last,
+            (Self::Time(last_ms), Change::TimeAdvanced { now_ms }) => *now_ms > last_ms,
+            (Self::Time(_), _) => false,
+        }
+    }
+}
+
+/// A log that is read.
+pub(super) struct LogInput<'p> {
+    path: &'p Path,
+    reader: LogReader<BufReader<File>>,
+}
+
+impl<'p> LogInput<'p> {
+    pub(super) fn open(path: &'p Path) -> Result<Self, Failure> {
+        let wrong = |error: &dyn Display| Failure::input(format!("{}: {error}", path.display()));
+        let file = File::open(path).map_err(|error| wrong(&error))?;
+        let reader =
+            LogReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| wrong(&error))?;
+        Ok(Self { path, reader })
+    }
+
+    /// The state after the configuration, with which every log begins.
+    pub(super) fn begin(&mut self) -> Result<Replay, Failure> {
+        Replay::begin(&mut self.reader).map_err(|error| self.wrong(&error))
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Change>, Failure> {
+        self.reader.next_change().map_err(|error| self.wrong(&error))
+    }
+
+    /// Names the log, and the position up to which a damaged one can be read.
+    pub(super) fn wrong(&self, error: &LogError) -> Failure {
+        let hint = match error {
+            LogError::Torn { last, .. } | LogError::Damaged { last, .. } if *last > 0 => {
+                format!("; --at {last} reads the log up to there")
+            }
+            _ => String::new(),
+        };
+        Failure::input(format!("{}: {error}{hint}", self.path.display()))
+    }
+
+    /// Replays the log up to `at`, or all of it, and shows every change after the first to `see`.
+    pub(super) fn replay_until(
+        &mut self,
+        at: Option<Moment>,
+        mut see: impl FnMut(&Change),
+    ) -> Result<Replay, Failure> {
+        let mut replay = self.begin()?;
+        let mut is_reached = false;
+        while at != Some(Moment::Change(replay.seq().0)) {
+            let Some(change) = self.next()? else { break };
+            is_reached = at.is_some_and(|at| at.is_before(replay.seq().0 + 1, &change));
+            if is_reached {
+                break;
+            }
+            see(&change);
+            replay.step(change).map_err(|error| self.wrong(&error))?;
+        }
+        let (held, ended_ms) = (replay.seq().0, replay.view().now_ms());
+        match at {
+            Some(Moment::Change(wanted)) if held < wanted => {
+                Err(self.wrong(&LogError::TooShort { held, wanted }))
+            }
+            Some(Moment::Time(wanted_ms)) if !is_reached && ended_ms < wanted_ms => {
+                let [ended, wanted] = [ended_ms, wanted_ms].map(time_text);
+                let path = self.path.display();
+                Err(Failure::input(format!("{path}: the log ends at {ended}; {wanted} was asked for")))
+            }
+            _ => Ok(replay),
+        }
+    }
+}
+
+/// A moment of virtual time, exactly.
+pub(super) fn time_text(ms: u64) -> String {
+    format!("{}.{:03} s", ms / 1_000, ms % 1_000)
+}
+
+/// Jobs of a log, and what they asked for.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    by_name: BTreeMap<String, Vec<ApplicationId>>,
+    asks: HashMap<ApplicationId, Vec<AskId>>,
+}
+
+impl Jobs {
+    pub(super) fn note(&mut self, change: &Change) {
+        match change {
+            Change::ApplicationSubmitted { application, spec } => {
+                self.by_name.entry(spec.name.clone()).or_default().push(*application);
+                self.asks.entry(*application).or_default();
+            }
+            Change::AskSubmitted { application, ask, .. } => {
+                self.asks.entry(*application).or_default().push(*ask);
+            }
+            _ => {}
+        }
+    }
+
+    /// What the job or jobs with this name, or this identifier, asked for.
+    pub(super) fn asks_of(&self, name: &str) -> Option<Vec<AskId>> {
+        let mut applications = self.by_name.get(name).cloned().unwrap_or_default();
+        if let (true, Ok(id)) = (applications.is_empty() && name.starts_with("app-"), name.parse()) {
+            applications.extend(self.asks.contains_key(&id).then_some(id));
+        }
+        let asks = applications.iter().flat_map(|id| self.asks.get(id).into_iter().flatten());
+        (!applications.is_empty()).then(|| asks.copied().collect())
+    }
+
+    /// Why there is no job of this name.
+    pub(super) fn unknown(&self, name: &str) -> String {
+        let nearest = nearest(name, self.by_name.keys().map(String::as_str));
+        let hint = nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        format!("no job is called `{name}`, and it is no identifier like `ask-12`{hint}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_changes_or_times() {
+        for (text, moment) in [
+            ("5000", Moment::Change(5_000)),
+            ("120s", Moment::Time(120_000)),
+            ("2.5 min", Moment::Time(150_000)),
+            ("250ms", Moment::Time(250)),
+            ("1.5h", Moment::Time(5_400_000)),
+            ("2days", Moment::Time(172_800_000)),
+        ] {
+            assert_eq!(text.parse(), Ok(moment), "{text}");
+        }
+        for text in ["", "0", "s", "-1s", "3 weeks", "1e300d", "nan s", "99999999999999999999", "5x"] {
+            assert!(text.parse::<Moment>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Signals: what a run leaves when somebody ends it.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::case::{Case, contains_all, json};
+
+/// Takes far longer than the test.
+const LONG: &str = "demo --nodes 200 --seconds 3600 --proposers 0";
+
+fn start(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> Child {
+    let program = env!("CARGO_BIN_EXE_apportion-bench");
+    Command::new(program)
+        .args(arguments.split_whitespace())
+        .current_dir(case.folder.path())
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+fn temporary_files(folder: &Path) -> usize {
+    let all = fs::read_dir(folder).unwrap().flatten();
+    all.filter(|entry| entry.file_name().to_string_lossy().ends_with(".tmp")).count()
+}
+
+fn wait_until(what: &str, mut is_done: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_done() {
+        assert!(started.elapsed() < Duration::from_secs(120), "{what} did not happen");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn an_interrupted_run_reports_what_it_got() {
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let case = Case::new();
+        let outputs = "--json out.json --report out.html --log run.log";
+        let child = start(&case, &format!("{LONG} {outputs}"), Stdio::piped());
+        wait_until("the run", || temporary_files(case.folder.path()) == 3);
+        sleep(Duration::from_millis(300));
+        send(signal, &child);
+        let output = child.wait_with_output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{message}");
+        contains_all(&message, &["interrupted at", "of virtual time"]);
+        assert_eq!(temporary_files(case.folder.path()), 0, "{signal}");
+        contains_all(&String::from_utf8(output.stdout).unwrap(), &["interrupted at", "audit violations"]);
+        let figures = json(&fs::read(case.folder.path().join("out.json")).unwrap());
+        let count = |key: &str| figures[key].as_u64().unwrap();
+        assert!(figures["interrupted_at_s"].as_f64().unwrap() < 3_600.0, "{figures}");
+        let groups = count("placed") + count("unplaceable") + count("cancelled") + count("pending_at_end");
+        assert_eq!((count("asks"), count("audit_violations")), (groups, 0), "all asks are accounted for");
+        let page = fs::read_to_string(case.folder.path().join("out.html")).unwrap();
+        contains_all(&page, &["Interrupted at", "</html>"]);
+        let verified = json(&case.run("verify run.log --json").stdout);
+        assert_eq!(verified["state_digest"], figures["state_digest"], "the log is whole");
+    }
+}
+
+#[test]
+fn an_interrupted_sweep_reports_the_simulations_that_ended() {
+    let case = Case::new();
+    let seeds: Vec<String> = (0..400).map(|seed| seed.to_string()).collect();
+    let sweep = format!("sweep --demo 100 --threads 1 --seeds {} --json out.json", seeds.join(","));
+    let child = start(&case, &sweep, Stdio::piped());
+    wait_until("the sweep", || temporary_files(case.folder.path()) == 1);
+    sleep(Duration::from_secs(4));
+    send("INT", &child);
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{message}");
+    contains_all(&message, &["interrupted after", "of 400 simulations"]);
+    assert_eq!(temporary_files(case.folder.path()), 0);
+    let runs = json(&fs::read(case.folder.path().join("out.json")).unwrap());
+    let runs = runs.as_array().unwrap();
+    assert!(!runs.is_empty() && runs.len() < 400);
+    assert_eq!(runs[0]["over_seeds"]["runs"].as_u64(), Some(runs.len() as u64));
+}
+
+/// The run waits for somebody to read its table, who does not.
+#[test]
+fn a_second_signal_ends_the_program_at_once() {
+    let case = Case::new();
+    let (_reader, mut writer) = std::io::pipe().unwrap();
+    // As much as a pipe holds.
+    writer.write_all(&[b' '; 1 << 16]).unwrap();
+    let child = start(&case, &format!("{LONG} --json out.json --report out.html"), writer);
+    wait_until("the run", || temporary_files(case.folder.path()) == 2);
+    send("TERM", &child);
+    wait_until("the report", || case.folder.path().join("out.json").exists());
+    sleep(Duration::from_millis(300));
+    send("INT", &child);
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{message}");
+    contains_all(&message, &["interrupted again"]);
+    assert_eq!(temporary_files(case.folder.path()), 0);
+}
+
+/// A command without a report of a part of it.
+#[test]
+fn what_cannot_be_reported_in_part_leaves_nothing() {
+    let case = Case::new();
+    let child = start(&case, "limit --seconds 600 --json out.json", Stdio::piped());
+    wait_until("the measurement", || temporary_files(case.folder.path()) == 1);
+    send("TERM", &child);
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(143), true), "{message}");
+    contains_all(&message, &["interrupted; no report was written"]);
+    assert_eq!(temporary_files(case.folder.path()), 0);
+    assert!(!case.folder.path().join("out.json").exists());
+}
+
+/// As `nohup` starts it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_that_is_ignored_stays_so() {
+    let case = Case::new();
+    let program = env!("CARGO_BIN_EXE_apportion-bench");
+    let script = format!("trap '' HUP; exec {program} limit --seconds 2 --repeat 1 --json out.json");
+    let child = Command::new("sh").args(["-c", &script]).current_dir(case.folder.path()).spawn().unwrap();
+    wait_until("the measurement", || temporary_files(case.folder.path()) == 1);
+    send("HUP", &child);
+    assert!(child.wait_with_output().unwrap().status.success());
+    assert!(case.folder.path().join("out.json").exists());
+}

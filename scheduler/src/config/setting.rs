@@ -1,0 +1,94 @@
+//! Keys of the configuration, for messages about limits.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::Serialize;
+
+use super::{Bound, Maximum, QueueConfig, TenantLimit};
+use crate::resource::ResourceTypes;
+
+/// A key of a native configuration file and its value, as `docs/configuration.md` writes them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Setting {
+    /// The table and the key, such as `queues."root.a".maximum_capacity`.
+    pub key: String,
+    /// The value, such as `"40 %"`.
+    pub value: String,
+}
+
+impl Setting {
+    /// The table of a queue.
+    #[must_use]
+    pub fn table(path: &str) -> String {
+        format!("queues.{path:?}")
+    }
+
+    pub(crate) fn new(table: &str, key: impl Display, value: impl Display) -> Self {
+        Self { key: format!("{table}.{key}"), value: value.to_string() }
+    }
+
+    /// What the queue may use at most in a partition.
+    #[must_use]
+    pub fn maximum(table: &str, queue: &QueueConfig, partition: &str, types: &ResourceTypes) -> Self {
+        let is_own = queue.partitions.get(partition).is_some_and(|own| own.maximum.is_some());
+        let key = match is_own {
+            true => format!("partitions.{partition}.maximum_capacity"),
+            false => "maximum_capacity".to_owned(),
+        };
+        let value = match queue.maximum_in(partition) {
+            Maximum::Percent(percent) => quoted(percent),
+            maximum => amounts(types, |index| match maximum.bound(index) {
+                Bound::NONE => None,
+                Bound::Amount(amount) => Some(amount.to_string()),
+                Bound::Percent(percent) => Some(quoted(percent)),
+            }),
+        };
+        Self::new(table, key, value)
+    }
+
+    /// What one user may have whatever the others do: a multiple of the guarantee.
+    #[must_use]
+    pub fn user_limit_factor(table: &str, queue: &QueueConfig) -> Self {
+        let factor = queue.user_limit_factor.map(|factor| factor.to_string());
+        Self::new(table, "user_limit_factor", factor.unwrap_or_else(|| quoted("unlimited")))
+    }
+
+    /// What one user may have while others want something too.
+    #[must_use]
+    pub fn user_limit_minimum(table: &str, queue: &QueueConfig) -> Self {
+        Self::new(table, "user_limit_minimum", quoted(queue.user_limit_minimum))
+    }
+
+    /// What masters of active applications may need (YARN's AM share), if it is limited.
+    #[must_use]
+    pub fn master_share(table: &str, queue: &QueueConfig) -> Option<Self> {
+        queue.master_share.map(|share| Self::new(table, "maximum_master_share", quoted(share)))
+    }
+
+    /// What a user or a group may have: a value of one of the queue's `limits`, which count from 0.
+    pub(crate) fn tenant_maximum(
+        table: &str,
+        (number, limit): (usize, &TenantLimit),
+        types: &ResourceTypes,
+    ) -> Self {
+        let value = amounts(types, |index| limit.maximum[index].map(|amount| amount.to_string()));
+        Self::new(table, format!("limits[{number}].maximum"), value)
+    }
+}
+
+impl Display for Setting {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {}", self.key, self.value)
+    }
+}
+
+fn quoted(value: impl Display) -> String {
+    format!("\"{value}\"")
+}
+
+fn amounts(types: &ResourceTypes, value_of: impl Fn(usize) -> Option<String>) -> String {
+    let named = types.names().iter().enumerate();
+    let pairs: Vec<String> =
+        named.filter_map(|(index, name)| Some(format!("{name} = {}", value_of(index)?))).collect();
+    if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
+}

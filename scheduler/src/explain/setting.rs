@@ -1,0 +1,127 @@
+//! The key of the configuration that decides the limit in an ask's way.
+
+use super::limits::{ActivationLimit, Blocker, LimitReached, Tenant};
+use crate::config::{PartitionAccess, QueueConfig, Setting, TenantLimit};
+use crate::facts::{Ask, Facts, Queue, Shape};
+use crate::ids::QueueId;
+use crate::state::State;
+
+/// The key that would have to change for the limit to give way. Nothing for what no key limits: the size of the cluster,
+/// room that is kept for others, and what is about to be decided.
+pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> Option<Setting> {
+    let facts = &state.facts;
+    let types = &facts.config.resources;
+    let shape = facts.shapes.at(ask.shape);
+    let queue_of = |path: &str| facts.queue_named(path).map(|id| (facts.queue(id), table(facts, id)));
+    match blocker {
+        Blocker::Inactive(limit) => activation_setting(limit, queue_of),
+        Blocker::QueueMaximum(reached) => {
+            let (queue, table) = queue_of(&reached.queue)?;
+            let partition = shape.partition.index().checked_sub(1);
+            let partition = partition.map_or("", |place| &facts.config.partitions[place]);
+            let is_limited = queue.parent.is_some() && !shape.footing().is_guest;
+            is_limited.then(|| match &queue.config.accessible_partitions {
+                Some(PartitionAccess::Only(names)) if queue.config.is_kept_from(partition) => {
+                    Setting::new(&table, "accessible_partitions", format!("{names:?}"))
+                }
+                _ => Setting::maximum(&table, &queue.config, partition, types),
+            })
+        }
+        Blocker::TenantLimit { tenant, reached } => {
+            let (queue, table) = queue_of(&reached.queue)?;
+            let limit = limit_of(&queue.config, tenant)?;
+            Some(Setting::tenant_maximum(&table, limit, types))
+        }
+        Blocker::UserLimit { user, reached } => {
+            let (queue, table) = queue_of(&reached.queue)?;
+            if is_share_smaller(state, ask, shape, reached) {
+                return Some(Setting::user_limit_minimum(&table, &queue.config));
+            }
+            let weight = queue.config.user_limit_factor.is_none().then(|| user_weight(facts, queue, user));
+            weight.flatten().or_else(|| Some(Setting::user_limit_factor(&table, &queue.config)))
+        }
+        Blocker::RoomKept { .. } | Blocker::InFlight { .. } | Blocker::Claims { .. } => None,
+    }
+}
+
+/// The table of the queue, or the template of a queue that was made on demand.
+fn table(facts: &Facts, id: QueueId) -> String {
+    let queue = facts.queue(id);
+    match facts.auto_creation_at(id) {
+        Some((maker, _)) if queue.is_auto_created => {
+            let template = if queue.is_leaf { "leaf" } else { "parent" };
+            format!("{}.auto_creation.{template}", Setting::table(&facts.queue(maker).path))
+        }
+        _ => Setting::table(&queue.path),
+    }
+}
+
+/// What the user counts for, where the leaf or a queue above it says so.
+fn user_weight(facts: &Facts, leaf: &Queue, user: &str) -> Option<Setting> {
+    leaf.chain.iter().rev().find_map(|id| {
+        let weight = facts.queue(*id).config.user_weights.get(user)?;
+        Some(Setting::new(&table(facts, *id), format!("user_weights.{user}"), weight))
+    })
+}
+
+fn activation_setting<'f>(
+    limit: &ActivationLimit,
+    queue_of: impl Fn(&str) -> Option<(&'f Queue, String)>,
+) -> Option<Setting> {
+    let of_tenant = |queue: &Queue, table: &str, tenant: &Tenant| {
+        let (number, limit) = limit_of(&queue.config, tenant)?;
+        let key = format!("limits[{number}].maximum_parallel_applications");
+        limit.parallel.map(|maximum| Setting::new(table, key, maximum))
+    };
+    match limit {
+        ActivationLimit::Applications { queue, maximum } => {
+            let (_, table) = queue_of(queue)?;
+            Some(Setting::new(&table, "maximum_parallel_applications", maximum))
+        }
+        ActivationLimit::UserApplications { queue, user, maximum } => {
+            let (queue, table) = queue_of(queue)?;
+            let parallel = &queue.config.parallel;
+            if parallel.by_user.get(user) == Some(maximum) {
+                let key = format!("maximum_parallel_applications_by_user.{user}");
+                return Some(Setting::new(&table, key, maximum));
+            }
+            if parallel.of_user(user) == Some(*maximum) {
+                return Some(Setting::new(&table, "maximum_parallel_applications_per_user", maximum));
+            }
+            of_tenant(queue, &table, &Tenant::User(user.clone()))
+        }
+        ActivationLimit::GroupApplications { queue, group, .. } => {
+            let (queue, table) = queue_of(queue)?;
+            of_tenant(queue, &table, &Tenant::Group(group.clone()))
+        }
+        ActivationLimit::MasterShare(reached) | ActivationLimit::UserMasterShare { reached, .. } => {
+            let (queue, table) = queue_of(&reached.queue)?;
+            Setting::master_share(&table, &queue.config)
+        }
+    }
+}
+
+/// The limit that holds for the tenant, and its number.
+fn limit_of<'q>(queue: &'q QueueConfig, tenant: &Tenant) -> Option<(usize, &'q TenantLimit)> {
+    let limit = match tenant {
+        Tenant::User(user) => queue.limit_of_user(user)?,
+        Tenant::Group(group) => queue.limit_of_group(group)?,
+    };
+    let number = queue.limits.iter().position(|one| std::ptr::eq(one, limit))?;
+    Some((number, limit))
+}
+
+/// Whether a share among the active users is the user's limit, and not the multiple of the leaf's guarantee.
+fn is_share_smaller(state: &State, ask: &Ask, shape: &Shape, reached: &LimitReached) -> bool {
+    let facts = &state.facts;
+    let user = facts.applications.at(ask.application).user;
+    let leaf = facts.user(user).leaf;
+    let in_flight = state.in_flight.of_queue(leaf, shape.partition).load();
+    let leaf_use = facts.leaf_use(leaf, shape.partition, in_flight);
+    let Some(share) = facts.user_share(user, shape.footing(), &shape.need.resources, leaf_use) else {
+        return false;
+    };
+    let types = &facts.config.resources;
+    let is_reached = |name: &str, limit: i64| types.index(name).is_ok_and(|index| share[index] <= limit);
+    reached.missing.iter().any(|(name, _)| is_reached(name, reached.limit.get(name)))
+}
