@@ -1,9 +1,7 @@
 //! Which queue comes first, and for which one room is kept from those behind it.
 
 use super::{Bench, config, leaf, memory};
-#[cfg(feature = "import")]
-use crate::change::ApplicationSpec;
-use crate::change::AskSpec;
+use crate::change::{ApplicationSpec, AskSpec};
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{
     ApplicationOrdering, EngineConfig, Maximum, QueueConfig, QueueOrdering, Reconfiguration, TenantLimit,
@@ -21,14 +19,11 @@ fn by_demand(memory: i64) -> (Bench, [ApplicationId; 2]) {
 }
 
 /// Fairness first, then priority: YuniKorn's `sortQueuesByFairnessAndPriority`.
-#[cfg(feature = "import")]
 #[test]
-fn of_equal_shares_in_yunikorns_fairness_first_order_the_more_urgent_comes_first() {
-    let text = "partitions:\n- queues:\n  - name: root\n    properties: {application.sort.priority: disabled}\n    queues: \
-                [{name: a}, {name: b}]\n";
-    let types = crate::ResourceTypes::memory_and_vcores();
-    let imported = crate::config::yunikorn::from_queues_yaml(text, "q.yaml", &types).unwrap();
-    let bench = Bench::serial(imported.config);
+fn of_equal_shares_the_more_urgent_comes_first_where_the_parent_says_so() {
+    let root =
+        QueueConfig::root([leaf("a"), leaf("b")]).with_child_ordering(QueueOrdering::UtilizationThenDemand);
+    let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
     let node = bench.node("n1", 3);
     let applications = ["root.a", "root.b"].map(|queue| {
         let priority = if queue == "root.b" { 5 } else { 0 };
