@@ -69,7 +69,7 @@ pub use explain::{
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,
     ContainerOnNode, EndCause, ExecutionType, Locality, Master, NodeAttributes, NodeState, Quota,
-    StateDigest, TagLimit, TagNamespace, TagScope, Wishes,
+    StateDigest, Stopping, TagLimit, TagNamespace, TagScope, Wishes,
 };
 pub use ids::{
     ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,

@@ -14,6 +14,9 @@ use apportion::{NodeOrderKind, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 use crate::edits::TreeEdit;
 use crate::queues::{child_ordering, factor};
 
+/// What plans advance the clock by is less, as much and more.
+const STOP_TIMEOUT_MS: u64 = 1_000;
+
 /// Names one of several things: the one at this place, counted round.
 pub(crate) type Pick = u8;
 
@@ -302,6 +305,7 @@ pub(crate) enum Operation {
         container: Pick,
         is_promoted: bool,
     },
+    StopContainer(Pick),
     EndContainer {
         container: Pick,
         is_released: bool,
@@ -366,6 +370,7 @@ impl ClusterPlan {
         config.locality_delay = self.locality_delay;
         config.heartbeat = self.heartbeat;
         config.limits = self.limits;
+        config.stop_timeout_ms = STOP_TIMEOUT_MS;
         config.maximum_application_priority = self.application_priority_max;
         if let Some(steps) = &self.yarn {
             config.semantics = Semantics::YarnCompatible;

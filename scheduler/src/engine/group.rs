@@ -16,7 +16,7 @@ use super::stream::StreamCore;
 use crate::change::Change;
 use crate::commit::{CommitSeq, Committer, ResourceAllocationCommitter, check_configuration};
 use crate::event::{Event, EventKind, Refusal};
-use crate::facts::ApplicationEnd;
+use crate::facts::{ApplicationEnd, EndCause};
 use crate::ids::NodeId;
 use crate::log::LogSink;
 use crate::propose::ProposalBatch;
@@ -324,6 +324,12 @@ impl GroupCommitter {
                     if state.facts.applications.get(application).is_some() {
                         let end = ApplicationEnd::Expired;
                         self.committer(state).apply(Change::ApplicationEnded { application, end });
+                    }
+                }
+                Timer::Stop(container) => {
+                    if state.facts.stopping.contains_key(&container) {
+                        let cause = EndCause::StopTimedOut;
+                        self.committer(state).apply(Change::ContainerEnded { container, cause });
                     }
                 }
                 Timer::Reserve(_) | Timer::Locality(_) => state.ring(&timer),

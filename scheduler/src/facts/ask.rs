@@ -101,6 +101,15 @@ pub(crate) struct Container {
     pub(crate) devices: DeviceMask,
 }
 
+/// A container that was told to stop and whose end is not confirmed yet. It stays on its node and charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Stopping {
+    /// The cause that its end will have once it is confirmed.
+    pub cause: EndCause,
+    /// When the engine stops waiting and ends it with [`EndCause::StopTimedOut`].
+    pub until_ms: u64,
+}
+
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Reservation {
     pub(crate) ask: AskId,
@@ -130,6 +139,8 @@ pub enum EndCause {
     ApplicationEnded,
     /// It was taken back for somebody more deserving.
     Preempted,
+    /// It was being stopped, and nobody confirmed its end in time. What ran in it may run on.
+    StopTimedOut,
 }
 
 /// A container as its application sees it.
@@ -141,4 +152,6 @@ pub struct ContainerOnNode {
     pub ask: AskId,
     /// Where it runs.
     pub node: NodeId,
+    /// Set while it is being stopped.
+    pub stopping: Option<Stopping>,
 }

@@ -64,6 +64,9 @@ impl Facts {
         if !self.opportunistic.is_empty() {
             self.opportunistic.remove(&id);
         }
+        if !self.stopping.is_empty() {
+            self.stopping.remove(&id);
+        }
         self.unlist(id, &container);
         let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);
         self.applications.at_mut(container.application).demand -= charged.resources;
