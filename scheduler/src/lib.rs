@@ -58,8 +58,8 @@ pub use commit::{
     ResourceAllocationCommitRequest, ResourceAllocationCommitter,
 };
 pub use engine::{
-    Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, NotSerial,
-    PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, StartError, Step, SubmitError,
+    AttachedAsk, Attachment, Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging,
+    Mode, NotSerial, PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, StartError, Step, SubmitError,
 };
 pub use event::{Event, EventKind, Refusal};
 pub use explain::{

@@ -270,6 +270,7 @@ impl Player {
                     .filter(|_| device_type.is_some())
                     .map(|(count, milli)| DeviceNeed { count, milli }),
                 tags: plan.tags.iter().map(|tag| format!("tag{tag}")).collect(),
+                priority: u32::from(plan.application),
             })
         });
         let (running, devices) = (running.collect(), spec.devices);

@@ -160,7 +160,7 @@ fn i5_a_container_is_listed_by_its_node() {
 fn i5_a_container_that_is_being_stopped_is_there() {
     expect("I5", |state| {
         let stopping = Stopping { cause: EndCause::Released, until_ms: 1 };
-        state.facts.stopping.insert("4711".parse().unwrap(), stopping);
+        state.facts.stopping.insert(ContainerId::from_number(4_711), stopping);
     });
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::adapt::{Adaption, Decided};
+use super::attach::attachment;
 use super::publish::Publisher;
 use super::reshard::reshard;
 use super::shared::{Message, Progress, RecoveryResult, Shared};
@@ -237,6 +238,9 @@ impl GroupCommitter {
                 let mut committer = self.committer(state);
                 let result = committer.admit(&change).map(|()| committer.apply(change));
                 self.publisher.changes.push((answer, result));
+            }
+            Message::Attach { application, stream, answer } => {
+                self.publisher.attach(attachment(state, application), stream, answer);
             }
             Message::Batch(batch) => self.batch(state, batch),
             // The clock may have been moved after this group began.

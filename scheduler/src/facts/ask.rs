@@ -99,6 +99,8 @@ pub(crate) struct Container {
     #[serde(skip)]
     pub(crate) shape: ShapeId,
     pub(crate) devices: DeviceMask,
+    /// Of the request that it answers.
+    pub(crate) priority: u32,
 }
 
 /// A container that was told to stop and whose end is not confirmed yet. It stays on its node and charged.
@@ -152,6 +154,8 @@ pub struct ContainerOnNode {
     pub ask: AskId,
     /// Where it runs.
     pub node: NodeId,
+    /// The priority of that ask, or the one it was recovered with.
+    pub priority: u32,
     /// Set while it is being stopped.
     pub stopping: Option<Stopping>,
 }

@@ -76,6 +76,7 @@ impl<'a> ApplicationView<'a> {
                 container: id,
                 ask: container.ask,
                 node: container.node,
+                priority: container.priority,
                 stopping: state.facts.stopping.get(&id).copied(),
             }
         })

@@ -86,7 +86,8 @@ impl Applier<'_> {
         };
         let shape = self.intern(&shape);
         let State { facts, roster, backlog, version, .. } = &mut *self.state;
-        let (container, charged) = facts.transition_recover(ask, running.application, node, shape);
+        let (container, charged) =
+            facts.transition_recover(ask, running.application, node, shape, running.priority);
         roster.note_change(node, charged.partition);
         backlog.rekey(facts, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
