@@ -4,6 +4,7 @@
 //! names the row.
 
 mod actions;
+mod agents;
 mod anti_affinity;
 mod callbacks;
 mod changes;
