@@ -112,6 +112,12 @@ fn live(service: &Service<EngineClient>) -> u32 {
     service.state().component(WORKER).map_or(0, |worker| worker.live)
 }
 
+/// With real processes, under the machine's clock.
+#[test]
+fn the_example_runs_and_leaves_no_process() -> Outcome {
+    crate::example::main()
+}
+
 #[test]
 fn a_replacement_starts_when_the_process_has_ended() -> Outcome {
     let mut site = Site::new()?.with_nodes(&["alpha"])?;

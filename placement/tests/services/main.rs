@@ -11,6 +11,8 @@ mod changes;
 mod client;
 mod control;
 mod dismissal;
+#[path = "../../examples/service.rs"]
+mod example;
 mod failures;
 mod flexing;
 mod hand_over;
