@@ -118,6 +118,8 @@ pub struct RunningContainer {
     pub host: Arc<str>,
     /// What was started in it, or told to be; `None`: nothing.
     pub launch: Option<Launch>,
+    /// Whether it was given back, and has not ended.
+    pub is_stopping: bool,
 }
 
 /// What the cluster manager tells.

@@ -32,7 +32,7 @@ pub use component::{
     ApartGroup, ComponentId, ComponentSpec, FaultDomain, HealthThreshold, PlacementPolicy, RetryPolicy,
     UnknownPolicy,
 };
-pub use engine_client::{ContainerNumbers, EngineClient};
+pub use engine_client::{EngineClient, NodeCommand};
 pub use exit::{ContainerExit, ContainerOutcome};
 pub use fake::{FakeCluster, FakeTenant, Fault, SharedFakeCluster};
 pub use history::{COMPONENT_ID_MAX, InstanceState, ThawReport};

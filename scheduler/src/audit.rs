@@ -229,6 +229,11 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
         report.check(is_there, "I5", || format!("{id} is charged to {charged_to}, its node is in another"));
     }
     check_opportunistic(facts, report);
+    for id in facts.stopping.keys() {
+        report.check(facts.containers.get(*id).is_some(), "I5", || {
+            format!("{id} is being stopped, and is gone")
+        });
+    }
     let mut by_applications = 0;
     for (id, application) in facts.applications.iter() {
         let mut listed: Vec<ContainerId> = application.containers.iter(&facts.containers).collect();

@@ -174,6 +174,14 @@ pub enum Change {
         /// Which node.
         node: NodeId,
     },
+    /// A container is being stopped: it stays on its node and charged until its end is confirmed or the
+    /// [timeout](EngineConfig::stop_timeout_ms) passes.
+    ContainerStopping {
+        /// Which.
+        container: ContainerId,
+        /// The cause that its end will have.
+        cause: EndCause,
+    },
     /// A container ended.
     ContainerEnded {
         /// Which.

@@ -67,6 +67,16 @@ pub enum EventKind {
         /// What it is from now on.
         execution_type: ExecutionType,
     },
+    /// A container is to be stopped. Its node should end what runs in it and confirm that with
+    /// [`complete_container`](crate::Handle::complete_container).
+    ContainerStopping {
+        /// Which.
+        container: ContainerId,
+        /// Where it runs.
+        node: NodeId,
+        /// When the engine stops waiting for the confirmation.
+        until_ms: u64,
+    },
     /// A container ended, whoever ended it.
     ContainerEnded {
         /// Which.
@@ -124,6 +134,7 @@ labels! { EventKind {
     ContainerRecovered => "container_recovered",
     ContainerResized => "container_resized",
     ExecutionTypeChanged => "execution_type_changed",
+    ContainerStopping => "container_stopping",
     ContainerEnded => "container_ended",
     AskCancelled => "ask_cancelled",
     Reserved => "reserved",
@@ -200,6 +211,9 @@ pub enum Refusal {
     /// The container is opportunistic, so its size is not charged and cannot be changed.
     #[error("the container is opportunistic; promote it before it is given another size")]
     Opportunistic,
+    /// The container is being stopped: it cannot be changed, and needs no second stop.
+    #[error("the container is being stopped")]
+    ContainerStopping,
     /// Too few of the node's devices have enough left.
     #[error("the node has not got the devices")]
     NoDevices,
@@ -267,6 +281,7 @@ impl Refusal {
             Self::CannotGrow(_) => "cannot_grow",
             Self::SameExecutionType => "same_execution_type",
             Self::Opportunistic => "opportunistic",
+            Self::ContainerStopping => "container_stopping",
             Self::NoDevices => "no_devices",
             Self::UnknownReservation => "unknown_reservation",
             Self::QueueStopped => "queue_stopped",

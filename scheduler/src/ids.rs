@@ -99,6 +99,21 @@ pub struct InvalidId {
     prefix: &'static str,
 }
 
+impl ContainerId {
+    /// The slot and its generation as one number, which no other container of the engine ever has. A later container of
+    /// the slot has a greater one.
+    #[must_use]
+    pub fn number(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+
+    /// The container with this [`number`](Self::number).
+    #[must_use]
+    pub fn from_number(number: u64) -> Self {
+        Self { index: number as u32, generation: (number >> 32) as u32 }
+    }
+}
+
 /// An identifier made of a slot and the slot's generation.
 pub(crate) trait SlotId: Copy + Eq + fmt::Debug {
     fn new(index: u32, generation: u32) -> Self;

@@ -59,8 +59,9 @@ pub use commit::{
     ResourceAllocationCommitRequest, ResourceAllocationCommitter,
 };
 pub use engine::{
-    Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging, Mode, NotSerial,
-    PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, Refusals, StartError, Step, SubmitError,
+    AttachedAsk, Attachment, Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging,
+    Mode, NotSerial, PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, Refusals, StartError, Step,
+    SubmitError,
 };
 pub use event::{Event, EventKind, Refusal, Refused, Subject};
 pub use explain::{
@@ -70,7 +71,7 @@ pub use explain::{
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,
     ContainerOnNode, EndCause, ExecutionType, Locality, Master, NodeAttributes, NodeState, Quota,
-    StateDigest, TagLimit, TagNamespace, TagScope, Wishes,
+    StateDigest, Stopping, TagLimit, TagNamespace, TagScope, Wishes,
 };
 pub use ids::{
     ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,

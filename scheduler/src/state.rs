@@ -276,7 +276,11 @@ impl State {
                 }
             }
             Timer::Locality(ask) => self.backlog.wake(&self.facts, ask, self.version),
-            Timer::Silence(_) | Timer::QueueIdle(_) | Timer::ReservationAge(_) | Timer::Lifetime(_) => {}
+            Timer::Silence(_)
+            | Timer::QueueIdle(_)
+            | Timer::ReservationAge(_)
+            | Timer::Lifetime(_)
+            | Timer::Stop(_) => {}
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::ids::{ApplicationId, AskId, NodeId, QueueId, ReservationId, ShapeId};
+use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, QueueId, ReservationId, ShapeId};
 
 /// What to look at when the time has come. Each is checked again then; a stale entry does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +19,8 @@ pub(crate) enum Timer {
     Locality(AskId),
     /// Whether the application has been there for too long.
     Lifetime(ApplicationId),
+    /// Whether the end of a container that is being stopped was not confirmed in time.
+    Stop(ContainerId),
 }
 
 #[derive(Clone, Debug, Default)]

@@ -276,6 +276,7 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
         3 => (pick(), small(10)).prop_map(|(container, size)| Operation::ResizeContainer { container, size }),
         3 => (pick(), any::<bool>())
             .prop_map(|(container, is_promoted)| Operation::SetExecutionType { container, is_promoted }),
+        3 => pick().prop_map(Operation::StopContainer),
         6 => (pick(), any::<bool>())
             .prop_map(|(container, is_released)| Operation::EndContainer { container, is_released }),
         2 => update_queue(),

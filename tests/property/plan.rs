@@ -15,6 +15,9 @@ use apportion::{NodeOrderKind, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 use crate::edits::TreeEdit;
 use crate::queues::factor;
 
+/// What plans advance the clock by is less, as much and more.
+const STOP_TIMEOUT_MS: u64 = 1_000;
+
 /// Names one of several things: the one at this place, counted round.
 pub(crate) type Pick = u8;
 
@@ -303,6 +306,7 @@ pub(crate) enum Operation {
         container: Pick,
         is_promoted: bool,
     },
+    StopContainer(Pick),
     EndContainer {
         container: Pick,
         is_released: bool,
@@ -367,6 +371,7 @@ impl ClusterPlan {
         config.locality_delay = self.locality_delay;
         config.heartbeat = self.heartbeat;
         config.limits = self.limits;
+        config.stop_timeout_ms = STOP_TIMEOUT_MS;
         config.maximum_application_priority = self.application_priority_max;
         // Sizes of nothing are among those that are drawn.
         config.allocation.allow_empty = true;

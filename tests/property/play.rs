@@ -219,6 +219,12 @@ impl Player {
             Operation::Cancel { ask, units } => {
                 pick(&self.asks, *ask).into_iter().for_each(|ask| self.cluster.cancel(ask, *units));
             }
+            operation => self.perform_on_containers(operation),
+        }
+    }
+
+    fn perform_on_containers(&mut self, operation: &Operation) {
+        match operation {
             Operation::ResizeContainer { container, size } => {
                 let size = self.plan.amounts(size);
                 let container = pick(&self.containers, *container);
@@ -230,12 +236,16 @@ impl Player {
                 let container = pick(&self.containers, *container);
                 container.into_iter().for_each(|container| self.cluster.set_execution_type(container, kind));
             }
+            Operation::StopContainer(container) => {
+                let container = pick(&self.containers, *container);
+                container.into_iter().for_each(|container| self.cluster.stop(container));
+            }
             Operation::EndContainer { container, is_released } => match pick(&self.containers, *container) {
                 Some(container) if *is_released => self.cluster.release(container),
                 Some(container) => self.cluster.complete(container),
                 None => {}
             },
-            _ => unreachable!("not about applications"),
+            _ => unreachable!("not about containers"),
         }
     }
 
@@ -260,6 +270,7 @@ impl Player {
                     .filter(|_| device_type.is_some())
                     .map(|(count, milli)| DeviceNeed { count, milli }),
                 tags: plan.tags.iter().map(|tag| format!("tag{tag}")).collect(),
+                priority: u32::from(plan.application),
             })
         });
         let (running, devices) = (running.collect(), spec.devices);

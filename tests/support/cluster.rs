@@ -367,6 +367,13 @@ impl Cluster {
         self.note(Change::ContainerEnded { container, cause: EndCause::Completed });
     }
 
+    /// An application stops a container.
+    pub fn stop(&mut self, container: ContainerId) {
+        let ticket = self.handle.stop_container(container).unwrap();
+        let change = Change::ContainerStopping { container, cause: EndCause::Released };
+        self.sent.push(Waiting::Answered(change, ticket));
+    }
+
     /// An application gives a container back.
     pub fn release(&mut self, container: ContainerId) {
         self.handle.release_container(container).unwrap();

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use apportion_placement::{
-    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, EngineClient, Launch,
-    NodeReport, RequestId, RunningContainer, Unserved,
+    Callback, ClientError, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, Dismissal,
+    EngineClient, Launch, NodeCommand, NodeReport, RequestId, RunningContainer, Unserved,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -124,8 +124,18 @@ impl SlowHosts {
         }
     }
 
-    /// What is asked for instead comes in the same step, if the engine can.
+    /// Its process has ended. What is asked for instead comes in the same step, if the engine can.
     fn stop(&mut self, container: ContainerRef) {
+        self.give_up(container);
+        for command in self.client.take_commands() {
+            if let NodeCommand::Kill { container, .. } = command {
+                let exit = ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER);
+                drop(self.client.report_exit(container, exit));
+            }
+        }
+    }
+
+    fn give_up(&mut self, container: ContainerRef) {
         let swap = self.swaps.remove(&container);
         let Some(request) = swap else {
             drop(self.client.release(container));

@@ -66,6 +66,12 @@ impl Told {
                 };
                 format!("{word} {}", place(names, known.ask, known.node))
             }
+            EventKind::ContainerStopping { container, node, .. } => {
+                let Some(known) = self.running.iter().find(|known| known.container == container) else {
+                    return;
+                };
+                format!("stopping {}", place(names, known.ask, node))
+            }
             EventKind::ContainerEnded { container, cause } => {
                 let Some(at) = self.running.iter().position(|known| known.container == container) else {
                     return;
@@ -113,5 +119,6 @@ fn cause_text(cause: EndCause) -> &'static str {
         EndCause::NodeLost => "lost",
         EndCause::ApplicationEnded => "ended",
         EndCause::Preempted => "preempted",
+        EndCause::StopTimedOut => "stop timed out",
     }
 }

@@ -14,7 +14,7 @@ use super::cluster::Cluster;
 use super::configuration::{queue_of, reconfiguration};
 use super::containers::Running;
 use super::form::{
-    BlacklistForm, ContainersForm, ExecutionTypeForm, MoveForm, NamesForm, PassForm, ReconfigureForm,
+    AnsweredForm, BlacklistForm, ContainersForm, MoveForm, NamesForm, PassForm, ReconfigureForm,
     ResizeContainersForm, ResizeForm, Step, UpdateQueueForm,
 };
 use super::problem::{Done, StepError};
@@ -60,8 +60,9 @@ impl Cluster {
                 Ok(self.handle.cancel_ask(ask, form.units.unwrap_or(u32::MAX))?)
             }
             Step::ResizeContainers(form) => self.resize_containers(form),
-            Step::DemoteContainers(form) => self.set_execution_type(form, Handle::demote_container),
-            Step::PromoteContainers(form) => self.set_execution_type(form, Handle::promote_container),
+            Step::DemoteContainers(form) => self.change_containers(form, Handle::demote_container),
+            Step::PromoteContainers(form) => self.change_containers(form, Handle::promote_container),
+            Step::StopContainers(form) => self.change_containers(form, Handle::stop_container),
             Step::Complete(form) => {
                 self.for_containers(form, |cluster, it| cluster.handle.complete_container(it.container))
             }
@@ -153,13 +154,13 @@ impl Cluster {
         Ok(())
     }
 
-    fn set_execution_type(
+    fn change_containers(
         &mut self,
-        form: &ExecutionTypeForm,
-        set: impl Fn(&Handle, ContainerId) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError>,
+        form: &AnsweredForm,
+        change: impl Fn(&Handle, ContainerId) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError>,
     ) -> Done {
         for running in self.containers(&form.of)? {
-            let ticket = set(&self.handle, running.container)?;
+            let ticket = change(&self.handle, running.container)?;
             self.settle_fully()?;
             expect_answer(ticket.try_take(), form.refused.as_deref())?;
         }

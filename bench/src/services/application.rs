@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use apportion::{ApplicationEnd, ApplicationSpec, Handle};
 use apportion_placement::{
     ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerStatus, EngineClient, InstanceState,
-    PlacementPolicy, Service, ServiceSettings, read_history, write_history,
+    NodeCommand, PlacementPolicy, Service, ServiceSettings, read_history, write_history,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -113,6 +113,7 @@ impl Application {
     pub(super) fn stop(&mut self, now_ms: u64) {
         if let Some(service) = &mut self.service {
             service.stop(now_ms);
+            end_stopped(service.client_mut());
         }
         self.starts.clear();
         self.starting.clear();
@@ -139,6 +140,7 @@ impl Application {
         let components = self.components();
         if let Some(service) = &mut self.service {
             service.flex(components, now_ms);
+            end_stopped(service.client_mut());
         }
     }
 
@@ -183,6 +185,7 @@ impl Application {
             let _ = service.client_mut().report_started(container);
         }
         self.deadline_ms = service.tick(now_ms);
+        end_stopped(service.client_mut());
         if let Some(failure) = service.state().failure() {
             bail!("the service gave up: {}", failure.message);
         }
@@ -233,6 +236,16 @@ impl Application {
         let masters = masters.filter(|container| container.component == MASTER && container.state.is_held());
         let mut hosts = BTreeSet::new();
         masters.into_iter().any(|master| !hosts.insert(master.host))
+    }
+}
+
+/// Processes end as soon as they are told to.
+fn end_stopped(client: &mut EngineClient) {
+    for command in client.take_commands() {
+        if let NodeCommand::Kill { container, .. } = command {
+            // It may have ended before.
+            drop(client.report_exit(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER)));
+        }
     }
 }
 

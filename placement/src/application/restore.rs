@@ -15,8 +15,7 @@ impl ApplicationState {
 
     /// Takes on containers that ran on while the service's master was away. Requests made before are forgotten: what
     /// comes of them is taken if it is wanted. Containers of components that are no more are given back, those in which
-    /// nothing was started, and those that should be apart and are not: one of them was given back before, and has not
-    /// ended.
+    /// nothing was started, those that were given back before, and those that should be apart and are not.
     pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
         self.now_ms = now_ms;
@@ -36,7 +35,7 @@ impl ApplicationState {
             };
             let is_too_near = self.would_be_together(component, &found.host, None);
             self.take_on_running(found, launch, component, now_ms);
-            if is_too_near {
+            if is_too_near || found.is_stopping {
                 self.release(found.container, &mut operations);
             }
         }

@@ -1,24 +1,27 @@
 //! The Apportion engine as a cluster manager.
 
+mod attach;
+mod commands;
 mod explain;
 mod nodes;
 mod requests;
+mod stop;
 mod swap;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, Blacklist, ContainerId, EndCause, Event,
-    EventKind, EventStream, Handle, SubmitError,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, Blacklist, ContainerId, Event, EventKind,
+    EventStream, Handle, SubmitError,
 };
 
 use crate::client::{
     Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, Launch, NodeReport,
-    RequestId, RunningContainer, Unserved,
+    Obstacle, RequestId, RunningContainer, Unserved,
 };
 use crate::exit::ContainerExit;
+pub use commands::NodeCommand;
 use nodes::ReportedNodes;
 pub(crate) use nodes::reports;
 use requests::Requests;
@@ -27,7 +30,7 @@ use swap::Swaps;
 /// One service as an application of an engine.
 ///
 /// The engine places containers and does not run them. What is [started](ClusterClient::start) counts as started at once,
-/// unless [node agents report](Self::with_node_agents) what becomes of it.
+/// and what is given back as ended, unless [node agents](Self::with_node_agents) run it.
 #[derive(Debug)]
 pub struct EngineClient {
     handle: Handle,
@@ -35,8 +38,6 @@ pub struct EngineClient {
     events: EventStream,
     requests: Requests,
     containers: BTreeMap<ContainerRef, Placed>,
-    by_container: BTreeMap<ContainerId, ContainerRef>,
-    numbers: ContainerNumbers,
     exits: BTreeMap<ContainerId, ContainerExit>,
     nodes: ReportedNodes,
     has_node_agents: bool,
@@ -45,25 +46,17 @@ pub struct EngineClient {
     swaps: Swaps,
     /// What is to be told besides what the engine says.
     told: Vec<Callback>,
-}
-
-/// Numbers for containers, each given once. Clones count together.
-#[derive(Clone, Debug, Default)]
-pub struct ContainerNumbers(Arc<AtomicU64>);
-
-impl ContainerNumbers {
-    fn next(&self) -> ContainerRef {
-        ContainerRef(self.0.fetch_add(1, Ordering::Relaxed) + 1)
-    }
+    commands: Vec<NodeCommand>,
 }
 
 /// A container of the service.
 #[derive(Clone, Debug)]
 struct Placed {
-    container: ContainerId,
     priority: u32,
     host: Arc<str>,
     launch: Option<Launch>,
+    /// The engine waits for its end.
+    is_stopping: bool,
 }
 
 impl EngineClient {
@@ -74,36 +67,33 @@ impl EngineClient {
     pub fn submit(handle: Handle, spec: ApplicationSpec, events_max: usize) -> Result<Self, SubmitError> {
         let events = handle.event_stream(events_max);
         let application = handle.submit_application(spec, &events)?;
-        Ok(Self {
+        Ok(Self::of(handle, application, events))
+    }
+
+    fn of(handle: Handle, application: ApplicationId, events: EventStream) -> Self {
+        Self {
             handle,
             application,
             events,
             swaps: Swaps::default(),
             requests: Requests::default(),
             containers: BTreeMap::new(),
-            by_container: BTreeMap::new(),
-            numbers: ContainerNumbers::default(),
             exits: BTreeMap::new(),
             nodes: ReportedNodes::default(),
             has_node_agents: false,
             dismissal: None,
             blacklisted: BTreeSet::new(),
             told: Vec::new(),
-        })
+            commands: Vec::new(),
+        }
     }
 
-    /// The same client, to which node agents report what was started and how it ended.
+    /// The same client, for node agents that do what [`take_commands`](Self::take_commands) says and report what was
+    /// started and how it ended. A container that is given back keeps its place until its end is reported, or until the
+    /// engine's [`stop_timeout_ms`](apportion::config::EngineConfig::stop_timeout_ms) has passed.
     #[must_use]
     pub fn with_node_agents(mut self) -> Self {
         self.has_node_agents = true;
-        self
-    }
-
-    /// The same client, whose containers are numbered along with those of all other clients that share these numbers.
-    /// Without them, clients of one engine give the same numbers to different containers.
-    #[must_use]
-    pub fn with_container_numbers(mut self, numbers: &ContainerNumbers) -> Self {
-        self.numbers = numbers.clone();
         self
     }
 
@@ -116,7 +106,13 @@ impl EngineClient {
     /// What the engine calls a container; `None` once it has ended.
     #[must_use]
     pub fn engine_container(&self, container: ContainerRef) -> Option<ContainerId> {
-        self.containers.get(&container).map(|placed| placed.container)
+        self.containers.contains_key(&container).then(|| ContainerId::from_number(container.0))
+    }
+
+    /// What every client calls this container of its engine.
+    #[must_use]
+    pub fn reference(container: ContainerId) -> ContainerRef {
+        ContainerRef(container.number())
     }
 
     /// A node agent says that what was started runs.
@@ -129,24 +125,17 @@ impl EngineClient {
         Ok(())
     }
 
-    /// A node agent says that nothing could be started.
+    /// A node agent says that nothing could be started. A container that is being stopped has ended with that.
     ///
     /// # Errors
     /// When the container has ended.
     pub fn report_start_failed(&mut self, container: ContainerRef, why: String) -> Result<(), ClientError> {
-        self.placed(container)?;
+        let placed = self.containers.get_mut(&container).ok_or(ClientError::UnknownContainer(container))?;
+        if placed.is_stopping {
+            return self.report_exit(container, ContainerExit { status: 1, diagnostics: why });
+        }
+        placed.launch = None;
         self.told.push(Callback::StartFailed { container, diagnostics: why });
-        Ok(())
-    }
-
-    /// A node agent says that what ran in a container has ended.
-    ///
-    /// # Errors
-    /// When the container has ended before.
-    pub fn report_exit(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
-        let id = self.placed(container)?.container;
-        self.handle.complete_container(id).map_err(|error| self.refused(&error))?;
-        self.exits.insert(id, exit);
         Ok(())
     }
 
@@ -158,6 +147,10 @@ impl EngineClient {
         self.handle.end_application(self.application, end)
     }
 
+    fn engine_containers(&self) -> impl Iterator<Item = ContainerId> {
+        self.containers.keys().map(|container| ContainerId::from_number(container.0))
+    }
+
     fn placed(&self, container: ContainerRef) -> Result<&Placed, ClientError> {
         self.containers.get(&container).ok_or(ClientError::UnknownContainer(container))
     }
@@ -167,6 +160,14 @@ impl EngineClient {
             EventKind::Allocated { ask, container, node, .. } => {
                 let host = self.nodes.host_of(&self.handle, node);
                 self.allocated(ask, container, host)
+            }
+            EventKind::ContainerStopping { container, .. } => self.told_to_stop(container),
+            EventKind::ContainerRecovered { container, node, .. } => {
+                if !self.containers.contains_key(&Self::reference(container)) {
+                    let host = self.nodes.host_of(&self.handle, node);
+                    self.recovered_late(container, host);
+                }
+                None
             }
             EventKind::ContainerEnded { container, cause } => self.ended(container, Some(cause)),
             EventKind::AskCancelled { ask, .. } | EventKind::AskRefused { ask, .. } => {
@@ -187,7 +188,7 @@ impl EngineClient {
     fn refused(&mut self, error: &SubmitError) -> ClientError {
         if *error == SubmitError::Closed && self.dismissal.is_none() {
             self.dismissal = Some(Dismissal::Gone);
-            let all: Vec<ContainerId> = self.by_container.keys().copied().collect();
+            let all: Vec<ContainerId> = self.engine_containers().collect();
             let ended: Vec<Callback> =
                 all.into_iter().filter_map(|container| self.ended(container, None)).collect();
             self.told.extend(ended);
@@ -202,24 +203,11 @@ impl EngineClient {
     }
 
     fn allocated(&mut self, ask: AskId, container: ContainerId, host: Arc<str>) -> Option<Callback> {
-        let reference = self.numbers.next();
+        let reference = Self::reference(container);
         let allocation = self.requests.served(ask, reference, host)?;
-        let placed =
-            Placed { container, priority: allocation.priority, host: allocation.host.clone(), launch: None };
-        self.containers.insert(reference, placed);
-        self.by_container.insert(container, reference);
+        let (priority, host) = (allocation.priority, allocation.host.clone());
+        self.containers.insert(reference, Placed { priority, host, launch: None, is_stopping: false });
         Some(Callback::Allocated(vec![allocation]))
-    }
-
-    fn ended(&mut self, container: ContainerId, cause: Option<EndCause>) -> Option<Callback> {
-        let reference = self.by_container.remove(&container)?;
-        self.containers.remove(&reference);
-        let reported = self.exits.remove(&container);
-        let exit = match (cause, reported) {
-            (Some(EndCause::Completed) | None, Some(reported)) => reported,
-            (cause, _) => ContainerExit::of(exit_status(cause)),
-        };
-        Some(Callback::Completed(vec![(reference, exit)]))
     }
 
     /// Events were left out: what runs now says what was missed.
@@ -231,29 +219,24 @@ impl EngineClient {
         let running: BTreeMap<ContainerId, _> =
             running.into_iter().flat_map(|(_, found)| found).map(|found| (found.container, found)).collect();
         let gone: Vec<ContainerId> =
-            self.by_container.keys().filter(|known| !running.contains_key(known)).copied().collect();
+            self.engine_containers().filter(|known| !running.contains_key(known)).collect();
         let mut callbacks: Vec<Callback> =
             gone.into_iter().filter_map(|container| self.ended(container, None)).collect();
         for (container, found) in running {
-            if !self.by_container.contains_key(&container) {
+            if !self.containers.contains_key(&Self::reference(container)) {
                 let host = self.nodes.host_of(&self.handle, found.node);
-                callbacks.extend(self.allocated(found.ask, container, host));
+                match self.allocated(found.ask, container, host.clone()) {
+                    Some(came) => callbacks.push(came),
+                    None => self.recovered_late(container, host),
+                }
+            }
+            if found.stopping.is_some() {
+                self.told_to_stop(container);
             }
         }
         let over: Vec<AskId> = self.handle.read(|view| self.requests.over_in(view));
         callbacks.extend(over.into_iter().filter_map(|ask| self.requests.over(ask)).map(Callback::Withdrawn));
         callbacks
-    }
-}
-
-/// YARN's number for the end of a container that nobody reported the exit of.
-fn exit_status(cause: Option<EndCause>) -> i32 {
-    match cause {
-        Some(EndCause::Completed) => ContainerExit::SUCCESS,
-        Some(EndCause::Released) => ContainerExit::KILLED_BY_APPMASTER,
-        Some(EndCause::Preempted) => ContainerExit::PREEMPTED,
-        Some(EndCause::ApplicationEnded) => ContainerExit::KILLED_AFTER_APP_COMPLETION,
-        Some(EndCause::NodeLost) | None => ContainerExit::ABORTED,
     }
 }
 
@@ -275,36 +258,49 @@ impl ClusterClient for EngineClient {
     }
 
     fn cancel(&mut self, request: RequestId) -> Result<(), ClientError> {
+        if self.swaps.take_waiting(request) {
+            self.told.push(Callback::Withdrawn(request));
+            return Ok(());
+        }
         let ask = self.requests.ask(request).ok_or(ClientError::UnknownRequest(request))?;
         self.handle.cancel_ask(ask, 1).map_err(|error| self.refused(&error))
     }
 
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError> {
-        let id = self.placed(container)?.container;
-        self.handle.release_container(id).map_err(|error| self.refused(&error))
+        let placed = self.placed(container)?;
+        if self.awaits_end_of(placed) {
+            self.stop(container);
+            return Ok(());
+        }
+        self.give_back(container)
     }
 
     /// One commit request: the engine takes the one and gives the other, or does neither. If it does neither, because
     /// another service has claimed the node or the queue has no room for the difference, the container is given back
-    /// and the request waits.
+    /// and the request waits. With node agents the request is made when the end of the container is reported.
     fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
-        let id = self.placed(container)?.container;
-        let [host] = &request.hosts[..] else { return Err(ClientError::CannotSwap) };
-        let unknown = ClientError::UnknownHost { host: host.to_string() };
-        let node = self.handle.node(host).ok_or(unknown)?;
-        let number = request.id;
-        self.request(request)?;
-        let ask = self.requests.ask(number).ok_or(ClientError::UnknownRequest(number))?;
-        let ticket = self.handle.commit(swap::commit_request(id, ask, node));
-        let ticket = ticket.map_err(|error| self.refused(&error))?;
-        self.swaps.begun(container, ticket);
-        Ok(())
+        let placed = self.placed(container)?;
+        if request.hosts.len() != 1 {
+            return Err(ClientError::CannotSwap);
+        }
+        if self.awaits_end_of(placed) {
+            requests::ask_spec(&self.handle, &request)?;
+            self.requests.check_new(request.id)?;
+            self.swaps.wait(container, request);
+            self.stop(container);
+            return Ok(());
+        }
+        self.swap_now(container, request)
     }
 
     fn start(&mut self, container: ContainerRef, launch: &Launch) -> Result<(), ClientError> {
         let placed = self.containers.get_mut(&container);
-        placed.ok_or(ClientError::UnknownContainer(container))?.launch = Some(launch.clone());
-        if !self.has_node_agents {
+        let placed = placed.ok_or(ClientError::UnknownContainer(container))?;
+        placed.launch = Some(launch.clone());
+        if self.has_node_agents {
+            let (host, launch) = (placed.host.clone(), launch.clone());
+            self.commands.push(NodeCommand::Launch { container, host, launch });
+        } else {
             self.told.push(Callback::Started(container));
         }
         Ok(())
@@ -350,11 +346,16 @@ impl ClusterClient for EngineClient {
             priority: placed.priority,
             host: placed.host.clone(),
             launch: placed.launch.clone(),
+            is_stopping: placed.is_stopping,
         });
         running.collect()
     }
 
     fn explain(&self, request: RequestId) -> Option<Unserved> {
+        if let Some(container) = self.swaps.awaited(request) {
+            let text = format!("container {} is being stopped and makes way for it", container.0);
+            return Some(Unserved { obstacle: Obstacle::None, text });
+        }
         let ask = self.requests.ask(request)?;
         let explanation = self.handle.read(|view| view.explain(ask));
         explain::unserved(&explanation)
@@ -367,7 +368,7 @@ impl ClusterClient for EngineClient {
     fn poll(&mut self) -> Vec<Callback> {
         for container in self.swaps.take_refused() {
             // One that has ended meanwhile is told of below.
-            let _ = self.release(container);
+            let _ = self.give_back(container);
         }
         let mut callbacks = Vec::new();
         let mut events = Vec::new();

@@ -33,6 +33,11 @@ impl Requests {
         self.by_request.insert(request.id, ask);
     }
 
+    /// An ask of a master that is no more.
+    pub(super) fn found(&mut self, ask: AskId, priority: u32, size: Resources) {
+        self.by_ask.insert(ask, Made { request: None, priority, size });
+    }
+
     pub(super) fn ask(&self, request: RequestId) -> Option<AskId> {
         self.by_request.get(&request).copied()
     }

@@ -1,8 +1,10 @@
-//! Swaps that the engine has not answered yet.
+//! Swaps that wait for the end of a container, and those that the engine has not answered yet.
+
+use std::collections::BTreeMap;
 
 use apportion::{AskId, CommitOutcome, ContainerId, NodeId, ResourceAllocationCommitRequest, Ticket};
 
-use crate::client::ContainerRef;
+use crate::client::{ContainerRef, ContainerRequest, RequestId};
 
 /// The container ends and the ask is served on the node, in one commit.
 pub(super) fn commit_request(
@@ -14,19 +16,42 @@ pub(super) fn commit_request(
     ResourceAllocationCommitRequest { release: [container].into_iter().collect(), ..allocate }
 }
 
-/// Commit requests handed in, and the containers that they end.
+/// Requests by the container that is being stopped for them; commit requests handed in, and the containers that they end.
 #[derive(Debug, Default)]
-pub(super) struct Swaps(Vec<(ContainerRef, Ticket<CommitOutcome>)>);
+pub(super) struct Swaps {
+    waiting: BTreeMap<ContainerRef, ContainerRequest>,
+    begun: Vec<(ContainerRef, Ticket<CommitOutcome>)>,
+}
 
 impl Swaps {
     pub(super) fn begun(&mut self, container: ContainerRef, ticket: Ticket<CommitOutcome>) {
-        self.0.push((container, ticket));
+        self.begun.push((container, ticket));
+    }
+
+    pub(super) fn wait(&mut self, container: ContainerRef, request: ContainerRequest) {
+        self.waiting.insert(container, request);
+    }
+
+    /// The request that the container makes way for.
+    pub(super) fn take_instead_of(&mut self, container: ContainerRef) -> Option<ContainerRequest> {
+        self.waiting.remove(&container)
+    }
+
+    /// The container for which the request waits.
+    pub(super) fn awaited(&self, request: RequestId) -> Option<ContainerRef> {
+        let mut waiting = self.waiting.iter();
+        waiting.find(|(_, waits)| waits.id == request).map(|(container, _)| *container)
+    }
+
+    /// Takes the request back. Whether it waited.
+    pub(super) fn take_waiting(&mut self, request: RequestId) -> bool {
+        self.awaited(request).is_some_and(|container| self.waiting.remove(&container).is_some())
     }
 
     /// Takes out what was answered. Says which containers were not ended.
     pub(super) fn take_refused(&mut self) -> Vec<ContainerRef> {
         let mut refused = Vec::new();
-        self.0.retain(|(container, ticket)| {
+        self.begun.retain(|(container, ticket)| {
             let outcome = ticket.try_take();
             if let Some(CommitOutcome::Rejected(_)) = outcome {
                 refused.push(*container);
@@ -51,6 +76,6 @@ mod tests {
         swaps.begun(ContainerRef(2), second);
         refused.answer(CommitOutcome::Rejected(RejectReason::NodeFull));
         assert_eq!(swaps.take_refused(), [ContainerRef(1)]);
-        assert_eq!((swaps.take_refused(), swaps.0.len()), (Vec::new(), 1), "one is not answered yet");
+        assert_eq!((swaps.take_refused(), swaps.begun.len()), (Vec::new(), 1), "one is not answered yet");
     }
 }

@@ -34,6 +34,9 @@ impl ClusterClient for FakeCluster {
             self.tell(Callback::StopFailed(container));
             return Ok(());
         }
+        if self.stops_slowly(container) {
+            return Ok(());
+        }
         self.complete(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER))
     }
 
@@ -47,13 +50,16 @@ impl ClusterClient for FakeCluster {
         }
         self.may_request(&request)?;
         let key = (request.priority, request.id);
-        self.waiting.insert(key, request);
         if self.takes_turn(Fault::FailStop) {
             self.tell(Callback::StopFailed(container));
+            self.waiting.insert(key, request);
+            self.place_one(key);
         } else {
-            self.end(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER));
+            self.swaps.insert(container, request);
+            if !self.stops_slowly(container) {
+                self.end(container, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER));
+            }
         }
-        self.place_one(key);
         self.place();
         Ok(())
     }
@@ -81,6 +87,7 @@ impl ClusterClient for FakeCluster {
     fn take_over(&mut self) -> Vec<RunningContainer> {
         self.waiting.clear();
         self.served.clear();
+        self.swaps.clear();
         self.callbacks.clear();
         self.delayed = None;
         self.blacklist.clear();
@@ -90,6 +97,7 @@ impl ClusterClient for FakeCluster {
             priority: found.priority,
             host: found.host.clone(),
             launch: found.launch.clone(),
+            is_stopping: found.is_stopping,
         });
         running.collect()
     }

@@ -39,6 +39,9 @@ pub struct FakeCluster {
     echoes_requests: bool,
     places_by_itself: bool,
     starts_by_itself: bool,
+    stops_by_itself: bool,
+    /// Requests by the container that is being stopped for them.
+    swaps: BTreeMap<ContainerRef, ContainerRequest>,
 }
 
 #[derive(Debug)]
@@ -62,6 +65,8 @@ struct FakeContainer {
     apart: Option<Arc<str>>,
     /// What was started in it, if anything was.
     launch: Option<Launch>,
+    /// It was given back, and what was started in it has not ended.
+    is_stopping: bool,
 }
 
 impl Default for FakeCluster {
@@ -81,6 +86,8 @@ impl Default for FakeCluster {
             echoes_requests: true,
             places_by_itself: true,
             starts_by_itself: true,
+            stops_by_itself: true,
+            swaps: BTreeMap::new(),
         }
     }
 }
@@ -112,6 +119,14 @@ impl FakeCluster {
     #[must_use]
     pub fn starting_by_hand(mut self) -> Self {
         self.starts_by_itself = false;
+        self
+    }
+
+    /// The same cluster, where a container in which something was started keeps its place after it was given back, until
+    /// [`complete`](Self::complete) says that it has ended.
+    #[must_use]
+    pub fn stopping_by_hand(mut self) -> Self {
+        self.stops_by_itself = false;
         self
     }
 
@@ -156,15 +171,14 @@ impl FakeCluster {
         }
     }
 
-    /// Lets a container end.
+    /// Lets a container end, by itself or because it was given back before.
     ///
     /// # Errors
     /// When it has ended before.
     pub fn complete(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
-        if !self.running.contains_key(&container) {
-            return Err(ClientError::UnknownContainer(container));
-        }
-        self.end(container, exit);
+        let found = self.running.get(&container).ok_or(ClientError::UnknownContainer(container))?;
+        let released = ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER);
+        self.end(container, if found.is_stopping { released } else { exit });
         self.place();
         Ok(())
     }
@@ -215,6 +229,21 @@ impl FakeCluster {
             }
             self.tell(Callback::Completed(vec![(container, exit)]));
         }
+        if let Some(request) = self.swaps.remove(&container) {
+            let key = (request.priority, request.id);
+            self.waiting.insert(key, request);
+            self.place_one(key);
+        }
+    }
+
+    /// Stops what was started in a container. Whether that takes until somebody says so.
+    fn stops_slowly(&mut self, container: ContainerRef) -> bool {
+        let stops_by_itself = self.stops_by_itself;
+        let found = self.running.get_mut(&container).filter(|found| found.launch.is_some());
+        found.is_some_and(|found| {
+            found.is_stopping = !stops_by_itself;
+            found.is_stopping
+        })
     }
 
     fn tell_of(&mut self, host: &str) {

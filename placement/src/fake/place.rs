@@ -62,6 +62,11 @@ impl FakeCluster {
         if self.served.remove(&request).is_some() {
             return Ok(());
         }
+        let awaited =
+            self.swaps.iter().find(|(_, waits)| waits.id == request).map(|(container, _)| *container);
+        if awaited.is_some_and(|container| self.swaps.remove(&container).is_some()) {
+            return Ok(());
+        }
         let key = self.key_of(request)?;
         let Some(waits) = self.waiting.remove(&key) else { return Ok(()) };
         let equal = self.served.iter().find(|(_, served)| are_one(served, &waits)).map(|(id, _)| *id);
@@ -86,7 +91,15 @@ impl FakeCluster {
             }
             self.running.insert(
                 container,
-                FakeContainer { request: id, host: host.clone(), size, priority, apart, launch: None },
+                FakeContainer {
+                    request: id,
+                    host: host.clone(),
+                    size,
+                    priority,
+                    apart,
+                    launch: None,
+                    is_stopping: false,
+                },
             );
             let request = self.echoes_requests.then_some(id);
             self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));

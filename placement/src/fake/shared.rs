@@ -135,6 +135,7 @@ impl Inner {
     /// Withdraws what a service has asked for, without a word.
     fn forget_requests(&mut self, tenant: u64) {
         self.cluster.waiting.retain(|(_, request), _| tenant_of(*request) != tenant);
+        self.cluster.swaps.retain(|_, request| tenant_of(request.id) != tenant);
         self.cluster.served.retain(|request, _| tenant_of(*request) != tenant);
     }
 }
@@ -251,7 +252,8 @@ impl ClusterClient for FakeTenant {
         let report = |container: ContainerRef| {
             let found = inner.cluster.running.get(&container)?;
             let (priority, host) = (found.priority, found.host.clone());
-            Some(RunningContainer { container, priority, host, launch: found.launch.clone() })
+            let (launch, is_stopping) = (found.launch.clone(), found.is_stopping);
+            Some(RunningContainer { container, priority, host, launch, is_stopping })
         };
         own.into_iter().filter_map(report).collect()
     }

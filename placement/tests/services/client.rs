@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use apportion::Resources;
 use apportion_placement::{
-    Allocation, Callback, ClientError, ClusterClient, ContainerExit, ContainerRequest, FakeCluster, Fault,
-    Launch, RequestId,
+    Allocation, Callback, ClientError, ClusterClient, ContainerExit, ContainerRef, ContainerRequest,
+    FakeCluster, Fault, Launch, RequestId,
 };
 
 use crate::support::{EngineCluster, Manager, on_both};
@@ -236,4 +236,88 @@ fn a_host_that_was_away_between_two_looks_is_told_of() {
     assert_eq!(told(&mut cluster), ["alpha"]);
     cluster.add_node("beta", "", "", 1);
     assert_eq!(told(&mut cluster), ["beta"]);
+}
+
+on_both!(a_stop_is_over_when_the_container_has_ended);
+/// The container keeps its host until its end is confirmed, so two that keep apart never run there together.
+fn a_stop_is_over_when_the_container_has_ended<M: Manager>() {
+    let mut manager = cluster::<M>().stop_by_hand();
+    let apart = |id| ContainerRequest { apart: Some("web".into()), ..request(id, 10).only_on(["alpha"]) };
+    assert_eq!(manager.request(apart(1)), Ok(()));
+    manager.settle();
+    let first = only_allocation(&manager.poll()).container;
+    assert_eq!(manager.start(first, &Launch::of("web")), Ok(()));
+    assert_eq!(manager.report_started(first), Ok(()));
+    assert_eq!(manager.poll(), [Callback::Started(first)]);
+
+    assert_eq!(manager.release(first), Ok(()));
+    assert_eq!(manager.request(apart(2)), Ok(()));
+    manager.settle();
+    assert_eq!(manager.poll(), [], "it is being stopped");
+    assert_eq!(manager.end(first, ContainerExit::of(143)), Ok(()));
+    manager.settle();
+    let callbacks = manager.poll();
+    let [Callback::Completed(ended), Callback::Allocated(came)] = &callbacks[..] else {
+        panic!("an end and the next: {callbacks:?}")
+    };
+    assert_eq!(*ended, [(first, ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER))]);
+    assert_eq!((came[0].request, &*came[0].host), (Some(RequestId(2)), "alpha"));
+}
+
+/// A container of this size on alpha, in which something runs.
+fn running_on_alpha<M: Manager>(manager: &mut M, size: i64) -> ContainerRef {
+    assert_eq!(manager.request(request(1, size).only_on(["alpha"])), Ok(()));
+    manager.settle();
+    let container = only_allocation(&manager.poll()).container;
+    assert_eq!(manager.start(container, &Launch::of("web")), Ok(()));
+    assert_eq!(manager.report_started(container), Ok(()));
+    assert_eq!(manager.poll(), [Callback::Started(container)]);
+    container
+}
+
+on_both!(what_is_swapped_comes_when_the_container_has_ended);
+/// Nobody else gets the room between.
+fn what_is_swapped_comes_when_the_container_has_ended<M: Manager>() {
+    let mut manager = cluster::<M>().stop_by_hand();
+    let first = running_on_alpha(&mut manager, 100);
+    assert_eq!(manager.swap(first, request(2, 90).only_on(["alpha"])), Ok(()));
+    assert_eq!(manager.request(request(3, 50).only_on(["alpha"])), Ok(()));
+    manager.settle();
+    assert_eq!(manager.poll(), []);
+    assert_eq!(manager.end(first, ContainerExit::of(143)), Ok(()));
+    manager.settle();
+    let callbacks = manager.poll();
+    let [Callback::Completed(ended), Callback::Allocated(came)] = &callbacks[..] else {
+        panic!("an end and the other one: {callbacks:?}")
+    };
+    assert_eq!((ended[0].0, came[0].request), (first, Some(RequestId(2))));
+}
+
+on_both!(a_swap_can_be_taken_back_while_the_container_is_being_stopped);
+fn a_swap_can_be_taken_back_while_the_container_is_being_stopped<M: Manager>() {
+    let mut manager = cluster::<M>().stop_by_hand();
+    let first = running_on_alpha(&mut manager, 100);
+    assert_eq!(manager.swap(first, request(2, 90).only_on(["alpha"])), Ok(()));
+    assert_eq!(manager.cancel(RequestId(2)), Ok(()));
+    assert_eq!(manager.poll(), [Callback::Withdrawn(RequestId(2))]);
+    assert_eq!(manager.cancel(RequestId(2)), Err(ClientError::UnknownRequest(RequestId(2))));
+    assert_eq!(manager.end(first, ContainerExit::of(143)), Ok(()));
+    manager.settle();
+    assert!(matches!(&manager.poll()[..], [Callback::Completed(_)]));
+}
+
+on_both!(a_container_that_is_being_stopped_is_found_so_by_the_next_master);
+fn a_container_that_is_being_stopped_is_found_so_by_the_next_master<M: Manager>() {
+    let mut manager = cluster::<M>().stop_by_hand();
+    let first = running_on_alpha(&mut manager, 1);
+    assert_eq!(manager.release(first), Ok(()));
+    manager.settle();
+    let found = manager.take_over();
+    let found: Vec<_> = found.iter().map(|found| (found.container, found.is_stopping)).collect();
+    assert_eq!(found, [(first, true)]);
+    assert_eq!(manager.release(first), Ok(()), "to give it back again does no harm");
+    assert_eq!(manager.end(first, ContainerExit::of(143)), Ok(()));
+    manager.settle();
+    let ends = manager.poll().into_iter().filter(|callback| matches!(callback, Callback::Completed(_)));
+    assert_eq!(ends.count(), 1);
 }

@@ -4,6 +4,7 @@
 //! names the row.
 
 mod actions;
+mod agents;
 mod anti_affinity;
 mod back_off;
 mod callbacks;
@@ -12,6 +13,8 @@ mod client;
 mod cold_start;
 mod control;
 mod dismissal;
+#[path = "../../examples/service.rs"]
+mod example;
 mod failures;
 mod flexing;
 mod hand_over;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::{
-    Callback, ClientError, ClusterClient, ContainerNumbers, ContainerRef, ContainerRequest, EngineClient,
-    FakeCluster, FakeTenant, Fault, Launch, RequestId, SharedFakeCluster,
+    Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, EngineClient, FakeCluster,
+    FakeTenant, Fault, Launch, RequestId, SharedFakeCluster,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -30,17 +30,15 @@ fn clients_of_one_engine_give_no_number_twice() -> Outcome {
     let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
     let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None)?;
     engine.handle().add_node(NodeSpec::new("alpha", Resources::new(&[10])))?;
-    let numbers = ContainerNumbers::default();
     let mut containers = Vec::new();
     for user in ["ann", "bob"] {
         let spec = ApplicationSpec::new("service", "root.default", user);
-        let client = EngineClient::submit(engine.handle(), spec, 100)?;
-        let mut client = client.with_container_numbers(&numbers);
+        let mut client = EngineClient::submit(engine.handle(), spec, 100)?;
         client.request(request(1))?;
         engine.run_until_quiet();
         containers.extend(came(&client.poll()));
     }
-    let expected = [(Some(RequestId(1)), ContainerRef(1)), (Some(RequestId(1)), ContainerRef(2))];
+    let expected = [(Some(RequestId(1)), ContainerRef(0)), (Some(RequestId(1)), ContainerRef(1))];
     assert_eq!(containers, expected);
     Ok(())
 }

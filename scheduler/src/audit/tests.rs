@@ -6,6 +6,7 @@ use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::{EngineConfig, ParallelLimits, QueueConfig, TenantLimit};
 use crate::engine::{Engine, Mode};
+use crate::facts::{EndCause, Stopping};
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 use crate::state::State;
@@ -156,6 +157,14 @@ fn i5_a_container_is_listed_by_its_node() {
 }
 
 #[test]
+fn i5_a_container_that_is_being_stopped_is_there() {
+    expect("I5", |state| {
+        let stopping = Stopping { cause: EndCause::Released, until_ms: 1 };
+        state.facts.stopping.insert(ContainerId::from_number(4_711), stopping);
+    });
+}
+
+#[test]
 fn i6_a_claim_is_known_to_its_node_and_its_ask() {
     expect("I6", |state| {
         let node = state.facts.reservations.at(claim(state)).node;
@@ -222,7 +231,7 @@ fn i13_nobody_who_waits_is_overlooked() {
 #[test]
 fn the_digest_covers_every_fact() {
     type Damage = fn(&mut State);
-    let damages: [(&str, Damage); 13] = [
+    let damages: [(&str, Damage); 14] = [
         ("time", |state| state.facts.now_ms += 1),
         ("changes", |state| state.facts.changes += 1),
         ("partitions", |state| state.facts.partitions[0].reserved_nodes += 1),
@@ -246,6 +255,10 @@ fn the_digest_covers_every_fact() {
         ("containers", |state| {
             let (id, ask) = (first_container(state), last_ask(state));
             state.facts.containers.at_mut(id).ask = ask;
+        }),
+        ("stops", |state| {
+            let stopping = Stopping { cause: EndCause::Released, until_ms: 1 };
+            state.facts.stopping.insert(first_container(state), stopping);
         }),
         ("claims", |state| {
             let id = claim(state);

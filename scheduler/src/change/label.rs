@@ -25,6 +25,7 @@ labels! { Change {
     ExecutionTypeSet => "execution_type_set",
     OpportunitiesMissed => "opportunities_missed",
     ReservedAgain => "reserved_again",
+    ContainerStopping => "container_stopping",
     ContainerEnded => "container_ended",
     QueueUpdated => "queue_updated",
     Reconfigured => "reconfigured",

@@ -16,13 +16,15 @@ pub struct RunningContainer {
     pub devices: Option<DeviceNeed>,
     /// What it is called, for limits on tags.
     pub tags: Vec<String>,
+    /// The priority of the request that it answered.
+    pub priority: u32,
 }
 
 impl RunningContainer {
     /// A container without devices or tags.
     #[must_use]
     pub fn new(application: ApplicationId, size: Resources) -> Self {
-        Self { application, size, devices: None, tags: Vec::new() }
+        Self { application, size, devices: None, tags: Vec::new(), priority: 0 }
     }
 
     /// The same container with devices.
@@ -36,6 +38,13 @@ impl RunningContainer {
     #[must_use]
     pub fn with_tag(mut self, tag: impl Into<String>) -> Self {
         self.tags.push(tag.into());
+        self
+    }
+
+    /// The same container, which answered a request of this priority.
+    #[must_use]
+    pub fn with_priority(mut self, priority: u32) -> Self {
+        self.priority = priority;
         self
     }
 

@@ -76,6 +76,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
         Change::ContainerRecovered { .. }
         | Change::ContainerResized { .. }
         | Change::ExecutionTypeSet { .. }
+        | Change::ContainerStopping { .. }
         | Change::ContainerEnded { .. } => admit_container(facts, change),
         Change::QueueUpdated { .. } | Change::Reconfigured { .. } => {
             ok(check_configuration(facts, change).is_ok(), Refusal::InvalidLimits)
@@ -157,10 +158,18 @@ fn admit_container(facts: &Facts, change: &Change) -> Result<(), Refusal> {
         Change::ContainerRecovered { node, container, .. } => may_recover(facts, *node, container),
         Change::ContainerResized { container, .. }
         | Change::ExecutionTypeSet { container, .. }
+        | Change::ContainerStopping { container, .. }
         | Change::ContainerEnded { container, .. }
             if facts.containers.get(*container).is_none() =>
         {
             Err(Refusal::UnknownContainer)
+        }
+        Change::ContainerResized { container, .. }
+        | Change::ExecutionTypeSet { container, .. }
+        | Change::ContainerStopping { container, .. }
+            if facts.stopping.contains_key(container) =>
+        {
+            Err(Refusal::ContainerStopping)
         }
         Change::ContainerResized { container, .. } if facts.opportunistic.contains_key(container) => {
             Err(Refusal::Opportunistic)

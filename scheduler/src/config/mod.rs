@@ -81,9 +81,14 @@ pub struct EngineConfig {
     pub placement: Placement,
     /// Applications have this priority at most: more counts as this. `None`: any.
     pub maximum_application_priority: Option<u32>,
+    /// How long a container that is being stopped stays charged while nobody confirms its end.
+    pub stop_timeout_ms: u64,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,
 }
+
+/// Kubernetes' grace period of 30 seconds, and as long again for the node to report.
+const STOP_TIMEOUT_MS: u64 = 60_000;
 
 impl EngineConfig {
     /// The given resource types and queues, and for everything else what most clusters want: spread order,
@@ -104,6 +109,7 @@ impl EngineConfig {
             semantics: Semantics::default(),
             placement: Placement::default(),
             maximum_application_priority: None,
+            stop_timeout_ms: STOP_TIMEOUT_MS,
             limits: EngineLimits::default(),
         }
     }

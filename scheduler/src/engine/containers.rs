@@ -11,8 +11,8 @@ use crate::resource::Resources;
 use crate::sync::Ticket;
 
 impl Handle {
-    /// Reports that a container has finished by itself. A container that has ended already is
-    /// [refused](Self::take_refusals).
+    /// Reports that a container has finished: by itself, or because it was [stopped](Self::stop_container). A container
+    /// that has ended already is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -20,12 +20,30 @@ impl Handle {
         self.send(Change::ContainerEnded { container, cause: EndCause::Completed })
     }
 
-    /// Gives a container back. A container that has ended already is [refused](Self::take_refusals).
+    /// Gives a container back in which nothing runs: what it holds is free at once. To wait for the end of what runs in
+    /// it, [stop](Self::stop_container) it. A container that has ended already is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
     pub fn release_container(&self, container: ContainerId) -> Result<(), SubmitError> {
         self.send(Change::ContainerEnded { container, cause: EndCause::Released })
+    }
+
+    /// Stops a container: its stream is told to [stop it](crate::EventKind::ContainerStopping), and it stays on its node
+    /// and charged until [`complete_container`](Self::complete_container) confirms the end. If
+    /// [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) passes before, the engine ends it with
+    /// [`EndCause::StopTimedOut`]. The ticket says whether it is being stopped now, or why not.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn stop_container(
+        &self,
+        container: ContainerId,
+    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
+        let (answer, ticket) = Ticket::new();
+        let change = Change::ContainerStopping { container, cause: EndCause::Released };
+        self.shared.send(Message::Answered { change, answer })?;
+        Ok(ticket)
     }
 
     /// Lets a container go on with what is left over on its node: what it holds is free for others at once, and it is charged

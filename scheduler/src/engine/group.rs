@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::adapt::{Adaption, Decided};
+use super::attach::attachment;
 use super::publish::Publisher;
 use super::refusals::{judge, refuse};
 use super::reshard::reshard;
@@ -17,7 +18,7 @@ use super::stream::StreamCore;
 use crate::change::Change;
 use crate::commit::{Committer, ResourceAllocationCommitter, check_configuration};
 use crate::event::Refusal;
-use crate::facts::ApplicationEnd;
+use crate::facts::{ApplicationEnd, EndCause};
 use crate::ids::NodeId;
 use crate::log::LogSink;
 use crate::propose::ProposalBatch;
@@ -250,6 +251,9 @@ impl GroupCommitter {
                 let result = judge(&mut committer, &change).map(|()| committer.apply(change));
                 self.publisher.changes.push((answer, result));
             }
+            Message::Attach { application, stream, answer } => {
+                self.publisher.attach(attachment(state, application), stream, answer);
+            }
             Message::Batch(batch) => self.batch(state, batch),
             // The clock may have been moved after this group began.
             Message::Tick => self.advance_time(state),
@@ -336,6 +340,12 @@ impl GroupCommitter {
                     if state.facts.applications.get(application).is_some() {
                         let end = ApplicationEnd::Expired;
                         self.committer(state).apply(Change::ApplicationEnded { application, end });
+                    }
+                }
+                Timer::Stop(container) => {
+                    if state.facts.stopping.contains_key(&container) {
+                        let cause = EndCause::StopTimedOut;
+                        self.committer(state).apply(Change::ContainerEnded { container, cause });
                     }
                 }
                 Timer::Reserve(_) | Timer::Locality(_) => state.ring(&timer),

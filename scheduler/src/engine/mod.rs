@@ -2,6 +2,7 @@
 
 mod adapt;
 mod applications;
+mod attach;
 mod bulk;
 mod containers;
 mod group;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+pub use attach::{AttachedAsk, Attachment};
 pub use group::{GroupCommitter, Step};
 pub use handle::{Handle, SubmitError};
 pub use health::Health;

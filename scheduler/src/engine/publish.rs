@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use super::refusals::RefusalList;
-use super::shared::{ChangeResult, RecoveryResult, Shared, UpdateResult};
+use super::shared::{AttachResult, ChangeResult, RecoveryResult, Shared, UpdateResult};
 use super::stream::StreamCore;
 use crate::commit::{CommitOutcome, Effects};
 use crate::event::{Event, Refused};
@@ -28,6 +28,9 @@ pub(super) struct Publisher {
     pub(super) updates: Vec<(Promise<UpdateResult>, UpdateResult)>,
     pub(super) recoveries: Vec<(Promise<RecoveryResult>, RecoveryResult)>,
     pub(super) changes: Vec<(Promise<ChangeResult>, ChangeResult)>,
+    pub(super) attachments: Vec<(Promise<AttachResult>, AttachResult)>,
+    /// Streams that take over from others, and how many events of the group still belong to those.
+    attached: Vec<(usize, ApplicationId, Arc<StreamCore>)>,
     /// Decided batches, whose leases are to be brought home.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
@@ -50,6 +53,8 @@ impl Publisher {
             updates: Vec::new(),
             recoveries: Vec::new(),
             changes: Vec::new(),
+            attachments: Vec::new(),
+            attached: Vec::new(),
             decided: Vec::new(),
         }
     }
@@ -76,6 +81,20 @@ impl Publisher {
         refused.extend(effects.refused.drain(..).map(|one| (Arc::clone(caller), one)));
     }
 
+    /// Lets an application's events go to `stream` from here on, if it runs; those of earlier changes go where they went
+    /// before.
+    pub(super) fn attach(
+        &mut self,
+        result: AttachResult,
+        stream: Arc<StreamCore>,
+        answer: Promise<AttachResult>,
+    ) {
+        if let Ok(attachment) = &result {
+            self.attached.push((self.effects.events.len(), attachment.application, stream));
+        }
+        self.attachments.push((answer, result));
+    }
+
     /// Everything after the guard is dropped, in the order in which outsiders may rely on it: what is
     /// published is logged before.
     pub(super) fn publish(&mut self) {
@@ -99,6 +118,9 @@ impl Publisher {
         for (answer, result) in self.changes.drain(..) {
             answer.answer(result);
         }
+        for (answer, result) in self.attachments.drain(..) {
+            answer.answer(result);
+        }
         self.vacate();
         for mut batch in self.decided.drain(..) {
             if let Some(set) = batch.set.take() {
@@ -117,10 +139,21 @@ impl Publisher {
         }
     }
 
-    /// Hands runs of events for the same stream over together.
+    /// Hands events over, and connects streams that take over where their turn comes.
     fn publish_events(&mut self) {
         let events = std::mem::take(&mut self.effects.events);
-        let mut rest = events.as_slice();
+        let mut published = 0;
+        for (before, application, stream) in std::mem::take(&mut self.attached) {
+            self.publish_runs(&events[published..before]);
+            self.connect(application, &stream);
+            published = before;
+        }
+        self.publish_runs(&events[published..]);
+        self.effects.events = events;
+    }
+
+    /// Hands runs of events for the same stream over together.
+    fn publish_runs(&self, mut rest: &[Event]) {
         while let Some(first) = rest.first() {
             let stream = self.stream_of(first.application);
             let same = |event: &Event| match (stream, self.stream_of(event.application)) {
@@ -135,7 +168,6 @@ impl Publisher {
             }
             rest = behind;
         }
-        self.effects.events = events;
     }
 
     fn stream_of(&self, application: ApplicationId) -> Option<&Weak<StreamCore>> {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use super::attach::Attachment;
 use super::refusals::RefusalList;
 use super::stream::StreamCore;
 use super::timing::EngineTiming;
@@ -25,6 +26,9 @@ pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
 
 /// Whether a change was carried out, and as which.
 pub(crate) type ChangeResult = Result<CommitSeq, Refusal>;
+
+/// What an application has, or why no stream was connected to it.
+pub(crate) type AttachResult = Result<Attachment, Refusal>;
 
 /// For each container that a node reported which it is now, or why it is none of the engine's.
 pub(crate) type RecoveryResult = Vec<Result<ContainerId, Refusal>>;
@@ -65,6 +69,12 @@ pub(crate) enum Message {
     Answered {
         change: Change,
         answer: Promise<ChangeResult>,
+    },
+    /// A new stream for an application that runs.
+    Attach {
+        application: ApplicationId,
+        stream: Arc<StreamCore>,
+        answer: Promise<AttachResult>,
     },
     /// Proposals of a pass. Not counted as sent by the gate: its lease says that it is on its way.
     Batch(Box<ProposalBatch>),

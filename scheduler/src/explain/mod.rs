@@ -107,6 +107,8 @@ pub struct WhyPending {
     pub funnel: Funnel,
     /// What is missing on the node that is least short, if any is short.
     pub shortage: Option<Shortage>,
+    /// Nodes without room, or with too many containers of a tag, on which containers are being stopped.
+    pub stopping: usize,
     /// The first node with room for it that is kept for another ask.
     pub kept_node: Option<KeptNode>,
     /// Nodes that are kept for it, oldest claim first.
@@ -251,6 +253,7 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         blocker,
         funnel: survey.funnel,
         shortage: survey.shortage,
+        stopping: survey.stopping,
         kept_node: survey.kept_node,
         claims: claims(state, ask),
         locality: locality_wait(state, id, ask),

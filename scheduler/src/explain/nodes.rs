@@ -217,18 +217,22 @@ pub(super) struct Survey {
     pub(super) funnel: Funnel,
     pub(super) shortage: Option<Shortage>,
     pub(super) kept_node: Option<KeptNode>,
+    /// Nodes without room, or with too many containers of a tag, on which containers are being stopped.
+    pub(super) stopping: usize,
 }
 
 pub(super) fn survey(judge: &Judge<'_>) -> Survey {
     let facts = &judge.state.facts;
     let mut stages: BTreeMap<Stage, usize> = Stage::ALL.iter().map(|stage| (*stage, 0)).collect();
     let mut count = |stage: Stage, nodes: usize| *stages.entry(stage).or_default() += nodes;
-    let (mut shortages, mut kept_node, mut nodes) = (Shortages::new(judge), None, 0);
+    let (mut shortages, mut kept_node, mut nodes, mut stopping) = (Shortages::new(judge), None, 0, 0);
     for (id, node) in judge.nodes() {
         let stage = judge.stage_of(id, node);
         count(stage, 1);
         nodes += 1;
         shortages.note(stage, id, node);
+        let may_gain = matches!(stage, Stage::TagLimit | Stage::NoRoom | Stage::NoDevice);
+        stopping += usize::from(may_gain && facts.stops_on(node));
         if stage == Stage::Kept && kept_node.is_none() {
             kept_node = node.reservation.map(|claim| KeptNode {
                 node: id,
@@ -238,5 +242,10 @@ pub(super) fn survey(judge: &Judge<'_>) -> Survey {
         }
     }
     count(Stage::OtherPartition, facts.nodes.len() - nodes);
-    Survey { funnel: Funnel { nodes: facts.nodes.len(), stages }, shortage: shortages.least(), kept_node }
+    Survey {
+        funnel: Funnel { nodes: facts.nodes.len(), stages },
+        shortage: shortages.least(),
+        kept_node,
+        stopping,
+    }
 }

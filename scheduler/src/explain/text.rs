@@ -91,6 +91,11 @@ impl WhyPending {
         if let Some(shortage) = &self.shortage {
             write!(f, "\n{shortage}")?;
         }
+        match self.stopping {
+            0 => {}
+            1 => f.write_str("\nContainers are being stopped on 1 node that will do.")?,
+            nodes => write!(f, "\nContainers are being stopped on {nodes} nodes that will do.")?,
+        }
         if self.blocker.is_some() && !self.claims.is_empty() {
             f.write_str("\n")?;
             self.write_claims(f)?;

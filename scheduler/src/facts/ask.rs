@@ -100,6 +100,17 @@ pub(crate) struct Container {
     #[serde(skip)]
     pub(crate) shape: ShapeId,
     pub(crate) devices: DeviceMask,
+    /// Of the request that it answers.
+    pub(crate) priority: u32,
+}
+
+/// A container that was told to stop and whose end is not confirmed yet. It stays on its node and charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Stopping {
+    /// The cause that its end will have once it is confirmed.
+    pub cause: EndCause,
+    /// When the engine stops waiting and ends it with [`EndCause::StopTimedOut`].
+    pub until_ms: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -131,6 +142,8 @@ pub enum EndCause {
     ApplicationEnded,
     /// It was taken back for somebody more deserving.
     Preempted,
+    /// It was being stopped, and nobody confirmed its end in time. What ran in it may run on.
+    StopTimedOut,
 }
 
 /// A container as its application sees it.
@@ -142,4 +155,8 @@ pub struct ContainerOnNode {
     pub ask: AskId,
     /// Where it runs.
     pub node: NodeId,
+    /// The priority of that ask, or the one it was recovered with.
+    pub priority: u32,
+    /// Set while it is being stopped.
+    pub stopping: Option<Stopping>,
 }

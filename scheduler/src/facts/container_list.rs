@@ -60,6 +60,7 @@ mod tests {
             node: NodeId::new(0, 0),
             shape: ShapeId(0),
             devices: DeviceMask::default(),
+            priority: 0,
         };
         for generation in 0..1_000 {
             let ids = [ContainerId::new(0, generation), ContainerId::new(1, generation)];

@@ -8,7 +8,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::application::{Application, LeafUser};
-use super::ask::{Ask, Container, Reservation};
+use super::ask::{Ask, Container, Reservation, Stopping};
 use super::node::Node;
 use super::queue::Queue;
 use super::shape::Shape;
@@ -52,6 +52,7 @@ struct Canonical<'a> {
     served: u64,
     containers: Vec<(ContainerId, &'a Container, &'a Shape)>,
     opportunistic: &'a BTreeMap<ContainerId, Resources>,
+    stopping: &'a BTreeMap<ContainerId, Stopping>,
     reservations: &'a Table<ReservationId, Reservation>,
 }
 
@@ -75,6 +76,7 @@ impl Facts {
             served: self.served,
             containers: self.containers.iter().map(|(id, c)| (id, c, self.shapes.at(c.shape))).collect(),
             opportunistic: &self.opportunistic,
+            stopping: &self.stopping,
             reservations: &self.reservations,
         };
         postcard::to_io(&canonical, sink).map(drop).map_err(io::Error::other)

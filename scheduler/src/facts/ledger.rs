@@ -35,7 +35,7 @@ impl Facts {
         let ask = self.asks.at_mut(ask_id);
         debug_assert!(ask.outstanding() > 0, "{ask_id} has nothing outstanding");
         ask.allocated += 1;
-        let (application, own) = (ask.application, ask.shape);
+        let (application, own, priority) = (ask.application, ask.shape, ask.priority);
         let shape = self.shape_on(own, self.nodes.at(node_id)).expect("accepted only if the node is for it");
         let charged = self.charge(application, shape, node_id, Use::Placed, 1);
         let wanted_in = if shape == own { charged.partition } else { self.shapes.at(own).partition };
@@ -43,17 +43,17 @@ impl Facts {
         self.note_taken_units(application, charged.user, 1);
         self.count_tags(&charged, 1);
         self.shapes.add_user(shape);
-        (self.start(ask_id, &charged), charged)
+        (self.start(ask_id, &charged, priority), charged)
     }
 
     /// What is charged becomes a container on the node. It already uses its shape.
-    fn start(&mut self, ask: AskId, charged: &Charged) -> ContainerId {
+    fn start(&mut self, ask: AskId, charged: &Charged, priority: u32) -> ContainerId {
         let Charged { application, node, shape, .. } = *charged;
         let devices = self.take_room(node, charged);
         let id = self.container_ids.take();
         self.applications.at_mut(application).containers.add(id);
         self.nodes.at_mut(node).containers.push(id);
-        self.containers.insert(id, Container { application, ask, node, shape, devices });
+        self.containers.insert(id, Container { application, ask, node, shape, devices, priority });
         id
     }
 
@@ -63,6 +63,9 @@ impl Facts {
         self.container_ids.give_back(id);
         if !self.opportunistic.is_empty() {
             self.opportunistic.remove(&id);
+        }
+        if !self.stopping.is_empty() {
+            self.stopping.remove(&id);
         }
         self.unlist(id, &container);
         let charged = self.charge(container.application, container.shape, container.node, Use::Running, -1);

@@ -39,7 +39,7 @@ pub(crate) use activation::{HeldBack, Inactive};
 pub(crate) use application::{Application, LeafUser};
 pub use application::{ApplicationEnd, Master};
 pub(crate) use ask::{Ask, Container, Reservation};
-pub use ask::{ContainerOnNode, EndCause, ExecutionType, Locality, Wishes};
+pub use ask::{ContainerOnNode, EndCause, ExecutionType, Locality, Stopping, Wishes};
 pub use attribute_rule::{AttributeCondition, AttributeRule, AttributeTest};
 pub(crate) use auto_creation::{Destination, NoDestination};
 pub use blacklist::{Blacklist, BlacklistUpdate};
@@ -109,6 +109,8 @@ pub(crate) struct Facts {
     pub(crate) containers: Table<ContainerId, Container>,
     /// The sizes of opportunistic containers, which they would be charged if they were guaranteed them.
     pub(crate) opportunistic: BTreeMap<ContainerId, Resources>,
+    /// Containers whose end has to be confirmed.
+    pub(crate) stopping: BTreeMap<ContainerId, Stopping>,
     pub(crate) container_ids: IdPool<ContainerId>,
     pub(crate) reservations: Table<ReservationId, Reservation>,
     pub(crate) reservation_ids: IdPool<ReservationId>,
@@ -140,6 +142,7 @@ impl Facts {
             served: 0,
             containers: Table::new(),
             opportunistic: BTreeMap::new(),
+            stopping: BTreeMap::new(),
             container_ids: IdPool::new(),
             reservations: Table::new(),
             reservation_ids: IdPool::new(),
@@ -215,6 +218,11 @@ impl Facts {
             load.pending += shape.need.resources.times(i64::from(ask.outstanding()));
         }
         loads
+    }
+
+    /// Whether a container on the node is being stopped.
+    pub(crate) fn stops_on(&self, node: &Node) -> bool {
+        !self.stopping.is_empty() && node.containers.iter().any(|id| self.stopping.contains_key(id))
     }
 
     /// The priority of an application in the leaf that wants this one, or says none.

@@ -72,7 +72,13 @@ impl<'a> ApplicationView<'a> {
         let state = self.state;
         self.application.containers.iter(&state.facts.containers).map(move |id| {
             let container = state.facts.containers.at(id);
-            ContainerOnNode { container: id, ask: container.ask, node: container.node }
+            ContainerOnNode {
+                container: id,
+                ask: container.ask,
+                node: container.node,
+                priority: container.priority,
+                stopping: state.facts.stopping.get(&id).copied(),
+            }
         })
     }
 

@@ -1,7 +1,7 @@
 //! Looking at what nodes are given to: containers and claims.
 
 use super::View;
-use crate::facts::ExecutionType;
+use crate::facts::{ExecutionType, Stopping};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
@@ -18,6 +18,8 @@ pub struct ContainerView {
     pub execution_type: ExecutionType,
     /// Its ask is for the default partition, and its node is lent by another one.
     pub is_guest: bool,
+    /// Set while it is being stopped.
+    pub stopping: Option<Stopping>,
 }
 
 /// A claim on a node.
@@ -49,6 +51,7 @@ impl<'a> View<'a> {
                 ExecutionType::Opportunistic
             },
             is_guest: shape.footing().is_guest,
+            stopping: self.state.facts.stopping.get(&id).copied(),
         })
     }
 

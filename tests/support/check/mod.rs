@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 
 use apportion::config::Semantics;
 use apportion::{
-    AllocationProposal, ApplicationEnd, AskId, Change, CommitSeq, Engine, Event, LogReader, NodeId, Replay,
-    ReservationProposal, ResourceAllocationCommitRequest, Subject,
+    AllocationProposal, ApplicationEnd, AskId, Change, CommitSeq, EndCause, Engine, Event, LogReader, NodeId,
+    Replay, ReservationProposal, ResourceAllocationCommitRequest, Subject,
 };
 
 use crate::support::oracle::{Hints, Oracle};
@@ -140,6 +140,7 @@ impl Checker {
                 | Change::QueueExpired { .. }
                 | Change::ReservationExpired { .. }
                 | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
+                | Change::ContainerEnded { cause: EndCause::StopTimedOut, .. }
         );
         // What the end of an application makes possible was refused before it, if it was.
         let is_end = matches!(change, Change::ApplicationEnded { .. });
@@ -308,6 +309,7 @@ impl Checker {
                 application.expires_ms.is_some_and(|expires_ms| expires_ms <= self.oracle.now_ms);
             assert!(!is_overdue, "{id} has outlived its lifetime");
         }
+        assert_eq!(self.oracle.overdue_stop(), None, "its stop has timed out");
         for (node, claim) in &self.oracle.claims {
             let age_ms = self.oracle.now_ms - claim.since_ms;
             let limit_ms = self.oracle.config.reservations.age_limit_ms;

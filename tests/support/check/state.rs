@@ -128,12 +128,13 @@ fn compare_containers(view: &View<'_>, oracle: &Oracle) {
     assert_eq!(view.container_count(), oracle.containers.len());
     let seen = view.containers().map(|(id, seen)| {
         let is_guaranteed = seen.execution_type == ExecutionType::Guaranteed;
-        (id, (seen.application, seen.node, amounts(&seen.size), is_guaranteed))
+        let stopping = seen.stopping.map(|stopping| (stopping.cause, stopping.until_ms));
+        (id, (seen.application, seen.node, amounts(&seen.size), is_guaranteed, stopping))
     });
     let known = oracle.containers.values().map(|own| {
         let size = own.put_aside.unwrap_or(own.size);
-        (own.id.unwrap(), (own.application, own.node, size, own.put_aside.is_none()))
+        (own.id.unwrap(), (own.application, own.node, size, own.put_aside.is_none(), own.stopping))
     });
     let (seen, known): (BTreeMap<_, _>, BTreeMap<_, _>) = (seen.collect(), known.collect());
-    assert_eq!(seen, known, "containers (owner, node, size, guaranteed): left got, right expected");
+    assert_eq!(seen, known, "containers (owner, node, size, guaranteed, stopping): left got, right expected");
 }

@@ -166,7 +166,9 @@ impl Caller {
             }
             // Not forgotten: it may be named again before anybody says that it has ended.
             let container = self.running[self.random.random_range(0..self.running.len())];
-            match self.random.random_range(0..3u32) {
+            match self.random.random_range(0..4u32) {
+                // Confirmed when the container is picked again, if it is.
+                3 => drop(self.handle.stop_container(container).unwrap()),
                 0 => self.handle.complete_container(container).unwrap(),
                 // One of them twice, sometimes.
                 1 => self.handle.complete_containers([container, self.running[0]]).unwrap(),

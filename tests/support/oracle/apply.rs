@@ -46,11 +46,14 @@ impl Oracle {
             Change::AskCancelled { ask, .. } => self.asks.contains_key(ask),
             Change::ContainerRecovered { node, container, .. } => self.may_recover(*node, container),
             Change::ContainerResized { container, size } => {
-                self.put_aside(*container).is_none() && self.may_resize(*container, size)
+                self.is_unstopped(*container)
+                    && self.put_aside(*container).is_none()
+                    && self.may_resize(*container, size)
             }
             Change::ExecutionTypeSet { container, execution_type } => {
                 self.may_set_execution_type(*container, *execution_type)
             }
+            Change::ContainerStopping { container, .. } => self.is_unstopped(*container),
             Change::ContainerEnded { container, .. } => self.container(*container).is_some(),
             Change::QueueUpdated { queue, update } => {
                 self.tree.number(*queue).is_some_and(|queue| self.tree.accepts(queue, update))
@@ -122,8 +125,10 @@ impl Oracle {
             }
             Change::OpportunitiesMissed { ask, count } => self.miss(*ask, *count)?,
             Change::ReservedAgain { ask, node } => self.reserve_again(*ask, *node)?,
+            Change::ContainerStopping { container, cause } => effects.push(self.stop(*container, *cause)),
             Change::ContainerEnded { container, cause } => {
-                self.end_container(*container, *cause, &mut effects);
+                let cause = self.told_cause(*container, *cause)?;
+                self.end_container(*container, cause, &mut effects);
             }
             Change::QueueUpdated { queue, update } => {
                 self.tree.update(self.tree.number(*queue).expect("checked before"), update);

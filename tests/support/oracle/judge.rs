@@ -185,6 +185,7 @@ impl Oracle {
             node,
             size,
             put_aside: None,
+            stopping: None,
             need: None,
             devices: Vec::new(),
             tags: Vec::new(),
@@ -279,8 +280,17 @@ impl Oracle {
         let locality = ask.locality(node, &self.nodes[&node]);
         ask.outstanding -= 1;
         self.started += 1;
-        let started =
-            Container { id: container, application, node, size, put_aside: None, need, devices, tags };
+        let started = Container {
+            id: container,
+            application,
+            node,
+            size,
+            stopping: None,
+            put_aside: None,
+            need,
+            devices,
+            tags,
+        };
         self.containers.insert(self.started, started);
         if let Some(container) = container {
             let kind = EventKind::Allocated { ask: id, container, node, locality };

@@ -20,6 +20,7 @@ mod placement;
 mod progress;
 mod recover;
 mod resize;
+mod stop;
 mod tenants;
 mod tree;
 mod users;
@@ -28,8 +29,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::config::EngineConfig;
 use apportion::{
-    ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, DeviceNeed, EventKind, NodeId, PartitionId,
-    QueueId, RackId, ReservationId,
+    ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, DeviceNeed, EndCause, EventKind, NodeId,
+    PartitionId, QueueId, RackId, ReservationId,
 };
 
 pub use amounts::{Amounts, NOTHING, amounts, plus, times};
@@ -95,6 +96,8 @@ pub struct Container {
     pub node: NodeId,
     /// What it holds.
     pub size: Amounts,
+    /// While it is being stopped: why, and until when its end has to be confirmed.
+    pub stopping: Option<(EndCause, u64)>,
     /// What it would hold if it were not opportunistic.
     pub put_aside: Option<Amounts>,
     /// What it holds of each of its devices.

@@ -34,6 +34,7 @@ impl Oracle {
             node,
             size: amounts(&running.size),
             put_aside: None,
+            stopping: None,
             need: running.devices,
             devices: self.devices_for(node, running).expect("checked before"),
             tags: running.tags.clone(),

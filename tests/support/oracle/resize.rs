@@ -55,6 +55,7 @@ impl Oracle {
     /// Whoever is guaranteed its size again needs room for it as if it grew from nothing.
     pub(super) fn may_set_execution_type(&self, id: ContainerId, execution_type: ExecutionType) -> bool {
         match (self.put_aside(id), execution_type) {
+            _ if !self.is_unstopped(id) => false,
             (None, ExecutionType::Opportunistic) => self.container(id).is_some(),
             (Some(size), ExecutionType::Guaranteed) => self.may_resize(id, &size),
             _ => false,
@@ -73,7 +74,7 @@ impl Oracle {
         (container.application, EventKind::ExecutionTypeChanged { container: id, execution_type })
     }
 
-    fn container_mut(&mut self, id: ContainerId) -> &mut Container {
+    pub(super) fn container_mut(&mut self, id: ContainerId) -> &mut Container {
         let container = self.containers.values_mut().find(|container| container.id == Some(id));
         container.expect("checked before")
     }

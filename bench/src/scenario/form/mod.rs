@@ -17,7 +17,7 @@ pub(super) use expect::{
 };
 pub(super) use one_or_many::OneOrMany;
 pub(super) use step::{
-    BlacklistForm, CommitForm, ContainersForm, ExecutionTypeForm, MoveForm, PassForm, PrepareForm,
+    AnsweredForm, BlacklistForm, CommitForm, ContainersForm, MoveForm, PassForm, PrepareForm,
     ReconfigureForm, RecoverForm, RequestForm, ResizeContainersForm, ResizeForm, RunningForm, ShareForm,
     Step, UpdateQueueForm, Verdict,
 };

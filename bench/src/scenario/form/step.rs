@@ -38,8 +38,10 @@ pub(in crate::scenario) enum Step {
     Ask(Box<AskForm>),
     Cancel(CancelForm),
     ResizeContainers(ResizeContainersForm),
-    DemoteContainers(ExecutionTypeForm),
-    PromoteContainers(ExecutionTypeForm),
+    DemoteContainers(AnsweredForm),
+    PromoteContainers(AnsweredForm),
+    /// Their application stops containers, and waits for their ends.
+    StopContainers(AnsweredForm),
     /// Containers end by themselves, well or not: the engine makes no difference.
     #[serde(alias = "fail")]
     Complete(ContainersForm),
@@ -180,10 +182,10 @@ pub(in crate::scenario) struct ResizeContainersForm {
     pub(in crate::scenario) refused: Option<String>,
 }
 
-/// Containers that run, as above, each of which is to be opportunistic, or guaranteed again.
+/// Containers that run, as above, and why the engine refuses the step, if it should.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::scenario) struct ExecutionTypeForm {
+pub(in crate::scenario) struct AnsweredForm {
     pub(in crate::scenario) of: ContainersForm,
     pub(in crate::scenario) refused: Option<String>,
 }
@@ -331,6 +333,7 @@ impl Step {
             Self::ResizeContainers(_) => "resize_containers",
             Self::DemoteContainers(_) => "demote_containers",
             Self::PromoteContainers(_) => "promote_containers",
+            Self::StopContainers(_) => "stop_containers",
             Self::Complete(_) => "complete",
             Self::Release(_) => "release",
             Self::UpdateQueue(_) => "update_queue",

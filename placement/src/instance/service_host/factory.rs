@@ -6,7 +6,7 @@ use std::sync::Arc;
 use apportion::{ApplicationEnd, ApplicationSpec, Engine};
 
 use crate::client::{ClusterClient, NodeReport};
-use crate::engine_client::{ContainerNumbers, EngineClient};
+use crate::engine_client::EngineClient;
 use crate::fake::{FakeCluster, FakeTenant, SharedFakeCluster};
 
 /// Connects applications to a cluster manager.
@@ -35,7 +35,6 @@ pub trait ClientFactory: fmt::Debug + Send {
 pub struct EngineFactory {
     engine: Arc<Engine>,
     queue: String,
-    numbers: ContainerNumbers,
 }
 
 impl EngineFactory {
@@ -45,7 +44,7 @@ impl EngineFactory {
     /// Applications go to this leaf.
     #[must_use]
     pub fn new(engine: Arc<Engine>, queue: impl Into<String>) -> Self {
-        Self { engine, queue: queue.into(), numbers: ContainerNumbers::default() }
+        Self { engine, queue: queue.into() }
     }
 
     /// The engine.
@@ -61,8 +60,7 @@ impl ClientFactory for EngineFactory {
     fn connect(&mut self, user: &str, name: &str) -> Result<EngineClient, String> {
         let spec = ApplicationSpec::new(name, &*self.queue, user);
         let client = EngineClient::submit(self.engine.handle(), spec, Self::EVENTS_MAX);
-        let client = client.map_err(|error| error.to_string())?;
-        Ok(client.with_container_numbers(&self.numbers))
+        client.map_err(|error| error.to_string())
     }
 
     fn disconnect(&mut self, client: EngineClient, end: ApplicationEnd) {

@@ -201,8 +201,10 @@ impl World {
     ) -> ContainerRef {
         self.last_container += 1;
         let container = ContainerRef(self.last_container);
-        self.running
-            .insert(container, RunningContainer { container, priority, host: host.clone(), launch: None });
+        self.running.insert(
+            container,
+            RunningContainer { container, priority, host: host.clone(), launch: None, is_stopping: false },
+        );
         self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
         container
     }

@@ -9,7 +9,7 @@ use apportion::{
 };
 use apportion_placement::{
     Callback, ClientError, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, EngineClient,
-    FakeCluster, Launch, NodeReport, RequestId, RunningContainer, Unserved,
+    FakeCluster, Launch, NodeCommand, NodeReport, RequestId, RunningContainer, Unserved,
 };
 
 /// A cluster manager and the cluster behind it.
@@ -23,6 +23,8 @@ pub(crate) trait Manager: ClusterClient + Sized {
     fn lose_node(&mut self, host: &str);
     fn end(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError>;
     fn start_by_hand(self) -> Self;
+    /// The same, and a container that is given back ends when [`end`](Self::end) says so.
+    fn stop_by_hand(self) -> Self;
     fn report_started(&mut self, container: ContainerRef) -> Result<(), ClientError>;
     fn report_start_failed(&mut self, container: ContainerRef) -> Result<(), ClientError>;
 }
@@ -52,6 +54,10 @@ impl Manager for FakeCluster {
         self.starting_by_hand()
     }
 
+    fn stop_by_hand(self) -> Self {
+        self.starting_by_hand().stopping_by_hand()
+    }
+
     fn report_started(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         self.report(Callback::Started(container));
         Ok(())
@@ -69,6 +75,7 @@ pub(crate) struct EngineCluster {
     engine: Engine,
     clock: Arc<ManualClock>,
     client: EngineClient,
+    stops_by_hand: bool,
 }
 
 impl EngineCluster {
@@ -112,7 +119,7 @@ impl EngineCluster {
         let engine = Engine::start(config, Mode::Serial, clock.clone(), None)?;
         let spec = ApplicationSpec::new("service", "root.default", "ann");
         let client = EngineClient::submit(engine.handle(), spec, events_max)?;
-        Ok(Self { engine, clock, client })
+        Ok(Self { engine, clock, client, stops_by_hand: false })
     }
 
     fn try_add_node(&self, host: &str, rack: &str, label: &str, slots: i64) -> Result<(), SubmitError> {
@@ -131,6 +138,14 @@ impl Manager for EngineCluster {
     }
 
     fn settle(&mut self) {
+        for command in self.client.take_commands() {
+            if let NodeCommand::Kill { container, .. } = command
+                && !self.stops_by_hand
+            {
+                // It may have ended meanwhile.
+                let _ = self.client.report_exit(container, ContainerExit::of(143));
+            }
+        }
         self.engine.run_until_quiet();
     }
 
@@ -159,6 +174,10 @@ impl Manager for EngineCluster {
     fn start_by_hand(mut self) -> Self {
         self.client = self.client.with_node_agents();
         self
+    }
+
+    fn stop_by_hand(self) -> Self {
+        Self { stops_by_hand: true, ..self.start_by_hand() }
     }
 
     fn report_started(&mut self, container: ContainerRef) -> Result<(), ClientError> {

@@ -4,10 +4,11 @@ use super::Applier;
 use crate::change::RunningContainer;
 use crate::commit::resizing::resized;
 use crate::event::EventKind;
-use crate::facts::{Charged, ExecutionType, Lodging, Rule, Shape};
+use crate::facts::{Charged, Container, EndCause, ExecutionType, Lodging, Rule, Shape, Stopping};
 use crate::ids::{AskId, ContainerId, NodeId};
 use crate::resource::{Need, Resources};
 use crate::state::State;
+use crate::timers::Timer;
 
 impl Applier<'_> {
     /// The container is charged as another shape says from now on.
@@ -36,6 +37,23 @@ impl Applier<'_> {
         };
         self.note_recharged(&old, &charged);
         self.tell(charged.application, EventKind::ExecutionTypeChanged { container, execution_type });
+    }
+
+    /// The container keeps everything that it holds until its end is confirmed.
+    pub(super) fn stop_container(&mut self, container: ContainerId, cause: EndCause) {
+        let State { facts, timers, .. } = &mut *self.state;
+        let until_ms = facts.now_ms.saturating_add(facts.config.stop_timeout_ms);
+        facts.stopping.insert(container, Stopping { cause, until_ms });
+        timers.add(until_ms, Timer::Stop(container));
+        let Container { application, node, .. } = *facts.containers.at(container);
+        self.tell(application, EventKind::ContainerStopping { container, node, until_ms });
+    }
+
+    /// Why a container ended that its node or application says has ended: if it was being stopped, for that reason.
+    pub(super) fn confirmed_cause(&self, container: ContainerId, cause: EndCause) -> EndCause {
+        let is_confirmation = matches!(cause, EndCause::Completed | EndCause::Released);
+        let stopping = self.state.facts.stopping.get(&container).filter(|_| is_confirmation);
+        stopping.map_or(cause, |stopping| stopping.cause)
     }
 
     /// What a container is charged.
@@ -68,7 +86,8 @@ impl Applier<'_> {
         };
         let shape = self.intern(&shape);
         let State { facts, roster, backlog, version, .. } = &mut *self.state;
-        let (container, charged) = facts.transition_recover(ask, running.application, node, shape);
+        let (container, charged) =
+            facts.transition_recover(ask, running.application, node, shape, running.priority);
         roster.note_change(node, charged.partition);
         backlog.rekey(facts, charged.application);
         backlog.leaf_changed(charged.leaf, *version);

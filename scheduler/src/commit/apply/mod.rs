@@ -109,7 +109,11 @@ impl Applier<'_> {
             }
             Change::OpportunitiesMissed { ask, count } => self.state.facts.miss_opportunities(*ask, *count),
             Change::ReservedAgain { ask, .. } => self.reserve_again(*ask),
-            Change::ContainerEnded { container, cause } => self.end_container(*container, *cause),
+            Change::ContainerStopping { container, cause } => self.stop_container(*container, *cause),
+            Change::ContainerEnded { container, cause } => {
+                let cause = self.confirmed_cause(*container, *cause);
+                self.end_container(*container, cause);
+            }
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),
             Change::Reconfigured { configuration } => self.reconfigure(configuration),
             Change::QueueExpired { queue } => self.expire_queue(*queue),

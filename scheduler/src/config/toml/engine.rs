@@ -31,8 +31,14 @@ pub(super) fn resources(document: &Section<'_>) -> Result<ResourceTypes, ConfigF
 
 pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<(), ConfigFileError> {
     let tables = ["reservations", "locality_delay", "heartbeat", "allocation", "limits"];
-    let own =
-        ["partitions", "non_exclusive_partitions", "node_order", "semantics", "maximum_application_priority"];
+    let own = [
+        "partitions",
+        "non_exclusive_partitions",
+        "node_order",
+        "semantics",
+        "maximum_application_priority",
+        "stop_timeout_ms",
+    ];
     let known = [&own[..], &tables[..]].concat();
     let engine = document.section("engine", &known)?;
     if let Some(partitions) = engine.read("partitions", |entry| entry.texts())? {
@@ -51,6 +57,9 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
     }
     config.maximum_application_priority =
         engine.read("maximum_application_priority", |entry| entry.whole())?;
+    if let Some(timeout) = engine.read("stop_timeout_ms", |entry| entry.whole())? {
+        config.stop_timeout_ms = timeout;
+    }
     config.allocation = allocation(&engine, &config.resources)?;
     reservations(&engine, &mut config.reservations)?;
     config.locality_delay = locality_delay(&engine)?.unwrap_or_default();

@@ -13,6 +13,7 @@
 //! node_order = "spread"                   # "spread", "pack" or "first"
 //! semantics = "strict"                    # or "yarn_compatible": users exceed their limits by one container
 //! # maximum_application_priority = 10      # a higher one counts as this
+//! stop_timeout_ms = 60000                 # a container that is being stopped is charged for so long at most
 //!
 //! [engine.reservations]
 //! enabled = true                          # false: no reservations, and `delay_ms` has no effect

@@ -176,6 +176,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
                     heartbeat,
                     allocation,
                     maximum_application_priority,
+                    stop_timeout_ms: u64::from(maximum_application_priority.unwrap_or(5)),
                     semantics: if is_compatible { Semantics::YarnCompatible } else { Semantics::Strict },
                     placement,
                     limits,

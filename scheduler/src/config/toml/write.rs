@@ -80,6 +80,7 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
         file.line("semantics", quoted(config.semantics.word()));
     }
     file.line_if("maximum_application_priority", config.maximum_application_priority);
+    file.line("stop_timeout_ms", config.stop_timeout_ms);
 
     file.table("engine.reservations");
     match config.reservations.delay_ms {

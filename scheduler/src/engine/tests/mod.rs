@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests bring threads of their own")]
 
 mod activation;
+mod attach;
 mod bulk;
 mod changes;
 mod compatible;

@@ -14,11 +14,12 @@ impl Facts {
         application: ApplicationId,
         node: NodeId,
         shape: ShapeId,
+        priority: u32,
     ) -> (ContainerId, Charged) {
         let charged = self.charge(application, shape, node, Use::Running, 1);
         self.count_tags(&charged, 1);
         self.applications.at_mut(application).demand += charged.resources;
-        let id = self.start(ask, &charged);
+        let id = self.start(ask, &charged, priority);
         let node = self.nodes.at_mut(node);
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
         (id, charged)

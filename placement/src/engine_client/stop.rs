@@ -1,0 +1,171 @@
+//! Stops: a container that node agents run has ended when they say so.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use apportion::{ContainerId, EndCause};
+
+use super::{EngineClient, NodeCommand, Placed, swap};
+use crate::client::{Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest};
+use crate::exit::ContainerExit;
+
+impl EngineClient {
+    /// What node agents are to do, in order, each once. Empty without [node agents](Self::with_node_agents).
+    #[must_use]
+    pub fn take_commands(&mut self) -> Vec<NodeCommand> {
+        std::mem::take(&mut self.commands)
+    }
+
+    /// Hands each command to `agent`, for node agents in this process. What it launched counts as started, or as failed to
+    /// start for the reason that it gives. A container that it failed to kill is stopped again later.
+    pub fn carry_out<E: Display>(&mut self, mut agent: impl FnMut(NodeCommand) -> Result<(), E>) {
+        for command in self.take_commands() {
+            let launched = match &command {
+                NodeCommand::Launch { container, .. } => Some(*container),
+                NodeCommand::Kill { .. } => None,
+            };
+            let done = agent(command);
+            let Some(container) = launched else { continue };
+            // A container that has ended meanwhile needs no report.
+            let _ = match done {
+                Ok(()) => self.report_started(container),
+                Err(error) => self.report_start_failed(container, error.to_string()),
+            };
+        }
+    }
+
+    /// A node agent says that what ran in a container has ended, by itself or because it was killed.
+    ///
+    /// # Errors
+    /// When the container has ended before.
+    pub fn report_exit(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
+        let placed = self.containers.get_mut(&container).ok_or(ClientError::UnknownContainer(container))?;
+        // Nothing runs in it any more.
+        placed.launch = None;
+        let id = ContainerId::from_number(container.0);
+        self.exits.insert(id, exit);
+        match self.swaps.take_instead_of(container) {
+            Some(request) => self.swap_after_end(container, request),
+            None => self.handle.complete_container(id).map_err(|error| self.refused(&error)),
+        }
+    }
+
+    /// Whether something may run in it that an agent has to end.
+    pub(super) fn awaits_end_of(&self, placed: &Placed) -> bool {
+        self.has_node_agents && (placed.launch.is_some() || placed.is_stopping)
+    }
+
+    /// Lets the engine wait for the end of a container, and its agent bring it about. The agent is told again when the
+    /// container is stopped again.
+    pub(super) fn stop(&mut self, container: ContainerRef) {
+        let Some(placed) = self.containers.get_mut(&container) else { return };
+        let host = placed.host.clone();
+        let is_first = !std::mem::replace(&mut placed.is_stopping, true);
+        if is_first && let Err(error) = self.handle.stop_container(ContainerId::from_number(container.0)) {
+            self.refused(&error);
+        }
+        self.command_kill(container, host);
+    }
+
+    fn command_kill(&mut self, container: ContainerRef, host: Arc<str>) {
+        if self.has_node_agents {
+            self.commands.push(NodeCommand::Kill { container, host });
+        }
+    }
+
+    /// The engine waits for the end of a container, whoever wanted that. Without agents nothing runs in it.
+    pub(super) fn told_to_stop(&mut self, container: ContainerId) -> Option<Callback> {
+        let reference = Self::reference(container);
+        let placed = self.containers.get_mut(&reference)?;
+        let was_told = std::mem::replace(&mut placed.is_stopping, true);
+        let (runs, host) = (placed.launch.is_some(), placed.host.clone());
+        if self.has_node_agents && (runs || was_told) {
+            if !was_told {
+                self.command_kill(reference, host);
+            }
+        } else {
+            // An engine that is shut down is noticed by the next call.
+            let _ = self.handle.complete_container(container);
+        }
+        None
+    }
+
+    /// Gives a container back in which nothing runs.
+    pub(super) fn give_back(&mut self, container: ContainerRef) -> Result<(), ClientError> {
+        self.placed(container)?;
+        self.handle
+            .release_container(ContainerId::from_number(container.0))
+            .map_err(|error| self.refused(&error))
+    }
+
+    /// The container ends and the request is served in its place, in one commit.
+    pub(super) fn swap_now(
+        &mut self,
+        container: ContainerRef,
+        request: ContainerRequest,
+    ) -> Result<(), ClientError> {
+        self.placed(container)?;
+        let [host] = &request.hosts[..] else { return Err(ClientError::CannotSwap) };
+        let unknown = ClientError::UnknownHost { host: host.to_string() };
+        let node = self.handle.node(host).ok_or(unknown)?;
+        let number = request.id;
+        self.request(request)?;
+        let ask = self.requests.ask(number).ok_or(ClientError::UnknownRequest(number))?;
+        let ticket =
+            self.handle.commit(swap::commit_request(ContainerId::from_number(container.0), ask, node));
+        let ticket = ticket.map_err(|error| self.refused(&error))?;
+        self.swaps.begun(container, ticket);
+        Ok(())
+    }
+
+    /// What ran in the container has ended, and it makes way for the request. If the engine does not take the request any
+    /// more, the container ends all the same.
+    fn swap_after_end(
+        &mut self,
+        container: ContainerRef,
+        request: ContainerRequest,
+    ) -> Result<(), ClientError> {
+        let number = request.id;
+        self.swap_now(container, request).or_else(|_| {
+            self.told.push(Callback::Withdrawn(number));
+            self.give_back(container)
+        })
+    }
+
+    /// A container has ended. What may run on in it is to be killed, and what waited for its place is asked for.
+    pub(super) fn ended(&mut self, container: ContainerId, cause: Option<EndCause>) -> Option<Callback> {
+        let reference = Self::reference(container);
+        let placed = self.containers.remove(&reference)?;
+        if placed.launch.is_some() && !placed.is_stopping {
+            self.command_kill(reference, placed.host);
+        }
+        if let Some(request) = self.swaps.take_instead_of(reference) {
+            let number = request.id;
+            if self.request(request).is_err() {
+                self.told.push(Callback::Withdrawn(number));
+            }
+        }
+        let reported = self.exits.remove(&container);
+        let exit = match (cause, reported) {
+            (Some(EndCause::Completed) | None, Some(reported)) => reported,
+            (cause, _) => exit_of(cause),
+        };
+        Some(Callback::Completed(vec![(reference, exit)]))
+    }
+}
+
+/// The end of a container that nobody reported the exit of, in YARN's numbers.
+fn exit_of(cause: Option<EndCause>) -> ContainerExit {
+    let status = match cause {
+        Some(EndCause::Completed) => ContainerExit::SUCCESS,
+        Some(EndCause::Released | EndCause::StopTimedOut) => ContainerExit::KILLED_BY_APPMASTER,
+        Some(EndCause::Preempted) => ContainerExit::PREEMPTED,
+        Some(EndCause::ApplicationEnded) => ContainerExit::KILLED_AFTER_APP_COMPLETION,
+        Some(EndCause::NodeLost) | None => ContainerExit::ABORTED,
+    };
+    let mut exit = ContainerExit::of(status);
+    if cause == Some(EndCause::StopTimedOut) {
+        exit.diagnostics = "its host did not confirm the stop in time".to_owned();
+    }
+    exit
+}

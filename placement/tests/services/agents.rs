@@ -1,0 +1,265 @@
+//! Node agents behind an engine: stops that take time, and masters and engines that are started again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use apportion::config::{EngineConfig, QueueConfig};
+use apportion::{
+    ApplicationId, ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
+};
+use apportion_placement::{
+    ComponentId, ComponentSpec, ContainerExit, ContainerRef, EngineClient, Launch, NodeCommand,
+    PlacementPolicy, Service, ServiceSettings,
+};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+const WORKER: ComponentId = ComponentId(1);
+const EXIT_OF_SIGTERM: i32 = 143;
+
+/// An engine, and what runs on the machines of its nodes.
+struct Site {
+    engine: Engine,
+    clock: Arc<ManualClock>,
+    machines: BTreeMap<ContainerRef, (Arc<str>, Launch)>,
+    /// Processes that were told to end, in order.
+    killed: Vec<ContainerRef>,
+}
+
+impl Site {
+    fn new() -> Outcome<Self> {
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        let clock = Arc::new(ManualClock::new());
+        let engine = Engine::start(config, Mode::Serial, clock.clone(), None)?;
+        Ok(Self { engine, clock, machines: BTreeMap::new(), killed: Vec::new() })
+    }
+
+    fn with_nodes(self, names: &[&str]) -> Outcome<Self> {
+        for name in names {
+            self.engine.handle().add_node(node(name))?;
+        }
+        Ok(self)
+    }
+
+    fn submit(&self) -> Outcome<EngineClient> {
+        let spec = ApplicationSpec::new("service", "root.default", "ann");
+        Ok(EngineClient::submit(self.engine.handle(), spec, 1_000)?.with_node_agents())
+    }
+
+    fn attach(&mut self, application: ApplicationId) -> Outcome<EngineClient> {
+        let handle = self.engine.handle();
+        let events = handle.event_stream(1_000);
+        let ticket = handle.attach(application, &events)?;
+        self.engine.run_until_quiet();
+        let attachment = ticket.try_take().ok_or("it is answered")??;
+        let launched = |container| self.machines.get(&container).map(|(_, launch)| launch.clone());
+        Ok(EngineClient::attach(handle, events, attachment, launched).with_node_agents())
+    }
+
+    /// Lets the service and the engine do what they can, and starts processes. No machine has two of one component.
+    fn settle(&mut self, service: &mut Service<EngineClient>, now_ms: u64) -> Outcome {
+        self.clock.set(now_ms);
+        for _ in 0..4 {
+            self.engine.run_until_quiet();
+            service.tick(now_ms);
+            for command in service.client_mut().take_commands() {
+                match command {
+                    NodeCommand::Launch { container, host, launch } => {
+                        let process = (host, launch);
+                        assert!(
+                            self.machines.values().all(|other| *other != process),
+                            "{process:?} runs already"
+                        );
+                        self.machines.insert(container, process);
+                        service.client_mut().report_started(container)?;
+                    }
+                    NodeCommand::Kill { container, .. } => self.killed.push(container),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A process ends, and its machine says so.
+    fn end(&mut self, service: &mut Service<EngineClient>, container: ContainerRef) -> Outcome {
+        self.machines.remove(&container).ok_or("it runs")?;
+        Ok(service.client_mut().report_exit(container, ContainerExit::of(EXIT_OF_SIGTERM))?)
+    }
+
+    fn containers_in_engine(&self) -> usize {
+        self.engine.read(|view| view.container_count())
+    }
+}
+
+fn node(name: &str) -> NodeSpec {
+    NodeSpec::new(name, Resources::new(&[10]))
+}
+
+fn workers(desired: u32) -> Vec<ComponentSpec> {
+    let workers = ComponentSpec::new("worker", WORKER.0, desired, Resources::new(&[1]));
+    vec![workers.with_policy(PlacementPolicy::AntiAffinity)]
+}
+
+fn started(client: EngineClient, desired: u32) -> Service<EngineClient> {
+    Service::start(workers(desired), ServiceSettings::default(), client, None, 1)
+}
+
+fn restarted(client: EngineClient, desired: u32) -> Service<EngineClient> {
+    Service::restart(workers(desired), ServiceSettings::default(), client, None, 2)
+}
+
+fn live(service: &Service<EngineClient>) -> u32 {
+    service.state().component(WORKER).map_or(0, |worker| worker.live)
+}
+
+/// With real processes, under the machine's clock.
+#[test]
+fn the_example_runs_and_leaves_no_process() -> Outcome {
+    crate::example::main()
+}
+
+#[test]
+fn a_replacement_starts_when_the_process_has_ended() -> Outcome {
+    let mut site = Site::new()?.with_nodes(&["alpha"])?;
+    let mut service = started(site.submit()?, 1);
+    site.settle(&mut service, 1)?;
+    let [first] = site.machines.keys().copied().collect::<Vec<_>>()[..] else {
+        return Err("one runs".into());
+    };
+    service.kill_container(first, 2)?;
+    site.settle(&mut service, 2)?;
+    assert_eq!((&site.killed[..], site.machines.len(), live(&service)), (&[first][..], 1, 0));
+    assert_eq!(site.containers_in_engine(), 1, "it keeps its host");
+    site.end(&mut service, first)?;
+    site.settle(&mut service, 3)?;
+    assert_eq!((site.machines.len(), live(&service)), (1, 1));
+    assert!(!site.machines.contains_key(&first));
+    Ok(())
+}
+
+/// Nobody waits for the end of what never began.
+#[test]
+fn a_container_that_is_stopped_before_its_start_fails_has_ended() -> Outcome {
+    let site = Site::new()?.with_nodes(&["alpha"])?;
+    let mut service = started(site.submit()?, 1);
+    service.tick(1);
+    site.engine.run_until_quiet();
+    service.tick(1);
+    let [NodeCommand::Launch { container, .. }] = service.client_mut().take_commands()[..] else {
+        return Err("one is launched".into());
+    };
+    service.stop(2);
+    site.engine.run_until_quiet();
+    service.client_mut().report_start_failed(container, "no such program".into())?;
+    site.engine.run_until_quiet();
+    service.tick(2);
+    assert_eq!((site.containers_in_engine(), service.state().container_count()), (0, 0));
+    Ok(())
+}
+
+#[test]
+fn a_stop_that_is_not_confirmed_ends_after_the_timeout() -> Outcome {
+    let mut site = Site::new()?.with_nodes(&["alpha"])?;
+    let mut service = started(site.submit()?, 1);
+    site.settle(&mut service, 1)?;
+    let first = *site.machines.keys().next().ok_or("one runs")?;
+    let timeout_ms = site.engine.handle().config().stop_timeout_ms;
+    service.kill_container(first, 2)?;
+    site.settle(&mut service, 2)?;
+    site.settle(&mut service, 2 + timeout_ms - 1)?;
+    assert_eq!(site.containers_in_engine(), 1);
+    // Whatever runs there cannot be helped any more.
+    site.machines.clear();
+    site.settle(&mut service, 2 + timeout_ms)?;
+    assert_eq!((site.machines.len(), live(&service)), (1, 1));
+    assert!(service.client_mut().report_exit(first, ContainerExit::of(EXIT_OF_SIGTERM)).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_master_that_is_started_again_has_the_containers_of_the_one_before() -> Outcome {
+    let mut site = Site::new()?.with_nodes(&["alpha", "beta", "gamma"])?;
+    // A fourth has no host.
+    let mut service = started(site.submit()?, 4);
+    site.settle(&mut service, 1)?;
+    let before = site.machines.clone();
+    let leaving = *before.keys().next().ok_or("three run")?;
+    service.kill_container(leaving, 2)?;
+    site.settle(&mut service, 2)?;
+    let asks = |site: &Site| site.engine.read(|view| view.asks().count());
+    assert!(asks(&site) > 0);
+    let application = service.client().application();
+    drop(service);
+
+    let client = site.attach(application)?;
+    let mut service = restarted(client, 4);
+    site.settle(&mut service, 3)?;
+    assert_eq!((live(&service), &site.machines), (2, &before), "one is still on its way out");
+    assert_eq!(asks(&site), 0, "no host is left to ask for, and the earlier master's ask is taken back");
+    site.end(&mut service, leaving)?;
+    site.settle(&mut service, 4)?;
+    assert_eq!((live(&service), site.machines.len()), (3, 3));
+    assert_eq!(service.state().audit(), []);
+    Ok(())
+}
+
+#[test]
+fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
+    let mut site = Site::new()?.with_nodes(&["alpha", "beta"])?;
+    let mut service = started(site.submit()?, 2);
+    site.settle(&mut service, 1)?;
+    drop(service);
+    let running: Vec<_> = std::mem::take(&mut site.machines).into_values().collect();
+    assert_eq!(running.len(), 2);
+
+    let mut again = Site::new()?;
+    let handle = again.engine.handle();
+    let nobody = handle.event_stream(1);
+    let spec = ApplicationSpec::new("service", "root.default", "ann");
+    let application = handle.submit_application(spec, &nobody)?;
+    let found = apportion::RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
+    let mut tickets = Vec::new();
+    for (host, launch) in &running {
+        let recovery = handle.recover_node(node(host), vec![found.clone()])?;
+        tickets.push((recovery.containers, host.clone(), launch.clone()));
+    }
+    again.engine.run_until_quiet();
+    for (ticket, host, launch) in tickets {
+        let [Ok(container)] = ticket.try_take().ok_or("it is answered")?[..] else {
+            return Err("known".into());
+        };
+        again.machines.insert(EngineClient::reference(container), (host, launch));
+    }
+    let before = again.machines.clone();
+    let mut service = restarted(again.attach(application)?, 2);
+    again.settle(&mut service, 3)?;
+    assert_eq!((live(&service), &again.machines, &again.killed[..]), (2, &before, &[][..]));
+
+    // Two that keep apart do so beyond the restart, and a third finds a host of its own.
+    handle.add_node(node("gamma"))?;
+    again.settle(&mut service, 3)?;
+    service.flex(workers(3), 4);
+    again.settle(&mut service, 4)?;
+    assert_eq!((live(&service), again.machines.len()), (3, 3));
+    Ok(())
+}
+
+#[test]
+fn what_a_node_reports_after_the_take_over_is_stopped() -> Outcome {
+    let mut site = Site::new()?.with_nodes(&["alpha"])?;
+    let mut service = started(site.submit()?, 1);
+    site.settle(&mut service, 1)?;
+    let application = service.client().application();
+    let found = apportion::RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
+    let recovery = site.engine.handle().recover_node(node("beta"), vec![found])?;
+    site.settle(&mut service, 2)?;
+    let [Ok(late)] = recovery.containers.try_take().ok_or("it is answered")?[..] else {
+        return Err("known".into());
+    };
+    let late = EngineClient::reference(late);
+    assert_eq!((&site.killed[..], site.containers_in_engine(), live(&service)), (&[late][..], 2, 1));
+    service.client_mut().report_exit(late, ContainerExit::of(EXIT_OF_SIGTERM))?;
+    site.settle(&mut service, 3)?;
+    assert_eq!((site.containers_in_engine(), live(&service)), (1, 1));
+    Ok(())
+}

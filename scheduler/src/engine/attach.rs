@@ -1,0 +1,83 @@
+//! A new event stream for an application that runs.
+
+use std::sync::Arc;
+
+use super::handle::{Handle, SubmitError};
+use super::shared::Message;
+use super::stream::EventStream;
+use crate::commit::CommitSeq;
+use crate::event::Refusal;
+use crate::facts::{Blacklist, ContainerOnNode};
+use crate::ids::{ApplicationId, AskId};
+use crate::resource::Resources;
+use crate::state::State;
+use crate::sync::Ticket;
+use crate::view::View;
+
+/// What an application has at the moment at which a stream was connected to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// Which application.
+    pub application: ApplicationId,
+    /// The last change that is part of this; the stream is told of all later ones.
+    pub seq: CommitSeq,
+    /// Its containers, in the order in which they were placed.
+    pub containers: Vec<ContainerOnNode>,
+    /// Its asks with something outstanding.
+    pub asks: Vec<AttachedAsk>,
+    /// The hosts and racks that it shuns.
+    pub blacklist: Blacklist,
+}
+
+/// An ask with something outstanding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttachedAsk {
+    /// The ask.
+    pub ask: AskId,
+    /// Its priority.
+    pub priority: u32,
+    /// The size of one container.
+    pub size: Resources,
+    /// Units neither placed nor cancelled.
+    pub outstanding: u32,
+}
+
+impl Handle {
+    /// Connects a stream to an application that runs: for a master that was started again and lost its stream. The ticket
+    /// says what the application has, or that it has ended. Its earlier stream is told nothing more of it.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn attach(
+        &self,
+        application: ApplicationId,
+        events: &EventStream,
+    ) -> Result<Ticket<Result<Attachment, Refusal>>, SubmitError> {
+        let (answer, ticket) = Ticket::new();
+        let stream = Arc::clone(events.core());
+        self.shared.send(Message::Attach { application, stream, answer })?;
+        Ok(ticket)
+    }
+}
+
+/// What the application has now.
+pub(super) fn attachment(state: &State, application: ApplicationId) -> Result<Attachment, Refusal> {
+    let view = View::new(state);
+    let found = view.application(application).ok_or(Refusal::ApplicationEnded)?;
+    let facts = &state.facts;
+    let asks = facts.asks.iter().filter(|(_, ask)| ask.application == application);
+    let asks = asks.map(|(id, ask)| AttachedAsk {
+        ask: id,
+        priority: ask.priority,
+        size: facts.shapes.at(ask.shape).need.resources,
+        outstanding: ask.outstanding(),
+    });
+    let blacklist = facts.applications.at(application).blacklist.as_deref();
+    Ok(Attachment {
+        application,
+        seq: view.seq(),
+        containers: found.containers().collect(),
+        asks: asks.collect(),
+        blacklist: blacklist.cloned().unwrap_or_default(),
+    })
+}

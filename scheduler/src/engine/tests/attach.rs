@@ -1,0 +1,73 @@
+//! A new stream for an application that runs.
+
+use super::hand::Hand;
+use super::{config, leaf, memory};
+use crate::change::AskSpec;
+use crate::engine::{AttachedAsk, EventStream};
+use crate::event::{EventKind, Refusal};
+use crate::facts::{ApplicationEnd, Blacklist};
+use crate::ids::{ApplicationId, ContainerId};
+
+fn told(events: &EventStream) -> Vec<EventKind> {
+    std::iter::from_fn(|| events.try_next().unwrap()).map(|event| event.kind).collect()
+}
+
+fn ended(events: &EventStream) -> Vec<ContainerId> {
+    let ended = told(events).into_iter().filter_map(|kind| match kind {
+        EventKind::ContainerEnded { container, .. } => Some(container),
+        _ => None,
+    });
+    ended.collect()
+}
+
+/// Three containers run, and one that is too large waits.
+fn running() -> (Hand, ApplicationId, Vec<ContainerId>) {
+    let mut hand = Hand::new(config([leaf("a")]));
+    hand.node("n1", 10);
+    let application = hand.application();
+    hand.ask(application, AskSpec::new(memory(1), 3).with_priority(7));
+    hand.settle();
+    let containers = told(&hand.events).into_iter().filter_map(|kind| match kind {
+        EventKind::Allocated { container, .. } => Some(container),
+        _ => None,
+    });
+    let containers = containers.collect();
+    (hand, application, containers)
+}
+
+#[test]
+fn what_an_application_has_and_what_its_new_stream_hears_are_all_there_is() {
+    let (mut hand, application, containers) = running();
+    let handle = hand.engine.handle();
+    let large = hand.ask(application, AskSpec::new(memory(20), 2).with_priority(3));
+    let shunned = Blacklist::new().with_hosts(["n2"]);
+    handle.update_blacklist(application, shunned.clone(), Blacklist::new()).unwrap();
+    // All in one group of commits.
+    handle.complete_container(containers[0]).unwrap();
+    let events = handle.event_stream(100);
+    let ticket = handle.attach(application, &events).unwrap();
+    handle.complete_container(containers[1]).unwrap();
+    hand.settle();
+
+    let attachment = ticket.try_take().unwrap().unwrap();
+    let found: Vec<_> = attachment.containers.iter().map(|found| (found.container, found.priority)).collect();
+    assert_eq!(found, [(containers[1], 7), (containers[2], 7)]);
+    let asks = [AttachedAsk { ask: large, priority: 3, size: memory(20), outstanding: 2 }];
+    assert_eq!((&attachment.asks[..], attachment.application), (&asks[..], application));
+    assert_eq!(attachment.blacklist, shunned);
+    assert_eq!((ended(&hand.events), ended(&events)), (vec![containers[0]], vec![containers[1]]));
+}
+
+#[test]
+fn an_application_that_has_ended_is_not_attached_to() {
+    let (mut hand, application, _) = running();
+    let handle = hand.engine.handle();
+    handle.end_application(application, ApplicationEnd::Killed).unwrap();
+    let events = handle.event_stream(100);
+    let ticket = handle.attach(application, &events).unwrap();
+    hand.settle();
+    assert_eq!(ticket.try_take().unwrap(), Err(Refusal::ApplicationEnded));
+    assert_eq!(told(&events), []);
+    let last = told(&hand.events).pop();
+    assert_eq!(last, Some(EventKind::ApplicationEnded { end: ApplicationEnd::Killed }));
+}

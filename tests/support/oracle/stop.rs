@@ -1,0 +1,45 @@
+//! Containers that are being stopped: they hold what they held until somebody confirms the end, or the time is up.
+
+use apportion::{ContainerId, EndCause, EventKind};
+
+use super::{Effect, Oracle};
+
+impl Oracle {
+    /// Whether it runs and nobody has stopped it.
+    pub(super) fn is_unstopped(&self, id: ContainerId) -> bool {
+        self.container(id).is_some_and(|container| container.stopping.is_none())
+    }
+
+    pub(super) fn stop(&mut self, id: ContainerId, cause: EndCause) -> Effect {
+        let until_ms = self.now_ms.saturating_add(self.config.stop_timeout_ms);
+        let container = self.container_mut(id);
+        container.stopping = Some((cause, until_ms));
+        let node = container.node;
+        (container.application, EventKind::ContainerStopping { container: id, node, until_ms })
+    }
+
+    /// What the application is told of an end that somebody reported, or that the engine gave up waiting for.
+    ///
+    /// # Errors
+    /// When the engine did not wait long enough.
+    pub(super) fn told_cause(&self, id: ContainerId, cause: EndCause) -> Result<EndCause, String> {
+        let stopping = self.container(id).and_then(|container| container.stopping);
+        match (cause, stopping) {
+            (EndCause::StopTimedOut, Some((_, until_ms))) if until_ms <= self.now_ms => Ok(cause),
+            (EndCause::StopTimedOut, _) => {
+                Err(format!("{id}: {stopping:?} has not timed out at {}", self.now_ms))
+            }
+            (EndCause::Completed | EndCause::Released, Some((wanted, _))) => Ok(wanted),
+            _ => Ok(cause),
+        }
+    }
+
+    /// A container whose stop has timed out and that is still there.
+    #[must_use]
+    pub fn overdue_stop(&self) -> Option<ContainerId> {
+        let is_overdue = |until_ms: u64| until_ms <= self.now_ms;
+        let overdue =
+            |container: &&super::Container| container.stopping.is_some_and(|(_, at)| is_overdue(at));
+        self.containers.values().find(overdue).and_then(|container| container.id)
+    }
+}
