@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use apportion::{AttributeCondition, NodeSpec, PendingReason, SHARE_ONE, dominant_share};
+use apportion::{AttributeCondition, PendingReason, SHARE_ONE, dominant_share};
 
 use super::record::{NOT_ASKED_YET, QueueUse, RunRecord};
 use super::run::{SimError, Simulation};
@@ -98,22 +98,6 @@ impl Simulation<'_> {
             guaranteed.map(|amount| dominant_share(&amount, &total) as f64 / SHARE_ONE as f64).collect()
         })
     }
-}
-
-/// Whether no node could hold a container of these tasks even if it were empty. Without tasks it is the job's master.
-pub(super) fn fits_nowhere(workload: &Workload, job: usize, tasks: Option<(usize, usize)>) -> bool {
-    let job = &workload.jobs[job];
-    let tasks = tasks.map(|(stage, tasks)| &job.stages[stage][tasks]);
-    let size = tasks.map_or(job.master.unwrap_or_default(), |tasks| tasks.size);
-    let holds = |node: &NodeSpec| {
-        let has_devices = tasks.and_then(|t| t.devices).is_none_or(|need| need.count <= node.devices);
-        let rule = tasks.and_then(|tasks| tasks.rule.as_ref());
-        let meets = |condition: &AttributeCondition| condition.holds(&node.attributes);
-        size.within(&node.capacity)
-            && has_devices
-            && rule.is_none_or(|rule| rule.conditions.iter().all(meets))
-    };
-    !workload.nodes.iter().any(holds)
 }
 
 /// What about the tasks no node can meet.

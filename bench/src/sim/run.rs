@@ -15,7 +15,6 @@ use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 use super::cluster::{ClusterError, Leaves};
-use super::finish::fits_nowhere;
 use super::jobs::{AskRun, JobRun, Part, Step};
 use super::latency::{LatencySink, Notes};
 use super::metrics::Metrics;
@@ -326,11 +325,10 @@ impl<'a> Simulation<'a> {
         let submit = |error| SimError::Submit { what: format!("an ask of job `{}`", content.name), error };
         let ask = self.handle.submit_ask(application, spec).map_err(submit)?;
         self.tally.submitted += count;
-        if fits_nowhere(self.workload, job, part) {
+        let part = Part { job, tasks: part };
+        if !self.metrics.asked(part, count) {
             self.tally.hopeless += count;
         }
-        let part = Part { job, tasks: part };
-        self.metrics.asked(part, count);
         self.asks.insert(ask, AskRun { part, submitted_ms: now_ms, placed: 0 });
         if self.measures_latency {
             self.asked_at.insert(ask, Instant::now());

@@ -182,11 +182,12 @@ impl<'a> Metrics<'a> {
         self.jobs[job].finished_ms = Some(self.now_ms);
     }
 
-    pub(super) fn asked(&mut self, part: Part, count: u64) {
+    /// Counts containers that are asked for. Whether some node could hold them if it were empty.
+    pub(super) fn asked(&mut self, part: Part, count: u64) -> bool {
         self.waiting += count;
-        if let Some(size) = self.demand_of(part) {
-            self.with_groups(part.job, |group, cluster| group.asked(&size, count, cluster));
-        }
+        let Some(size) = self.demand_of(part) else { return false };
+        self.with_groups(part.job, |group, cluster| group.asked(&size, count, cluster));
+        true
     }
 
     pub(super) fn cancelled(&mut self, part: Part, count: u64) {

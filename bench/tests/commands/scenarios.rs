@@ -1,12 +1,8 @@
 //! Scenarios from outside: those of the repository, exit codes, and messages about files that are wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod case;
-
 use std::path::{Path, PathBuf};
 
-use case::{Case, contains_all, json};
+use crate::case::{Case, contains_all, json};
 
 const SCENARIO: &str = "about: two of three fit
 modes: [serial, parallel]

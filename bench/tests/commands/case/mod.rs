@@ -47,3 +47,10 @@ pub(super) fn contains_all(message: &str, parts: &[&str]) {
         assert!(message.contains(part), "`{part}` is missing in: {message}");
     }
 }
+
+/// Fails if a browser would ask the network for a part of the page. Comments may name addresses.
+pub(super) fn fetches_nothing(page: &str) {
+    for fetched in ["src=", "href=", "@import", "url("] {
+        assert!(!page.contains(fetched), "the page fetches something: {fetched}");
+    }
+}

@@ -1,8 +1,5 @@
 //! The script that compares two commits, as far as it goes without building anything.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::process::{Command, Output};
 
 fn compare(arguments: &[&str]) -> Output {

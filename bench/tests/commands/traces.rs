@@ -3,8 +3,6 @@
 //! They are read from the folder that `APPORTION_DATA` names, `../shared/data` beside the project otherwise;
 //! where it is absent a test says so and passes, or fails if `APPORTION_DATA_REQUIRED` is set.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::super::case::{Case, contains_all, json};
+use crate::case::{Case, contains_all, fetches_nothing, json};
 
 /// Writes a sweep of the demo, and returns the name of its file.
 fn sweep(case: &Case, name: &str, arguments: &str) {
@@ -39,7 +39,7 @@ fn twice_the_load_differs_beyond_noise_and_ends_with_1() {
     contains_all(&text, &["completion, mean", "differs", "6 seeds", "compress: 1.0 and 4.0"]);
     let page = fs::read_to_string(case.folder.path().join("difference.html")).unwrap();
     contains_all(&page, &["What differs beyond noise", "<svg", "completion, mean", "How it was judged"]);
-    assert!(!page.contains("http"), "the page refers to something outside");
+    fetches_nothing(&page);
     let figures = json(&case.run("compare a.json b.json --json -").stdout);
     let figure = |name: &str| {
         let all = figures["figures"].as_array().unwrap();

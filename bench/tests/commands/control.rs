@@ -1,10 +1,6 @@
 //! `apportion-bench control`, as users run it.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod case;
-
-use case::{Case, contains_all, json};
+use crate::case::{Case, contains_all, json};
 
 const TINY: &str = "control --nodes 60 --processors 100";
 

@@ -5,7 +5,7 @@ mod compared;
 use std::collections::BTreeMap;
 use std::fs;
 
-use super::case::{Case, contains_all, json};
+use crate::case::{Case, contains_all, json};
 
 /// Two queues of half the cluster each, and a file in which the second has a tenth.
 const EQUAL: &str =

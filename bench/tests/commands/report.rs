@@ -3,14 +3,10 @@
 //! Chromium runs without a window. `APPORTION_BROWSER` names another program; where there is none a test says so and passes, or
 //! fails if `APPORTION_BROWSER_REQUIRED` is set.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod case;
-
 use std::io::Write;
 use std::process::Command;
 
-use case::{Case, PODS, contains_all, json};
+use crate::case::{Case, PODS, contains_all, fetches_nothing, json};
 use serde_json::{Value, json as value};
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -128,9 +124,7 @@ fn a_report_is_one_file_with_pictures_that_need_no_script() {
     // What would be a plot of zeros, or of one value, is a sentence.
     contains_all(&report, &["No container waited", "Not in use at any time: gpu_milli", "is the only queue"]);
     assert_eq!(report.matches("<figure class=plot>").count(), 2);
-    for fetched in ["src=", "href=", "@import", "url("] {
-        assert!(!report.contains(fetched), "the page fetches something: {fetched}");
-    }
+    fetches_nothing(&report);
 }
 
 /// The data of the plot with this vertical axis.

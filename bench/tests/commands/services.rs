@@ -1,10 +1,6 @@
 //! `apportion-bench services`, as users run it.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod case;
-
-use case::{Case, contains_all, json};
+use crate::case::{Case, contains_all, json};
 
 const TINY: &str = "services --days 30 --nodes 40 --region-servers 10 --restarts 4 --crashes 20";
 

@@ -1,12 +1,8 @@
 //! The program's `config` commands.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod case;
-
 use std::fs;
 
-use case::{Case, contains_all, json};
+use crate::case::{Case, contains_all, json};
 
 const QUEUES: &str = "partitions:
 - nodesortpolicy: {type: binpacking}
@@ -75,6 +71,6 @@ fn what_is_wrong_ends_with_exit_code_2_and_writes_nothing() {
 #[test]
 fn the_schema_that_is_printed_is_the_one_that_is_checked_in() {
     let output = Case::new().run("config schema");
-    let checked_in = include_str!("../../docs/configuration.schema.json");
+    let checked_in = include_str!("../../../docs/configuration.schema.json");
     assert_eq!(String::from_utf8(output.stdout).unwrap(), checked_in);
 }

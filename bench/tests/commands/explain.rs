@@ -1,12 +1,8 @@
 //! `apportion-bench explain` from outside, and what reports say of what stayed pending.
 
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
-
-mod case;
-
 use std::fs;
 
-use case::{Case, contains_all, json};
+use crate::case::{Case, contains_all, json};
 
 const OPENB: &str = "replay --format openb --nodes nodes.csv --workload pods.csv --log run.log";
 
@@ -266,7 +262,7 @@ fn reports_say_why_what_is_left_is_pending() {
     contains_all(&html, &["Still pending at the end", "Of 2 nodes: 2 too small even when empty."]);
     let table = String::from_utf8(case.run(OPENB).stdout).unwrap();
     contains_all(&table, &["still pending", "of p2 in root.default", "No node that meets"]);
-    case.file("pods.csv", case::PODS.replace("99000", "1000"));
+    case.file("pods.csv", crate::case::PODS.replace("99000", "1000"));
     let html = {
         assert!(case.run(&format!("{OPENB} --report out.html")).status.success());
         fs::read_to_string(case.folder.path().join("out.html")).unwrap()

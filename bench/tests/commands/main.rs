@@ -1,0 +1,17 @@
+//! The program from outside, one module a command.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+
+mod case;
+#[cfg(unix)]
+mod compare;
+mod config;
+mod control;
+mod explain;
+mod policy;
+mod program;
+mod rates;
+mod report;
+mod scenarios;
+mod services;
+mod traces;
