@@ -258,7 +258,7 @@ pub enum Refusal {
     OutOfRange,
     /// The container would have nothing of any resource type, and the configuration does not allow that.
     #[error(
-        "a container needs an amount of a resource; `allow_empty` in [engine.allocation] lifts this rule"
+        "a container needs at least one resource; set `allow_empty` in [engine.allocation] to permit empty ones"
     )]
     EmptyContainer,
     /// The limits given for a queue do not fit its siblings.
@@ -269,36 +269,30 @@ pub enum Refusal {
     TimeBackwards,
 }
 
-impl Refusal {
-    /// The name in statistics and reports.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::ApplicationEnded => "application_ended",
-            Self::UnknownNode => "unknown_node",
-            Self::UnknownAsk => "unknown_ask",
-            Self::UnknownContainer => "unknown_container",
-            Self::CannotGrow(_) => "cannot_grow",
-            Self::SameExecutionType => "same_execution_type",
-            Self::Opportunistic => "opportunistic",
-            Self::ContainerStopping => "container_stopping",
-            Self::NoDevices => "no_devices",
-            Self::UnknownReservation => "unknown_reservation",
-            Self::QueueStopped => "queue_stopped",
-            Self::TooManyApplications => "too_many_applications",
-            Self::AboveMaximum => "above_maximum",
-            Self::NotALeaf => "not_a_leaf",
-            Self::TooManyQueues => "too_many_queues",
-            Self::QueueInUse => "queue_in_use",
-            Self::UnknownQueue => "unknown_queue",
-            Self::RejectedByRule => "rejected_by_rule",
-            Self::NotPermitted => "not_permitted",
-            Self::PartitionNotAccessible => "partition_not_accessible",
-            Self::IdentifierTaken => "identifier_taken",
-            Self::OutOfRange => "out_of_range",
-            Self::InvalidLimits => "invalid_limits",
-            Self::TimeBackwards => "time_backwards",
-            Self::EmptyContainer => "empty_container",
-        }
-    }
-}
+labels! { Refusal {
+    ApplicationEnded => "application_ended",
+    UnknownNode => "unknown_node",
+    UnknownAsk => "unknown_ask",
+    UnknownContainer => "unknown_container",
+    CannotGrow => "cannot_grow",
+    SameExecutionType => "same_execution_type",
+    Opportunistic => "opportunistic",
+    ContainerStopping => "container_stopping",
+    NoDevices => "no_devices",
+    UnknownReservation => "unknown_reservation",
+    QueueStopped => "queue_stopped",
+    TooManyApplications => "too_many_applications",
+    AboveMaximum => "above_maximum",
+    NotALeaf => "not_a_leaf",
+    TooManyQueues => "too_many_queues",
+    QueueInUse => "queue_in_use",
+    UnknownQueue => "unknown_queue",
+    RejectedByRule => "rejected_by_rule",
+    NotPermitted => "not_permitted",
+    PartitionNotAccessible => "partition_not_accessible",
+    IdentifierTaken => "identifier_taken",
+    OutOfRange => "out_of_range",
+    InvalidLimits => "invalid_limits",
+    TimeBackwards => "time_backwards",
+    EmptyContainer => "empty_container",
+} }

@@ -256,6 +256,7 @@ fn ordering() -> impl Strategy<Value = QueueOrdering> {
         2 => Just(QueueOrdering::Utilization),
         1 => Just(QueueOrdering::PriorityUtilization),
         1 => Just(QueueOrdering::DemandPriority),
+        1 => Just(QueueOrdering::UtilizationThenDemand),
     ]
 }
 

@@ -44,7 +44,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             jobs.note(change);
         }
     };
-    let mut replay = LogInput::open(&args.file)?.replay_until(args.at, see)?;
+    let mut replay = LogInput::open(&args.file, "--at")?.replay_until(args.at, see)?;
     let view = replay.view();
     let text = match &args.ask {
         Some(name) => explain_named(&view, name, &jobs, args.json).map_err(wrong)?,

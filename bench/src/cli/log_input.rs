@@ -55,16 +55,18 @@ impl Moment {
 /// A log that is read.
 pub(super) struct LogInput<'p> {
     path: &'p Path,
+    /// The option that ends reading before a damaged place.
+    end_option: &'static str,
     reader: LogReader<BufReader<File>>,
 }
 
 impl<'p> LogInput<'p> {
-    pub(super) fn open(path: &'p Path) -> Result<Self, Failure> {
+    pub(super) fn open(path: &'p Path, end_option: &'static str) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::input(format!("{}: {error}", path.display()));
         let file = File::open(path).map_err(|error| wrong(&error))?;
         let reader =
             LogReader::new(BufReader::with_capacity(1 << 20, file)).map_err(|error| wrong(&error))?;
-        Ok(Self { path, reader })
+        Ok(Self { path, end_option, reader })
     }
 
     /// The state after the configuration, with which every log begins.
@@ -80,7 +82,7 @@ impl<'p> LogInput<'p> {
     pub(super) fn wrong(&self, error: &LogError) -> Failure {
         let hint = match error {
             LogError::Torn { last, .. } | LogError::Damaged { last, .. } if *last > 0 => {
-                format!("; --at {last} reads the log up to there")
+                format!("; {} {last} reads the log up to there", self.end_option)
             }
             _ => String::new(),
         };

@@ -22,7 +22,7 @@ pub(super) struct VerifyArgs {
 }
 
 pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
-    let mut replay = LogInput::open(&args.file)?.replay_until(args.at, |_| {})?;
+    let mut replay = LogInput::open(&args.file, "--at")?.replay_until(args.at, |_| {})?;
     let (changes, digest) = (replay.seq().0, replay.digest());
     let audit = replay.audit();
     let view = replay.view();

@@ -32,6 +32,16 @@ pub use sweep_policy::to_sweep_policy_table;
 pub use table::to_table;
 pub use throughput::{Measured, ThroughputParameters, ThroughputReport, to_throughput_html};
 
+/// A duration in milliseconds, rounded.
+fn duration_ms_text(ms: f64) -> String {
+    duration_text(ms.round() as u64)
+}
+
+/// A ratio: two decimals below 100.
+fn ratio_text(ratio: f64) -> String {
+    if ratio < 100.0 { format!("{ratio:.2}") } else { count_text(ratio.round() as u64) }
+}
+
 /// A number of milliseconds as people say it.
 #[must_use]
 pub fn duration_text(ms: u64) -> String {

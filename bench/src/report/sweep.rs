@@ -9,7 +9,7 @@ use super::html::{document, escape, say, section};
 use super::palette::SERIES;
 use super::plot::Unit;
 use super::sweep_policy::to_sweep_policy_section;
-use super::{count_text, duration_text};
+use super::{count_text, duration_ms_text};
 use crate::sweep::{Figures, Spread, SweepPoint};
 
 /// A figure with its name and how it is written.
@@ -71,7 +71,7 @@ const COLUMNS: [Column; 8] = [
         name: "wait, median",
         title: "Waiting time, median",
         figure: |f| f.wait_p50_ms,
-        text: duration,
+        text: duration_ms_text,
         axis: ("waiting time, median, s", Unit::Number, 1e-3),
         note: WAIT_NOTE,
     },
@@ -79,7 +79,7 @@ const COLUMNS: [Column; 8] = [
         name: "wait, 99 %",
         title: "Waiting time, 99 %",
         figure: |f| f.wait_p99_ms,
-        text: duration,
+        text: duration_ms_text,
         axis: ("waiting time, 99 %, s", Unit::Number, 1e-3),
         note: WAIT_NOTE,
     },
@@ -253,8 +253,4 @@ fn chart(points: &[SweepPoint], column: &Column) -> Result<String, ChartError> {
 
 fn count(value: f64) -> String {
     count_text(value as u64)
-}
-
-fn duration(ms: f64) -> String {
-    duration_text(ms as u64)
 }

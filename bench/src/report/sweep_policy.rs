@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
+use super::chart::percent;
 use super::html::escape;
 use super::sweep::Varied;
-use super::{count_text, duration_text};
+use super::{duration_ms_text, ratio_text};
 use crate::sweep::{Estimate, Figures, SweepPoint};
 
 /// What a simulation says of a figure; nothing where it has none.
@@ -27,25 +28,26 @@ const COLUMNS: [Column; 7] = [
         key: "completion_p50_ms",
         name: "completion",
         figure: |f| f.outcomes.completion_p50_ms,
-        text: duration,
+        text: duration_ms_text,
     },
-    Column { key: "slowdown_mean", name: "slowdown", figure: |f| f.outcomes.slowdown_mean, text: ratio },
-    Column { key: "wait_mean_ms", name: "wait", figure: |f| f.outcomes.wait_mean_ms, text: duration },
+    Column { key: "slowdown_mean", name: "slowdown", figure: |f| f.outcomes.slowdown_mean, text: ratio_text },
+    Column { key: "wait_mean_ms", name: "wait", figure: |f| f.outcomes.wait_mean_ms, text: duration_ms_text },
     Column { key: "missing", name: "missing", figure: |f| f.outcomes.missing, text: percent },
     Column { key: "jain_queues", name: "Jain, queues", figure: |f| f.outcomes.jain_queues, text: index },
     Column { key: "jain_users", name: "Jain, users", figure: |f| f.outcomes.jain_users, text: index },
 ];
 const LEGEND: &str =
-    "finished: part of the jobs. completion: median of the jobs that finished. slowdown: mean.
-wait: mean of the containers. missing: part of the cluster, to the guarantees of all queues.";
+    "finished: part of the jobs. completion: median of finished jobs. slowdown, wait: means.
+missing: what leaves lack of their guarantees, or of their demands where those are less; part of the cluster.";
 
 /// Figures that no column shows or that are in another table, for `--json`.
-const OTHERS: [(&str, Figure); 9] = [
+const OTHERS: [(&str, Figure); 10] = [
     ("completion_mean_ms", |f| f.outcomes.completion_mean_ms),
     ("bounded_slowdown_mean", |f| f.outcomes.bounded_slowdown_mean),
     ("placed", |f| Some(f.placed)),
     ("not_placed", |f| Some(f.not_placed)),
     ("use_mean", |f| Some(f.use_mean)),
+    ("use_busy_mean", |f| Some(f.use_busy_mean)),
     ("use_peak", |f| Some(f.use_peak)),
     ("wait_p50_ms", |f| Some(f.wait_p50_ms)),
     ("wait_p99_ms", |f| Some(f.wait_p99_ms)),
@@ -120,18 +122,6 @@ fn texts(point: &SweepPoint, column: &Column) -> (String, Option<String>) {
     let mean = (column.text)(mean);
     let [low, high] = ci95.unwrap_or_default().map(|end| (column.text)(end.max(0.0)));
     if low == high { (mean, None) } else { (mean, Some(format!("{low} to {high}"))) }
-}
-
-fn duration(ms: f64) -> String {
-    duration_text(ms.round() as u64)
-}
-
-fn percent(part: f64) -> String {
-    format!("{:.1} %", 100.0 * part)
-}
-
-fn ratio(ratio: f64) -> String {
-    if ratio < 100.0 { format!("{ratio:.2}") } else { count_text(ratio.round() as u64) }
 }
 
 fn index(index: f64) -> String {

@@ -40,9 +40,10 @@ impl ApplicationState {
     /// Why it does not [take](Self::takes) them.
     pub(super) fn why_closed(&self, component: ComponentId, host: &str) -> Option<&'static str> {
         let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
-        let Some(node) = self.history.node(host) else { return Some("nobody knows it") };
+        let Some(node) = self.history.node(host) else { return Some("no node report has named it") };
         let is_shunned = self.history.entry(host, component).is_some_and(|entry| entry.is_shunned);
-        node.why_closed(label).or(is_shunned.then_some("too much of it has failed there"))
+        node.why_closed(label)
+            .or(is_shunned.then_some("too many instances of the component have failed there"))
     }
 
     pub(super) fn is_anti_affine(&self, component: ComponentId) -> bool {

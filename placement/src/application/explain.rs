@@ -216,8 +216,8 @@ fn remedy(cause: OutstandingCause, host: Option<&Arc<str>>, label: Option<&str>)
         OutstandingCause::WaitsForHost => {
             format!("bring {host} up or make room on it, or wait until the request is widened")
         }
-        OutstandingCause::Shunned => "let the service use the hosts that it keeps away from".to_owned(),
-        OutstandingCause::BackOff => "see why its instances end, or wait".to_owned(),
+        OutstandingCause::Shunned => "readmit an excluded host, raise the node failure threshold, or wait for the failure window to end".to_owned(),
+        OutstandingCause::BackOff => "find out why instances end so soon, or wait for the pause to end".to_owned(),
         OutstandingCause::AboutToBeServed => "nothing needs to be done".to_owned(),
     }
 }

@@ -7,41 +7,42 @@ use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach};
 
 /// How many hosts a message names.
-const NAMED: usize = 5;
+const NAMED_HOSTS_MAX: usize = 5;
 
-/// Why the service keeps away from a host.
+/// Why the service avoids a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shun {
-    KeptFree,
+enum AvoidReason {
+    Excluded,
     Unreliable,
 }
 
-/// Hosts that would do, and those of them that the service keeps away from.
+/// Hosts that would do, and those of them that the service avoids.
 #[derive(Debug, Default)]
 pub(super) struct Shunned {
-    hosts: Vec<(Arc<str>, Shun)>,
-    /// Whether the service keeps away from every host that would do.
+    hosts: Vec<(Arc<str>, AvoidReason)>,
+    /// Whether the service avoids every host that would do.
     pub(super) is_all: bool,
 }
 
 impl Shunned {
     /// Which hosts, and why; `None` if there is none.
     pub(super) fn explanation(&self) -> Option<String> {
-        let named = self.hosts.iter().take(NAMED).map(|(host, shun)| match shun {
-            Shun::KeptFree => format!("{host}, which is kept free"),
-            Shun::Unreliable => format!("{host}, where too many instances failed"),
+        let named = self.hosts.iter().take(NAMED_HOSTS_MAX).map(|(host, shun)| match shun {
+            AvoidReason::Excluded => format!("{host} (excluded)"),
+            AvoidReason::Unreliable => format!("{host} (unreliable: too many instances failed there)"),
         });
         let named: Vec<String> = named.collect();
-        let more = self.hosts.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!("; and from {more} more") } else { String::new() };
-        (!named.is_empty()).then(|| format!("the service keeps away from {}{more}", named.join("; from ")))
+        let more = self.hosts.len().saturating_sub(NAMED_HOSTS_MAX);
+        let more = if more > 0 { format!(" and {more} more hosts") } else { String::new() };
+        (!named.is_empty()).then(|| format!("the service avoids {}{more}", named.join(", ")))
     }
 
     /// What would make these hosts do again.
     pub(super) fn remedy(&self, window_ends_ms: Option<u64>) -> Option<String> {
-        let first = |wanted: Shun| self.hosts.iter().find(|(_, shun)| *shun == wanted).map(|(host, _)| host);
-        let readmit = first(Shun::KeptFree).map(|host| format!("readmit {host}"));
-        let mend = first(Shun::Unreliable).map(|host| {
+        let first =
+            |wanted: AvoidReason| self.hosts.iter().find(|(_, shun)| *shun == wanted).map(|(host, _)| host);
+        let readmit = first(AvoidReason::Excluded).map(|host| format!("readmit {host}"));
+        let mend = first(AvoidReason::Unreliable).map(|host| {
             let until = match window_ends_ms {
                 Some(ends_ms) => format!("until the failure window ends at {ends_ms} ms"),
                 None => "for ever: there is no end of the failure window".to_owned(),
@@ -68,8 +69,8 @@ impl ApplicationState {
             let is_strict = known.spec.policy == PlacementPolicy::Strict;
             let is_alone = self.history.entry(host, component).is_some_and(|entry| entry.is_shunned);
             let is_unreliable = (node.is_unreliable && !is_strict) || is_alone;
-            let unreliable = is_unreliable.then_some(Shun::Unreliable);
-            let shun = if node.is_excluded { Some(Shun::KeptFree) } else { unreliable };
+            let unreliable = is_unreliable.then_some(AvoidReason::Unreliable);
+            let shun = if node.is_excluded { Some(AvoidReason::Excluded) } else { unreliable };
             hosts.extend(shun.map(|shun| (host.clone(), shun)));
         }
         Shunned { is_all: count > 0 && hosts.len() == count, hosts }

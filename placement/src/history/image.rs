@@ -55,9 +55,8 @@ impl RoleHistory {
         report
     }
 
-    /// What is worth keeping. A host is active until the last instance on it has ended: a crash of the master while
-    /// instances are being released does not lose their hosts (table 1.18, D28). Hosts that never ran a component are not: they would be candidates of one that goes back to
-    /// its hosts (table 1.18, D19).
+    /// What is worth keeping. A host counts as active until its last instance has ended (table 1.18, D28). Hosts that never
+    /// ran a component are left out: they would become candidates (table 1.18, D19).
     pub(crate) fn image(&self, saved_ms: u64, names: &BTreeMap<String, ComponentId>) -> HistoryFile {
         let entries_of = |(host, node): (&Arc<str>, &super::NodeInstance)| {
             let host = host.clone();

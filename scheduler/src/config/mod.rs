@@ -81,7 +81,7 @@ pub struct EngineConfig {
     pub placement: Placement,
     /// Applications have this priority at most: more counts as this. `None`: any.
     pub maximum_application_priority: Option<u32>,
-    /// How long a container that is being stopped stays charged while nobody confirms its end.
+    /// How long a stopping container stays charged if its end is not confirmed.
     pub stop_timeout_ms: u64,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,

@@ -17,7 +17,7 @@ use crate::view::View;
 /// What an application has at the moment at which a stream was connected to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
-    /// Which application.
+    /// The application.
     pub application: ApplicationId,
     /// The last change that is part of this; the stream is told of all later ones.
     pub seq: CommitSeq,
@@ -43,8 +43,8 @@ pub struct AttachedAsk {
 }
 
 impl Handle {
-    /// Connects a stream to an application that runs: for a master that was started again and lost its stream. The ticket
-    /// says what the application has, or that it has ended. Its earlier stream is told nothing more of it.
+    /// Connects a new event stream to a running application, for a master that restarted. The ticket has what the
+    /// application holds, or says that it has ended. The earlier stream gets no further events of the application.
     ///
     /// # Errors
     /// When the engine is shut down.

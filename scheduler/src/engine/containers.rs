@@ -29,10 +29,10 @@ impl Handle {
         self.send(Change::ContainerEnded { container, cause: EndCause::Released })
     }
 
-    /// Stops a container: its stream is told to [stop it](crate::EventKind::ContainerStopping), and it stays on its node
-    /// and charged until [`complete_container`](Self::complete_container) confirms the end. If
-    /// [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) passes before, the engine ends it with
-    /// [`EndCause::StopTimedOut`]. The ticket says whether it is being stopped now, or why not.
+    /// Stops a container. Its application gets [`ContainerStopping`](crate::EventKind::ContainerStopping); the container
+    /// keeps its node and its charge until [`complete_container`](Self::complete_container) confirms the end. After
+    /// [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) the engine ends it with
+    /// [`EndCause::StopTimedOut`]. The ticket says whether the stop began, or why not.
     ///
     /// # Errors
     /// When the engine is shut down.

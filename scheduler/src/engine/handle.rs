@@ -75,7 +75,7 @@ pub enum SubmitError {
     },
     /// A container with nothing of any resource type.
     #[error(
-        "a container needs an amount of a resource; `allow_empty` in [engine.allocation] lifts this rule"
+        "a container needs at least one resource; set `allow_empty` in [engine.allocation] to permit empty ones"
     )]
     EmptyContainer,
     /// An ask for no containers.

@@ -107,7 +107,7 @@ pub struct WhyPending {
     pub funnel: Funnel,
     /// What is missing on the node that is least short, if any is short.
     pub shortage: Option<Shortage>,
-    /// Nodes without room, or with too many containers of a tag, on which containers are being stopped.
+    /// Nodes short of room or devices, or at a tag limit, on which containers are being stopped.
     pub stopping: usize,
     /// The first node with room for it that is kept for another ask.
     pub kept_node: Option<KeptNode>,

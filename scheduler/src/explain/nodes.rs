@@ -217,7 +217,7 @@ pub(super) struct Survey {
     pub(super) funnel: Funnel,
     pub(super) shortage: Option<Shortage>,
     pub(super) kept_node: Option<KeptNode>,
-    /// Nodes without room, or with too many containers of a tag, on which containers are being stopped.
+    /// Nodes short of room or devices, or at a tag limit, on which containers are being stopped.
     pub(super) stopping: usize,
 }
 

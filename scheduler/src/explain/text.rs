@@ -91,10 +91,13 @@ impl WhyPending {
         if let Some(shortage) = &self.shortage {
             write!(f, "\n{shortage}")?;
         }
-        match self.stopping {
-            0 => {}
-            1 => f.write_str("\nContainers are being stopped on 1 node that will do.")?,
-            nodes => write!(f, "\nContainers are being stopped on {nodes} nodes that will do.")?,
+        if self.stopping > 0 {
+            let (nodes, them) = if self.stopping == 1 { ("node", "it") } else { ("nodes", "them") };
+            let count = self.stopping;
+            write!(
+                f,
+                "\n{count} more {nodes} may gain what the ask lacks: containers on {them} are being stopped."
+            )?;
         }
         if self.blocker.is_some() && !self.claims.is_empty() {
             f.write_str("\n")?;

@@ -142,7 +142,7 @@ pub enum EndCause {
     ApplicationEnded,
     /// It was taken back for somebody more deserving.
     Preempted,
-    /// It was being stopped, and nobody confirmed its end in time. What ran in it may run on.
+    /// The timeout passed before its end was confirmed. Its process may still run.
     StopTimedOut,
 }
 

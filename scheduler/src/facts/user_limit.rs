@@ -35,9 +35,9 @@ impl Queue {
     /// The limit of a user who would use `size` more.
     ///
     /// In the words of `capacity-scheduler.md` 2.8: the current capacity is the guarantee or, where more is used, the use;
-    /// a user may have the minimum percentage of it, or an equal share of what active users use. YARN lets a user who is
-    /// not above the limit have one container more. Here nobody exceeds the limit, so the container counts as part of
-    /// it: on top of an equal share, and on top of the percentage of what is used, up to that of the most that may be.
+    /// a user may have the minimum percentage of it, or an equal share of what active users use. YARN lets a user at
+    /// or below the limit have one container more. Here that container is part of the limit: it is added to the equal
+    /// share, and to the percentage of what is used, up to the percentage of the maximum.
     fn shared_user_limit(
         &self,
         partition: PartitionId,
@@ -151,8 +151,7 @@ impl Facts {
         }
     }
 
-    /// What the user might use if it is to use `size` more and only shares among users counted; `None` where users are not
-    /// held to shares.
+    /// The user's limit by shares alone, for `size` more; `None` where users are not held to shares.
     pub(crate) fn user_share(
         &self,
         id: LeafUserId,

@@ -214,7 +214,7 @@ impl<'a> Picker<'a> {
     }
 
     /// As YARN does, an ask that misses an opportunity in a pass over one node leaves that node to other applications
-    /// (`capacity-scheduler.md` 2.5). One that will never go anywhere else lets lower keys of its application go on.
+    /// (`capacity-scheduler.md` 2.5). An ask that accepts only its hosts does not hold back lower keys.
     fn holds_back(&self, ask: &Ask, offered: &[NodeId]) -> bool {
         !offered.is_empty()
             && self.is_confined()

@@ -18,8 +18,8 @@ use super::log_input::{LogInput, Moment, time_text};
 /// A log, and which of its changes to list.
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "A line has the change's number, the virtual time, the change, and what it led to. With a filter, only \
-what meets all of it is listed.\n\nExamples:\n  What became of a job?\n    apportion-bench log run.log --job job_17\n  What \
+    after_help = "A line has the change's number, the virtual time, the change, and what it led to. Filters combine: \
+a change is listed if it meets all of them.\n\nExamples:\n  What became of a job?\n    apportion-bench log run.log --job job_17\n  What \
 happened on a node in the first ten minutes?\n    apportion-bench log run.log --node n12 --to 10min\n  Which containers \
 were placed in a queue?\n    apportion-bench log run.log --kind allocated --queue root.etl --json"
 )]
@@ -52,7 +52,7 @@ pub(super) fn run(args: &LogArgs) -> Result<(), Failure> {
 }
 
 fn list(args: &LogArgs, out: &mut impl Write) -> Result<(), Failure> {
-    let mut input = LogInput::open(&args.file)?;
+    let mut input = LogInput::open(&args.file, "--to")?;
     let mut replay = input.begin()?;
     let mut names = Names::new(&replay.view());
     let (mut events, mut left) = (Vec::new(), args.limit.unwrap_or(u64::MAX));

@@ -3,8 +3,9 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
+use crate::report::chart::percent;
 use crate::report::html::{escape, section};
-use crate::report::{count_text, duration_text};
+use crate::report::{count_text, duration_ms_text, duration_text, ratio_text};
 use crate::sim::{GroupOutcome, Outcomes, RunRecord};
 use crate::statistics::Summary;
 
@@ -17,9 +18,10 @@ const PAGE_MAX: usize = 100;
 const HEAD: [&str; 8] =
     ["guaranteed", "used", "missing", "below for", "wait", "completion", "slowdown", "finished"];
 /// What the columns are.
-const NOTE: &str = "used, missing: mean part of the cluster while containers ran or waited; missing to the guarantee, or to the
-demand where that is less. below for: the longest time by more than a container and 2 %. wait, slowdown: mean.
-completion: median. Users: those slowed down most.";
+const NOTE: &str = "used, missing: means over the time in which the queue had containers running or waiting, as parts of the cluster.
+missing: what is lacking to the guarantee, or to the demand where that is less. below for: the longest time in which
+more was missing than 2 % of the guarantee and than the largest container. wait, slowdown: means. completion: median.
+Users: those slowed down most.";
 
 /// What concerns all jobs together, as rows of the table of the run.
 pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
@@ -31,9 +33,12 @@ pub(in crate::report) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     let mut row = |name: &str, text: Option<String>| rows.extend(text.map(|text| (name.to_owned(), text)));
     let both =
         |summary: Summary, text: fn(f64) -> String| format!("{} / {}", text(summary.p50), text(summary.p99));
-    row("job completion, median / 99 %", total.completion_ms.map(|completion| both(completion, duration)));
-    row("slowdown, median / 99 %", total.slowdown.map(|slowdown| both(slowdown, ratio)));
-    row("slowdown, mean", total.slowdown.map(|slowdown| ratio(slowdown.mean)));
+    row(
+        "job completion, median / 99 %",
+        total.completion_ms.map(|completion| both(completion, duration_ms_text)),
+    );
+    row("slowdown, median / 99 %", total.slowdown.map(|slowdown| both(slowdown, ratio_text)));
+    row("slowdown, mean", total.slowdown.map(|slowdown| ratio_text(slowdown.mean)));
     let index = |index: Option<f64>, contended_ms: u64| {
         index.map(|index| format!("{index:.3} over {}", duration_text(contended_ms)))
     };
@@ -106,21 +111,9 @@ fn cells(group: &GroupOutcome) -> Vec<String> {
         percent(group.share_in_demand),
         of(group.deviation.map(|deviation| percent(deviation.below))),
         of(group.deviation.map(|deviation| duration_text(deviation.below_longest_ms))),
-        mean(group.waiting_ms, duration),
-        group.completion_ms.map_or_else(|| "-".to_owned(), |completion| duration(completion.p50)),
-        mean(group.slowdown, ratio),
+        mean(group.waiting_ms, duration_ms_text),
+        group.completion_ms.map_or_else(|| "-".to_owned(), |completion| duration_ms_text(completion.p50)),
+        mean(group.slowdown, ratio_text),
         format!("{} of {}", count_text(group.finished), count_text(group.jobs)),
     ]
-}
-
-fn duration(ms: f64) -> String {
-    duration_text(ms.round() as u64)
-}
-
-fn percent(part: f64) -> String {
-    format!("{:.1} %", 100.0 * part)
-}
-
-fn ratio(ratio: f64) -> String {
-    if ratio < 100.0 { format!("{ratio:.2}") } else { count_text(ratio.round() as u64) }
 }
