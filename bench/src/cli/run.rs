@@ -65,7 +65,7 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
         if interrupt::signal().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let record = record.map_err(|error| to_failure(&job.source, error))?;
-    drop((bar, stops_itself));
+    drop(bar);
     if let Some(error) = &record.log_error {
         return Err(Failure::run(format!("the log could not be written: {error}")));
     }
@@ -77,16 +77,21 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     if let Some(path) = output.report.as_ref().filter(is_file) {
         note(&format!("report: {}", path.display()));
     }
+    drop(stops_itself);
     judge(&record)?;
     handed_out?;
-    record.interrupted_ms.map_or(Ok(()), |at_ms| {
-        let at = time_text(at_ms);
-        Err(Failure::interrupted(format!(
+    match record.interrupted_ms.map(time_text) {
+        Some(at) => Err(Failure::interrupted(format!(
             "interrupted at {at} of virtual time; figures are of what was done by then"
-        )))
-    })
+        ))),
+        None if interrupt::signal().is_some() => {
+            Err(Failure::interrupted("interrupted after the run had ended; everything was written"))
+        }
+        None => Ok(()),
+    }
 }
 
+/// Writes all outputs, also those behind one that fails: the reader of a pipe may be gone.
 fn hand_out(
     parameters: &RunParameters,
     workload: &Workload,
@@ -94,24 +99,24 @@ fn hand_out(
     outputs: Outputs,
     prints_table: bool,
 ) -> Result<(), Failure> {
-    if let Some(file) = outputs.json {
+    let json = outputs.json.map(|file| {
         let json = to_json_text(&JsonReport::new(parameters, record)).map_err(Failure::run)?;
-        file.write_text(&json)?;
-    }
-    if let Some(file) = outputs.jobs {
-        file.write_with(|out| write_jobs_csv(workload, record, out).map_err(io::Error::from))?;
-    }
-    if let Some(file) = outputs.containers {
-        file.write_with(|out| write_containers_csv(workload, record, out).map_err(io::Error::from))?;
-    }
-    if let Some(file) = outputs.report {
-        file.write_text(&to_html(parameters, record).map_err(Failure::run)?)?;
-    }
-    // Last: the reader of the table may be gone.
-    if !prints_table {
-        return Ok(());
-    }
-    writeln!(std::io::stdout(), "{}", to_table(record)).map_err(Failure::output)
+        Ok(file.write_text(&json)?)
+    });
+    let jobs = outputs.jobs.map(|file| {
+        Ok(file.write_with(|out| write_jobs_csv(workload, record, out).map_err(io::Error::from))?)
+    });
+    let containers = outputs.containers.map(|file| {
+        Ok(file.write_with(|out| write_containers_csv(workload, record, out).map_err(io::Error::from))?)
+    });
+    let report =
+        outputs.report.map(|file| Ok(file.write_text(&to_html(parameters, record).map_err(Failure::run)?)?));
+    let print = || writeln!(io::stdout(), "{}", to_table(record)).map_err(Failure::output);
+    let all = [json, jobs, containers, report, prints_table.then(print)];
+    all.into_iter()
+        .flatten()
+        .max_by_key(|result| result.as_ref().map_or_else(Failure::code, |()| 0))
+        .unwrap_or(Ok(()))
 }
 
 /// Whether every ask is accounted for and the audit is clean.

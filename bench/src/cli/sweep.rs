@@ -98,7 +98,6 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     };
     let stops_itself = StopsItself::new();
     let runs: Result<Vec<Option<Run>>, Failure> = pool.install(|| cases.par_iter().map(one).collect());
-    drop(stops_itself);
     bar.finish_and_clear();
     let runs: Vec<Run> = runs?.into_iter().flatten().collect();
     let interrupted = (runs.len() < cases.len())
@@ -106,6 +105,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     if !runs.is_empty() {
         hand_out(args, &input, &runs, interrupted.as_deref(), Files { json, report })?;
     }
+    drop(stops_itself);
     interrupted.map_or(Ok(()), |interrupted| Err(Failure::interrupted(interrupted)))
 }
 
@@ -203,15 +203,15 @@ fn hand_out(
     files: Files,
 ) -> Result<(), Failure> {
     let points = SweepPoint::all(&runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>());
+    if let Some(file) = files.report {
+        let name = interrupted.map_or_else(|| input.format.clone(), |why| format!("{}, {why}", input.format));
+        file.write_text(&to_sweep_html(&name, &points).map_err(Failure::run)?)?;
+    }
     if let Some(file) = files.json {
         let of_run = points.iter().flat_map(|point| std::iter::repeat_n(point, point.figures.len()));
         let reports: Vec<_> =
             of_run.zip(runs).map(|(point, (_, json))| json.clone().of_point(point)).collect();
         file.write_text(&to_json_text(&reports).map_err(Failure::run)?)?;
-    }
-    if let Some(file) = files.report {
-        let name = interrupted.map_or_else(|| input.format.clone(), |why| format!("{}, {why}", input.format));
-        file.write_text(&to_sweep_html(&name, &points).map_err(Failure::run)?)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
         let table = format!("{}\n{}", to_sweep_table(&points), to_sweep_policy_table(&points));

@@ -33,7 +33,7 @@ pub(super) struct Tally {
     pub(super) hopeless: u64,
     pub(super) wait_ms: Histogram<u64>,
     pub(super) ask_to_commit_us: Histogram<u64>,
-    /// By [`Figure::channel`].
+    /// By [`Figure`](super::Figure)'s channel.
     pub(super) series: Series,
     types: usize,
 }

@@ -54,12 +54,11 @@ impl BackOff {
         self.until_ms.insert(place, until_ms);
     }
 
-    /// Of so many instances that are missing, how many may be asked for now. Pauses of others are over.
+    /// Of so many instances that are missing, how many may be asked for now. A pause holds until its time, also while fewer are missing.
     fn due_of(&mut self, missing: usize, now_ms: u64) -> usize {
         let over = self.until_ms.partition_point(|until_ms| *until_ms <= now_ms);
         self.until_ms.drain(..over);
-        self.until_ms.truncate(missing);
-        missing - self.until_ms.len()
+        missing.saturating_sub(self.until_ms.len())
     }
 }
 

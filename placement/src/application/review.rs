@@ -56,7 +56,8 @@ impl ApplicationState {
     /// The same without instances that a pause holds back.
     pub(super) fn unasked(&self, component: ComponentId) -> i64 {
         let paused = self.components.get(&component).map_or(0, |known| known.back_off.paused());
-        self.delta(component) - i64::try_from(paused).unwrap_or(i64::MAX)
+        let (delta, paused) = (self.delta(component), i64::try_from(paused).unwrap_or(i64::MAX));
+        delta - paused.min(delta.max(0))
     }
 
     fn review_component(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {

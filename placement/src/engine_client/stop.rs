@@ -136,7 +136,9 @@ impl EngineClient {
     pub(super) fn ended(&mut self, container: ContainerId, cause: Option<EndCause>) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.remove(&reference)?;
-        if placed.launch.is_some() && !placed.is_stopping {
+        // After the timeout of a stop the process may still run: its agent failed to kill it, or never heard of it.
+        let has_timed_out = cause == Some(EndCause::StopTimedOut);
+        if placed.launch.is_some() && (!placed.is_stopping || has_timed_out) {
             self.command_kill(reference, placed.host);
         }
         if let Some(request) = self.swaps.take_instead_of(reference) {

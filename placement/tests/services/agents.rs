@@ -172,6 +172,7 @@ fn a_stop_that_is_not_confirmed_ends_after_the_timeout() -> Outcome {
     site.machines.clear();
     site.settle(&mut service, 2 + timeout_ms)?;
     assert_eq!((site.machines.len(), live(&service)), (1, 1));
+    assert_eq!(site.killed, [first, first], "the process may run on, so its agent is told once more");
     assert!(service.client_mut().report_exit(first, ContainerExit::of(EXIT_OF_SIGTERM)).is_err());
     Ok(())
 }

@@ -252,7 +252,9 @@ impl GroupCommitter {
                 self.publisher.changes.push((answer, result));
             }
             Message::Attach { application, stream, answer } => {
-                self.publisher.attach(attachment(state, application), stream, answer);
+                let found = attachment(state, application);
+                let found = found.inspect_err(|refusal| self.stats.count_refused(*refusal));
+                self.publisher.attach(found, stream, answer);
             }
             Message::Batch(batch) => self.batch(state, batch),
             // The clock may have been moved after this group began.

@@ -103,6 +103,7 @@ impl Handle {
             names.remove(&name, node);
             self.shared.ids.nodes.lock().give_back(node);
         })?;
+        self.shared.ids.nodes.lock().set_sent(node);
         Ok(node)
     }
 
@@ -155,9 +156,10 @@ impl Handle {
     /// When the engine is shut down.
     pub fn remove_node(&self, node: NodeId) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
         let (answer, ticket) = Ticket::new();
+        // Before the send: a removal that overtakes its node's registration is refused, and the node keeps its name.
+        let name = self.shared.ids.nodes.lock().sent_name(node);
         self.shared.send(Message::Answered { change: Change::NodeRemoved { node }, answer })?;
         // After the send: a successor's registration is behind the removal in the inbox.
-        let name = self.shared.ids.nodes.lock().name(node);
         if let Some(name) = name {
             self.shared.names.nodes.remove(&name, node);
         }

@@ -142,8 +142,8 @@ pub(crate) struct Ids {
 #[derive(Debug)]
 pub(crate) struct NodeIds {
     pool: IdPool<NodeId>,
-    /// The newest identifier of each slot, and its name.
-    named: Vec<(NodeId, Arc<str>)>,
+    /// The newest identifier of each slot.
+    named: Vec<NamedNode>,
 }
 
 impl NodeIds {
@@ -153,7 +153,7 @@ impl NodeIds {
 
     pub(crate) fn take(&mut self, name: &str) -> NodeId {
         let node = self.pool.take();
-        let entry = (node, name.into());
+        let entry = NamedNode { node, name: name.into(), is_sent: false };
         match self.named.get_mut(node.index()) {
             Some(slot) => *slot = entry,
             None => self.named.push(entry),
@@ -165,11 +165,26 @@ impl NodeIds {
         self.pool.give_back(node);
     }
 
-    /// The name of a node, unless its slot has a successor.
-    pub(crate) fn name(&self, node: NodeId) -> Option<Arc<str>> {
-        let (newest, name) = self.named.get(node.index())?;
-        (*newest == node).then(|| Arc::clone(name))
+    /// The registration of the node is in the inbox.
+    pub(crate) fn set_sent(&mut self, node: NodeId) {
+        if let Some(named) = self.named.get_mut(node.index()).filter(|named| named.node == node) {
+            named.is_sent = true;
+        }
     }
+
+    /// The name of a node whose registration is in the inbox, unless the node's slot has a successor.
+    pub(crate) fn sent_name(&self, node: NodeId) -> Option<Arc<str>> {
+        let named = self.named.get(node.index())?;
+        (named.node == node && named.is_sent).then(|| Arc::clone(&named.name))
+    }
+}
+
+#[derive(Debug)]
+struct NamedNode {
+    node: NodeId,
+    name: Arc<str>,
+    /// A message that is sent from now on comes after the node's registration.
+    is_sent: bool,
 }
 
 /// What whoever waits for the engine looks at: what the committer has reached, published after each group, and who

@@ -147,3 +147,15 @@ fn a_coincidence_among_many_figures_does_not_count() {
     };
     assert_eq!((differing(1), differing(20)), (1, 0));
 }
+
+/// Five seeds, but only the first has a job in this queue: one observation tells nothing of noise.
+#[test]
+fn a_figure_of_one_seed_is_judged_by_the_tolerance() {
+    let with_one = |slowdown: f64| {
+        let mut runs: Vec<Value> = (1..=5).map(|seed| run(seed, 2.0)).collect();
+        runs[0]["queues"][0]["slowdown"] = json!({"mean": slowdown});
+        file("x.json", &runs)
+    };
+    assert_eq!(compare(&with_one(3.0), &with_one(3.01), None).unwrap().count(Verdict::Differs), 0);
+    assert_eq!(compare(&with_one(3.0), &with_one(4.0), None).unwrap().count(Verdict::Differs), 1);
+}

@@ -41,6 +41,21 @@ fn wait_until(what: &str, mut is_done: impl FnMut() -> bool) {
     }
 }
 
+/// The signal comes while results are written, or a little later.
+#[test]
+fn a_signal_between_two_files_leaves_both() {
+    let case = Case::new();
+    let run = "demo --nodes 500 --seconds 60 --proposers 0 --json out.json --report out.html";
+    let child = start(&case, run, Stdio::piped());
+    wait_until("the first file", || case.folder.path().join("out.json").exists());
+    send("TERM", &child);
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 143)), "{message}");
+    let page = fs::read_to_string(case.folder.path().join("out.html"));
+    assert!(page.is_ok_and(|page| page.contains("</html>")), "{message}");
+}
+
 #[test]
 fn an_interrupted_run_reports_what_it_got() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {

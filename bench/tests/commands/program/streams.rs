@@ -72,6 +72,16 @@ fn files_and_codes_do_not_depend_on_who_listens() {
     let output = run(&case, &format!("{REPLAY} --json out.json --report out.html"), writer);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(case.folder.path().join("out.json").exists() && case.folder.path().join("out.html").exists());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = run(&case, &format!("{REPLAY} --json - --report page.html --jobs-csv jobs.csv"), writer);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(case.folder.path().join("page.html").exists() && case.folder.path().join("jobs.csv").exists());
+    let sweep = "sweep --demo 20 --json - --report sweep.html";
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(run(&case, sweep, writer).status.code(), Some(0));
+    assert!(case.folder.path().join("sweep.html").exists());
     let full = File::options().write(true).open("/dev/full").unwrap();
     let mut refused = Command::new(env!("CARGO_BIN_EXE_apportion-bench"));
     let status = refused.args(["verify", "none.log"]).stderr(full).status().unwrap();

@@ -34,6 +34,23 @@ fn a_name_that_was_given_up_is_given_once() {
     });
 }
 
+/// I10. A node is removed by its name while it is being registered. The bug: the removal overtakes the registration and is
+/// refused, but takes the name away, so that the node stays without one.
+#[test]
+fn a_node_that_is_being_registered_keeps_its_name() {
+    model(Bound::None, || {
+        let cluster = Cluster::serial(0);
+        let handle = cluster.handle.clone();
+        let other = thread::spawn(move || handle.add_node(NodeSpec::new("n", one())).map(drop));
+        if let Some(node) = cluster.handle.node("n") {
+            drop(cluster.handle.remove_node(node).unwrap());
+        }
+        other.join().unwrap().unwrap();
+        cluster.commit();
+        assert_eq!(cluster.engine.read(|view| view.node_count()), cluster.handle.node("n").iter().count());
+    });
+}
+
 /// Two nodes of one name at the same time. The bug: a name that is looked up and entered in two steps.
 #[test]
 fn of_two_nodes_of_one_name_one_is_added() {
