@@ -62,6 +62,8 @@ pub(super) fn run(args: &DemoArgs) -> Result<(), Failure> {
         workload: &workload,
         config,
         mode,
+        compress: 1.0,
+        compress_durations: 1.0,
         tick_ms: 100,
         seed: args.seed,
     };

@@ -72,6 +72,8 @@ pub(super) fn run(args: &ReplayArgs) -> Result<(), Failure> {
         workload: &workload,
         config,
         mode,
+        compress: args.compress,
+        compress_durations: args.compress_durations,
         tick_ms: args.trace.tick,
         seed: args.trace.seed,
     };

@@ -26,6 +26,8 @@ pub(super) struct Job<'a> {
     pub(super) workload: &'a Workload,
     pub(super) config: EngineConfig,
     pub(super) mode: Mode,
+    pub(super) compress: f64,
+    pub(super) compress_durations: f64,
     pub(super) tick_ms: u64,
     pub(super) seed: u64,
 }
@@ -41,7 +43,14 @@ struct Outputs {
 /// Simulates, writes what is asked for, and says whether all is well.
 pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     let stops_itself = StopsItself::new();
-    let parameters = RunParameters { format: job.name, mode: job.mode, seed: job.seed };
+    let parameters = RunParameters {
+        format: job.name,
+        mode: job.mode,
+        seed: job.seed,
+        compress: job.compress,
+        compress_durations: job.compress_durations,
+        tick_ms: job.tick_ms,
+    };
     let open = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::create).transpose();
     let outputs = Outputs {
         json: open(&output.json).map_err(Failure::input)?,

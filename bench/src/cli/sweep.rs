@@ -190,7 +190,14 @@ fn simulate(input: &Input, case: &Case) -> Result<Option<Run>, Failure> {
         )));
     }
     judge(&record)?;
-    let parameters = RunParameters { format: input.format.clone(), mode: Mode::Serial, seed: case.seed };
+    let parameters = RunParameters {
+        format: input.format.clone(),
+        mode: Mode::Serial,
+        seed: case.seed,
+        compress: case.compress,
+        compress_durations: input.subject.compress_durations,
+        tick_ms: input.subject.tick_ms,
+    };
     let json = JsonReport::new(&parameters, &record).of_case(case);
     Ok(Some((SweepRun { case: case.clone(), figures: Figures::of(&record) }, json)))
 }

@@ -9,7 +9,8 @@ use super::read::{ResultFile, Run};
 /// What tells the points of a sweep apart.
 const CASE: [&str; 5] = ["queues_file", "node_order", "application_order", "size", "compress"];
 /// What else may explain a difference.
-const SETUP: [&str; 6] = ["format", "mode", "proposers", "nodes", "asks", "interrupted_at_s"];
+const SETUP: [&str; 8] =
+    ["format", "mode", "proposers", "nodes", "asks", "compress_durations", "tick_ms", "interrupted_at_s"];
 
 /// Runs of both files that differ by the seed alone.
 pub(super) struct Pair<'a> {

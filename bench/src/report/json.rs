@@ -22,6 +22,12 @@ pub struct RunParameters {
     pub mode: Mode,
     /// The seed of everything that is drawn.
     pub seed: u64,
+    /// Submission times were divided by this.
+    pub compress: f64,
+    /// Durations of containers were divided by this.
+    pub compress_durations: f64,
+    /// Virtual time between two samples.
+    pub tick_ms: u64,
 }
 
 /// The keys of `--json`, documented in `docs/json.md`.
@@ -31,6 +37,9 @@ pub struct JsonReport {
     mode: &'static str,
     proposers: usize,
     seed: u64,
+    compress: f64,
+    compress_durations: f64,
+    tick_ms: u64,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     case: Option<CaseOut>,
     invented: Vec<String>,
@@ -79,7 +88,6 @@ struct Percentiles {
 /// What tells the runs of a sweep apart, beside the seed.
 #[derive(Clone, Debug, Serialize)]
 struct CaseOut {
-    compress: f64,
     size: f64,
     queues_file: Option<Arc<str>>,
     node_order: &'static str,
@@ -136,6 +144,9 @@ impl JsonReport {
             mode,
             proposers,
             seed: parameters.seed,
+            compress: parameters.compress,
+            compress_durations: parameters.compress_durations,
+            tick_ms: parameters.tick_ms,
             case: None,
             invented: record.invented.clone(),
             nodes: record.nodes,
@@ -199,7 +210,6 @@ impl JsonReport {
     #[must_use]
     pub fn of_case(self, case: &Case) -> Self {
         let out = CaseOut {
-            compress: case.compress,
             size: case.size,
             queues_file: case.policy.queues.clone(),
             node_order: case.policy.node_order_name(),

@@ -99,3 +99,13 @@ fn files_that_are_no_results_are_refused_with_what_is_wrong() {
         assert!(output.stdout.is_empty(), "{arguments}");
     }
 }
+
+#[test]
+fn runs_of_other_durations_are_pointed_out() {
+    let case = Case::new();
+    let replay = "replay --format openb --nodes nodes.csv --workload pods.csv";
+    assert!(case.run(&format!("{replay} --json a.json")).status.success());
+    assert!(case.run(&format!("{replay} --compress-durations 10 --json b.json")).status.success());
+    let text = String::from_utf8(case.run("compare a.json b.json").stdout).unwrap();
+    contains_all(&text, &["the runs differ in compress durations: 1.0 and 10.0"]);
+}
