@@ -133,7 +133,7 @@ impl OutputArgs {
     }
 }
 
-/// Says something on standard error; that nobody listens is no failure.
+/// Writes a note to standard error; a closed standard error is no failure.
 pub fn note(text: &str) {
     drop(writeln!(io::stderr(), "{text}"));
 }

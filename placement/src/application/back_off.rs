@@ -83,7 +83,7 @@ impl Component {
 }
 
 impl ApplicationState {
-    /// An instance ended. The one that replaces it may have to wait.
+    /// An instance ended. Its replacement may have to wait.
     pub(super) fn pause_after(
         &mut self,
         was: InstanceState,
@@ -126,7 +126,7 @@ impl ApplicationState {
         if delta > 0 { i64::try_from(due).unwrap_or(i64::MAX) } else { delta }
     }
 
-    /// Components of which a pause is over are reviewed.
+    /// Reviews the components whose pause is over.
     pub(super) fn wake(&mut self, now_ms: u64) {
         while let Some((until_ms, component)) =
             self.wakes.first().copied().filter(|(at_ms, _)| *at_ms <= now_ms)

@@ -43,7 +43,7 @@ impl EngineClient {
         client
     }
 
-    /// A container that its node reported after the application was attached to. Nobody waits for it.
+    /// A container that its node reported after the attach. The service has replaced it already, so it is stopped.
     pub(super) fn recovered_late(&mut self, container: ContainerId, host: Arc<str>) {
         let reference = Self::reference(container);
         self.containers.insert(reference, Placed { priority: 0, host, launch: None, is_stopping: false });

@@ -73,7 +73,7 @@ impl EngineClient {
         }
     }
 
-    /// The engine waits for the end of a container, whoever wanted that. Without agents nothing runs in it.
+    /// The engine told this container to stop. Without node agents it ends at once.
     pub(super) fn told_to_stop(&mut self, container: ContainerId) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.get_mut(&reference)?;
@@ -156,7 +156,7 @@ impl EngineClient {
     }
 }
 
-/// The end of a container that nobody reported the exit of, in YARN's numbers.
+/// The exit status, in YARN's numbers, of a container whose agent reported none.
 fn exit_of(cause: Option<EndCause>) -> ContainerExit {
     let status = match cause {
         Some(EndCause::Completed) => ContainerExit::SUCCESS,

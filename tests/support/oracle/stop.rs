@@ -1,11 +1,11 @@
-//! Containers that are being stopped: they hold what they held until somebody confirms the end, or the time is up.
+//! Containers that are being stopped keep their node and charge until their end is confirmed or the timeout passes.
 
 use apportion::{ContainerId, EndCause, EventKind};
 
 use super::{Effect, Oracle};
 
 impl Oracle {
-    /// Whether it runs and nobody has stopped it.
+    /// Whether it runs and is not being stopped.
     pub(super) fn is_unstopped(&self, id: ContainerId) -> bool {
         self.container(id).is_some_and(|container| container.stopping.is_none())
     }
@@ -18,7 +18,7 @@ impl Oracle {
         (container.application, EventKind::ContainerStopping { container: id, node, until_ms })
     }
 
-    /// What the application is told of an end that somebody reported, or that the engine gave up waiting for.
+    /// The cause of an end that was reported, or that the engine stopped waiting for.
     ///
     /// # Errors
     /// When the engine did not wait long enough.

@@ -1,4 +1,4 @@
-//! Signals: what a run leaves when somebody ends it.
+//! Signals: the files that an interrupted run leaves.
 
 use std::fs;
 use std::io::Write;
@@ -103,7 +103,7 @@ fn an_interrupted_sweep_reports_the_simulations_that_ended() {
     assert_eq!(runs[0]["over_seeds"]["runs"].as_u64(), Some(runs.len() as u64));
 }
 
-/// The run waits for somebody to read its table, who does not.
+/// The run blocks on its table because the reader of the pipe does not read.
 #[test]
 fn a_second_signal_ends_the_program_at_once() {
     let case = Case::new();

@@ -63,7 +63,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     }
 }
 
-/// Files are written even if nobody reads the table, and a message that cannot be printed is no crash.
+/// Files are written although the pipe is closed, and a message that cannot be printed is no crash.
 #[test]
 fn files_and_codes_do_not_depend_on_who_listens() {
     let case = Case::new();
