@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use apportion::ResourceTypes;
-use apportion::config::capacity_scheduler::from_capacity_scheduler_xml;
-use apportion::config::toml::{from_toml, to_toml};
-use apportion::config::yunikorn::from_queues_yaml;
+use apportion_formats::capacity_scheduler::from_capacity_scheduler_xml;
+use apportion_formats::toml::{from_toml, to_toml};
+use apportion_formats::yunikorn::from_queues_yaml;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 /// Ten parents, and under each nine parents of ten leaves: 1,000 queues below the root.

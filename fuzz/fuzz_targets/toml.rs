@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| apportion::config::toml::fuzz_toml(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| apportion_formats::toml::fuzz_toml(data));

@@ -41,7 +41,7 @@ mod ids;
 mod in_flight;
 mod label;
 mod log;
-mod nearest;
+pub mod nearest;
 mod place;
 mod propose;
 mod resource;
@@ -79,7 +79,6 @@ pub use ids::{
 #[doc(hidden)]
 pub use log::fuzz_log;
 pub use log::{LogDigest, LogError, LogReader, LogSink, LoggedGroup, Replay, SharedLog};
-pub use nearest::nearest;
 pub use place::{BUCKETS, NodeOrder, NodeOrderKind, PlacementSet, ScoredNode};
 pub use propose::{PassScope, ProposalBatch};
 pub use resource::{

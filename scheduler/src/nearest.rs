@@ -21,6 +21,6 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// The end of an error message that offers `nearest`.
 #[must_use]
-pub(crate) fn hint(nearest: Option<&str>) -> String {
+pub fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

@@ -9,7 +9,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the workspace").to_owned()
 }
 
-const CRATES: [&str; 4] = ["scheduler", "placement", "bench", "tests"];
+const CRATES: [&str; 5] = ["scheduler", "formats", "placement", "bench", "tests"];
 
 /// Every source file of every crate.
 pub(crate) fn all_sources() -> Vec<Source> {

@@ -7,7 +7,8 @@ use std::io::BufReader;
 use std::path::Path;
 use std::str::FromStr;
 
-use apportion::{ApplicationId, AskId, Change, LogError, LogReader, Replay, nearest};
+use apportion::nearest::nearest;
+use apportion::{ApplicationId, AskId, Change, LogError, LogReader, Replay};
 
 use super::Failure;
 

@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use apportion::ResourceTypes;
-use apportion::config::capacity_scheduler::from_capacity_scheduler_xml;
-use apportion::config::toml::from_toml;
-use apportion::config::{ConfigFileError, EngineConfig, QueueConfig, Reconfiguration};
+use apportion::config::{EngineConfig, QueueConfig, Reconfiguration};
+use apportion_formats::ConfigFileError;
+use apportion_formats::capacity_scheduler::from_capacity_scheduler_xml;
+use apportion_formats::toml::from_toml;
 
 use super::amounts::index_of;
 use super::form::{ScenarioForm, ShareForm, UpdateQueueForm};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use apportion::config::{EngineConfig, Semantics};
-use apportion::nearest;
+use apportion::nearest::nearest;
 use serde_saphyr::Error;
 
 use super::configuration::config_of;

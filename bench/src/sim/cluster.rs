@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::config::{Capacity, Factor, QueueConfig};
-use apportion::nearest;
+use apportion::nearest::nearest;
 use thiserror::Error;
 
 use crate::workload::Workload;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use apportion::nearest;
+use apportion::nearest::nearest;
 use thiserror::Error;
 
 /// How much of a name or value from a file an error message repeats, in characters.

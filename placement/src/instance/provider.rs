@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use apportion::nearest;
+use apportion::nearest::nearest;
 use thiserror::Error;
 
 use super::definition::{ConfFile, Definition, ResolvedDefinition, hint};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use apportion::nearest;
+use apportion::nearest::nearest;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -3,12 +3,6 @@
 mod access;
 mod auto_creation;
 mod capacity;
-#[cfg(feature = "import")]
-pub mod capacity_scheduler;
-#[cfg(any(feature = "toml", feature = "import"))]
-mod file;
-#[cfg(feature = "import")]
-mod imported;
 mod partitions;
 mod placement;
 mod queue;
@@ -17,11 +11,7 @@ mod reconfiguration;
 mod setting;
 mod share;
 mod tenant_limit;
-#[cfg(feature = "toml")]
-pub mod toml;
 mod validate;
-#[cfg(feature = "import")]
-pub mod yunikorn;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -29,10 +19,6 @@ use thiserror::Error;
 pub use access::{AccessList, ParseAccessListError};
 pub use auto_creation::AutoCreation;
 pub use capacity::{Bound, Capacity, Maximum, Share};
-#[cfg(any(feature = "toml", feature = "import"))]
-pub use file::{ConfigFileError, ConfigFileProblem};
-#[cfg(feature = "import")]
-pub use imported::{Imported, NotCarriedOver};
 pub use partitions::{PartitionAccess, PartitionCapacity};
 pub(crate) use placement::check as check_placement;
 pub use placement::{
@@ -48,8 +34,6 @@ pub use setting::Setting;
 pub use share::{Factor, ParseDecimalError, Percent};
 pub(crate) use tenant_limit::EVERYBODY_ELSE;
 pub use tenant_limit::TenantLimit;
-#[cfg(all(test, feature = "toml"))]
-pub(crate) use tenant_limit::any_tenant_limits;
 
 use crate::place::NodeOrderKind;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};

@@ -43,10 +43,10 @@ impl Percent {
         self.0
     }
 
-    /// So much less, and nothing where less than nothing would be left.
-    #[cfg(feature = "import")]
-    pub(super) fn saturating_sub_millionths(self, less: u32) -> Self {
-        Self(self.0.saturating_sub(less))
+    /// A part in millionths of the whole; `None` if that is more than the whole.
+    #[must_use]
+    pub const fn from_millionths(millionths: u32) -> Option<Self> {
+        if millionths <= Self::ALL.0 { Some(Self(millionths)) } else { None }
     }
 }
 
@@ -62,6 +62,12 @@ impl Factor {
     pub const fn whole(factor: u64) -> Self {
         assert!(factor <= Self::MAX, "factor too large");
         Self(factor * 1000)
+    }
+
+    /// A multiple in thousandths; `None` if it is more than [`Factor::MAX`].
+    #[must_use]
+    pub const fn from_milli(milli: u64) -> Option<Self> {
+        if milli <= Self::MAX * 1000 { Some(Self(milli)) } else { None }
     }
 
     /// In thousandths.
@@ -112,64 +118,6 @@ impl fmt::Display for Factor {
     }
 }
 
-/// A number from 0 with more decimal places than [`Percent`] and [`Factor`] keep, for checks that need them.
-#[cfg(feature = "import")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Billionths(u64);
-
-#[cfg(feature = "import")]
-impl Billionths {
-    const PLACES: u32 = 9;
-
-    /// Reads a number of up to `max`; decimal places beyond the ninth are dropped.
-    pub(super) fn parse(text: &str, max: u64) -> Result<Self, ParseDecimalError> {
-        let text = text.trim();
-        let kept = match text.split_once('.') {
-            Some((whole, fraction)) if fraction.bytes().all(|byte| byte.is_ascii_digit()) => {
-                &text[..whole.len() + 1 + fraction.len().min(Self::PLACES as usize)]
-            }
-            _ => text,
-        };
-        let error = |_| ParseDecimalError { text: text.to_owned(), max, places: Self::PLACES };
-        parse_decimal(kept, Self::PLACES, max).map(Self).map_err(error)
-    }
-
-    pub(super) const fn get(self) -> u64 {
-        self.0
-    }
-
-    /// So many percent, rounded down; more than all is all.
-    pub(super) fn percent(self) -> Percent {
-        let millionths = self.0 / 10u64.pow(Self::PLACES - Percent::PLACES);
-        Percent(u32::try_from(millionths).map_or(Percent::ALL.0, |some| some.min(Percent::ALL.0)))
-    }
-
-    /// That part of a whole, rounded down; nothing if it is more than the whole.
-    pub(super) fn part(self) -> Option<Percent> {
-        let millionths = self.0 / 10u64.pow(Self::PLACES - 6);
-        u32::try_from(millionths).ok().map(Percent).filter(|part| *part <= Percent::ALL)
-    }
-
-    /// So many times, rounded down.
-    pub(super) const fn factor(self) -> Factor {
-        Factor(self.0 / 10u64.pow(Self::PLACES - Factor::PLACES))
-    }
-}
-
-#[cfg(feature = "import")]
-impl From<Percent> for Billionths {
-    fn from(percent: Percent) -> Self {
-        Self(u64::from(percent.0) * 10u64.pow(Self::PLACES - Percent::PLACES))
-    }
-}
-
-#[cfg(feature = "import")]
-impl From<Factor> for Billionths {
-    fn from(factor: Factor) -> Self {
-        Self(factor.0 * 10u64.pow(Self::PLACES - Factor::PLACES))
-    }
-}
-
 fn decimal(scaled: u64, places: u32) -> String {
     let unit = 10u64.pow(places);
     let fraction = format!("{:0width$}", scaled % unit, width = places as usize);
@@ -208,18 +156,6 @@ mod tests {
         assert_eq!(".5".parse::<Factor>().unwrap().milli(), 500);
         assert_eq!("8.5".parse::<Percent>().unwrap().to_string(), "8.5 %");
         assert_eq!(Factor::ONE.to_string(), "1");
-    }
-
-    #[cfg(feature = "import")]
-    #[test]
-    fn surplus_decimals_are_rounded_down() {
-        let third = Billionths::parse("33.33333333333", 100).unwrap();
-        assert_eq!((third.get(), third.percent().millionths()), (33_333_333_333, 333_333));
-        assert_eq!(Billionths::parse("0.9999", 100).unwrap().factor().milli(), 999);
-        assert_eq!(Billionths::parse("7", 100).unwrap().percent(), Percent::whole(7));
-        for text in ["100.1", "-1", "1.1234567890x", "1.é", "."] {
-            assert!(Billionths::parse(text, 100).is_err(), "{text:?}");
-        }
     }
 
     #[test]

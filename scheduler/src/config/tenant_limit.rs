@@ -88,37 +88,3 @@ pub(super) fn check_limits(types: &ResourceTypes, limits: &[TenantLimit]) -> Res
     }
     Ok(())
 }
-
-#[cfg(test)]
-pub(crate) use tests::any_tenant_limits;
-
-#[cfg(test)]
-mod tests {
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::resource::AMOUNT_MAX;
-
-    /// Names of their own, so that nobody has two limits.
-    pub(crate) fn any_tenant_limits(types: usize) -> impl Strategy<Value = Vec<TenantLimit>> {
-        let amounts = vec(prop::option::of(0..=AMOUNT_MAX), types);
-        let limit = (any::<[bool; 4]>(), amounts, any::<u32>());
-        vec(limit, 0..3).prop_map(|limits| {
-            let named = limits.into_iter().enumerate().map(|(number, (flags, amounts, parallel))| {
-                let [has_users, has_groups, is_odd, is_parallel] = flags;
-                let name = if is_odd { format!("\"{number}") } else { format!("a{number}") };
-                let mut maximum = [None; RESOURCE_TYPES_MAX];
-                maximum[..amounts.len()].copy_from_slice(&amounts);
-                let is_parallel = is_parallel || amounts.iter().all(Option::is_none);
-                TenantLimit {
-                    users: if has_users { vec![name.clone(), format!("b{number}")] } else { Vec::new() },
-                    groups: if has_groups || !has_users { vec![name] } else { Vec::new() },
-                    maximum,
-                    parallel: is_parallel.then_some(parallel),
-                }
-            });
-            named.collect()
-        })
-    }
-}

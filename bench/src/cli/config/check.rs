@@ -1,6 +1,6 @@
 //! `apportion-bench config check`.
 
-use apportion::config::Imported;
+use apportion_formats::Imported;
 use clap::Args;
 
 use super::cluster::ClusterArgs;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use apportion::config::Imported;
-use apportion::config::toml::to_toml;
+use apportion_formats::Imported;
+use apportion_formats::toml::to_toml;
 use clap::Args;
 
 use super::Files;

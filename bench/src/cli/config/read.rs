@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use apportion::ResourceTypes;
-use apportion::config::capacity_scheduler::{NamedText, YarnFiles, from_yarn_files};
-use apportion::config::toml::from_toml;
-use apportion::config::yunikorn::from_queues_yaml;
-use apportion::config::{Imported, NotCarriedOver, Semantics};
+use apportion::config::Semantics;
+use apportion_formats::capacity_scheduler::{NamedText, YarnFiles, from_yarn_files};
+use apportion_formats::toml::from_toml;
+use apportion_formats::yunikorn::from_queues_yaml;
+use apportion_formats::{Imported, NotCarriedOver};
 use clap::ValueEnum;
 
 use super::Files;

@@ -1,7 +1,8 @@
 //! The tree as a table and as JSON.
 
-use apportion::config::{Bound, Capacity, EngineConfig, Imported, Maximum, Share};
+use apportion::config::{Bound, Capacity, EngineConfig, Maximum, Share};
 use apportion::{ResourceTypes, Resources};
+use apportion_formats::Imported;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Value, json};

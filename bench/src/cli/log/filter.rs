@@ -1,6 +1,7 @@
 //! Which changes are listed.
 
-use apportion::{Change, EventKind, nearest};
+use apportion::nearest::nearest;
+use apportion::{Change, EventKind};
 use clap::Args;
 
 use super::entry::{About, Entry};

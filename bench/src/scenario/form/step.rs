@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use apportion::RejectReason;
-use apportion::nearest;
+use apportion::nearest::nearest;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};

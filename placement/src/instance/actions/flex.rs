@@ -1,6 +1,6 @@
 //! `flex`: other numbers of instances.
 
-use apportion::nearest;
+use apportion::nearest::nearest;
 
 use super::answer::{ActionAnswer, AnswerDetail};
 use super::error::ActionError;

@@ -1,6 +1,6 @@
 //! The words users say.
 
-use apportion::nearest;
+use apportion::nearest::nearest;
 use thiserror::Error;
 
 use crate::instance::ExitCode;

@@ -4,7 +4,8 @@
 
 use std::fmt;
 
-use apportion::{AMOUNT_MAX, nearest};
+use apportion::AMOUNT_MAX;
+use apportion::nearest::nearest;
 
 use super::error::{DefinitionError, Place};
 use super::number::{self, decode};

@@ -16,8 +16,6 @@ use thiserror::Error;
 
 pub use self::path::{ParsePathError, PathPart, QueuePath};
 pub(crate) use self::validate::check;
-#[cfg(feature = "import")]
-pub(in crate::config) use self::validate::{paths_with_last_name, several};
 
 /// The queue of an application that requests none, unless a rule says otherwise.
 pub(crate) const DEFAULT_QUEUE: &str = "root.default";

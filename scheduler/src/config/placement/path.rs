@@ -79,7 +79,8 @@ impl QueuePath {
     }
 
     /// The names it begins with, joined, and whether that is all of it.
-    pub(crate) fn fixed(&self) -> (String, bool) {
+    #[must_use]
+    pub fn fixed(&self) -> (String, bool) {
         let names = self.parts.iter().map_while(|part| match part {
             PathPart::Name(name) => Some(name.as_str()),
             _ => None,

@@ -65,15 +65,12 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
 }
 
 /// The paths whose last name this is; none if it is a path itself.
-pub(in crate::config) fn paths_with_last_name<'p>(
-    name: &str,
-    paths: impl Iterator<Item = &'p str>,
-) -> Vec<&'p str> {
+fn paths_with_last_name<'p>(name: &str, paths: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
     paths.filter(|path| path.rsplit_once('.').is_some_and(|(_, last)| last == name)).collect()
 }
 
 /// What is wrong with a name that several queues have.
-pub(in crate::config) fn several(name: &str, paths: &[&str]) -> String {
+fn several(name: &str, paths: &[&str]) -> String {
     format!("`{name}` is the name of several queues, {}; write the whole path", paths.join(" and "))
 }
 

@@ -1,0 +1,183 @@
+//! Queues that are made on demand: YARN's auto-creation v2 and its templates (`capacity-scheduler.md` 1.6).
+
+use apportion::config::{ApplicationOrdering, AutoCreation, Factor, QueueConfig};
+
+use super::known::PREFIX;
+use super::property::{Setting, Settings};
+use super::sibling;
+use super::tree::Listed;
+use super::types::Types;
+use super::value;
+use crate::file::excerpt;
+use crate::{ConfigFileError, NotCarriedOver};
+
+pub(super) const KEY: &str = "auto-queue-creation-v2";
+
+/// Which queues a template is for: all that are made, leaves, parents.
+const TEMPLATES: [&str; 3] = ["template", "leaf-template", "parent-template"];
+
+/// Reads what the properties of the `listed` queues say about queues below them that nobody lists.
+pub(super) fn read(
+    settings: &Settings<'_>,
+    types: &Types,
+    listed: &Listed<'_>,
+    queue: &mut QueueConfig,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    read_below(settings, types, listed, queue, report)?;
+    note_unused(settings, listed, report)
+}
+
+/// Reports templates that are for no listed queue which makes queues.
+fn note_unused(
+    settings: &Settings<'_>,
+    root: &Listed<'_>,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    let mut makers = Vec::new();
+    for queue in root.walk() {
+        if settings.switch(&queue.key(&format!("{KEY}.enabled")), false)? {
+            makers.push(queue.path.as_str());
+        }
+    }
+    for setting in settings.in_order() {
+        let rest = setting.key.strip_prefix(PREFIX).unwrap_or_default();
+        let patterns = TEMPLATES.iter().filter_map(|name| rest.split_once(&format!(".{KEY}.{name}.")));
+        let Some((pattern, _)) = patterns.min_by_key(|(pattern, _)| pattern.len()) else { continue };
+        let is_reported = |entry: &NotCarriedOver| entry.key == setting.key;
+        if makers.iter().any(|path| is_for(pattern, path)) || report.iter().any(is_reported) {
+            continue;
+        }
+        let is_deeper = |path: &&str| {
+            let depth = path.split('.').count();
+            let above: Vec<_> = pattern.split('.').take(depth).collect();
+            pattern.split('.').count() > depth && is_for(&above.join("."), path)
+        };
+        let reason = if makers.iter().any(is_deeper) {
+            "it is for queues below queues that are made on demand; these take the template of the listed queue"
+        } else {
+            "no listed queue that it is for makes queues on demand"
+        };
+        report.push(settings.not_carried_over(&setting, reason));
+    }
+    Ok(())
+}
+
+/// Reads what one queue and those below it say.
+fn read_below(
+    settings: &Settings<'_>,
+    types: &Types,
+    listed: &Listed<'_>,
+    queue: &mut QueueConfig,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    if settings.switch(&listed.key(&format!("{KEY}.enabled")), false)? {
+        let creation = creation(settings, types, listed, report)?;
+        queue.auto_creation = Some(Box::new(creation));
+    }
+    listed
+        .children
+        .iter()
+        .zip(&mut queue.children)
+        .try_for_each(|(listed, child)| read_below(settings, types, listed, child, report))
+}
+
+fn creation(
+    settings: &Settings<'_>,
+    types: &Types,
+    listed: &Listed<'_>,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<AutoCreation, ConfigFileError> {
+    let key = |name: &str| listed.key(&format!("{KEY}.{name}"));
+    let mut creation = AutoCreation::default();
+    if let Some(setting) = settings.get(&key("maximum-queue-depth")) {
+        creation.depth_max = number(settings, &setting)?;
+    }
+    if let Some(setting) = settings.get(&key("max-queues")) {
+        creation.queues_max = number(settings, &setting)?;
+    }
+    if let Some(setting) = settings.get(&format!("{PREFIX}{KEY}.queue-expiration-time")) {
+        creation.expiry_ms = Some(u64::from(number(settings, &setting)?) * 1_000);
+    }
+    if !settings.switch(&key("queue-auto-removal.enable"), true)? {
+        creation.expiry_ms = None;
+    }
+    // What both say is read twice and reported once.
+    let path = listed.path.as_str();
+    template(settings, types, (path, "template"), &mut creation.parent, &mut Vec::new())?;
+    template(settings, types, (path, "template"), &mut creation.leaf, report)?;
+    template(settings, types, (path, "leaf-template"), &mut creation.leaf, report)?;
+    template(settings, types, (path, "parent-template"), &mut creation.parent, report)?;
+    Ok(creation)
+}
+
+/// What the template of a queue says: names of properties, those that stars in paths stand for first.
+fn said_by<'s>(settings: &Settings<'s>, path: &str, template: &str) -> Vec<(&'s str, Setting<'s>)> {
+    let mut said = Vec::new();
+    for setting in settings.in_order() {
+        let Some(rest) = setting.key.strip_prefix(PREFIX) else { continue };
+        let Some((pattern, name)) = rest.split_once(&format!(".{KEY}.{template}.")) else { continue };
+        if is_for(pattern, path) {
+            said.push((pattern.matches('*').count(), name, setting));
+        }
+    }
+    said.sort_by_key(|(stars, ..)| std::cmp::Reverse(*stars));
+    said.into_iter().map(|(_, name, setting)| (name, setting)).collect()
+}
+
+/// Whether a template with this path is for queues that are made below `path`. In YARN, stars stand for the last names.
+fn is_for(pattern: &str, path: &str) -> bool {
+    let mut pairs = path.split('.').zip(pattern.split('.'));
+    let is_as_deep = path.split('.').count() == pattern.split('.').count();
+    is_as_deep && pairs.all(|(name, pattern)| pattern == "*" || pattern == name)
+}
+
+/// Takes over what a template says about the queues that are made.
+fn template(
+    settings: &Settings<'_>,
+    types: &Types,
+    (path, template): (&str, &str),
+    queue: &mut QueueConfig,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    for (name, setting) in said_by(settings, path, template) {
+        let text = settings.value(&setting)?;
+        let refused = |problem: String| settings.refused(&setting, problem);
+        let mut note = |reason: &str| report.push(settings.not_carried_over(&setting, reason));
+        match name {
+            "capacity" => {
+                let size = value::size(text, types).map_err(refused)?;
+                match sibling::capacity_alone(&size, |reason| note(&reason)) {
+                    Some(capacity) => queue.capacity = capacity,
+                    None => note("queues that are made share by weights or have amounts, 1w is used"),
+                }
+            }
+            "maximum-capacity" => {
+                let size = value::size(text, types).map_err(refused)?;
+                let maximum = sibling::maximum(&size, |reason| note(&reason));
+                let not_a_weight =
+                    || refused("a maximum is a percentage or amounts, not a weight".to_owned());
+                queue.maximum = maximum.ok_or_else(not_a_weight)?;
+            }
+            "user-limit-factor" if value::is_minus_one(text) => queue.user_limit_factor = None,
+            "user-limit-factor" => {
+                let factor = value::decimal(text, Factor::MAX).map_err(refused)?.factor();
+                queue.user_limit_factor = Some(factor);
+            }
+            "minimum-user-limit-percent" => {
+                queue.user_limit_minimum = value::decimal(text, 100).map_err(refused)?.percent();
+            }
+            "ordering-policy" if text == "fair" => queue.ordering = ApplicationOrdering::Fair,
+            "ordering-policy" if text == "fifo" => queue.ordering = ApplicationOrdering::Fifo,
+            "maximum-applications" => queue.applications.total = Some(number(settings, &setting)?),
+            _ => note("not taken over into queues that are made on demand yet"),
+        }
+    }
+    Ok(())
+}
+
+fn number(settings: &Settings<'_>, setting: &Setting<'_>) -> Result<u32, ConfigFileError> {
+    let text = settings.value(setting)?;
+    let refused = || settings.refused(setting, format!("`{}` is no whole number from 0", excerpt(text)));
+    text.parse().map_err(|_| refused())
+}

@@ -1,0 +1,57 @@
+//! Queues that are made on demand, as YARN's templates say.
+
+use apportion::Resources;
+use apportion::config::{ApplicationOrdering, AutoCreation, Capacity, Factor, Maximum, Percent, QueueConfig};
+
+use super::tests::{imported, reasons};
+
+#[test]
+fn queues_are_made_on_demand_as_the_templates_say() {
+    let imported = imported(&[
+        ("root.queues", "a"),
+        ("root.a.capacity", "1w"),
+        ("root.a.auto-queue-creation-v2.enabled", "true"),
+        ("root.*.auto-queue-creation-v2.template.capacity", "2w"),
+        ("root.*.auto-queue-creation-v2.template.maximum-capacity", "50"),
+        ("root.a.auto-queue-creation-v2.leaf-template.capacity", "3w"),
+        ("root.a.auto-queue-creation-v2.leaf-template.ordering-policy", "fair"),
+        ("root.a.auto-queue-creation-v2.maximum-queue-depth", "1"),
+        ("auto-queue-creation-v2.queue-expiration-time", "60"),
+        ("root.a.auto-queue-creation-v2.template.disable_preemption", "true"),
+        ("root.a.bob.max-parallel-apps", "7"),
+    ]);
+    let half = Maximum::Percent(Percent::whole(50));
+    let made = |weight| {
+        let capacity = Capacity::Weight(Factor::whole(weight));
+        QueueConfig::leaf("", capacity).with_maximum(half).with_user_limit_factor(None)
+    };
+    let expected = AutoCreation {
+        depth_max: 1,
+        queues_max: 1_000,
+        expiry_ms: Some(60_000),
+        leaf: made(3).with_ordering(ApplicationOrdering::Fair),
+        parent: made(2),
+    };
+    assert_eq!(imported.config.root.children[0].auto_creation.as_deref(), Some(&expected));
+    let template = "not taken over into queues that are made on demand yet";
+    let unlisted = "its queue is not listed; queues that are made on demand have no keys of their own here";
+    let reported = [
+        ("root.a.auto-queue-creation-v2.template.disable_preemption", template, 11),
+        ("root.a.bob.max-parallel-apps", unlisted, 12),
+    ];
+    assert_eq!(reasons(&imported), reported);
+}
+
+#[test]
+fn queues_that_are_made_may_be_guaranteed_amounts() {
+    let of = |capacity| {
+        let template = ("root.a.auto-queue-creation-v2.leaf-template.capacity", capacity);
+        let enabled = ("root.a.auto-queue-creation-v2.enabled", "true");
+        let imported = imported(&[("root.queues", "a"), ("root.a.capacity", "1w"), enabled, template]);
+        let leaf = imported.config.root.children[0].auto_creation.as_ref().unwrap().leaf.capacity;
+        (leaf, reasons(&imported).len())
+    };
+    assert_eq!(of("[memory=2048,vcores=2]"), (Capacity::Absolute(Resources::new(&[2048, 2000])), 0));
+    assert_eq!(of("10"), (Capacity::Weight(Factor::ONE), 1));
+    assert_eq!(of("[memory=50%,vcores=2]"), (Capacity::Weight(Factor::ONE), 1));
+}

@@ -1,0 +1,53 @@
+//! What applications get that do not say it themselves, and what they get at most (`capacity-scheduler.md` 1.2).
+
+use apportion::config::{Lifetimes, QueueConfig};
+
+use super::property::Settings;
+use super::scheduler::whole;
+use super::tree::Listed;
+use crate::file::excerpt;
+use crate::{ConfigFileError, NotCarriedOver};
+
+const PRIORITY: &str = "default-application-priority";
+/// In `yarn-site.xml`. YARN's default is 0, but the file may have been left out, so only what is said is carried over.
+const MAXIMUM_PRIORITY: &str = "yarn.cluster.max-application-priority";
+
+/// The largest priority of the whole cluster, if the files say it.
+pub(super) fn maximum_priority(settings: &Settings<'_>) -> Result<Option<u32>, ConfigFileError> {
+    settings.get(MAXIMUM_PRIORITY).map(|setting| whole(settings, &setting, 0)).transpose()
+}
+
+/// Reads the defaults of the tree at `queue`.
+pub(super) fn read(
+    settings: &Settings<'_>,
+    listed: &Listed<'_>,
+    queue: &mut QueueConfig,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<(), ConfigFileError> {
+    if let Some(setting) = settings.get(&listed.key(PRIORITY)) {
+        if listed.children.is_empty() {
+            queue.default_application_priority = whole(settings, &setting, 0)?;
+        } else {
+            report.push(settings.not_carried_over(&setting, "applications are in leaves only"));
+        }
+    }
+    queue.lifetimes = Lifetimes {
+        default_ms: lifetime_ms(settings, &listed.key("default-application-lifetime"))?,
+        maximum_ms: lifetime_ms(settings, &listed.key("maximum-application-lifetime"))?,
+    };
+    let mut children = listed.children.iter().zip(&mut queue.children);
+    children.try_for_each(|(listed, child)| read(settings, listed, child, report))
+}
+
+/// YARN counts seconds, and none is none.
+fn lifetime_ms(settings: &Settings<'_>, key: &str) -> Result<Option<u64>, ConfigFileError> {
+    let Some(setting) = settings.get(key) else { return Ok(None) };
+    let text = settings.value(&setting)?;
+    let refused =
+        |_| settings.refused(&setting, format!("`{}` is no whole number of seconds", excerpt(text)));
+    let seconds: i64 = text.parse().map_err(refused)?;
+    Ok(u64::try_from(seconds)
+        .ok()
+        .filter(|seconds| *seconds > 0)
+        .map(|seconds| seconds.saturating_mul(1_000)))
+}

@@ -1,0 +1,310 @@
+//! The keys YARN knows (Hadoop 3.5, `capacity-scheduler.md` section 1), and what becomes of them here.
+
+use apportion::nearest::nearest;
+
+/// What every key of the file starts with.
+pub(super) const PREFIX: &str = "yarn.scheduler.capacity.";
+
+/// What becomes of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// It has a meaning for this engine.
+    Read,
+    /// It is reported, for this reason.
+    Reported(&'static str),
+}
+
+const READ: Use = Use::Read;
+const NOT_YET: Use = Use::Reported("not supported by this engine yet");
+const NO_CREATION: Use = Use::Reported(
+    "of the two ways of making queues on demand this engine has the second, auto-queue-creation-v2; a queue without \
+     listed children is a leaf",
+);
+const NO_HEARTBEAT: Use = Use::Reported("this engine does not wait for the heartbeats of nodes to place");
+const ASYNCHRONOUS: Use = Use::Reported("this engine always schedules asynchronously");
+const PREEMPTION: Use = Use::Reported("this engine does not choose victims of preemption yet");
+const RESERVED_IN_TIME: Use =
+    Use::Reported("this engine has no reservation system: what is to run later is to be asked for then");
+const ORDER_OF_NODES: Use = Use::Reported("all passes look at nodes in one order, which is node_order");
+const RESERVED_NODES: Use = Use::Reported("others are never offered a node that is reserved");
+const LIFETIMES: Use = Use::Reported("lifetimes end when they are due, not when somebody looks");
+const RECOVERY: Use = Use::Reported("containers that nodes report are always charged again, and at once");
+const BY_CALLS: Use = Use::Reported("whoever embeds this engine does that by its calls");
+const GUARANTEED_ONLY: Use =
+    Use::Reported("every container is charged and held to limits; none queues on a node");
+const NODES_SAY: Use = Use::Reported("a node says its name and its partition when it is added");
+const OTHER_FILE: Use = Use::Reported("another file is not read; its rules can stand in mapping-rule-json");
+const OTHER_SCHEDULER: Use = Use::Reported("a key of another scheduler");
+pub(super) const FOREIGN: Use = Use::Reported("not a key of the scheduler");
+
+/// Keys of one queue, behind its path. A star stands for one name or more.
+const OF_QUEUES: [(Use, &[&str]); 6] = [
+    (
+        READ,
+        &[
+            "queues",
+            "auto-queue-creation-v2.enabled",
+            "auto-queue-creation-v2.leaf-template.*",
+            "auto-queue-creation-v2.max-queues",
+            "auto-queue-creation-v2.maximum-queue-depth",
+            "auto-queue-creation-v2.parent-template.*",
+            "auto-queue-creation-v2.queue-auto-removal.enable",
+            "auto-queue-creation-v2.template.*",
+            "acl_administer_queue",
+            "acl_submit_applications",
+            "accessible-node-labels",
+            "accessible-node-labels.*.capacity",
+            "accessible-node-labels.*.maximum-capacity",
+            "capacity",
+            "default-application-lifetime",
+            "default-application-priority",
+            "max-parallel-apps",
+            "maximum-am-resource-percent",
+            "maximum-application-lifetime",
+            "default-node-label-expression",
+            "maximum-applications",
+            "maximum-capacity",
+            "minimum-user-limit-percent",
+            "state",
+            "user-limit-factor",
+            "user-settings.*.weight",
+            "ordering-policy",
+            "ordering-policy.fair.enable-size-based-weight",
+            "priority",
+            "allow-zero-capacity-sum",
+        ],
+    ),
+    (
+        NO_CREATION,
+        &[
+            "auto-create-child-queue.enabled",
+            "auto-create-child-queue.max-queues",
+            "auto-create-child-queue.fail-on-exceeding-parent-capacity",
+            "auto-create-child-queue.management-policy",
+            "leaf-queue-template.*",
+        ],
+    ),
+    (
+        PREEMPTION,
+        &[
+            "disable_preemption",
+            "intra-queue-preemption.disable_preemption",
+            "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
+            "ordering-policy.priority-utilization.underutilized-preemption.enabled",
+            "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
+        ],
+    ),
+    (
+        RESERVED_IN_TIME,
+        &[
+            "acl_administer_reservations",
+            "acl_list_reservations",
+            "acl_submit_reservations",
+            "average-capacity",
+            "instantaneous-max-capacity",
+            "reservable",
+            "reservation-agent",
+            "reservation-enforcement-window",
+            "reservation-move-on-expiry",
+            "reservation-planner",
+            "reservation-policy",
+            "reservation-window",
+            "show-reservations-as-queues",
+        ],
+    ),
+    (ORDER_OF_NODES, &["multi-node-sorting.policy"]),
+    (
+        NOT_YET,
+        &[
+            "accessible-node-labels.*.maximum-am-resource-percent",
+            "acl_application_max_priority",
+            "max-resource",
+            "maximum-allocation",
+            "maximum-allocation-mb",
+            "maximum-allocation-vcores",
+            "min-resource",
+            "ordering-policy.exclusive-enforced-partitions",
+        ],
+    ),
+];
+
+/// Keys of the whole scheduler, behind the prefix.
+const OF_SCHEDULER: [(Use, &[&str]); 9] = [
+    (OTHER_FILE, &["mapping-rule-json-file"]),
+    (
+        READ,
+        &[
+            "auto-queue-creation-v2.queue-expiration-time",
+            "global-queue-max-application",
+            "legacy-queue-mode.enabled",
+            "mapping-rule-format",
+            "mapping-rule-json",
+            "max-parallel-apps",
+            "maximum-am-resource-percent",
+            "maximum-applications",
+            "minimum-user-limit-percent",
+            "node-locality-delay",
+            "per-node-heartbeat.maximum-offswitch-assignments",
+            "queue-mappings",
+            "queue-mappings-override.enable",
+            "rack-locality-additional-delay",
+            "rack-locality-full-reset",
+            "reservations-continue-look-all-nodes",
+            "resource-calculator",
+            "user-limit-factor",
+            "user.*.max-parallel-apps",
+            "user.max-parallel-apps",
+        ],
+    ),
+    (
+        NO_HEARTBEAT,
+        &[
+            "per-node-heartbeat.maximum-container-assignments",
+            "per-node-heartbeat.multiple-assignments-enabled",
+        ],
+    ),
+    (
+        ASYNCHRONOUS,
+        &[
+            "schedule-asynchronously.enable",
+            "schedule-asynchronously.maximum-pending-backlogs",
+            "schedule-asynchronously.maximum-threads",
+            "schedule-asynchronously.scheduling-interval-ms",
+        ],
+    ),
+    (
+        PREEMPTION,
+        &[
+            "lazy-preemption-enabled",
+            "ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation",
+            "ordering-policy.priority-utilization.underutilized-preemption.enabled",
+            "ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms",
+        ],
+    ),
+    (
+        ORDER_OF_NODES,
+        &[
+            "multi-node-placement-enabled",
+            "multi-node-sorting.policy",
+            "multi-node-sorting.policy.*.class",
+            "multi-node-sorting.policy.*.sorting-interval.ms",
+            "multi-node-sorting.policy.names",
+        ],
+    ),
+    (RESERVED_NODES, &["skip-allocate-on-nodes-with-reserved-containers"]),
+    (BY_CALLS, &["application.fail-fast", "queue.auto.refresh.monitoring-interval", "user-metrics.enable"]),
+    (NOT_YET, &["workflow-priority-mappings", "workflow-priority-mappings-override.enable"]),
+];
+
+/// Keys of the scheduler and what it works with that `yarn-site.xml` and `resource-types.xml` have. Hadoop reads
+/// all files into one configuration, so they may be in any.
+const OF_YARN: [(Use, &[&str]); 10] = [
+    (
+        READ,
+        &[
+            "yarn.acl.enable",
+            "yarn.cluster.max-application-priority",
+            "yarn.resource-types",
+            "yarn.resource-types.*.units",
+            "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms",
+            "yarn.resourcemanager.scheduler.class",
+            "yarn.scheduler.maximum-allocation-mb",
+            "yarn.scheduler.maximum-allocation-vcores",
+            "yarn.scheduler.minimum-allocation-mb",
+            "yarn.scheduler.minimum-allocation-vcores",
+            "yarn.scheduler.queue-placement-rules",
+            "yarn.scheduler.queue-placement-rules.app-name",
+            "yarn.scheduler.skip.node.multiplier",
+        ],
+    ),
+    (OTHER_SCHEDULER, &["yarn.scheduler.fair.*", "yarn.scheduler.fifo.*"]),
+    (PREEMPTION, &["yarn.resourcemanager.monitor.*", "yarn.resourcemanager.scheduler.monitor.*"]),
+    (RESERVED_IN_TIME, &["yarn.resourcemanager.reservation-system.*"]),
+    (
+        NODES_SAY,
+        &[
+            "yarn.node-labels.*",
+            "yarn.resourcemanager.node-labels.*",
+            "yarn.scheduler.include-port-in-node-name",
+        ],
+    ),
+    (
+        GUARANTEED_ONLY,
+        &[
+            "yarn.resourcemanager.nm-container-queuing.*",
+            "yarn.resourcemanager.opportunistic-container-allocation.*",
+        ],
+    ),
+    (BY_CALLS, &["yarn.resourcemanager.auto-update.containers", "yarn.scheduler.configuration.*"]),
+    (LIFETIMES, &["yarn.resourcemanager.application-timeouts.*"]),
+    (RECOVERY, &["yarn.resourcemanager.work-preserving-recovery.*"]),
+    (
+        NOT_YET,
+        &[
+            "yarn.admin.acl",
+            "yarn.resource-types.*.maximum-allocation",
+            "yarn.resource-types.*.minimum-allocation",
+            "yarn.resource-types.*.tags",
+            "yarn.resourcemanager.am-scheduling.*",
+            "yarn.resourcemanager.placement-constraints.*",
+            "yarn.resourcemanager.scheduler.autocorrect.container.allocation",
+        ],
+    ),
+];
+
+/// Keys that are not the scheduler's, but are found beside its own.
+const OF_OTHERS: [(Use, &[&str]); 1] =
+    [(FOREIGN, &["hadoop.*", "yarn.cluster.*", "yarn.nodemanager.*", "yarn.resourcemanager.*"])];
+
+/// What becomes of a queue's key, if YARN knows it.
+pub(super) fn of_queue(name: &str) -> Option<Use> {
+    find(&OF_QUEUES, name)
+}
+
+/// The known key of a queue closest to `name`.
+pub(super) fn nearest_of_queue(name: &str) -> Option<String> {
+    nearest(name, patterns(&OF_QUEUES))
+}
+
+/// What becomes of a key that is no queue's, given whole, if YARN knows it.
+pub(super) fn of_scheduler(key: &str) -> Option<Use> {
+    match key.strip_prefix(PREFIX) {
+        Some(name) => find(&OF_SCHEDULER, name),
+        None => find(&OF_YARN, key).or_else(|| find(&OF_OTHERS, key)),
+    }
+}
+
+/// The known key closest to one that is no queue's, both given whole.
+pub(super) fn nearest_of_scheduler(key: &str) -> Option<String> {
+    if let Some(name) = key.strip_prefix(PREFIX) {
+        return nearest(name, patterns(&OF_SCHEDULER)).map(|name| format!("{PREFIX}{name}"));
+    }
+    // The prefix itself may be misspelt.
+    let name = key.splitn(4, '.').nth(3).unwrap_or("");
+    let is_known = name.starts_with("root.") || find(&OF_SCHEDULER, name).is_some();
+    let with_prefix = is_known.then(|| format!("{PREFIX}{name}"));
+    nearest(key, patterns(&OF_YARN).chain(with_prefix.as_deref()))
+}
+
+/// Whether a key of another file need not be known: none that begins like the scheduler's.
+pub(super) fn is_foreign(key: &str) -> bool {
+    !key.starts_with("yarn.scheduler.") && !key.starts_with("yarn.resource-type")
+}
+
+fn patterns<'t>(table: &'t [(Use, &'t [&'t str])]) -> impl Iterator<Item = &'t str> {
+    table.iter().flat_map(|(_, patterns)| patterns.iter().copied())
+}
+
+fn find(table: &[(Use, &[&str])], name: &str) -> Option<Use> {
+    let row = table.iter().find(|(_, patterns)| patterns.iter().any(|pattern| is_of(pattern, name)));
+    row.map(|(becomes, _)| *becomes)
+}
+
+fn is_of(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((before, after)) => {
+            name.len() > before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        }
+        None => pattern == name,
+    }
+}

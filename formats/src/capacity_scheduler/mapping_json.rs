@@ -1,0 +1,134 @@
+//! Mapping rules as YARN writes them in JSON.
+
+use apportion::config::{Otherwise, PlaceIn, PlacementAction, PlacementRule, Whose};
+use serde::Deserialize;
+
+use super::mapping::Target;
+use super::property::{Setting, Settings};
+use super::tree::Listed;
+use crate::ConfigFileError;
+use crate::file::excerpt;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    rules: Vec<Rule>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Rule {
+    #[serde(rename = "type")]
+    kind: Kind,
+    matches: String,
+    policy: Policy,
+    parent_queue: Option<String>,
+    custom_placement: Option<String>,
+    value: Option<String>,
+    create: Option<bool>,
+    fallback_result: Option<Fallback>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Kind {
+    User,
+    Group,
+    Application,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Policy {
+    Specified,
+    Reject,
+    DefaultQueue,
+    User,
+    PrimaryGroup,
+    PrimaryGroupUser,
+    SecondaryGroup,
+    SecondaryGroupUser,
+    ApplicationName,
+    Custom,
+    SetDefaultQueue,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Fallback {
+    Skip,
+    Reject,
+    PlaceDefault,
+}
+
+pub(super) fn read(
+    settings: &Settings<'_>,
+    setting: &Setting<'_>,
+    root: &Listed<'_>,
+) -> Result<Vec<PlacementRule>, ConfigFileError> {
+    let document: Document = serde_json::from_str(settings.value(setting)?).map_err(|error| {
+        settings.refused(setting, format!("not the JSON of mapping rules: {}", excerpt(&error.to_string())))
+    })?;
+    let rule = |(position, rule): (usize, &Rule)| {
+        let refused = |problem: &str| settings.refused(setting, format!("rule {}: {problem}", position + 1));
+        let whose = rule.whose().map_err(refused)?;
+        let target = Target { settings, setting, root, creates: rule.create.unwrap_or(true) };
+        let action = match rule.path().map_err(refused)? {
+            None => PlacementAction::Reject,
+            Some(path) if matches!(rule.policy, Policy::SetDefaultQueue) => {
+                PlacementAction::SetDefault(target.path(&path)?)
+            }
+            Some(path) => {
+                let otherwise = rule.otherwise();
+                PlacementAction::Place(PlaceIn { otherwise, ..target.place(&path)? })
+            }
+        };
+        Ok(PlacementRule { whose, action })
+    };
+    document.rules.iter().enumerate().map(rule).collect()
+}
+
+impl Rule {
+    fn whose(&self) -> Result<Whose, &'static str> {
+        let names = || vec![self.matches.clone()];
+        match (self.kind, self.matches.as_str()) {
+            (_, "") => Err("`matches` is empty"),
+            (Kind::User, "*") => Ok(Whose::everybody()),
+            (Kind::User, _) => Ok(Whose { users: names(), ..Whose::default() }),
+            (Kind::Group, "*") => Err("a rule for groups names one, `*` is not possible"),
+            (Kind::Group, _) => Ok(Whose { groups: names(), ..Whose::default() }),
+            (Kind::Application, _) => Ok(Whose { applications: names(), ..Whose::default() }),
+        }
+    }
+
+    /// Where it leads, if it does not reject.
+    fn path(&self) -> Result<Option<String>, &'static str> {
+        let below = |name: &str| match &self.parent_queue {
+            Some(parent) => format!("{parent}.{name}"),
+            None => name.to_owned(),
+        };
+        let path = match self.policy {
+            Policy::Reject => return Ok(None),
+            Policy::Specified => "%specified".to_owned(),
+            Policy::DefaultQueue => "%default".to_owned(),
+            Policy::User => below("%user"),
+            Policy::PrimaryGroup => below("%primary_group"),
+            Policy::PrimaryGroupUser => below("%primary_group.%user"),
+            Policy::SecondaryGroup => below("%secondary_group"),
+            Policy::SecondaryGroupUser => below("%secondary_group.%user"),
+            Policy::ApplicationName => below("%application"),
+            Policy::Custom => self.custom_placement.clone().ok_or("`custom` needs a `customPlacement`")?,
+            Policy::SetDefaultQueue => self.value.clone().ok_or("`setDefaultQueue` needs a `value`")?,
+        };
+        Ok(Some(path))
+    }
+
+    /// YARN rejects what it cannot put into the default queue.
+    fn otherwise(&self) -> Otherwise {
+        match (self.policy, self.fallback_result) {
+            (Policy::DefaultQueue, _) | (_, Some(Fallback::Reject)) => Otherwise::Reject,
+            (_, Some(Fallback::PlaceDefault)) => Otherwise::Default,
+            (_, Some(Fallback::Skip) | None) => Otherwise::Skip,
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Importer of YARN's `capacity-scheduler.xml`, with what `yarn-site.xml` and `resource-types.xml` add.
+//!
+//! Which keys have which meaning is in `docs/configuration.md`, "From YARN". Everything else that YARN knows is reported as
+//! [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an error, and so is what YARN would refuse:
+//! capacities of siblings that do not sum to 100 %, queues that are configured but not listed, a maximum below the
+//! capacity.
+
+mod access;
+mod activation;
+mod allocation;
+mod amounts;
+mod applications;
+mod auto_creation;
+mod defaults;
+mod keys;
+mod known;
+mod labels;
+mod mapping;
+mod mapping_json;
+mod property;
+mod queue;
+mod scheduler;
+mod sibling;
+mod tree;
+mod types;
+mod users;
+mod value;
+mod xml;
+
+#[cfg(test)]
+mod auto_creation_tests;
+#[cfg(test)]
+mod check_tests;
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod placement_tests;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
+mod tests;
+
+use apportion::ResourceTypes;
+use apportion::config::{ConfigError, EngineConfig};
+
+use self::property::{File, Settings};
+use self::queue::Queues;
+use self::types::Types;
+use crate::file::Source;
+use crate::{ConfigFileError, Imported};
+
+/// A file's text with its name, which is only for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedText<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// What is in it.
+    pub text: &'a str,
+}
+
+/// The files that say how a YARN cluster is scheduled. Hadoop reads them into one configuration, the queues last.
+#[derive(Clone, Copy, Debug)]
+pub struct YarnFiles<'a> {
+    /// `capacity-scheduler.xml`
+    pub queues: NamedText<'a>,
+    /// `yarn-site.xml`: the nodes' heartbeats, and whatever a `capacity-scheduler.xml` may say.
+    pub site: Option<NamedText<'a>>,
+    /// `resource-types.xml`: resources beside memory and vcores, with their units.
+    pub resource_types: Option<NamedText<'a>>,
+}
+
+/// Imports the text of a `capacity-scheduler.xml` for an engine that counts `types`. YARN's `memory` is the
+/// type `memory_mib`, `vcores` is `vcore_milli`, and `yarn.io/gpu` is `gpu_milli` or `gpu`. `file_name` is only
+/// for messages.
+///
+/// # Errors
+/// The first thing that is wrong, with its line and column: broken XML, or XML with a document type; a key
+/// that YARN does not know (with the nearest one it does); a value of the wrong form; whatever YARN or
+/// [`EngineConfig::validate`] would refuse.
+pub fn from_capacity_scheduler_xml(
+    text: &str,
+    file_name: &str,
+    types: &ResourceTypes,
+) -> Result<Imported, ConfigFileError> {
+    let queues = NamedText { name: file_name, text };
+    from_yarn_files(&YarnFiles { queues, site: None, resource_types: None }, Some(types))
+}
+
+/// Imports a cluster's files for an engine that counts `types`; without them, for one that counts memory, vcores
+/// and whatever `yarn.resource-types` lists.
+///
+/// # Errors
+/// As [`from_capacity_scheduler_xml`], in any of the files. In `yarn-site.xml` only keys that begin with
+/// `yarn.scheduler.` or `yarn.resource-types` have to be known.
+pub fn from_yarn_files(
+    files: &YarnFiles<'_>,
+    types: Option<&ResourceTypes>,
+) -> Result<Imported, ConfigFileError> {
+    let queues = file(&files.queues)?;
+    let others = [files.site, files.resource_types];
+    let others = others.iter().flatten().map(file).collect::<Result<Vec<_>, _>>()?;
+    let mut report = Vec::new();
+    let settings = Settings::new(&others, &queues, &mut report);
+    let listed = tree::listed(&settings)?;
+    keys::check(&settings, &listed, &mut report)?;
+    let types = Types::read(&settings, types)?;
+    let labels = labels::named(&settings, &listed)?;
+    let mut root = Queues::new(&settings, &types, &mut report)?.root(&listed, &labels)?;
+    users::read(&settings, &listed, &mut root)?;
+    applications::read(&settings, &listed, &mut root, &labels, &mut report)?;
+    auto_creation::read(&settings, &types, &listed, &mut root, &mut report)?;
+    access::read(&settings, &listed, &mut root, &mut report)?;
+    activation::read(&settings, &listed, &mut root, &mut report)?;
+    defaults::read(&settings, &listed, &mut root, &mut report)?;
+    let mut config = EngineConfig::new(types.engine().clone(), root);
+    config.placement = mapping::read(&settings, &listed, &mut report)?;
+    config.partitions = labels;
+    scheduler::read(&settings, &mut config, &mut report)?;
+    let names = [Some(files.queues), files.site, files.resource_types].map(|file| file.map(|file| file.name));
+    let place = |name: &str| names.iter().position(|known| *known == Some(name));
+    report.sort_by_key(|entry| (place(&entry.file_name), entry.line));
+    config.validate().map_err(|error| refused(&settings, error))?;
+    Ok(Imported { config, not_carried_over: report })
+}
+
+fn file<'a>(file: &NamedText<'a>) -> Result<File<'a>, ConfigFileError> {
+    let source = Source::new(file.name, file.text)?;
+    let properties = xml::properties(&source)?;
+    Ok(File { source, properties })
+}
+
+/// What the engine refuses, at the property of the queue it is about.
+fn refused(settings: &Settings<'_>, error: ConfigError) -> ConfigFileError {
+    let keys = match &error {
+        ConfigError::Queue { path, .. } => ["capacity", "queues"].map(|name| tree::queue_key(path, name)),
+        ConfigError::Placement { .. } => {
+            ["mapping-rule-json", "queue-mappings"].map(|name| format!("{}{name}", known::PREFIX))
+        }
+        _ => ["capacity", "queues"].map(|name| tree::queue_key("root", name)),
+    };
+    let setting = keys.iter().find_map(|key| settings.get(key));
+    match setting {
+        Some(setting) => setting.source.config(setting.key_offset, error),
+        None => settings.source().config(0, error),
+    }
+}
+
+/// The body of a fuzz target: imports `data`, and what can be imported must be a valid configuration.
+#[doc(hidden)]
+pub fn fuzz_capacity_scheduler_xml(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let types = ResourceTypes::memory_and_vcores();
+    if let Ok(imported) = from_capacity_scheduler_xml(&text, "fuzz.xml", &types) {
+        assert_eq!(imported.config.validate(), Ok(()));
+    }
+}

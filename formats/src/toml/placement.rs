@@ -1,0 +1,128 @@
+//! The table `placement`.
+
+use apportion::config::{
+    Creation, Otherwise, PlaceIn, Placement, PlacementAction, PlacementRule, QueuePath, Whose,
+};
+
+use super::table::{Entry, Section, quoted};
+use super::write::{Writer, list};
+use crate::ConfigFileError;
+
+/// What a rule may say.
+const KEYS: &[&str] = &[
+    "users",
+    "groups",
+    "applications",
+    "except",
+    "queue",
+    "default_queue",
+    "reject",
+    "create",
+    "otherwise",
+    "if_permitted",
+];
+
+fn creation_word(create: Creation) -> &'static str {
+    match create {
+        Creation::Nothing => "nothing",
+        Creation::Leaf => "leaf",
+        Creation::Path => "path",
+    }
+}
+
+fn otherwise_word(otherwise: Otherwise) -> &'static str {
+    match otherwise {
+        Otherwise::Skip => "skip",
+        Otherwise::Reject => "reject",
+        Otherwise::Default => "default",
+    }
+}
+
+pub(super) fn read(document: &Section<'_>) -> Result<Placement, ConfigFileError> {
+    let section = document.section("placement", &["override_requested", "rules"])?;
+    let mut placement = Placement::default();
+    if let Some(is_overridden) = section.read("override_requested", |entry| entry.switch())? {
+        placement.override_requested = is_overridden;
+    }
+    if let Some(rules) = section.get("rules") {
+        placement.rules = rules.tables()?.iter().map(rule).collect::<Result<_, _>>()?;
+    }
+    Ok(placement)
+}
+
+fn rule(section: &Section<'_>) -> Result<PlacementRule, ConfigFileError> {
+    section.only(KEYS)?;
+    let names = |key| Ok(section.read(key, |entry| entry.texts())?.unwrap_or_default());
+    let whose = Whose {
+        users: names("users")?,
+        groups: names("groups")?,
+        applications: names("applications")?,
+        except: section.read("except", |entry| entry.switch())?.unwrap_or(false),
+    };
+    Ok(PlacementRule { whose, action: action(section)? })
+}
+
+fn action(section: &Section<'_>) -> Result<PlacementAction, ConfigFileError> {
+    let is_rejected = section.read("reject", |entry| entry.switch())?.unwrap_or(false);
+    let default_queue = section.read("default_queue", path)?;
+    let queue = section.read("queue", path)?;
+    let how = ["create", "otherwise", "if_permitted"].iter().find_map(|key| section.get(key));
+    let action = match (queue, default_queue, is_rejected) {
+        (Some(queue), None, false) => return Ok(PlacementAction::Place(place_in(section, queue)?)),
+        (None, Some(queue), false) => PlacementAction::SetDefault(queue),
+        (None, None, true) => PlacementAction::Reject,
+        _ => {
+            let problem = "a rule says one of `queue`, `default_queue` and `reject = true`";
+            return Err(section.error(problem));
+        }
+    };
+    how.map_or(Ok(action), |entry| Err(entry.error("goes with `queue` only")))
+}
+
+fn place_in(section: &Section<'_>, queue: QueuePath) -> Result<PlaceIn, ConfigFileError> {
+    let mut place = PlaceIn::existing(queue);
+    let creations = [Creation::Nothing, Creation::Leaf, Creation::Path];
+    if let Some(create) = section.read("create", |entry| entry.word(&creations, creation_word))? {
+        place.create = create;
+    }
+    let others = [Otherwise::Skip, Otherwise::Reject, Otherwise::Default];
+    if let Some(otherwise) = section.read("otherwise", |entry| entry.word(&others, otherwise_word))? {
+        place.otherwise = otherwise;
+    }
+    if let Some(if_permitted) = section.read("if_permitted", |entry| entry.switch())? {
+        place.if_permitted = if_permitted;
+    }
+    Ok(place)
+}
+
+fn path(entry: &Entry<'_>) -> Result<QueuePath, ConfigFileError> {
+    entry.text()?.parse().map_err(|error: apportion::config::ParsePathError| entry.error(error.to_string()))
+}
+
+pub(super) fn write(file: &mut Writer, placement: &Placement) {
+    let Placement { override_requested, rules } = placement;
+    if !override_requested {
+        file.table("placement");
+        file.line("override_requested", false);
+    }
+    for PlacementRule { whose, action } in rules {
+        file.table("[placement.rules]");
+        let Whose { users, groups, applications, except } = whose;
+        for (key, names) in [("users", users), ("groups", groups), ("applications", applications)] {
+            file.line_if(key, (!names.is_empty()).then(|| list(names)));
+        }
+        file.line_if("except", except.then_some(true));
+        match action {
+            PlacementAction::Reject => file.line("reject", true),
+            PlacementAction::SetDefault(queue) => file.line("default_queue", quoted(&queue.to_string())),
+            PlacementAction::Place(PlaceIn { queue, create, otherwise, if_permitted }) => {
+                file.line("queue", quoted(&queue.to_string()));
+                let create = (*create != Creation::default()).then(|| quoted(creation_word(*create)));
+                file.line_if("create", create);
+                let other = (*otherwise != Otherwise::default()).then(|| quoted(otherwise_word(*otherwise)));
+                file.line_if("otherwise", other);
+                file.line_if("if_permitted", if_permitted.then_some(true));
+            }
+        }
+    }
+}

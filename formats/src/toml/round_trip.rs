@@ -1,0 +1,263 @@
+//! What is written is read back the same, and no text makes the reader panic.
+
+mod queues;
+
+use std::collections::BTreeMap;
+
+use apportion::NodeOrderKind;
+use apportion::config::{
+    AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
+    Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, Maximum, Otherwise,
+    ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent, PlaceIn, Placement,
+    PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
+    Semantics, Share, Whose,
+};
+use apportion::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use queues::{name_partitions, percent, root};
+
+use super::*;
+
+/// Names that need quoting as well as plain ones.
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z_-]{1,6}", "[^.,]{1,6}", Just("\"\\\n\u{7f}é".to_owned())]
+        .prop_map(|name: String| name.trim().to_owned())
+        .prop_filter("no name of a partition", |name| !name.is_empty() && name != "*")
+}
+
+fn distinct(names: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for name in names {
+        if !kept.contains(&name) {
+            kept.push(name);
+        }
+    }
+    kept
+}
+
+fn types() -> impl Strategy<Value = ResourceTypes> {
+    (vec(name(), 1..=RESOURCE_TYPES_MAX), any::<Option<prop::sample::Index>>()).prop_map(
+        |(names, devices)| {
+            let types = ResourceTypes::new(distinct(names)).unwrap();
+            let name = devices.map(|index| index.get(types.names()).clone());
+            name.map_or(types.clone(), |name| types.with_devices(&name).unwrap())
+        },
+    )
+}
+
+/// Names and lists that an access list can have.
+fn access_list() -> impl Strategy<Value = AccessList> {
+    let names = || prop::collection::btree_set("[a-zé.\"\\\\-]{1,4}", 0..3);
+    let named = (names(), names()).prop_map(|(users, groups)| AccessList::Named { users, groups });
+    prop_oneof![1 => Just(AccessList::Everybody), 4 => named]
+}
+
+/// Paths that make sense in every tree, if what is missing may be created.
+fn queue_path() -> impl Strategy<Value = QueuePath> {
+    let part = prop_oneof![
+        "[^.%]{0,5}[^.% \t]".prop_map(|name: String| name.trim().to_owned()).prop_map(PathPart::Name),
+        "[^)]{1,5}".prop_map(PathPart::Tag),
+        Just(PathPart::User),
+        Just(PathPart::PrimaryGroup),
+        Just(PathPart::SecondaryGroup),
+        Just(PathPart::Application),
+        Just(PathPart::Default),
+        Just(PathPart::Specified),
+        Just(PathPart::Provided),
+    ];
+    let part = part.prop_filter("a name is not empty", |part| *part != PathPart::Name(String::new()));
+    let root = Just(PathPart::Name("root".to_owned()));
+    (root, vec(part, 1..4)).prop_map(|(root, below)| QueuePath::new([vec![root], below].concat()))
+}
+
+fn placement() -> impl Strategy<Value = Placement> {
+    let otherwise = prop::sample::select(vec![Otherwise::Skip, Otherwise::Reject, Otherwise::Default]);
+    let place = (queue_path(), otherwise, any::<bool>()).prop_map(|(queue, otherwise, if_permitted)| {
+        PlacementAction::Place(PlaceIn { queue, create: Creation::Path, otherwise, if_permitted })
+    });
+    let below_the_root = prop_oneof![Just(PathPart::User), Just(PathPart::Specified)];
+    let default = below_the_root.prop_map(|part| PlacementAction::SetDefault(QueuePath::new(vec![part])));
+    let action = prop_oneof![place, default, Just(PlacementAction::Reject)];
+    let names = || vec(".{0,4}", 0..3);
+    let whose =
+        (names(), names(), names(), any::<bool>()).prop_map(|(users, groups, applications, except)| {
+            let is_anybody = users.is_empty() && groups.is_empty() && applications.is_empty();
+            Whose { users, groups, applications, except: except && !is_anybody }
+        });
+    let rule = (whose, action).prop_map(|(whose, action)| PlacementRule { whose, action });
+    (any::<bool>(), vec(rule, 0..4))
+        .prop_map(|(override_requested, rules)| Placement { override_requested, rules })
+}
+
+fn limits() -> impl Strategy<Value = EngineLimits> {
+    let off_switch = proptest::option::of(1u32..);
+    (proptest::array::uniform6(1usize..), off_switch).prop_map(|(sizes, off_switch_per_pass)| {
+        let [batch_requests, pass_visits, group_requests, inbox, single_set_nodes, set_nodes] = sizes;
+        EngineLimits {
+            batch_requests,
+            pass_visits,
+            group_requests,
+            inbox,
+            off_switch_per_pass,
+            single_set_nodes,
+            set_nodes,
+        }
+    })
+}
+
+/// Minimum and maximum sizes of containers.
+fn allocation() -> impl Strategy<Value = ([i64; RESOURCE_TYPES_MAX], [Option<i64>; RESOURCE_TYPES_MAX], bool)>
+{
+    let maximum = proptest::array::uniform8(prop::option::of(1i64 << 20..=1 << 42));
+    (proptest::array::uniform8(0..=1i64 << 20), maximum, any::<bool>())
+}
+
+fn locality_delay() -> impl Strategy<Value = LocalityDelay> {
+    prop_oneof![
+        (any::<u32>(), any::<Option<u32>>(), any::<bool>()).prop_map(|(a, b, full_reset)| {
+            LocalityDelay::Nodes { rack: b.map_or(a, |b| a.min(b)), any: b.map(|b| a.max(b)), full_reset }
+        }),
+        (any::<u64>(), any::<u64>()).prop_map(|(rack_ms, any_ms)| LocalityDelay::Time { rack_ms, any_ms }),
+    ]
+}
+
+fn config() -> BoxedStrategy<EngineConfig> {
+    let reservations = (any::<Option<u64>>(), any::<u64>(), percent(100), any::<bool>()).prop_map(
+        |(delay_ms, age_limit_ms, nodes, continue_looking)| ReservationPolicy {
+            delay_ms,
+            age_limit_ms,
+            nodes,
+            continue_looking,
+        },
+    );
+    let heartbeat = prop::option::of((1u64.., 1u32..))
+        .prop_map(|some| some.map(|(interval_ms, missed_max)| HeartbeatPolicy { interval_ms, missed_max }));
+    let node_order =
+        prop::sample::select(vec![NodeOrderKind::Spread, NodeOrderKind::Pack, NodeOrderKind::First]);
+    let trees = types().prop_flat_map(|types| {
+        let root = root(types.len());
+        (Just(types), root)
+    });
+    let sizes = (allocation(), any::<bool>(), any::<Option<u32>>(), placement(), limits());
+    let partitions = (vec(name(), 0..5), any::<u8>());
+    (trees, partitions, node_order, reservations, locality_delay(), heartbeat, sizes)
+        .prop_map(
+            |((resources, root), partitions, node_order, reservations, locality_delay, heartbeat, sizes)| {
+                let (
+                    (minimum, maximum, allow_empty),
+                    is_compatible,
+                    maximum_application_priority,
+                    placement,
+                    limits,
+                ) = sizes;
+                let is_rounded = |i: &usize| *i < resources.len() && resources.device_type() != Some(*i);
+                let mut allocation = AllocationSizes { allow_empty, ..AllocationSizes::default() };
+                let mut rounded = [0; RESOURCE_TYPES_MAX];
+                for i in (0..RESOURCE_TYPES_MAX).filter(is_rounded) {
+                    rounded[i] = minimum[i];
+                    allocation.maximum[i] = maximum[i].map(|most| most - most % minimum[i].max(1));
+                }
+                allocation.minimum = Resources::new(&rounded);
+                let (partitions, lending) = partitions;
+                let partitions = distinct(partitions);
+                let mut root = root;
+                root.partitions.clear();
+                name_partitions(&mut root, &partitions, &PartitionAccess::All);
+                let is_lending = |(number, _): &(usize, &String)| lending >> number & 1 == 1;
+                let lending = partitions.iter().enumerate().filter(is_lending);
+                EngineConfig {
+                    resources,
+                    non_exclusive_partitions: lending.map(|(_, name)| name.clone()).collect(),
+                    partitions,
+                    root,
+                    node_order,
+                    reservations,
+                    locality_delay,
+                    heartbeat,
+                    allocation,
+                    maximum_application_priority,
+                    stop_timeout_ms: u64::from(maximum_application_priority.unwrap_or(5)),
+                    semantics: if is_compatible { Semantics::YarnCompatible } else { Semantics::Strict },
+                    placement,
+                    limits,
+                }
+            },
+        )
+        .boxed()
+}
+
+/// Words of the format, so that broken files still get far.
+fn fragments() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "[queues.\"root.a\"]\n",
+        "[queues.\"root.a.b\"]\n",
+        "[queues.root]\n",
+        "[queues.\"root.a\".partitions.x]\n",
+        "partitions = ",
+        "non_exclusive_partitions = ",
+        "accessible_partitions = ",
+        "default_partition = ",
+        "[\"x\"]\n",
+        "\"x\"\n",
+        "[engine]\n",
+        "[resources]\n",
+        "[engine.limits]\n",
+        "capacity = ",
+        "maximum_capacity = ",
+        "user_limit_factor = ",
+        "types = ",
+        "\"40 %\"\n",
+        "\"3w\"\n",
+        "{ memory_mib = 1 }\n",
+        "{ memory_mib = \"1 %\", vcore_milli = \"2w\" }\n",
+        "1.5\n",
+        "-1\n",
+        "[\"a\"]\n",
+        "[[placement.rules]]\n",
+        "queue = \"root.%user\"\n",
+        "reject = true\n",
+        "submitters = ",
+        "\"unlimited\"\n",
+        "\n",
+    ]);
+    vec(words, 0..24).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_back(config in config()) {
+        prop_assert_eq!(config.validate(), Ok(()));
+        let text = to_toml(&config);
+        match from_toml(&text, "written.toml") {
+            Ok(read) => prop_assert_eq!(read, config, "{}", text),
+            Err(error) => prop_assert!(false, "{}\n{}", error, text),
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(data in vec(any::<u8>(), 0..200)) {
+        fuzz_toml(&data);
+    }
+
+    #[test]
+    fn no_words_make_the_reader_panic(text in fragments()) {
+        fuzz_toml(text.as_bytes());
+    }
+
+    #[test]
+    fn no_damage_makes_the_reader_panic(
+        config in config(),
+        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        end in any::<prop::sample::Index>(),
+    ) {
+        let mut data = to_toml(&config).into_bytes();
+        for (index, byte) in damage {
+            let position = index.index(data.len());
+            data[position] = byte;
+        }
+        fuzz_toml(&data);
+        data.truncate(end.index(data.len()));
+        fuzz_toml(&data);
+    }
+}

@@ -1,0 +1,100 @@
+//! Importer of YuniKorn's `queues.yaml`.
+//!
+//! Which keys have which meaning is in `docs/configuration.md`, "From YuniKorn". Everything else that YuniKorn knows is
+//! checked as YuniKorn checks it and reported as [`NotCarriedOver`](super::NotCarriedOver); a key that YuniKorn does not
+//! know is an error (`peers.md` section 1.1).
+//!
+//! A queue without a guarantee, and without one below it, weighs `1w`. Users have no limit of their own.
+
+mod access;
+mod check;
+mod entry;
+mod limit;
+mod partition;
+mod property;
+mod quantity;
+mod queue;
+mod rule;
+mod tree;
+mod yaml;
+
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod placement_tests;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use apportion::ResourceTypes;
+use apportion::config::{ConfigError, EngineConfig};
+
+use self::entry::Entry;
+use self::queue::Queues;
+use self::tree::Queue;
+use crate::file::Source;
+use crate::{ConfigFileError, Imported};
+
+/// Imports the text of a `queues.yaml` for an engine that counts `types`. YuniKorn's `memory`, in bytes, is the
+/// type `memory_mib`, `vcore` is `vcore_milli`, and a name like `nvidia.com/gpu` is `gpu_milli` or `gpu`; a
+/// resource that the engine does not count is reported. `file_name` is only for messages.
+///
+/// # Errors
+/// The first thing that is wrong, with its line and column: broken YAML, aliases that repeat too much, a key that
+/// YuniKorn does not know (with the nearest one it does), a value of the wrong form, whatever YuniKorn's own
+/// checks or [`EngineConfig::validate`] would refuse.
+pub fn from_queues_yaml(
+    text: &str,
+    file_name: &str,
+    types: &ResourceTypes,
+) -> Result<Imported, ConfigFileError> {
+    let source = Source::new(file_name, text)?;
+    let node = yaml::document(&source)?;
+    let document = Entry::document(&source, &node);
+    document.only(&["partitions", "checksum"])?;
+    let mut report = Vec::new();
+    let partition = partition::chosen(&document, &mut report)?;
+    let Some(queues) = partition.get("queues") else {
+        return Err(partition.error("this partition has no queues"));
+    };
+    let root = tree::root(&queues)?;
+    check::check(&root)?;
+    let rules = partition.get("placementrules");
+    let creates = rules.as_ref().map_or(Ok(false), rule::creates)?;
+    let mut tree = Queues { types, report: &mut report, creates }.root(&root)?;
+    access::read(&root, &mut tree)?;
+    if let Some(limits) = partition.get("limits") {
+        limit::read_partition(&limits, &root, &mut tree, types, &mut report)?;
+    }
+    limit::read(&root, &mut tree, &BTreeMap::new(), types, &mut report)?;
+    let mut config = EngineConfig::new(types.clone(), tree);
+    if let Some(rules) = rules {
+        config.placement = rule::read(&rules, &root, &mut report)?;
+    }
+    config.node_order = partition::node_order(&partition, &mut report)?;
+    config.validate().map_err(|error| refused(&root, error))?;
+    report.sort_by_key(|entry| entry.line);
+    Ok(Imported { config, not_carried_over: report })
+}
+
+/// What the engine refuses, at the queue it is about.
+fn refused(root: &Queue<'_>, error: ConfigError) -> ConfigFileError {
+    let queue = match &error {
+        ConfigError::Queue { path, .. } => root.find(path).unwrap_or(root),
+        _ => root,
+    };
+    queue.entry.config_error(error)
+}
+
+/// The body of a fuzz target: imports `data`, and what can be imported must be a valid configuration.
+#[doc(hidden)]
+pub fn fuzz_queues_yaml(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let types = ResourceTypes::memory_and_vcores();
+    if let Ok(imported) = from_queues_yaml(&text, "fuzz.yaml", &types) {
+        assert_eq!(imported.config.validate(), Ok(()));
+    }
+}

@@ -1,0 +1,159 @@
+//! The properties of queues: what YuniKorn knows, and what the engine makes of it.
+
+use apportion::config::{ApplicationOrdering, QueueOrdering};
+use apportion::nearest::nearest;
+
+use super::entry::Entry;
+use crate::file::excerpt;
+use crate::{ConfigFileError, NotCarriedOver};
+
+const NOT_YET: &str = "not supported by this engine yet";
+
+/// Every property that YuniKorn knows.
+const KEYS: [&str; 9] = [
+    "application.sort.policy",
+    "application.sort.priority",
+    "application.unschedasks.backoff",
+    "application.unschedasks.backoff.delay",
+    "priority.policy",
+    "priority.offset",
+    "preemption.policy",
+    "preemption.delay",
+    "quota.preemption.delay",
+];
+
+/// The order of applications; a queue has its parent's unless it says otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sorting {
+    pub(super) ordering: ApplicationOrdering,
+    /// Whether priority is looked at first.
+    has_priority: bool,
+}
+
+impl Sorting {
+    /// How a parent orders the queues below it.
+    pub(super) fn child_ordering(self) -> QueueOrdering {
+        if self.has_priority { QueueOrdering::DemandPriority } else { QueueOrdering::UtilizationThenDemand }
+    }
+}
+
+impl Default for Sorting {
+    fn default() -> Self {
+        Self { ordering: ApplicationOrdering::Fifo, has_priority: true }
+    }
+}
+
+/// Reads a queue's properties, of which the order of applications counts for it and all below.
+pub(super) fn read(
+    properties: Option<&Entry<'_>>,
+    inherited: Sorting,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<Sorting, ConfigFileError> {
+    let Some(properties) = properties else { return Ok(inherited) };
+    let mut sorting = inherited;
+    for property in properties.entries()? {
+        match property.key {
+            "application.sort.policy" => sorting.ordering = ordering(&property, report)?,
+            "application.sort.priority" => {
+                sorting.has_priority = property.word(&["enabled", "disabled", ""])? != "disabled";
+            }
+            _ => other(&property, report)?,
+        }
+    }
+    check_priority(properties, sorting, report);
+    Ok(sorting)
+}
+
+/// The offset that a queue adds to priorities, and whether it is a fence. Neither is inherited.
+pub(super) fn priority(properties: Option<&Entry<'_>>) -> Result<(i32, bool), ConfigFileError> {
+    let property = |key| properties.and_then(|properties| properties.get(key));
+    let offset = property("priority.offset").map_or(Ok(0), |property| {
+        let text = property.text()?;
+        let refused = |_| property.error(format!("`{}` is no whole number of 32 bits", excerpt(text)));
+        text.parse::<i32>().map_err(refused)
+    })?;
+    let policy = property("priority.policy");
+    let policy = policy.map_or(Ok("default"), |property| property.word(&["default", "fence", ""]))?;
+    Ok((offset, policy == "fence"))
+}
+
+fn ordering(
+    property: &Entry<'_>,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<ApplicationOrdering, ConfigFileError> {
+    match property.word(&["fifo", "fair", "stateaware", ""])? {
+        "fair" => Ok(ApplicationOrdering::Fair),
+        "stateaware" => {
+            property.report("deprecated; YuniKorn takes it for fifo, and so does this engine", report);
+            Ok(ApplicationOrdering::Fifo)
+        }
+        _ => Ok(ApplicationOrdering::Fifo),
+    }
+}
+
+/// In the engine's order priority comes first with fifo, and second with fair.
+fn check_priority(properties: &Entry<'_>, sorting: Sorting, report: &mut Vec<NotCarriedOver>) {
+    let Some(written) =
+        properties.get("application.sort.priority").or_else(|| properties.get("application.sort.policy"))
+    else {
+        return;
+    };
+    match (sorting.ordering, sorting.has_priority) {
+        (ApplicationOrdering::Fair, true) => {
+            written.report("this engine's fair order looks at shares before priorities", report);
+        }
+        (ApplicationOrdering::Fifo, false) => {
+            written.report("this engine's fifo order looks at priorities before times", report);
+        }
+        _ => {}
+    }
+}
+
+fn other(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(), ConfigFileError> {
+    let is_default = match property.key {
+        "priority.policy" | "priority.offset" => true,
+        "preemption.policy" => {
+            // There is no preemption by policy, so without it nothing is lost.
+            matches!(property.word(&["default", "fence", "disabled", ""])?, "disabled")
+        }
+        "application.unschedasks.backoff" => property.count()? == 0,
+        "preemption.delay" | "application.unschedasks.backoff.delay" | "quota.preemption.delay" => {
+            check_duration(property)?;
+            false
+        }
+        _ => return unknown(property, report),
+    };
+    if !is_default {
+        property.report(NOT_YET, report);
+    }
+    Ok(())
+}
+
+/// YuniKorn passes over a property that it does not know. What looks like a slip of the pen is refused.
+fn unknown(property: &Entry<'_>, report: &mut Vec<NotCarriedOver>) -> Result<(), ConfigFileError> {
+    match nearest(property.key, KEYS) {
+        Some(nearest) => Err(property.unknown(Some(nearest))),
+        None => {
+            property.report("YuniKorn does not know this property either and passes over it", report);
+            Ok(())
+        }
+    }
+}
+
+/// A duration like `1m30s`, or a plain number where YuniKorn takes one.
+fn check_duration(property: &Entry<'_>) -> Result<(), ConfigFileError> {
+    let text = property.text()?;
+    let refused = || property.error(format!("`{}` is no duration like 30s or 1m30s", excerpt(text)));
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+        let unit = rest[digits..].bytes().take_while(u8::is_ascii_alphabetic).count();
+        let known = ["ns", "us", "ms", "s", "m", "h"].contains(&&rest[digits..digits + unit]);
+        let is_plain_number = unit == 0 && rest.len() == text.len() && digits == text.len();
+        if digits == 0 || !(known || is_plain_number) {
+            return Err(refused());
+        }
+        rest = &rest[digits + unit..];
+    }
+    if text.is_empty() { Err(refused()) } else { Ok(()) }
+}

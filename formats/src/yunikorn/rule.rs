@@ -1,0 +1,212 @@
+//! Placement rules: checked as YuniKorn checks them, above all that fixed queues exist (`peers.md` 1.1).
+
+use apportion::config::{
+    Creation, PathPart, PlaceIn, Placement, PlacementAction, PlacementRule, QueuePath, Whose,
+};
+use apportion::nearest::{hint, nearest};
+
+use super::entry::Entry;
+use super::tree::Queue;
+use crate::file::excerpt;
+use crate::{ConfigFileError, NotCarriedOver};
+
+const KEYS: [&str; 5] = ["name", "create", "filter", "parent", "value"];
+const RULES: [&str; 4] = ["provided", "user", "fixed", "tag"];
+/// Rules have rules for parents; more than a tree of queues can be deep is a mistake.
+const CHAIN_MAX: usize = 32;
+/// YuniKorn takes a single name with one of these for a regular expression.
+const EXPRESSION: [char; 11] = ['^', '$', '*', '+', '?', '(', ')', '[', '{', '}', '|'];
+
+const NO_EXPRESSIONS: &str = "this engine has no regular expressions: the rule is left out";
+const NO_PARENT_FILTERS: &str =
+    "only the rule itself can have a filter, not that for its parent: it is left out";
+
+const NOTHING_BELOW: &str = "no queues are below that queue, and it creates none: the rule is left out";
+
+/// The rules, and behind them one that rejects: YuniKorn refuses what no rule places.
+pub(super) fn read(
+    rules: &Entry<'_>,
+    root: &Queue<'_>,
+    report: &mut Vec<NotCarriedOver>,
+) -> Result<Placement, ConfigFileError> {
+    let mut placement = Placement::default();
+    for entry in rules.items()? {
+        let chain = chain(&entry)?;
+        check_fixed(&chain, root)?;
+        match rule(&chain, root)? {
+            Ok(rule) => {
+                placement.rules.push(rule);
+            }
+            Err(reason) => entry.report(reason, report),
+        }
+    }
+    if !placement.rules.is_empty() {
+        let rejection = PlacementRule { whose: Whose::everybody(), action: PlacementAction::Reject };
+        placement.rules.push(rejection);
+    }
+    Ok(placement)
+}
+
+/// Whether any of the rules, or of those for their parents, creates queues.
+pub(super) fn creates(rules: &Entry<'_>) -> Result<bool, ConfigFileError> {
+    for entry in rules.items()? {
+        for rule in chain(&entry)? {
+            if may_create(&rule)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The rule behind the rules for its parents, outermost first.
+fn chain<'n>(rule: &Entry<'n>) -> Result<Vec<Entry<'n>>, ConfigFileError> {
+    let mut chain = vec![rule.clone()];
+    loop {
+        let last = &chain[chain.len() - 1];
+        check_rule(last)?;
+        let Some(parent) = last.get("parent") else { break };
+        if chain.len() == CHAIN_MAX {
+            return Err(parent.error(format!("more than {CHAIN_MAX} rules, each for the parent of the next")));
+        }
+        chain.push(parent);
+    }
+    chain.reverse();
+    Ok(chain)
+}
+
+fn check_rule(rule: &Entry<'_>) -> Result<(), ConfigFileError> {
+    rule.only(&KEYS)?;
+    let Some(name) = rule.get("name") else { return Err(rule.error("this rule has no name")) };
+    let name = name.word(&RULES)?;
+    if ["fixed", "tag"].contains(&name) && rule.get("value").is_none() {
+        return Err(rule.error(format!("a rule `{name}` needs a value")));
+    }
+    may_create(rule)?;
+    filter(rule).map(|_| ())
+}
+
+fn may_create(rule: &Entry<'_>) -> Result<bool, ConfigFileError> {
+    rule.get("create").map_or(Ok(false), |create| create.switch())
+}
+
+/// Whose applications the rule is about.
+fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
+    let Some(filter) = rule.get("filter") else { return Ok(Whose::everybody()) };
+    filter.only(&["type", "users", "groups"])?;
+    let kind = filter.get("type").map_or(Ok("allow"), |kind| kind.word(&["allow", "deny", ""]))?;
+    let names = |key| -> Result<Vec<String>, ConfigFileError> {
+        let items = filter.get(key).map(|names| names.items()).transpose()?.unwrap_or_default();
+        items.iter().map(|name| name.text().map(str::to_owned)).collect()
+    };
+    let (users, groups) = (names("users")?, names("groups")?);
+    // A filter that names nobody lets everybody through, whatever its type.
+    let except = kind == "deny" && !(users.is_empty() && groups.is_empty());
+    Ok(Whose { users, groups, applications: Vec::new(), except })
+}
+
+/// What a chain comes to, or why it cannot be carried over.
+fn rule(
+    chain: &[Entry<'_>],
+    root: &Queue<'_>,
+) -> Result<Result<PlacementRule, &'static str>, ConfigFileError> {
+    let Some((own, above)) = chain.split_last() else { return Ok(Err(NO_PARENT_FILTERS)) };
+    let whose = filter(own)?;
+    let is_expression =
+        |names: &Vec<String>| matches!(names.as_slice(), [name] if name.contains(&EXPRESSION[..]));
+    if is_expression(&whose.users) || is_expression(&whose.groups) {
+        return Ok(Err(NO_EXPRESSIONS));
+    }
+    for parent in above {
+        if filter(parent)? != Whose::everybody() {
+            return Ok(Err(NO_PARENT_FILTERS));
+        }
+    }
+    let (create, queue) = (creation(chain)?, path(chain)?);
+    let (fixed, is_whole) = queue.fixed();
+    let is_empty = root.find(&fixed).is_some_and(|queue| queue.children.is_empty());
+    if create == Creation::Nothing && !is_whole && is_empty {
+        return Ok(Err(NOTHING_BELOW));
+    }
+    let place = PlaceIn { create, if_permitted: true, ..PlaceIn::existing(queue) };
+    Ok(Ok(PlacementRule { whose, action: PlacementAction::Place(place) }))
+}
+
+/// Fixed parents that may not be created are there, so only the others count.
+fn creation(chain: &[Entry<'_>]) -> Result<Creation, ConfigFileError> {
+    let Some((own, above)) = chain.split_last() else { return Ok(Creation::Nothing) };
+    if !may_create(own)? {
+        return Ok(Creation::Nothing);
+    }
+    for parent in above.iter().skip_while(|rule| is_fixed(rule)) {
+        if !may_create(parent)? {
+            return Ok(Creation::Leaf);
+        }
+    }
+    Ok(Creation::Path)
+}
+
+fn path(chain: &[Entry<'_>]) -> Result<QueuePath, ConfigFileError> {
+    let mut parts = vec![PathPart::Name("root".to_owned())];
+    for rule in chain {
+        let value = rule.get("value").map_or(Ok(""), |value| value.text())?.to_ascii_lowercase();
+        match rule.get("name").map_or(Ok(""), |name| name.word(&RULES))? {
+            "provided" => parts.push(PathPart::Provided),
+            "user" => parts.push(PathPart::User),
+            "tag" => parts.push(PathPart::Tag(value)),
+            _ => {
+                let below = value.strip_prefix("root.").unwrap_or(&value);
+                let names = below.split('.').filter(|name| *name != "root");
+                parts.extend(names.map(|name| PathPart::Name(name.to_owned())));
+            }
+        }
+    }
+    Ok(QueuePath::new(parts))
+}
+
+fn is_fixed(rule: &Entry<'_>) -> bool {
+    rule.get("name").is_some_and(|name| name.word(&["fixed"]).is_ok())
+}
+
+/// The queue that the leading fixed rules name has to exist unless it may be created, and be a leaf unless
+/// other rules go on below it.
+fn check_fixed(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<(), ConfigFileError> {
+    let fixed: Vec<_> = chain.iter().take_while(|rule| is_fixed(rule)).collect();
+    let (Some(last), Some(rule)) = (fixed.last(), chain.last()) else { return Ok(()) };
+    let mut path = String::new();
+    for value in fixed.iter().filter_map(|rule| rule.get("value")) {
+        let queue = value.text()?.to_ascii_lowercase();
+        let is_whole = queue == "root" || queue.starts_with("root.");
+        if is_whole && !path.is_empty() {
+            return Err(value.error("only the outermost rule may name a queue from the root on"));
+        }
+        path = match (path.as_str(), is_whole) {
+            ("", true) => queue,
+            ("", false) => format!("root.{queue}"),
+            (above, _) => format!("{above}.{queue}"),
+        };
+    }
+    let at = last.get("value").unwrap_or_else(|| (*last).clone());
+    let may_create = may_create(rule)?;
+    match root.find(&path) {
+        Some(queue) => {
+            let is_parent = !queue.children.is_empty()
+                || queue.entry.get("parent").is_some_and(|parent| parent.switch().unwrap_or(false));
+            if is_parent == (fixed.len() == chain.len()) {
+                let (is, wanted) = if is_parent { ("parent", "leaf") } else { ("leaf", "parent") };
+                return Err(at.error(format!("queue `{}` is a {is}, a {wanted} is needed", excerpt(&path))));
+            }
+            Ok(())
+        }
+        None if may_create => Ok(()),
+        None => {
+            let hint = hint(nearest(&path, paths(root).iter().map(String::as_str)).as_deref());
+            Err(at.error(format!("unknown queue `{}`, and create is false{hint}", excerpt(&path))))
+        }
+    }
+}
+
+fn paths(queue: &Queue<'_>) -> Vec<String> {
+    let own = std::iter::once(queue.path().to_owned());
+    own.chain(queue.children.iter().flat_map(paths)).collect()
+}
