@@ -59,7 +59,6 @@ impl Interruptible {
     }
 
     /// For loops that ask after each step whether they should go on.
-    #[must_use]
     pub fn flow(self) -> ControlFlow<()> {
         if self.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
