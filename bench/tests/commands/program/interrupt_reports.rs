@@ -24,7 +24,8 @@ fn interrupted(command: &str, outputs: &[&str]) -> Partial {
         _ => " --report out.html",
     });
     let arguments = format!("{command}{}", named.collect::<String>());
-    for (seconds, signal, code) in [(1, "INT", 130), (4, "TERM", 143), (16, "HUP", 129), (64, "INT", 130)] {
+    let signals = [("INT", 130), ("TERM", 143), ("HUP", 129)].into_iter().cycle();
+    for (seconds, (signal, code)) in [1, 2, 4, 8, 16, 32].into_iter().zip(signals) {
         let case = Case::new();
         let child = start(&case, &arguments, Stdio::piped());
         wait_until("the run", || temporary_files(case.folder.path()) == outputs.len());
@@ -116,7 +117,7 @@ fn services_are_told_up_to_the_signal() {
 
 #[test]
 fn experiments_of_control_are_told_as_far_as_they_came() {
-    let command = "control --nodes 1000 --processors 2000";
+    let command = "control --nodes 500 --processors 1000";
     let Partial { case, figures, .. } = interrupted(command, &["json", "report"]);
     let of = |key: &str| figures[key].as_array().unwrap().clone();
     let all = [of("experiments"), of("experiments_with_faults")].concat();
