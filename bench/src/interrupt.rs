@@ -1,28 +1,32 @@
 //! Signals that end the program (INT, TERM, HUP): a run stops and reports what it has, and no temporary file stays.
+//!
+//! A command calls [`Interruptible::begin`] when it has something to report, or will have it within a moment. A first
+//! signal before that ends the program. A first signal after that is left to the command: it stops at its next step,
+//! writes its reports with the [`Interruption`], and ends. A second signal always ends the program.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
+use serde::{Serialize, Serializer};
 use tempfile::NamedTempFile;
 
-/// The signal that came first; 0 for none. Simulations look at it after each step.
+use crate::report::duration_text;
+
+/// The signal that came first; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// Whether a first signal is left to the command.
+static IS_INTERRUPTIBLE: AtomicBool = AtomicBool::new(false);
+/// Files that are removed when the program ends early. Locked while one is created.
+static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-static STATE: Mutex<State> = Mutex::new(State { stopping_runs: 0, temporary: BTreeSet::new() });
-
-struct State {
-    /// Runs that stop by themselves once a signal came.
-    stopping_runs: usize,
-    /// Files that are removed when the program ends early.
-    temporary: BTreeSet<PathBuf>,
-}
-
-fn state() -> MutexGuard<'static, State> {
-    STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// How often work that cannot be stopped is left to look for a signal.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// The signal that asked the program to end, if one did.
 #[must_use]
@@ -36,28 +40,85 @@ pub fn exit_code(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
-/// While it lives, a first signal is left to the run.
-#[derive(Debug)]
-pub struct StopsItself(());
+/// A command that stops by itself at a first signal, and reports what it has.
+#[derive(Clone, Copy, Debug)]
+pub struct Interruptible(());
 
-impl StopsItself {
-    /// The run looks at [`signal`] from now on.
+impl Interruptible {
+    /// From now on, until the program ends, a first signal is left to the command. Calling it again changes nothing.
     #[must_use]
-    pub fn new() -> Self {
-        state().stopping_runs += 1;
+    pub fn begin() -> Self {
+        IS_INTERRUPTIBLE.store(true, Ordering::Relaxed);
         Self(())
     }
-}
 
-impl Default for StopsItself {
-    fn default() -> Self {
-        Self::new()
+    /// Whether a signal came.
+    #[must_use]
+    pub fn is_stopped(self) -> bool {
+        signal().is_some()
+    }
+
+    /// For loops that ask after each step whether they should go on.
+    pub fn flow(self) -> ControlFlow<()> {
+        if self.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// The result of work that has no steps to stop between; `None` if a signal comes first. The work then goes on
+    /// until the program ends.
+    pub fn unless_stopped<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        std::thread::spawn(move || drop(sender.send(work())));
+        loop {
+            match receiver.recv_timeout(LOOK) {
+                Ok(result) => return Some(result),
+                Err(mpsc::RecvTimeoutError::Timeout) if !self.is_stopped() => {}
+                Err(_) => return None,
+            }
+        }
     }
 }
 
-impl Drop for StopsItself {
-    fn drop(&mut self) {
-        state().stopping_runs -= 1;
+/// Where a signal stopped a run, in milliseconds. All reports say it; JSON as a number of seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Interruption {
+    /// Of virtual time.
+    Virtual(u64),
+    /// Of the machine's time, since the measurement began.
+    Measured(u64),
+}
+
+impl Interruption {
+    /// Now, in a measurement that began then.
+    #[must_use]
+    pub fn measured_since(begun: Instant) -> Self {
+        Self::Measured(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    fn ms(self) -> u64 {
+        let (Self::Virtual(ms) | Self::Measured(ms)) = self;
+        ms
+    }
+
+    /// The moment, for people: `3.5 s of virtual time`.
+    #[must_use]
+    pub fn moment(self) -> String {
+        let of = match self {
+            Self::Virtual(_) => "of virtual time",
+            Self::Measured(_) => "of the measurement",
+        };
+        format!("{} {of}", duration_text(self.ms()))
+    }
+}
+
+impl fmt::Display for Interruption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "interrupted at {}", self.moment())
+    }
+}
+
+impl Serialize for Interruption {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.ms() as f64 / 1e3)
     }
 }
 
@@ -70,16 +131,16 @@ pub struct Listed(PathBuf);
 /// # Errors
 /// When the file cannot be created.
 pub fn list(create: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(NamedTempFile, Listed)> {
-    let mut state = state();
+    let mut temporary = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
     let file = create()?;
-    state.temporary.insert(file.path().to_owned());
+    temporary.insert(file.path().to_owned());
     let listed = Listed(file.path().to_owned());
     Ok((file, listed))
 }
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        state().temporary.remove(&self.0);
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
     }
 }
 
@@ -94,7 +155,7 @@ pub fn watch() -> io::Result<()> {
     let all = [SIGINT, SIGTERM, SIGHUP].into_iter();
     let mut signals =
         signal_hook::iterator::Signals::new(all.filter(|signal| !crate::process::is_ignored(*signal)))?;
-    let watch = move || signals.forever().for_each(receive);
+    let watch = move || signals.forever().for_each(end::receive);
     std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
 }
 
@@ -107,22 +168,69 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Leaves a first signal to a run that stops by itself; ends the program otherwise.
+/// Ends the program whatever its other threads hold or wait for: nothing here waits for them for long.
 #[cfg(unix)]
-fn receive(signal: i32) {
-    use std::io::Write;
+mod end {
+    use std::collections::BTreeSet;
+    use std::fs::File;
+    use std::io::{self, Write};
+    use std::os::fd::AsFd;
+    use std::path::PathBuf;
+    use std::sync::atomic::Ordering;
+    use std::sync::{MutexGuard, TryLockError, mpsc};
+    use std::thread;
+    use std::time::{Duration, Instant};
 
-    let is_first = SIGNAL.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-    let state = state();
-    if is_first && state.stopping_runs > 0 {
-        return;
+    use super::{IS_INTERRUPTIBLE, SIGNAL, TEMPORARY, exit_code};
+
+    /// How long a file that is being created, and a standard error that takes nothing, are waited for.
+    const PATIENCE: Duration = Duration::from_millis(500);
+
+    /// Leaves a first signal to a command that stops by itself; ends the program otherwise.
+    pub(super) fn receive(signal: i32) {
+        let is_first = SIGNAL.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if is_first && IS_INTERRUPTIBLE.load(Ordering::Relaxed) {
+            return;
+        }
+        // Locked until the program has ended, so no other file is created.
+        let temporary = temporary();
+        for file in temporary.iter().flat_map(|files| files.iter()) {
+            drop(std::fs::remove_file(file));
+        }
+        say(if is_first {
+            "apportion-bench: interrupted; no report was written\n"
+        } else {
+            "apportion-bench: interrupted again, so the rest was not written\n"
+        });
+        // `std::process::exit` would flush standard output, and wait for a main thread that does so.
+        signal_hook::low_level::exit(exit_code(signal).into());
     }
-    // The lock is held until the program has ended, so no other file is created.
-    for file in &state.temporary {
-        drop(std::fs::remove_file(file));
+
+    /// The list, unless a thread is stuck in creating a file.
+    fn temporary() -> Option<MutexGuard<'static, BTreeSet<PathBuf>>> {
+        let begun = Instant::now();
+        loop {
+            match TEMPORARY.try_lock() {
+                Ok(files) => return Some(files),
+                Err(TryLockError::Poisoned(files)) => return Some(files.into_inner()),
+                Err(TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => return None,
+                Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
+            }
+        }
     }
-    let what =
-        if is_first { "no report was written" } else { "interrupted again, so the rest was not written" };
-    drop(writeln!(io::stderr(), "apportion-bench: interrupted; {what}"));
-    std::process::exit(exit_code(signal).into());
+
+    /// Writes to standard error past its lock, which a thread may hold that is stuck on a full pipe.
+    fn say(message: &'static str) {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let write = move || {
+            if let Ok(stderr) = io::stderr().as_fd().try_clone_to_owned() {
+                drop(File::from(stderr).write_all(message.as_bytes()));
+            }
+            // The watcher may have lost its patience.
+            let _ = sender.send(());
+        };
+        if thread::Builder::new().spawn(write).is_ok() {
+            let _ = receiver.recv_timeout(PATIENCE);
+        }
+    }
 }

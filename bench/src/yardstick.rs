@@ -5,6 +5,7 @@
 //! leaves, a node from an index by what is free, one container released for each that is placed. Rates of an engine
 //! are quoted as parts of this one, because machines differ and are shared.
 
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
@@ -125,6 +126,11 @@ impl Yardstick {
 
     /// Allocates for so long, and releases one container for each that it places.
     pub fn run(&mut self, duration: Duration) -> Rate {
+        self.run_while(duration, &|| ControlFlow::Continue(()))
+    }
+
+    /// The same, for as long as `go_on` says so.
+    pub fn run_while(&mut self, duration: Duration, go_on: &dyn Fn() -> ControlFlow<()>) -> Rate {
         let (begun, mut allocations) = (Instant::now(), 0);
         loop {
             for _ in 0..ALLOCATIONS_PER_LOOK {
@@ -132,7 +138,7 @@ impl Yardstick {
                 self.release();
             }
             let elapsed = begun.elapsed();
-            if elapsed >= duration {
+            if elapsed >= duration || go_on().is_break() {
                 return Rate { allocations, elapsed };
             }
         }

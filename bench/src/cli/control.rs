@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::Failure;
 use super::progress::parts_bar;
 use crate::control::{ControlShape, Experiment, ExperimentRecord, run_experiment};
+use crate::interrupt::{self, Interruptible};
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{ControlReport, to_control_html, to_control_text};
 
@@ -49,6 +50,9 @@ pub(super) fn run(args: &ControlArgs) -> Result<(), Failure> {
     let html = open(&args.report).map_err(Failure::input)?;
 
     let report = ControlReport::new(shape, args.seed, simulate(&shape, args.seed)?);
+    if report.is_nothing() {
+        return Err(Failure::nothing_to_report("a container was moved or restarted"));
+    }
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
     }
@@ -59,25 +63,32 @@ pub(super) fn run(args: &ControlArgs) -> Result<(), Failure> {
         writeln!(std::io::stdout(), "{}", to_control_text(&report)).map_err(Failure::output)?;
     }
     let defects = report.defects();
-    if defects.is_empty() { Ok(()) } else { Err(Failure::run(defects.join("; "))) }
+    if defects.is_empty() {
+        Failure::of_interruption(report.interruption())
+    } else {
+        Err(Failure::run(defects.join("; ")))
+    }
 }
 
-/// Each experiment without faults, and then with them.
+/// Each experiment without faults, and then with them. A signal stops them where they are.
 fn simulate(shape: &ControlShape, seed: u64) -> Result<[Vec<ExperimentRecord>; 2], Failure> {
     let runs: Vec<(Experiment, bool)> =
         [false, true].into_iter().flat_map(|faults| Experiment::ALL.map(|one| (one, faults))).collect();
     let bar = parts_bar("six experiments beside each other");
     let part = 1_000 / runs.len() as u64;
     let one = |(experiment, faults): &(Experiment, bool)| {
-        let record = run_experiment(shape, *experiment, *faults, seed);
+        let record = match interrupt::signal() {
+            Some(_) => Ok(None),
+            None => run_experiment(shape, *experiment, *faults, seed, &|| Interruptible::begin().flow()),
+        };
         bar.inc(part);
         record
     };
-    let records: anyhow::Result<Vec<ExperimentRecord>> = runs.par_iter().map(one).collect();
+    let records: anyhow::Result<Vec<Option<ExperimentRecord>>> = runs.par_iter().map(one).collect();
     bar.finish_and_clear();
     let mut records = records.map_err(|error| Failure::run(format!("{error:#}")))?;
     let with_faults = records.split_off(Experiment::ALL.len());
-    Ok([records, with_faults])
+    Ok([records, with_faults].map(|records| records.into_iter().flatten().collect()))
 }
 
 impl ControlArgs {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::interrupt;
+use crate::interrupt::{self, Interruption};
 
 /// A message and an exit code.
 #[derive(Debug)]
@@ -28,10 +28,28 @@ impl Failure {
         Self { code: 1, message: String::new() }
     }
 
-    /// A signal ended the run; what it wrote is of what was done until then.
+    /// A signal ended the run.
     pub(super) fn interrupted(message: impl fmt::Display) -> Self {
         let code = interrupt::signal().map_or(1, interrupt::exit_code);
         Self { code, message: message.to_string() }
+    }
+
+    /// A signal ended the run before there was anything to report: `before` says before what.
+    pub(super) fn nothing_to_report(before: impl fmt::Display) -> Self {
+        Self::interrupted(format!("interrupted before {before}; no report was written"))
+    }
+
+    /// How a run ends whose reports were written.
+    pub(super) fn of_interruption(interruption: Option<Interruption>) -> Result<(), Self> {
+        match interruption {
+            Some(interruption) => {
+                Err(Self::interrupted(format!("{interruption}; figures are of what was done by then")))
+            }
+            None if interrupt::signal().is_some() => {
+                Err(Self::interrupted("interrupted after the run had ended; everything was written"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// What was to be printed could not be. Whoever reads it may have seen enough.

@@ -2,15 +2,16 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
 
 use super::Failure;
+use crate::interrupt::{Interruptible, Interruption};
 use crate::output::OutputFile;
-use crate::report::count_text;
-use crate::yardstick::Yardstick;
+use crate::report::{count_text, interrupted_line};
+use crate::yardstick::{Rate, Yardstick};
 
 /// The yardstick.
 #[derive(Clone, Debug, Args)]
@@ -45,6 +46,7 @@ struct LimitReport {
     allocations: u64,
     elapsed_s: f64,
     limit_allocations_per_second: f64,
+    interrupted_at_s: Option<Interruption>,
 }
 
 /// A time above zero, and not so long that it must be a slip.
@@ -60,7 +62,7 @@ pub(super) fn run(args: &LimitArgs) -> Result<(), Failure> {
     let mut yardstick = Yardstick::new(args.nodes as usize, args.leaves as usize, args.seed);
     let slice = Duration::from_secs_f64(args.seconds);
     yardstick.run(slice.min(Duration::from_millis(200)));
-    let mut rates: Vec<_> = (0..args.repeat).map(|_| yardstick.run(slice)).collect();
+    let (mut rates, interruption) = slices(&mut yardstick, slice, args.repeat);
     rates.sort_by(|a, b| a.per_second().total_cmp(&b.per_second()));
     let report = LimitReport {
         nodes: args.nodes,
@@ -69,6 +71,7 @@ pub(super) fn run(args: &LimitArgs) -> Result<(), Failure> {
         allocations: rates.iter().map(|rate| rate.allocations).sum(),
         elapsed_s: rates.iter().map(|rate| rate.elapsed.as_secs_f64()).sum(),
         limit_allocations_per_second: rates[rates.len() / 2].per_second(),
+        interrupted_at_s: interruption,
     };
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report).map_err(Failure::run)?)?;
@@ -77,9 +80,27 @@ pub(super) fn run(args: &LimitArgs) -> Result<(), Failure> {
         let rate = count_text(report.limit_allocations_per_second as u64);
         let (nodes, leaves) = (count_text(u64::from(args.nodes)), count_text(u64::from(args.leaves)));
         let line = format!(
-            "{rate} allocations per second, one thread, plain arrays, {nodes} nodes, {leaves} leaves"
+            "{}{rate} allocations per second, one thread, plain arrays, {nodes} nodes, {leaves} leaves",
+            interrupted_line(interruption)
         );
         writeln!(std::io::stdout(), "{line}").map_err(Failure::output)?;
     }
-    Ok(())
+    Failure::of_interruption(interruption)
+}
+
+/// The slices that count, one at least. A slice that a signal cut short counts if it is the first.
+fn slices(yardstick: &mut Yardstick, slice: Duration, repeat: u32) -> (Vec<Rate>, Option<Interruption>) {
+    let interruptible = Interruptible::begin();
+    let begun = Instant::now();
+    let mut rates = Vec::new();
+    for _ in 0..repeat {
+        let rate = yardstick.run_while(slice, &|| interruptible.flow());
+        if !interruptible.is_stopped() || rates.is_empty() {
+            rates.push(rate);
+        }
+        if interruptible.is_stopped() {
+            return (rates, Some(Interruption::measured_since(begun)));
+        }
+    }
+    (rates, None)
 }

@@ -1,16 +1,14 @@
 //! Running a workload and handing out what came of it.
 
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use apportion::config::EngineConfig;
 use apportion::{LogSink, Mode};
 
-use super::log_input::time_text;
 use super::progress::Bar;
 use super::{Failure, OutputArgs, note};
-use crate::interrupt::{self, StopsItself};
+use crate::interrupt::Interruptible;
 use crate::output::{LogFile, OutputFile};
 use crate::report::{
     JsonReport, RunParameters, to_html, to_json_text, to_table, write_containers_csv, write_jobs_csv,
@@ -42,7 +40,6 @@ struct Outputs {
 
 /// Simulates, writes what is asked for, and says whether all is well.
 pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
-    let stops_itself = StopsItself::new();
     let parameters = RunParameters {
         format: job.name,
         mode: job.mode,
@@ -68,10 +65,11 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
         sink,
         with_containers: outputs.containers.is_some(),
     };
+    let interruptible = Interruptible::begin();
     let bar = Bar::new(job.workload.asks());
     let record = simulate(job.workload, options, &mut |progress| {
         bar.show(progress);
-        if interrupt::signal().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        interruptible.flow()
     });
     let record = record.map_err(|error| to_failure(&job.source, error))?;
     drop(bar);
@@ -86,18 +84,9 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     if let Some(path) = output.report.as_ref().filter(is_file) {
         note(&format!("report: {}", path.display()));
     }
-    drop(stops_itself);
     judge(&record)?;
     handed_out?;
-    match record.interrupted_ms.map(time_text) {
-        Some(at) => Err(Failure::interrupted(format!(
-            "interrupted at {at} of virtual time; figures are of what was done by then"
-        ))),
-        None if interrupt::signal().is_some() => {
-            Err(Failure::interrupted("interrupted after the run had ended; everything was written"))
-        }
-        None => Ok(()),
-    }
+    Failure::of_interruption(record.interrupted)
 }
 
 /// Writes all outputs, also those behind one that fails: the reader of a pipe may be gone.

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::Failure;
 use super::progress::parts_bar;
 use super::trace::NodeOrderArg;
+use crate::interrupt::{self, Interruptible, Interruption};
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{ServicesReport, to_services_html, to_services_text};
 use crate::services::{Placement, YearRecord, YearShape, run_year};
@@ -57,6 +58,9 @@ pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
     let html = open(&args.report).map_err(Failure::input)?;
 
     let report = ServicesReport::new(shape, args.seed, simulate(&shape, args.seed)?);
+    if report.interruption().is_some() && report.years.iter().all(|year| year.could_return() == 0) {
+        return Err(Failure::nothing_to_report("any region server could return to its host"));
+    }
     if let Some(file) = json {
         file.write_text(&serde_json::to_string_pretty(&report.to_json()).map_err(Failure::run)?)?;
     }
@@ -69,22 +73,27 @@ pub(super) fn run(args: &ServicesArgs) -> Result<(), Failure> {
     let violations: usize = report.years.iter().map(|year| year.audit_violations).sum();
     let together: u64 = report.years.iter().map(|year| year.anti_affinity_violations).sum();
     match (violations, together) {
-        (0, 0) => Ok(()),
+        (0, 0) => Failure::of_interruption(report.interruption()),
         (0, _) => Err(Failure::run(format!("two masters were on one host {together} times"))),
         _ => Err(Failure::run(format!("the audit found {violations} violations"))),
     }
 }
 
-/// The same year once for each way of placing, side by side.
+/// The same year once for each way of placing, side by side. A signal stops them where they are.
 fn simulate(shape: &YearShape, seed: u64) -> Result<[YearRecord; 3], Failure> {
     let bar = parts_bar("three runs side by side");
     let passed: [AtomicU64; 3] = Default::default();
     let end_ms = shape.days * 86_400_000;
     let one = |(number, placement): (usize, &Placement)| {
+        if interrupt::signal().is_some() {
+            let interrupted = Some(Interruption::Virtual(0));
+            return Ok(YearRecord { interrupted, ..YearRecord::default() });
+        }
         run_year(shape, *placement, seed, &mut |now_ms| {
             passed[number].store(now_ms, Ordering::Relaxed);
             let all: u64 = passed.iter().map(|passed| passed.load(Ordering::Relaxed)).sum();
             bar.set_position(all * 1_000 / (3 * end_ms));
+            Interruptible::begin().flow()
         })
     };
     let years: anyhow::Result<Vec<YearRecord>> = Placement::ALL.par_iter().enumerate().map(one).collect();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use apportion::Mode;
@@ -15,7 +14,7 @@ use super::Failure;
 use super::run::{judge, to_failure};
 use super::sweep_input::{Input, WorkloadArgs};
 use super::trace::{NodeOrderArg, compression};
-use crate::interrupt::{self, StopsItself};
+use crate::interrupt::{self, Interruptible};
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{
     JsonReport, RunParameters, to_json_text, to_sweep_html, to_sweep_policy_table, to_sweep_table,
@@ -73,8 +72,12 @@ enum ApplicationOrderArg {
     FairBySize,
 }
 
-/// A simulation that is over, and all that is handed out of it; little, for there may be many.
-type Run = (SweepRun, JsonReport);
+/// All that is handed out of a simulation; little, for there may be many.
+struct Run {
+    /// Of a simulation that a signal stopped there is only JSON: its figures compare with nothing.
+    whole: Option<SweepRun>,
+    json: JsonReport,
+}
 
 pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let given = [("--json", &args.json), ("--report", &args.report)];
@@ -92,21 +95,36 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let pool = pool.build().map_err(Failure::run)?;
     let bar = ProgressBar::new(cases.len() as u64);
     let one = |case: &Case| {
-        let run = if interrupt::signal().is_some() { Ok(None) } else { simulate(&input, case) };
+        let run = match interrupt::signal() {
+            Some(_) => None,
+            None => Some(simulate(&input, case)),
+        };
         bar.inc(1);
-        run
+        run.transpose()
     };
-    let stops_itself = StopsItself::new();
     let runs: Result<Vec<Option<Run>>, Failure> = pool.install(|| cases.par_iter().map(one).collect());
     bar.finish_and_clear();
-    let runs: Vec<Run> = runs?.into_iter().flatten().collect();
-    let interrupted = (runs.len() < cases.len())
-        .then(|| format!("interrupted after {} of {} simulations", runs.len(), cases.len()));
-    if !runs.is_empty() {
-        hand_out(args, &input, &runs, interrupted.as_deref(), Files { json, report })?;
+    let runs = runs?;
+    let not_begun = cases.iter().zip(&runs).find(|(_, run)| run.is_none()).map(|(case, _)| case);
+    let (whole, mut stopped): (Vec<Run>, Vec<Run>) =
+        runs.into_iter().flatten().partition(|run| run.whole.is_some());
+    if whole.len() == cases.len() {
+        hand_out(args, &input, &whole, &[], None, Files { json, report })?;
+        return Failure::of_interruption(None);
     }
-    drop(stops_itself);
-    interrupted.map_or(Ok(()), |interrupted| Err(Failure::interrupted(interrupted)))
+    if whole.is_empty() {
+        return Err(Failure::nothing_to_report(format!(
+            "the first of {} simulations had ended",
+            cases.len()
+        )));
+    }
+    if let (Some(case), []) = (not_begun, stopped.as_slice()) {
+        // The signal came between two simulations. One that stops at its first step says so in the JSON.
+        stopped.push(simulate(&input, case)?);
+    }
+    let interrupted = format!("interrupted after {} of {} simulations", whole.len(), cases.len());
+    hand_out(args, &input, &whole, &stopped, Some(&interrupted), Files { json, report })?;
+    Err(Failure::interrupted(interrupted))
 }
 
 /// Where results go.
@@ -172,17 +190,14 @@ impl ApplicationOrderArg {
     }
 }
 
-/// What came of a case; nothing if it was interrupted.
-fn simulate(input: &Input, case: &Case) -> Result<Option<Run>, Failure> {
-    let go_on =
-        |_| if interrupt::signal().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+/// What came of a case, until its end or a signal.
+fn simulate(input: &Input, case: &Case) -> Result<Run, Failure> {
+    let interruptible = Interruptible::begin();
+    let go_on = |_| interruptible.flow();
     let record = input.subject.simulate(case, &mut { go_on }).map_err(|error| match &case.policy.queues {
         Some(queues) => to_failure(&format!("{} with {queues}", input.name), error),
         None => to_failure(&input.name, error),
     })?;
-    if record.interrupted_ms.is_some() {
-        return Ok(None);
-    }
     if record.asks == 0 {
         return Err(Failure::input(format!(
             "--demo, --sizes: no job arrives for {} nodes with seed {}, so there is nothing to compare; give more nodes",
@@ -199,26 +214,29 @@ fn simulate(input: &Input, case: &Case) -> Result<Option<Run>, Failure> {
         tick_ms: input.subject.tick_ms,
     };
     let json = JsonReport::new(&parameters, &record).of_case(case);
-    Ok(Some((SweepRun { case: case.clone(), figures: Figures::of(&record) }, json)))
+    let is_whole = record.interrupted.is_none();
+    let whole = is_whole.then(|| SweepRun { case: case.clone(), figures: Figures::of(&record) });
+    Ok(Run { whole, json })
 }
 
 fn hand_out(
     args: &SweepArgs,
     input: &Input,
-    runs: &[Run],
+    whole: &[Run],
+    stopped: &[Run],
     interrupted: Option<&str>,
     files: Files,
 ) -> Result<(), Failure> {
-    let points = SweepPoint::all(&runs.iter().map(|(run, _)| run.clone()).collect::<Vec<_>>());
+    let points = SweepPoint::all(&whole.iter().filter_map(|run| run.whole.clone()).collect::<Vec<_>>());
     if let Some(file) = files.report {
         let name = interrupted.map_or_else(|| input.format.clone(), |why| format!("{}, {why}", input.format));
         file.write_text(&to_sweep_html(&name, &points).map_err(Failure::run)?)?;
     }
     if let Some(file) = files.json {
         let of_run = points.iter().flat_map(|point| std::iter::repeat_n(point, point.figures.len()));
-        let reports: Vec<_> =
-            of_run.zip(runs).map(|(point, (_, json))| json.clone().of_point(point)).collect();
-        file.write_text(&to_json_text(&reports).map_err(Failure::run)?)?;
+        let whole = of_run.zip(whole).map(|(point, run)| run.json.clone().of_point(point));
+        let reports = whole.chain(stopped.iter().map(|run| run.json.clone()));
+        file.write_text(&to_json_text(&reports.collect::<Vec<_>>()).map_err(Failure::run)?)?;
     }
     if args.json.as_deref() != Some(Path::new("-")) {
         let table = format!("{}\n{}", to_sweep_table(&points), to_sweep_policy_table(&points));

@@ -30,7 +30,16 @@ pub(super) fn pairs<'a>(first: &'a ResultFile, second: &'a ResultFile) -> (Vec<P
     let varied: Vec<&str> =
         CASE.into_iter().filter(|key| varies(first, key) || varies(second, key)).collect();
     let (of_first, of_second) = (points(first, &varied), points(second, &varied));
-    let mut notes = Vec::new();
+    let is_partial = |file: &&ResultFile| file.stopped > 0;
+    let partial = [first, second].into_iter().filter(is_partial);
+    let mut notes: Vec<String> = partial
+        .map(|file| {
+            format!(
+                "{}: the sweep was interrupted; {} simulations that did not end are left out",
+                file.name, file.stopped
+            )
+        })
+        .collect();
     let mut pairs = Vec::new();
     for (values, runs) in &of_first {
         match of_second.iter().find(|(other, _)| other == values) {

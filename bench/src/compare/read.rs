@@ -20,6 +20,8 @@ pub struct ResultFile {
     pub name: String,
     /// The runs in order.
     pub runs: Vec<Run>,
+    /// Simulations of a sweep that a signal stopped: their figures compare with nothing.
+    pub stopped: usize,
 }
 
 /// One simulation.
@@ -63,17 +65,19 @@ impl ResultFile {
 
     /// What a file with this content holds, or what is wrong with it.
     fn of(name: String, value: Value) -> Result<Self, String> {
-        let runs = match value {
-            Value::Array(runs) if runs.is_empty() => return Err("is an array without a run".into()),
-            Value::Array(runs) => {
-                let numbered = runs.into_iter().enumerate();
-                let read =
-                    |(place, run)| run_of(run).map_err(|problem| format!("run {}: {problem}", place + 1));
-                numbered.map(read).collect::<Result<_, _>>()?
-            }
-            one => vec![run_of(one)?],
+        let Value::Array(all) = value else {
+            return Ok(Self { name, runs: vec![run_of(value)?], stopped: 0 });
         };
-        Ok(Self { name, runs })
+        let numbered = all.into_iter().enumerate();
+        let read = |(place, run)| run_of(run).map_err(|problem| format!("run {}: {problem}", place + 1));
+        let mut runs: Vec<Run> = numbered.map(read).collect::<Result<_, _>>()?;
+        let all = runs.len();
+        runs.retain(|run| run.figures["interrupted_at_s"].is_null());
+        if runs.is_empty() {
+            let ended = if all > 0 { " that ended" } else { "" };
+            return Err(format!("is an array without a run{ended}"));
+        }
+        Ok(Self { name, stopped: all - runs.len(), runs })
     }
 }
 
@@ -105,8 +109,12 @@ mod tests {
         let read = |value: Value| ResultFile::of("a.json".into(), value).map(|file| file.runs.len());
         assert_eq!(read(run.clone()), Ok(1));
         assert_eq!(read(json!([run, run])), Ok(2));
+        let mut stopped = run.clone();
+        stopped["interrupted_at_s"] = json!(0.5);
+        assert_eq!((read(stopped.clone()), read(json!([run, stopped]))), (Ok(1), Ok(1)));
         for (value, part) in [
             (json!([]), "an array without a run"),
+            (json!([stopped]), "an array without a run that ended"),
             (json!(3), "an object is needed"),
             (json!({}), "it has no number `seed`"),
             (json!([run, {"seed": 1}]), "run 2: is no result: it has no number `nodes`"),

@@ -5,6 +5,7 @@ use apportion_placement::control::{Job, StepTally};
 
 use super::experiment::Experiment;
 use super::slow_hosts::SlowHosts;
+use crate::interrupt::Interruption;
 
 /// What was made to go wrong, and how often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,8 @@ impl FaultCounts {
 pub struct ExperimentRecord {
     /// Which.
     pub experiment: Experiment,
+    /// Where it was stopped before its end.
+    pub interrupted: Option<Interruption>,
     /// Requests that were made, and last words that were said of them.
     pub requests: u32,
     /// See [`requests`](Self::requests).
@@ -42,7 +45,7 @@ pub struct ExperimentRecord {
     pub below_configured: Vec<(u64, u32)>,
     /// How many had been acted on, whenever that changed.
     pub done: Vec<(u64, u32)>,
-    /// When the last word was said.
+    /// When the last word was said, or when it was stopped before that.
     pub took_ms: u64,
     /// When as many containers ran as should.
     pub whole_ms: Option<u64>,
@@ -88,14 +91,25 @@ impl Watch {
             };
             self.terminal_answers += 1;
             self.last_word_ms = at_ms;
-            self.steps.steps += steps.steps;
-            self.steps.succeeded += steps.succeeded;
-            self.steps.failed += steps.failed;
+            self.add(steps);
         }
         let below = u32::try_from(job.service().state().missing()).unwrap_or(u32::MAX);
         note(&mut self.below, at_ms, below);
         let open: u32 = job.progress().map(|(_, tally)| tally.succeeded + tally.failed).sum();
         note(&mut self.done, at_ms, self.steps.succeeded + self.steps.failed + open);
+    }
+}
+
+impl Watch {
+    /// Counts what has come of requests without a last word.
+    pub(super) fn add_open(&mut self, job: &Job<SlowHosts>) {
+        job.progress().for_each(|(_, tally)| self.add(tally));
+    }
+
+    fn add(&mut self, steps: StepTally) {
+        self.steps.steps += steps.steps;
+        self.steps.succeeded += steps.succeeded;
+        self.steps.failed += steps.failed;
     }
 }
 

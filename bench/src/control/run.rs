@@ -1,6 +1,7 @@
 //! The loop on virtual time.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use anyhow::bail;
 use apportion::ApplicationSpec;
@@ -11,6 +12,7 @@ use uuid::Uuid;
 use super::experiment::{ControlShape, Experiment};
 use super::record::{ExperimentRecord, FaultCounts, Watch};
 use super::slow_hosts::{READ_MS, SlowHosts};
+use crate::interrupt::Interruption;
 use crate::services::YearShape;
 use crate::services::cluster::{Cluster, JOBS, SERVICES};
 use crate::services::jobs::Jobs;
@@ -27,7 +29,8 @@ const LOST_EVERY_MS: u64 = 20_000;
 /// An experiment that takes longer does not end.
 const MOST_MS: u64 = 24 * 60 * MINUTE_MS;
 
-/// Has the job carry out what the experiment asks of it.
+/// Has the job carry out what the experiment asks of it, for as long as `go_on` says so; `None` if that ended before the
+/// job was asked for anything.
 ///
 /// # Errors
 /// When the engine refuses something that it should not, or the job does not come to rest.
@@ -36,7 +39,8 @@ pub fn run_experiment(
     experiment: Experiment,
     has_faults: bool,
     seed: u64,
-) -> anyhow::Result<ExperimentRecord> {
+    go_on: &dyn Fn() -> ControlFlow<()>,
+) -> anyhow::Result<Option<ExperimentRecord>> {
     let year = YearShape { nodes: shape.nodes, node_order: experiment.node_order(), ..YearShape::default() };
     let cluster = Cluster::start(&year)?;
     let busy = Cluster::slots(shape.nodes) * BUSY_PERCENT / 100;
@@ -45,8 +49,21 @@ pub fn run_experiment(
     let client = EngineClient::submit(cluster.handle.clone(), spec, usize::MAX)?;
     let hosts = SlowHosts::new(client, seed);
     let job = Job::start(experiment.job(shape)?, ServiceSettings::default(), hosts, None, 0)?;
-    let mut run = Run { cluster, jobs, job, now_ms: 0, lost: Vec::new(), nodes_lost: 0, last_ms: None };
+    let mut run = Run {
+        cluster,
+        jobs,
+        job,
+        go_on,
+        now_ms: 0,
+        lost: Vec::new(),
+        nodes_lost: 0,
+        last_ms: None,
+        is_stopped: false,
+    };
     run.pass_until(MINUTE_MS, |run| run.job.service().state().missing() == 0)?;
+    if run.is_stopped {
+        return Ok(None);
+    }
     let missing = run.job.service().state().missing();
     if missing > 0 {
         bail!(
@@ -56,21 +73,27 @@ pub fn run_experiment(
     }
     // Standbys have read all state before anything is asked for.
     run.pass_until(READ_MS[1], |_| false)?;
-    run.measure(shape, experiment, has_faults)
+    if run.is_stopped {
+        return Ok(None);
+    }
+    run.measure(shape, experiment, has_faults).map(Some)
 }
 
-struct Run {
+struct Run<'a> {
     cluster: Cluster,
     jobs: Jobs,
     job: Job<SlowHosts>,
+    go_on: &'a dyn Fn() -> ControlFlow<()>,
     now_ms: u64,
     /// Nodes that will be lost, and when; the next one last.
     lost: Vec<(u64, u32)>,
     nodes_lost: u32,
     last_ms: Option<u64>,
+    /// `go_on` said that it is enough.
+    is_stopped: bool,
 }
 
-impl Run {
+impl Run<'_> {
     fn measure(
         mut self,
         shape: &ControlShape,
@@ -94,15 +117,21 @@ impl Run {
             watch.look(&mut run.job, run.now_ms - begun_ms);
             run.job.request_count() == 0
         })?;
-        let took_ms = watch.last_word_ms;
-        self.job.client_mut().inject_faults(0);
-        self.pass_until(MOST_MS, |run| {
-            watch.look(&mut run.job, run.now_ms - begun_ms);
-            run.lost.is_empty() && run.job.service().state().missing() == 0
-        })?;
-        let is_whole = self.job.service().state().missing() == 0;
+        let mut took_ms = watch.last_word_ms;
+        if self.is_stopped {
+            watch.add_open(&self.job);
+            took_ms = self.now_ms - begun_ms;
+        } else {
+            self.job.client_mut().inject_faults(0);
+            self.pass_until(MOST_MS, |run| {
+                watch.look(&mut run.job, run.now_ms - begun_ms);
+                run.lost.is_empty() && run.job.service().state().missing() == 0
+            })?;
+        }
+        let is_whole = !self.is_stopped && self.job.service().state().missing() == 0;
         Ok(ExperimentRecord {
             experiment,
+            interrupted: self.is_stopped.then_some(Interruption::Virtual(self.now_ms - begun_ms)),
             requests,
             terminal_answers: watch.terminal_answers,
             steps: watch.steps,
@@ -146,10 +175,15 @@ impl Run {
         counts
     }
 
+    /// Lets time pass until it is done, or `go_on` says that it is enough.
     fn pass_until(&mut self, most_ms: u64, mut is_done: impl FnMut(&mut Self) -> bool) -> anyhow::Result<()> {
         let until_ms = self.now_ms + most_ms;
         self.settle()?;
         while !is_done(self) {
+            if (self.go_on)().is_break() {
+                self.is_stopped = true;
+                return Ok(());
+            }
             let next_ms = [
                 self.jobs.next_ms(),
                 self.last_ms,
@@ -208,7 +242,43 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use anyhow::Context;
+
     use super::*;
+
+    fn whole(
+        shape: &ControlShape,
+        experiment: Experiment,
+        has_faults: bool,
+        seed: u64,
+    ) -> anyhow::Result<ExperimentRecord> {
+        let record = run_experiment(shape, experiment, has_faults, seed, &|| ControlFlow::Continue(()))?;
+        record.context("it was not stopped")
+    }
+
+    /// What has been done is counted, though no request has its last word.
+    #[test]
+    fn an_experiment_that_is_stopped_says_what_was_done() -> anyhow::Result<()> {
+        let steps = Cell::new(0);
+        let run = |steps_max: u32| {
+            steps.set(0);
+            let go_on = || {
+                steps.set(steps.get() + 1);
+                if steps.get() < steps_max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            };
+            run_experiment(&small(), Experiment::RollingRestart, false, 3, &go_on)
+        };
+        assert_eq!(run(1)?, None, "it was asked for nothing");
+        let all = whole(&small(), Experiment::RollingRestart, false, 3)?;
+        run(u32::MAX)?;
+        let late = run(steps.get() * 9 / 10)?.context("it was asked for something")?;
+        assert_eq!((late.interrupted, late.terminal_answers), (Some(Interruption::Virtual(late.took_ms)), 0));
+        assert!(0 < late.steps.succeeded && late.steps.succeeded < all.steps.succeeded, "{:?}", late.steps);
+        assert_eq!((late.whole_ms, late.audit_violations), (None, 0));
+        Ok(())
+    }
 
     fn small() -> ControlShape {
         ControlShape { nodes: 40, processors: 80, ..ControlShape::default() }
@@ -217,7 +287,7 @@ mod tests {
     #[test]
     fn without_faults_nothing_fails_and_the_budget_is_kept() -> anyhow::Result<()> {
         for experiment in Experiment::ALL {
-            let record = run_experiment(&small(), experiment, false, 3)?;
+            let record = whole(&small(), experiment, false, 3)?;
             let name = experiment.name();
             assert_eq!(
                 (record.steps.failed, record.terminal_answers),
@@ -240,7 +310,7 @@ mod tests {
     #[test]
     fn with_faults_every_request_has_its_last_word_and_all_containers_come_back() -> anyhow::Result<()> {
         for experiment in Experiment::ALL {
-            let record = run_experiment(&small(), experiment, true, 3)?;
+            let record = whole(&small(), experiment, true, 3)?;
             let name = experiment.name();
             assert_eq!(record.terminal_answers, record.requests, "{name}: {record:?}");
             assert_eq!(
@@ -256,7 +326,7 @@ mod tests {
     #[test]
     fn a_rebalance_moves_a_hundred_containers_off_a_tenth_of_the_nodes() -> anyhow::Result<()> {
         let shape = ControlShape::default();
-        let record = run_experiment(&shape, Experiment::Rebalance, false, 1)?;
+        let record = whole(&shape, Experiment::Rebalance, false, 1)?;
         assert_eq!(record.requests, shape.nodes / 10);
         assert!(record.steps.steps >= 100, "{:?}", record.steps);
         Ok(())
@@ -264,7 +334,7 @@ mod tests {
 
     #[test]
     fn an_experiment_is_the_same_every_time() -> anyhow::Result<()> {
-        let run = || run_experiment(&small(), Experiment::Drain, true, 5);
+        let run = || whole(&small(), Experiment::Drain, true, 5);
         assert_eq!(run()?, run()?);
         Ok(())
     }

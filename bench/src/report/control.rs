@@ -3,14 +3,16 @@
 use serde::Serialize;
 
 use super::chart::{ChartError, percent};
-use super::html::{document, plot_section, say, section, to_cards};
+use super::html::{document, interrupted_first, plot_section, say, section, to_cards};
 use super::plot::{Axis, Line, Plot, Unit};
-use super::{count_text, duration_text};
-use crate::control::{BUSY_PERCENT, ControlShape, ExperimentRecord, FaultCounts};
+use super::{count_text, duration_text, interrupted_line};
+use crate::control::{BUSY_PERCENT, ControlShape, Experiment, ExperimentRecord, FaultCounts};
+use crate::interrupt::Interruption;
 
 const MS_PER_S: f64 = 1_000.0;
 
-/// Each experiment without faults and with them.
+/// Each experiment without faults and with them, in the order of [`Experiment::ALL`]; without those that a signal kept
+/// from being asked for anything.
 #[derive(Clone, Debug)]
 pub struct ControlReport {
     shape: ControlShape,
@@ -25,6 +27,7 @@ pub struct ControlJson {
     seed: u64,
     nodes: u32,
     processors: u32,
+    interrupted_at_s: Option<Interruption>,
     experiments: Vec<ExperimentJson>,
     experiments_with_faults: Vec<FaultyJson>,
 }
@@ -32,6 +35,7 @@ pub struct ControlJson {
 #[derive(Clone, Debug, Serialize)]
 struct ExperimentJson {
     name: &'static str,
+    interrupted_at_s: Option<Interruption>,
     actions: u32,
     succeeded: u32,
     failed: u32,
@@ -68,6 +72,21 @@ impl ControlReport {
         self.plain.iter().chain(&self.with_faults)
     }
 
+    /// Where a signal stopped the experiment that had come least far of those that it stopped.
+    #[must_use]
+    pub fn interruption(&self) -> Option<Interruption> {
+        let is_all = self.records().count() == 2 * Experiment::ALL.len();
+        let not_begun = (!is_all).then_some(Interruption::Virtual(0));
+        self.records().filter_map(|record| record.interrupted).chain(not_begun).min()
+    }
+
+    /// Whether nothing was done in any experiment before a signal stopped them.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        let is_nothing = |record: &ExperimentRecord| record.steps.succeeded + record.steps.failed == 0;
+        self.interruption().is_some() && self.records().all(is_nothing)
+    }
+
     /// What is not as it should be: the audit found something, or where no fault was injected a container was not moved or
     /// restarted, or the budget was broken; or a request has not got its one last word.
     #[must_use]
@@ -78,7 +97,7 @@ impl ControlReport {
             if record.audit_violations > 0 {
                 defects.push(format!("{name}: the audit found {} violations", record.audit_violations));
             }
-            if record.terminal_answers != record.requests {
+            if record.terminal_answers != record.requests && record.interrupted.is_none() {
                 defects.push(format!(
                     "{name}: {} requests, {} last words",
                     record.requests, record.terminal_answers
@@ -88,7 +107,7 @@ impl ControlReport {
         for record in &self.plain {
             let (name, down) = (record.experiment.name(), record.below_configured_max());
             let undone = record.steps.steps.saturating_sub(record.steps.succeeded);
-            if undone > 0 {
+            if undone > 0 && record.interrupted.is_none() {
                 defects.push(format!("{name}: {undone} containers not done, though there were no faults"));
             }
             if !keeps_budget(record) {
@@ -106,6 +125,7 @@ impl ControlReport {
             seed: self.seed,
             nodes: self.shape.nodes,
             processors: self.shape.processors,
+            interrupted_at_s: self.interruption(),
             experiments: self.plain.iter().map(experiment_json).collect(),
             experiments_with_faults: self.with_faults.iter().map(faulty_json).collect(),
         }
@@ -119,6 +139,7 @@ fn keeps_budget(record: &ExperimentRecord) -> bool {
 fn experiment_json(record: &ExperimentRecord) -> ExperimentJson {
     ExperimentJson {
         name: record.experiment.name(),
+        interrupted_at_s: record.interrupted,
         actions: record.steps.steps,
         succeeded: record.steps.succeeded,
         failed: record.steps.failed,
@@ -144,8 +165,8 @@ fn faulty_json(record: &ExperimentRecord) -> FaultyJson {
     }
 }
 
-fn title(record: &ExperimentRecord) -> String {
-    record.experiment.name().replace('_', " ")
+fn title(experiment: Experiment) -> String {
+    experiment.name().replace('_', " ")
 }
 
 /// For terminals.
@@ -154,13 +175,14 @@ pub fn to_control_text(report: &ControlReport) -> String {
     let used =
         report.plain.iter().map(|record| record.used_part).sum::<f64>() / report.plain.len().max(1) as f64;
     let mut text = format!(
-        "{} nodes, {} in use; a job of {} processors\n",
+        "{}{} nodes, {} in use; a job of {} processors\n",
+        interrupted_line(report.interruption()),
         count_text(report.shape.nodes.into()),
         percent(used),
         count_text(report.shape.processors.into()),
     );
     for record in &report.plain {
-        text += &format!("{:>16}: {}\n", title(record), what_came(record));
+        text += &format!("{:>16}: {}\n", title(record.experiment), what_came(record));
     }
     text += "with failed starts and stops and lost nodes:\n";
     for record in &report.with_faults {
@@ -169,7 +191,7 @@ pub fn to_control_text(report: &ControlReport) -> String {
             format!("{starts_failed} starts and {stops_failed} stops failed, {nodes_lost} nodes lost");
         text += &format!(
             "{:>16}: {}; {}; {} of {} requests have their last word, {} containers are down in the end\n",
-            title(record),
+            title(record.experiment),
             what_came(record),
             faults,
             record.terminal_answers,
@@ -182,7 +204,8 @@ pub fn to_control_text(report: &ControlReport) -> String {
 
 fn what_came(record: &ExperimentRecord) -> String {
     format!(
-        "{} of {} containers done in {}, {} failed; at most {} of {} were down, with a budget of {}",
+        "{}{} of {} containers done in {}, {} failed; at most {} of {} were down, with a budget of {}",
+        record.interrupted.map_or_else(String::new, |interruption| format!("{interruption}; ")),
         count_text(record.steps.succeeded.into()),
         count_text(record.steps.steps.into()),
         duration_text(record.took_ms),
@@ -202,22 +225,29 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
     let failed: u32 = report.plain.iter().map(|record| record.steps.failed).sum();
     let faults: u32 = report.with_faults.iter().map(|record| record.faults.total()).sum();
     let down: u32 = report.with_faults.iter().map(ExperimentRecord::below_configured_end).sum();
-    let within = report.plain.iter().all(keeps_budget);
+    let budget = match report.plain.iter().all(keeps_budget) {
+        _ if report.plain.is_empty() => "not known",
+        true => "kept",
+        false => "broken",
+    };
     let cards = [
         (count_text(done.into()), "containers moved or restarted"),
         (count_text(failed.into()), "failed, where no fault was injected"),
-        (if within { "kept" } else { "broken" }.to_owned(), "disruption budget, without faults"),
+        (budget.to_owned(), "disruption budget, without faults"),
         (count_text(faults.into()), "faults injected besides"),
         (count_text(down.into()), "containers down in the end, with faults"),
     ];
     let mut sections = String::new();
-    for (plain, faulty) in report.plain.iter().zip(&report.with_faults) {
-        sections += &down_over_time(plain, faulty)?;
-        sections += &done_over_time(plain, faulty)?;
+    for experiment in Experiment::ALL {
+        let runs = [&report.with_faults, &report.plain]
+            .map(|records| records.iter().find(|record| record.experiment == experiment));
+        sections += &down_over_time(experiment, runs)?;
+        sections += &done_over_time(experiment, runs)?;
     }
     let sub = format!(
-        "{} nodes that other jobs keep {BUSY_PERCENT} % busy, a job of {} processors; with faults {} % of starts and of stops fail, and \
+        "{}{} nodes that other jobs keep {BUSY_PERCENT} % busy, a job of {} processors; with faults {} % of starts and of stops fail, and \
          {} nodes are lost; seed {}",
+        interrupted_first(report.interruption()),
         count_text(report.shape.nodes.into()),
         count_text(report.shape.processors.into()),
         report.shape.fault_percent,
@@ -231,17 +261,21 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
     ))
 }
 
+/// An experiment with faults and without, where it was begun.
+type Runs<'a> = [Option<&'a ExperimentRecord>; 2];
+
 /// Each value lasts until the next one, and the last one to the end of the plot, some time after the last change.
-fn lines([faulty, plain]: [&[(u64, u32)]; 2]) -> Vec<Line> {
+fn lines(runs: Runs<'_>, points: fn(&ExperimentRecord) -> &[(u64, u32)]) -> Vec<Line> {
     let seconds = |at_ms: u64| at_ms as f64 / MS_PER_S;
-    let last =
-        [faulty, plain].into_iter().filter_map(|points| points.last()).map(|(at_ms, _)| seconds(*at_ms));
+    let named =
+        || ["with faults", "without"].into_iter().zip(runs).filter_map(|(name, run)| Some((name, run?)));
+    let last = named().filter_map(|(_, run)| points(run).last()).map(|(at_ms, _)| seconds(*at_ms));
     let end = last.fold(1.0, f64::max) * 1.03;
-    let line = |(name, points): (&str, &[(u64, u32)])| {
-        let values = points.iter().map(|(at_ms, value)| (seconds(*at_ms), f64::from(*value)));
+    let line = |(name, run)| {
+        let values = points(run).iter().map(|(at_ms, value)| (seconds(*at_ms), f64::from(*value)));
         Line::of_values(name, values, end)
     };
-    [("with faults", faulty), ("without", plain)].map(line).into()
+    named().map(line).collect()
 }
 
 fn plot(y: &'static str, lines: Vec<Line>) -> Plot<'static> {
@@ -249,36 +283,44 @@ fn plot(y: &'static str, lines: Vec<Line>) -> Plot<'static> {
     Plot { x, y, lines, is_over_time: false }
 }
 
-fn down_over_time(plain_run: &ExperimentRecord, faulty: &ExperimentRecord) -> Result<String, ChartError> {
-    let budget = f64::from(plain_run.experiment.pace().disruption_budget.get());
-    let mut lines = lines([&faulty.below_configured, &plain_run.below_configured]);
-    let title = format!("{}: containers that are down", sentence(plain_run));
+fn down_over_time(experiment: Experiment, runs: Runs<'_>) -> Result<String, ChartError> {
+    let budget = f64::from(experiment.pace().disruption_budget.get());
+    let mut lines = lines(runs, |record| &record.below_configured);
+    let title = format!("{}: containers that are down", sentence(experiment));
+    let Some(end) = lines.first().map(|line| line.end) else {
+        return Ok(say(&title, "Interrupted before the experiment began."));
+    };
     if plot("containers down", lines.clone()).is_nothing() {
         return Ok(say(&title, "No container was down at any time."));
     }
-    lines.push(Line::of_values("disruption budget", [(0.0, budget)], lines[0].end));
+    lines.push(Line::of_values("disruption budget", [(0.0, budget)], end));
     let note = "Containers below the configured number. Faults take down some besides, so the budget only holds back \
                 what is asked for.";
     Ok(section(&title, note, &plot("containers down", lines).to_html()?))
 }
 
-fn done_over_time(plain_run: &ExperimentRecord, faulty: &ExperimentRecord) -> Result<String, ChartError> {
-    let lines = lines([&faulty.done, &plain_run.done]);
-    let title = format!("{}: containers done", sentence(plain_run));
-    let (plain_ms, faulty_ms) = (duration_text(plain_run.took_ms), duration_text(faulty.took_ms));
-    let note = format!("{plain_ms} without faults, {faulty_ms} with them.");
+fn done_over_time(experiment: Experiment, runs: Runs<'_>) -> Result<String, ChartError> {
+    let lines = lines(runs, |record| &record.done);
+    let title = format!("{}: containers done", sentence(experiment));
+    if lines.is_empty() {
+        return Ok(say(&title, "Interrupted before the experiment began."));
+    }
+    let [faulty, plain] =
+        runs.map(|run| run.map_or("not begun".to_owned(), |run| duration_text(run.took_ms)));
+    let note = format!("{plain} without faults, {faulty} with them.");
     plot_section(&title, &note, &plot("containers done", lines), "No container was moved or restarted.")
 }
 
-fn sentence(record: &ExperimentRecord) -> String {
-    let name = title(record);
+fn sentence(experiment: Experiment) -> String {
+    let name = title(experiment);
     let mut letters = name.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn table(report: &ControlReport) -> String {
     type Figure = fn(&ExperimentRecord) -> String;
-    let rows: [(&str, Figure); 10] = [
+    let rows: [(&str, Figure); 11] = [
+        ("interrupted at", |record| record.interrupted.map_or_else(|| "no".to_owned(), Interruption::moment)),
         ("requests", |record| count_text(record.requests.into())),
         ("last words", |record| count_text(record.terminal_answers.into())),
         ("containers to act on", |record| count_text(record.steps.steps.into())),
@@ -294,8 +336,9 @@ fn table(report: &ControlReport) -> String {
         let cells: String = report.records().map(|record| format!("<td>{}", figure(record))).collect();
         format!("<tr><td>{name}{cells}")
     };
-    let plain = report.plain.iter().map(|record| format!("<td><b>{}</b>", title(record)));
-    let faulty = report.with_faults.iter().map(|record| format!("<td><b>{}, faults</b>", title(record)));
+    let plain = report.plain.iter().map(|record| format!("<td><b>{}</b>", title(record.experiment)));
+    let faulty =
+        report.with_faults.iter().map(|record| format!("<td><b>{}, faults</b>", title(record.experiment)));
     let heads: String = plain.chain(faulty).collect();
     let body: String = rows.iter().map(row).collect();
     format!("<section><h2>All figures</h2><table><tr><td>{heads}{body}</table></section>")

@@ -2,6 +2,7 @@
 
 use super::chart::ChartError;
 use super::plot::{Plot, assets};
+use crate::interrupt::Interruption;
 
 /// A page that needs nothing else. The texts are HTML.
 pub(super) fn document(title: &str, sub: &str, body: &str) -> String {
@@ -11,6 +12,12 @@ pub(super) fn document(title: &str, sub: &str, body: &str) -> String {
          <meta name=viewport content='width=device-width, initial-scale=1'><title>{title}</title>\
          <style>{STYLE}</style><h1>{title}</h1><p class=sub>{sub}</p>{body}{end}</html>"
     )
+}
+
+/// What the line below the title begins with if a signal stopped the run.
+pub(super) fn interrupted_first(interruption: Option<Interruption>) -> String {
+    interruption
+        .map_or_else(String::new, |interruption| format!("Interrupted at {}: ", interruption.moment()))
 }
 
 /// The most important figures with their names.

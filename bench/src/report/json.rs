@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::policy::{FairnessOut, JobsOut, LeafOut, SeriesOut, UserOut, WaitOut};
 use super::sweep_policy::confidence;
+use crate::interrupt::Interruption;
 use crate::pending::PendingKind;
 use crate::process;
 use crate::sim::{RunRecord, Utilisation};
@@ -60,7 +61,7 @@ pub struct JsonReport {
     reserved: u64,
     makespan_s: f64,
     busy_s: f64,
-    interrupted_at_s: Option<f64>,
+    interrupted_at_s: Option<Interruption>,
     elapsed_s: f64,
     allocations_per_second: f64,
     ask_to_commit_us: Option<Percentiles>,
@@ -166,7 +167,7 @@ impl JsonReport {
             reserved: record.stats.reserved,
             makespan_s: record.makespan_ms as f64 / 1000.0,
             busy_s: record.busy_ms as f64 / 1000.0,
-            interrupted_at_s: record.interrupted_ms.map(|at_ms| at_ms as f64 / 1000.0),
+            interrupted_at_s: record.interrupted,
             elapsed_s: record.elapsed.as_secs_f64(),
             allocations_per_second: record.allocations_per_second(),
             ask_to_commit_us: record.ask_to_commit_us.as_ref().map(|histogram| Percentiles {

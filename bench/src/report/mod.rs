@@ -32,6 +32,13 @@ pub use sweep_policy::to_sweep_policy_table;
 pub use table::to_table;
 pub use throughput::{Measured, ThroughputParameters, ThroughputReport, to_throughput_html};
 
+use crate::interrupt::Interruption;
+
+/// The line that a report for terminals begins with if a signal stopped the run.
+pub(crate) fn interrupted_line(interruption: Option<Interruption>) -> String {
+    interruption.map_or_else(String::new, |interruption| format!("{interruption}\n"))
+}
+
 /// A duration in milliseconds, rounded.
 fn duration_ms_text(ms: f64) -> String {
     duration_text(ms.round() as u64)

@@ -5,7 +5,7 @@ use apportion::Mode;
 use super::chart::{ChartError, bar_chart, percent};
 use super::distribution::{CONTAINERS, Distribution};
 use super::heat_map::heat_map;
-use super::html::{document, escape, plot_section, say, section, to_cards};
+use super::html::{document, escape, interrupted_first, plot_section, say, section, to_cards};
 use super::pending::to_pending_section;
 use super::plot::{Axis, Line, Plot, Unit};
 use super::policy::to_policy_section;
@@ -61,10 +61,9 @@ fn page(parameters: &RunParameters, record: &RunRecord, sections: &str) -> Strin
         Mode::Parallel { proposers } => format!("parallel, {proposers} proposers"),
     };
     let mode = format!("{mode}, seed {}", parameters.seed);
-    let interrupted = record.interrupted_ms.map(|at_ms| format!("Interrupted at {}: ", duration_text(at_ms)));
     let sub = format!(
         "{}{} nodes, {} containers asked for; {}; state {}",
-        interrupted.unwrap_or_default(),
+        interrupted_first(record.interrupted),
         count_text(record.nodes as u64),
         count_text(record.asks),
         escape(&mode),

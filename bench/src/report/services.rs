@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::chart::{ChartError, bar_chart, percent};
-use super::html::{document, plot_section, say, section, to_cards};
+use super::html::{document, interrupted_first, plot_section, say, section, to_cards};
 use super::plot::{Axis, Line, Plot, Unit};
-use super::{count_text, duration_text};
+use super::{count_text, duration_text, interrupted_line};
+use crate::interrupt::Interruption;
 use crate::services::{Restart, YearRecord, YearShape, quantile};
 
 const MS_PER_S: f64 = 1_000.0;
@@ -29,9 +30,10 @@ pub struct ServicesJson {
     days: u64,
     nodes: u32,
     region_servers: u32,
-    returned_fraction: f64,
-    returned_fraction_without_history: f64,
-    returned_fraction_strict: f64,
+    interrupted_at_s: Option<Interruption>,
+    returned_fraction: Option<f64>,
+    returned_fraction_without_history: Option<f64>,
+    returned_fraction_strict: Option<f64>,
     anti_affinity_violations: u64,
     time_to_full_strength_s: Times,
     time_to_full_strength_without_history_s: Times,
@@ -49,7 +51,8 @@ struct Times {
 #[derive(Clone, Debug, Serialize)]
 struct RunJson {
     placement: &'static str,
-    returned_fraction: f64,
+    interrupted_at_s: Option<Interruption>,
+    returned_fraction: Option<f64>,
     restarts: Vec<RestartJson>,
     crashed: u32,
     crashed_returned: u32,
@@ -75,6 +78,12 @@ impl ServicesReport {
         Self { shape, seed, years }
     }
 
+    /// Where a signal stopped the year that had come least far of those that it stopped.
+    #[must_use]
+    pub fn interruption(&self) -> Option<Interruption> {
+        self.years.iter().filter_map(|year| year.interrupted).min()
+    }
+
     /// For programs.
     #[must_use]
     pub fn to_json(&self) -> ServicesJson {
@@ -84,6 +93,7 @@ impl ServicesReport {
             days: self.shape.days,
             nodes: self.shape.nodes,
             region_servers: self.shape.region_servers,
+            interrupted_at_s: self.interruption(),
             returned_fraction: with.returned_fraction(),
             returned_fraction_without_history: without.returned_fraction(),
             returned_fraction_strict: strict.returned_fraction(),
@@ -111,6 +121,7 @@ fn run_json((placement, year): (&'static str, &YearRecord)) -> RunJson {
     };
     RunJson {
         placement,
+        interrupted_at_s: year.interrupted,
         returned_fraction: year.returned_fraction(),
         restarts: year.restarts.iter().map(restart).collect(),
         crashed: year.crashed,
@@ -129,8 +140,9 @@ pub fn to_services_text(report: &ServicesReport) -> String {
     let shape = &report.shape;
     let [with, ..] = &report.years;
     let mut text = format!(
-        "{} days on {} nodes, {} in use, {} containers of other jobs ended; {} region servers, {} masters; \
+        "{}{} days on {} nodes, {} in use, {} containers of other jobs ended; {} region servers, {} masters; \
          {} full restarts, {} crashes\n",
+        interrupted_line(report.interruption()),
         shape.days,
         count_text(shape.nodes.into()),
         percent(with.used_part),
@@ -141,14 +153,14 @@ pub fn to_services_text(report: &ServicesReport) -> String {
         shape.crashes,
     );
     for (name, year) in NAMES.into_iter().zip(&report.years) {
-        let could = year.restarts.iter().map(|restart| restart.could_return).sum::<u32>() + year.crashed;
         let times = year.full_strength_ms();
         let at = |part| strength_text(year, part);
         text += &format!(
-            "{name:>16}: {:>7} of {} came back to their last host; full strength after {} (median), {} (99 %), \
+            "{name:>16}{}: {:>7} of {} came back to their last host; full strength after {} (median), {} (99 %), \
              {} of {} restarts; {} requests widened; {} anti-affinity violations\n",
-            percent(year.returned_fraction()),
-            count_text(could.into()),
+            year.interrupted.map_or_else(String::new, |interruption| format!(", {interruption}")),
+            returned_text(year),
+            count_text(year.could_return().into()),
             at(0.5),
             at(0.99),
             times.len(),
@@ -170,8 +182,8 @@ pub fn to_services_html(report: &ServicesReport) -> Result<String, ChartError> {
     let violations: u64 = report.years.iter().map(|year| year.anti_affinity_violations).sum();
     let median = strength_text(with, 0.5);
     let cards = [
-        (percent(with.returned_fraction()), "came back to their last host"),
-        (percent(without.returned_fraction()), "did so without history"),
+        (returned_text(with), "came back to their last host"),
+        (returned_text(without), "did so without history"),
         (median, "to full strength, median"),
         (count_text(violations), "anti-affinity violations"),
         (percent(with.used_part), "of the cluster in use"),
@@ -179,8 +191,9 @@ pub fn to_services_html(report: &ServicesReport) -> Result<String, ChartError> {
     ];
     let sections = [returned(report)?, strength(report)?, live(report)?, table(report)].concat();
     let sub = format!(
-        "{} days, {} nodes, {} region servers and {} masters that keep apart; {} full restarts, {} crashes, each node \
+        "{}{} days, {} nodes, {} region servers and {} masters that keep apart; {} full restarts, {} crashes, each node \
          down {} times; seed {}",
+        interrupted_first(report.interruption()),
         shape.days,
         count_text(shape.nodes.into()),
         shape.region_servers,
@@ -203,10 +216,16 @@ fn returned(report: &ServicesReport) -> Result<String, ChartError> {
     let [with, without, strict] = &report.years;
     let part =
         |returned: u32, could_return: u32| 100.0 * f64::from(returned) / f64::from(could_return.max(1));
-    let all = ("all".to_owned(), 100.0 * without.returned_fraction(), 100.0 * with.returned_fraction());
+    let Some((all_with, all_without)) = with.returned_fraction().zip(without.returned_fraction()) else {
+        return Ok(say(
+            TITLE,
+            "Interrupted before a region server could return with history, and one without.",
+        ));
+    };
     let crashes = |year: &YearRecord| part(year.crashed_returned, year.crashed);
-    let mut bars = vec![all];
-    if with.crashed + without.crashed > 0 {
+    let mut bars = vec![("all".to_owned(), 100.0 * all_without, 100.0 * all_with)];
+    let seen = [with, without].map(|year| year.crashed > 0);
+    if seen == [true; 2] || (seen != [false; 2] && report.interruption().is_none()) {
         bars.push(("crashes".to_owned(), crashes(without), crashes(with)));
     }
     let of = |restart: &Restart| part(restart.returned, restart.could_return);
@@ -221,7 +240,7 @@ fn returned(report: &ServicesReport) -> Result<String, ChartError> {
     bars.truncate(BARS_MAX);
     let mut note = format!(
         "Of the region servers whose last host was up and had room, the part that came back to it. In strict mode: {}.",
-        percent(strict.returned_fraction())
+        returned_text(strict)
     );
     if left_out > 0 {
         note += &format!(" {left_out} more restarts are in --json.");
@@ -270,8 +289,9 @@ fn live(report: &ServicesReport) -> Result<String, ChartError> {
 
 fn table(report: &ServicesReport) -> String {
     type Figure = fn(&YearRecord) -> String;
-    let rows: [(&str, Figure); 10] = [
-        ("came back", |year| percent(year.returned_fraction())),
+    let rows: [(&str, Figure); 11] = [
+        ("interrupted at", |year| year.interrupted.map_or_else(|| "no".to_owned(), Interruption::moment)),
+        ("came back", returned_text),
         ("crashed, their host up", |year| count_text(year.crashed.into())),
         ("of these, came back", |year| count_text(year.crashed_returned.into())),
         ("restarts at full strength", |year| {
@@ -294,5 +314,10 @@ fn table(report: &ServicesReport) -> String {
 }
 
 fn strength_text(year: &YearRecord, part: f64) -> String {
-    quantile(&year.full_strength_ms(), part).map_or_else(|| "never".to_owned(), duration_text)
+    let none = if year.interrupted.is_some() { "not yet" } else { "never" };
+    quantile(&year.full_strength_ms(), part).map_or_else(|| none.to_owned(), duration_text)
+}
+
+fn returned_text(year: &YearRecord) -> String {
+    year.returned_fraction().map_or_else(|| "not yet".to_owned(), percent)
 }

@@ -29,8 +29,8 @@ pub fn to_table(record: &RunRecord) -> String {
 pub(super) fn rows(record: &RunRecord) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::new();
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
-    if let Some(at_ms) = record.interrupted_ms {
-        row("interrupted at", duration_text(at_ms));
+    if let Some(interruption) = record.interrupted {
+        row("interrupted at", interruption.moment());
     }
     row("nodes", count_text(record.nodes as u64));
     row("containers asked for", count_text(record.asks));

@@ -1,6 +1,7 @@
 //! What is counted of a year.
 
 use super::plan::DAY_MS;
+use crate::interrupt::Interruption;
 
 /// One full restart.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Restart {
 /// What came of a year.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct YearRecord {
+    /// Where it was stopped before its end; a restart that was under way is left out.
+    pub interrupted: Option<Interruption>,
     /// Of each full restart, in order.
     pub restarts: Vec<Restart>,
     /// Region servers that crashed, and whose host was there when all ran again. A crash leaves its own room there.
@@ -39,13 +42,21 @@ pub struct YearRecord {
 }
 
 impl YearRecord {
-    /// Of the region servers that could return to their last host, the part that did.
+    /// How many region servers could return to their last host.
     #[must_use]
-    pub fn returned_fraction(&self) -> f64 {
-        let restarts = &self.restarts;
-        let could = restarts.iter().map(|restart| restart.could_return).sum::<u32>() + self.crashed;
-        let did = restarts.iter().map(|restart| restart.returned).sum::<u32>() + self.crashed_returned;
-        if could == 0 { 1.0 } else { f64::from(did) / f64::from(could) }
+    pub fn could_return(&self) -> u32 {
+        self.restarts.iter().map(|restart| restart.could_return).sum::<u32>() + self.crashed
+    }
+
+    /// The part of these that did: all, if there was none. `None` if the year was stopped before there was one.
+    #[must_use]
+    pub fn returned_fraction(&self) -> Option<f64> {
+        let did = self.restarts.iter().map(|restart| restart.returned).sum::<u32>() + self.crashed_returned;
+        match (self.could_return(), self.interrupted) {
+            (0, Some(_)) => None,
+            (0, None) => Some(1.0),
+            (could, _) => Some(f64::from(did) / f64::from(could)),
+        }
     }
 
     /// How long full restarts took, in order; those that never came to full strength are left out.
@@ -112,7 +123,10 @@ mod tests {
             crashed_returned: 5,
             ..YearRecord::default()
         };
-        assert_eq!(record.returned_fraction(), 0.9);
-        assert_eq!(YearRecord::default().returned_fraction(), 1.0);
+        assert_eq!(record.returned_fraction(), Some(0.9));
+        assert_eq!(YearRecord::default().returned_fraction(), Some(1.0));
+        let interrupted = Some(Interruption::Virtual(1));
+        assert_eq!(YearRecord { interrupted, ..YearRecord::default() }.returned_fraction(), None);
+        assert_eq!(YearRecord { interrupted, ..record }.returned_fraction(), Some(0.9));
     }
 }

@@ -1,17 +1,19 @@
 //! The loop on virtual time.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use super::application::{Application, Placement, REGION_SERVER_SLOTS};
 use super::cluster::{Cluster, JOBS};
 use super::jobs::{Jobs, slots_of};
 use super::plan::{Happening, Plan, YearShape};
 use super::tally::{Restart, YearRecord};
+use crate::interrupt::Interruption;
 
 /// What the other jobs keep busy.
 const BUSY_PERCENT: i64 = 60;
 
-/// Lets a year pass. `progress` hears how far it is, in milliseconds.
+/// Lets a year pass. `progress` hears how far it is, in milliseconds, and may end it.
 ///
 /// # Errors
 /// When the engine refuses something that it should not, or the service gives up.
@@ -19,7 +21,7 @@ pub fn run_year(
     shape: &YearShape,
     placement: Placement,
     seed: u64,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> anyhow::Result<YearRecord> {
     let cluster = Cluster::start(shape)?;
     let busy = Cluster::slots(shape.nodes) * BUSY_PERCENT / 100;
@@ -57,7 +59,7 @@ struct Year {
 }
 
 impl Year {
-    fn pass(&mut self, plan: &Plan, progress: &mut dyn FnMut(u64)) -> anyhow::Result<()> {
+    fn pass(&mut self, plan: &Plan, progress: &mut dyn FnMut(u64) -> ControlFlow<()>) -> anyhow::Result<()> {
         let mut happenings = plan.happenings.iter().peekable();
         while self.now_ms < plan.end_ms {
             let next_ms = [
@@ -74,7 +76,10 @@ impl Year {
             }
             self.jobs.end_until(self.now_ms)?;
             self.settle()?;
-            progress(self.now_ms);
+            if progress(self.now_ms).is_break() {
+                self.record.interrupted = Some(Interruption::Virtual(self.now_ms));
+                return Ok(());
+            }
         }
         self.restart_is_over();
         Ok(())
@@ -207,7 +212,7 @@ mod tests {
     #[test]
     fn a_month_with_history_brings_servers_back_and_without_it_does_not() -> anyhow::Result<()> {
         let [with, without, strict] = {
-            let run = |placement| run_year(&small(), placement, 3, &mut |_| {});
+            let run = |placement| run_year(&small(), placement, 3, &mut |_| ControlFlow::Continue(()));
             [run(Placement::History)?, run(Placement::NoHistory)?, run(Placement::Strict)?]
         };
         for record in [&with, &without, &strict] {
@@ -216,15 +221,32 @@ mod tests {
             assert!(record.crashed > 5 && record.jobs_ended > 1_000, "{record:?}");
             assert!((0.4..0.9).contains(&record.used_part), "{}", record.used_part);
         }
-        assert!(with.returned_fraction() >= 0.9, "{}", with.returned_fraction());
-        assert!(strict.returned_fraction() >= 0.9, "{}", strict.returned_fraction());
-        assert!(without.returned_fraction() <= 0.6, "{}", without.returned_fraction());
+        let [with, without, strict] =
+            [with, without, strict].map(|year| year.returned_fraction().unwrap_or_default());
+        assert!(with >= 0.9 && strict >= 0.9 && without <= 0.6, "{with}, {strict}, {without}");
+        Ok(())
+    }
+
+    /// A restart whose end was not seen says nothing of who returns.
+    #[test]
+    fn a_year_that_is_stopped_counts_the_restarts_that_are_over() -> anyhow::Result<()> {
+        let whole = run_year(&small(), Placement::History, 3, &mut |_| ControlFlow::Continue(()))?;
+        let [first, second] = [whole.restarts[0], whole.restarts[1]];
+        let stop_at = |end_ms: u64| {
+            let progress =
+                |now_ms| if now_ms < end_ms { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            run_year(&small(), Placement::History, 3, &mut { progress })
+        };
+        let during = stop_at(second.started_ms)?;
+        assert_eq!(during.restarts, [first]);
+        assert_eq!(during.interrupted, Some(Interruption::Virtual(second.started_ms)));
+        assert_eq!(stop_at(first.started_ms)?.restarts, []);
         Ok(())
     }
 
     #[test]
     fn a_month_is_the_same_every_time() -> anyhow::Result<()> {
-        let run = || run_year(&small(), Placement::History, 5, &mut |_| {});
+        let run = || run_year(&small(), Placement::History, 5, &mut |_| ControlFlow::Continue(()));
         assert_eq!(run()?, run()?);
         Ok(())
     }

@@ -35,7 +35,7 @@ impl Simulation<'_> {
             pending_longest: self.engine.read(longest_pending),
             stats: self.engine.stats(),
             makespan_ms: self.engine.read(|view| view.now_ms()),
-            interrupted_ms: self.interrupted_ms,
+            interrupted: self.interrupted,
             elapsed,
             ask_to_commit_us: Some(self.tally.ask_to_commit_us.clone()).filter(|h| !h.is_empty()),
             wait_ms: self.tally.wait_ms.clone(),

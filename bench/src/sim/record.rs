@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 
 use super::metrics::Outcomes;
 use super::series::{Interval, Series};
+use crate::interrupt::Interruption;
 use crate::pending::PendingKind;
 
 /// Everything that reports are made of.
@@ -38,8 +39,8 @@ pub struct RunRecord {
     pub stats: EngineStats,
     /// Virtual time of the last event.
     pub makespan_ms: u64,
-    /// When the run was interrupted, in virtual time; figures are of what was done until then.
-    pub interrupted_ms: Option<u64>,
+    /// Where a signal stopped the run; figures are of what was done until then.
+    pub interrupted: Option<Interruption>,
     /// Wall time of the simulation.
     pub elapsed: Duration,
     /// Wall time from submitting an ask to its commit, for asks placed at the virtual time of submission;

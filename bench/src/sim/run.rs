@@ -20,6 +20,7 @@ use super::latency::{LatencySink, Notes};
 use super::metrics::Metrics;
 use super::record::RunRecord;
 use super::tally::Tally;
+use crate::interrupt::Interruption;
 use crate::workload::{Tasks, Workload};
 
 /// How to run a simulation.
@@ -124,8 +125,8 @@ pub(super) struct Simulation<'a> {
     pub(super) leaf_paths: Vec<String>,
     /// Something was sent to the engine since it was last quiet.
     has_sent: bool,
-    /// When `progress` said that it is enough.
-    pub(super) interrupted_ms: Option<u64>,
+    /// Where `progress` said that it is enough.
+    pub(super) interrupted: Option<Interruption>,
 }
 
 impl<'a> Simulation<'a> {
@@ -170,7 +171,7 @@ impl<'a> Simulation<'a> {
             asked_at: FxHashMap::default(),
             containers: FxHashMap::default(),
             has_sent: false,
-            interrupted_ms: None,
+            interrupted: None,
         };
         simulation.add_nodes()?;
         Ok(simulation)
@@ -208,7 +209,7 @@ impl<'a> Simulation<'a> {
             }
             self.tally.sample();
             if progress(Progress { now_ms, placed: self.tally.placed, asks }).is_break() {
-                self.interrupted_ms = Some(now_ms);
+                self.interrupted = Some(Interruption::Virtual(now_ms));
                 break;
             }
         }

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -90,22 +91,24 @@ impl Steady {
         Ok(steady)
     }
 
-    /// Lets virtual time pass until `end_ms`, and says how far it is.
+    /// Lets virtual time pass until `end_ms`, and says how far it is, to be told whether to go on.
     pub(super) fn run_until(
         &mut self,
         end_ms: u64,
         watch: &mut dyn Watch,
-        progress: &mut dyn FnMut(u64),
-    ) -> anyhow::Result<()> {
+        progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> anyhow::Result<ControlFlow<()>> {
         while self.now_ms < end_ms {
             self.now_ms += TICK_MS;
             self.clock.set(self.now_ms);
             self.replace_ended(watch)?;
             self.cluster.handle.tick()?;
             self.settle(watch)?;
-            progress(self.now_ms);
+            if progress(self.now_ms).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Asks for which a node is claimed.

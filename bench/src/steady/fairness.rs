@@ -1,9 +1,12 @@
 //! Fairness in the wide tree: what each leaf uses, beside what the weighted max-min division gives it.
 
+use std::ops::ControlFlow;
+
 use apportion::{PartitionId, Resources};
 
 use super::claims::{Demands, Partition};
 use super::driver::{Steady, Unwatched};
+use crate::interrupt::Interruption;
 use crate::throughput::Setup;
 
 /// Mean life of a container, as in W3 of `docs/workloads.md`.
@@ -14,6 +17,8 @@ const MEAN_LIFE_MS: u64 = 60_000;
 pub struct Fairness {
     /// When it was read, in virtual time.
     pub at_ms: u64,
+    /// Where `progress` ended it before.
+    pub interrupted: Option<Interruption>,
     /// Which resource runs out first, by name.
     pub resource: String,
     /// Containers placed up to then.
@@ -69,7 +74,7 @@ impl Shares {
 }
 
 /// Lets the applications of a tree ask for so many containers, and again for each that ends, and looks at virtual time
-/// `at_ms`.
+/// `at_ms`, or when `progress` says that it is enough.
 ///
 /// # Errors
 /// When the engine does not start or ends early, or the audit finds something.
@@ -77,10 +82,10 @@ pub fn measure_fairness(
     setup: &Setup,
     containers: usize,
     at_ms: u64,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> anyhow::Result<Fairness> {
     let mut steady = Steady::start(setup, setup.config(), containers, MEAN_LIFE_MS, &mut Unwatched)?;
-    steady.run_until(at_ms, &mut Unwatched, progress)?;
+    let flow = steady.run_until(at_ms, &mut Unwatched, progress)?;
     steady.cluster.expect_sound()?;
     let scarce = setup.profile.scarce_type();
     let applications = setup.applications();
@@ -104,6 +109,7 @@ pub fn measure_fairness(
     let used: i64 = steady.running.values().map(|task| steady.kinds.of(*task).size[scarce]).sum();
     Ok(Fairness {
         at_ms: steady.now_ms,
+        interrupted: flow.is_break().then_some(Interruption::Virtual(steady.now_ms)),
         resource,
         placed: steady.cluster.engine.stats().allocated,
         used_part: used as f64 / capacity as f64,
@@ -124,7 +130,7 @@ mod tests {
         let shape = ClusterShape { nodes: 40, leaves: 20, applications: 400 };
         let containers = shape.applications * 40;
         let setup = Setup { profile: Profile::wide_tree(containers), ..Setup::new(shape, mode) };
-        measure_fairness(&setup, containers, at_ms, &mut |_| {}).unwrap()
+        measure_fairness(&setup, containers, at_ms, &mut |_| ControlFlow::Continue(())).unwrap()
     }
 
     #[test]

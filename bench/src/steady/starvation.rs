@@ -1,11 +1,14 @@
 //! Starvation: how long large containers wait in a full cluster where small ones take every gap.
 
+use std::ops::ControlFlow;
+
 use apportion::Resources;
 use apportion::config::ReservationPolicy;
 use hdrhistogram::Histogram;
 
 use super::driver::Steady;
 use super::heads::Heads;
+use crate::interrupt::Interruption;
 use crate::throughput::Setup;
 
 /// Mean life of a container, as in W2 of `docs/workloads.md`.
@@ -22,6 +25,8 @@ pub struct Starvation {
     pub reservations: bool,
     /// Virtual time.
     pub end_ms: u64,
+    /// Where `progress` ended it before.
+    pub interrupted: Option<Interruption>,
     /// Containers placed.
     pub placed: u64,
     /// From being first in the queue's order to being placed, in virtual time: of large containers that did not get
@@ -42,7 +47,7 @@ pub struct Starvation {
 }
 
 /// Lets applications ask for far more than there is room for, and again for each container that ends, and follows the
-/// large ones until virtual time `end_ms`.
+/// large ones until virtual time `end_ms`, or until `progress` says that it is enough.
 ///
 /// # Errors
 /// When the engine does not start or ends early, or the audit finds something.
@@ -51,7 +56,7 @@ pub fn measure_starvation(
     containers: usize,
     reservations: bool,
     end_ms: u64,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
 ) -> anyhow::Result<Starvation> {
     let mut config = setup.config();
     if !reservations {
@@ -60,21 +65,25 @@ pub fn measure_starvation(
     let mut heads = Heads::new(&setup.applications(), WARM_UP_MS)?;
     let mut steady = Steady::start(setup, config, containers, MEAN_LIFE_MS, &mut heads)?;
     let (mut looks, mut used, mut kept_free) = (0.0, 0.0, 0.0);
+    let mut interrupted = None;
     while steady.now_ms < end_ms {
-        steady.run_until(steady.now_ms + LOOK_MS, &mut heads, &mut |_| {})?;
+        if steady.run_until(steady.now_ms + LOOK_MS, &mut heads, progress)?.is_break() {
+            interrupted = Some(Interruption::Virtual(steady.now_ms));
+            break;
+        }
         if steady.now_ms >= WARM_UP_MS {
             let now = Look::at(&steady);
             looks += 1.0;
             used += now.used_part;
             kept_free += now.kept_free_part;
         }
-        progress(steady.now_ms);
     }
     steady.cluster.expect_sound()?;
     let (still_waiting, longest_still_waiting_ms) = heads.end(steady.now_ms);
     Ok(Starvation {
         reservations,
         end_ms: steady.now_ms,
+        interrupted,
         placed: steady.cluster.engine.stats().allocated,
         still_waiting,
         longest_still_waiting_ms,
@@ -122,7 +131,10 @@ mod tests {
         let containers = 8_000;
         let setup = Setup { profile: Profile::backlog_s(containers), ..Setup::new(shape, Mode::Serial) };
         let measure = |reservations| {
-            measure_starvation(&setup, containers, reservations, 3 * MEAN_LIFE_MS, &mut |_| {}).unwrap()
+            measure_starvation(&setup, containers, reservations, 3 * MEAN_LIFE_MS, &mut |_| {
+                ControlFlow::Continue(())
+            })
+            .unwrap()
         };
         let (with, without) = (measure(true), measure(false));
         assert!(with.used_part > 0.9 && without.used_part > 0.99, "{} {}", with.used_part, without.used_part);

@@ -3,6 +3,7 @@
 //! One thread stands for the resource manager around the engine: it reads events, reports completions and asks, all
 //! through the public handle. That work is part of what is measured.
 
+use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,9 @@ const STUCK: Duration = Duration::from_secs(60);
 /// Looks without any event after which containers complete although too much is unanswered: what is left may wait
 /// for just that.
 const PATIENCE_LOOKS: u32 = 100;
+
+/// Asked between two steps of a run.
+pub type GoOn<'a> = &'a dyn Fn() -> ControlFlow<()>;
 
 /// A cluster that is kept busy for as long as it is asked to.
 #[derive(Debug)]
@@ -123,15 +127,15 @@ impl Churn {
         Ok(())
     }
 
-    /// Keeps the cluster busy for so long, and until something was placed; afterwards only what finds no room is left
-    /// unanswered.
+    /// Keeps the cluster busy for so long, and until something was placed, unless `go_on` ends it before; afterwards only
+    /// what finds no room is left unanswered.
     ///
     /// # Errors
     /// When the engine ends early, or what is asked for again finds no room.
-    pub fn run(&mut self, duration: Duration) -> anyhow::Result<Record> {
+    pub fn run(&mut self, duration: Duration, go_on: GoOn<'_>) -> anyhow::Result<Record> {
         self.placed = 0;
         let (begun, meter) = (Instant::now(), Meter::start(&self.cluster.engine));
-        while begun.elapsed() < duration || self.placed == 0 {
+        while (begun.elapsed() < duration || self.placed == 0) && go_on().is_continue() {
             if begun.elapsed() > duration + STUCK {
                 bail!("nothing was placed in {:?}", begun.elapsed());
             }
@@ -143,16 +147,16 @@ impl Churn {
     }
 
     /// Lets so many containers complete per second and asks for them again, for so long, however long the answers take:
-    /// the record says how long that was.
+    /// the record says how long that was. `go_on` may end it before.
     ///
     /// # Errors
     /// As for [`run`](Self::run).
-    pub fn run_at(&mut self, per_second: f64, duration: Duration) -> anyhow::Result<Record> {
+    pub fn run_at(&mut self, per_second: f64, duration: Duration, go_on: GoOn<'_>) -> anyhow::Result<Record> {
         self.placed = 0;
         self.latency.reset();
         let (begun, meter) = (Instant::now(), Meter::start(&self.cluster.engine));
         let mut asked = 0;
-        while begun.elapsed() < duration {
+        while begun.elapsed() < duration && go_on().is_continue() {
             self.take_events()?;
             let due = (begun.elapsed().as_secs_f64() * per_second) as usize;
             self.replace(due.saturating_sub(asked))?;
@@ -326,7 +330,7 @@ mod tests {
         for profile in [Profile::CHURN, Profile::SCALE, Profile::conflict_storm(Room::Ample)] {
             let mut churn = Churn::new(&setup(profile)).unwrap();
             let running = churn.running();
-            let record = churn.run(Duration::from_millis(50)).unwrap();
+            let record = churn.run(Duration::from_millis(50), &|| ControlFlow::Continue(())).unwrap();
             assert!(record.placed > 0);
             assert_eq!(churn.running(), running);
             churn.expect_sound().unwrap();
@@ -346,7 +350,7 @@ mod tests {
         let busy = |storm: &Churn| storm.cluster.engine.read(|view| view.nodes().filter(is_busy).count());
         assert_eq!(busy(&storm), WANTED_NODES);
         let all = storm.running() + storm.asked.len();
-        let record = storm.run(Duration::from_millis(50)).unwrap();
+        let record = storm.run(Duration::from_millis(50), &|| ControlFlow::Continue(())).unwrap();
         assert!(record.placed > 0 && record.pending > 0);
         assert_eq!((busy(&storm), storm.running() + storm.asked.len()), (WANTED_NODES, all));
         storm.expect_sound().unwrap();

@@ -10,7 +10,7 @@ mod profile;
 mod queues;
 mod tasks;
 
-pub use churn::Churn;
+pub use churn::{Churn, GoOn};
 pub(crate) use cluster::Cluster;
 pub use cluster::{ClusterShape, Setup};
 pub use fill::fill;

@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod interrupt;
+mod interrupt_reports;
 #[cfg(target_os = "linux")]
 mod streams;
 

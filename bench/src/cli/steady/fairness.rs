@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Defaults, Plan, RunKeys, SteadyArgs, time_bar};
 use crate::cli::Failure;
+use crate::interrupt::Interruptible;
 use crate::report::count_text;
 use crate::steady::{Fairness, LeafShare, Shares, measure_fairness};
 use crate::throughput::{ClusterShape, Profile};
@@ -71,9 +72,14 @@ pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
     let plan = args.plan(&DEFAULTS)?;
     let file = args.output()?;
     let bar = time_bar(plan.end_ms);
-    let fairness =
-        measure_fairness(&plan.setup, plan.asks, plan.end_ms, &mut |now_ms| bar.set_position(now_ms))?;
+    let fairness = measure_fairness(&plan.setup, plan.asks, plan.end_ms, &mut |now_ms| {
+        bar.set_position(now_ms);
+        Interruptible::begin().flow()
+    })?;
     bar.finish_and_clear();
+    if fairness.any_size.0.is_empty() && fairness.interrupted.is_some() {
+        return Err(Failure::nothing_to_report("any leaf waited for anything"));
+    }
     if fairness.any_size.0.is_empty() {
         return Err(Failure::input(format!(
             "after {:.3} s no leaf waits for anything, so no share was measured; ask for more than the nodes hold \
@@ -81,12 +87,12 @@ pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
             fairness.at_ms as f64 / 1e3
         )));
     }
-    args.hand_out(file, &report(args, &plan, &fairness), &to_text(args, &fairness))
+    args.hand_out(file, &report(args, &plan, &fairness), &to_text(args, &fairness), fairness.interrupted)
 }
 
 fn report(args: &SteadyArgs, plan: &Plan, fairness: &Fairness) -> FairnessReport {
     FairnessReport {
-        run: args.run_keys(plan, fairness.at_ms),
+        run: args.run_keys(plan, fairness.at_ms, fairness.interrupted),
         placed: fairness.placed,
         resource: fairness.resource.clone(),
         used_part: fairness.used_part,

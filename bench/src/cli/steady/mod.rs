@@ -18,7 +18,9 @@ use super::Failure;
 use super::limit::seconds;
 use super::progress::parts_bar;
 use super::replay::ModeArg;
+use crate::interrupt::Interruption;
 use crate::output::OutputFile;
+use crate::report::interrupted_line;
 use crate::throughput::{ClusterShape, Profile, Setup};
 
 /// A cluster on virtual time.
@@ -78,6 +80,7 @@ struct RunKeys {
     asks: usize,
     seed: u64,
     virtual_s: f64,
+    interrupted_at_s: Option<Interruption>,
 }
 
 impl SteadyArgs {
@@ -95,7 +98,7 @@ impl SteadyArgs {
         Ok(Plan { setup, asks, end_ms: seconds.as_millis() as u64 })
     }
 
-    fn run_keys(&self, plan: &Plan, virtual_ms: u64) -> RunKeys {
+    fn run_keys(&self, plan: &Plan, virtual_ms: u64, interruption: Option<Interruption>) -> RunKeys {
         let ClusterShape { nodes, leaves, applications } = plan.setup.shape;
         RunKeys {
             mode: self.mode_name(),
@@ -105,6 +108,7 @@ impl SteadyArgs {
             asks: plan.asks,
             seed: self.seed,
             virtual_s: virtual_ms as f64 / 1e3,
+            interrupted_at_s: interruption,
         }
     }
 
@@ -120,14 +124,21 @@ impl SteadyArgs {
         self.json.as_deref().map(OutputFile::create).transpose().map_err(Failure::input)
     }
 
-    fn hand_out(&self, file: Option<OutputFile>, report: &impl Serialize, text: &str) -> Result<(), Failure> {
+    fn hand_out(
+        &self,
+        file: Option<OutputFile>,
+        report: &impl Serialize,
+        text: &str,
+        interruption: Option<Interruption>,
+    ) -> Result<(), Failure> {
         if let Some(file) = file {
             file.write_text(&serde_json::to_string_pretty(report).map_err(Failure::run)?)?;
         }
         if self.json.as_deref() != Some(Path::new("-")) {
-            writeln!(std::io::stdout(), "{text}").map_err(Failure::output)?;
+            let interrupted = interrupted_line(interruption);
+            writeln!(std::io::stdout(), "{interrupted}{text}").map_err(Failure::output)?;
         }
-        Ok(())
+        Failure::of_interruption(interruption)
     }
 }
 

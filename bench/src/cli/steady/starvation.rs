@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Defaults, Plan, RunKeys, SteadyArgs, time_bar};
 use crate::cli::Failure;
+use crate::interrupt::{Interruptible, Interruption};
 use crate::report::{count_text, duration_text};
 use crate::steady::{MEAN_LIFE_MS, Starvation, WARM_UP_MS, measure_starvation};
 use crate::throughput::{ClusterShape, Profile};
@@ -24,14 +25,16 @@ struct StarvationReport {
     run: RunKeys,
     mean_life_s: f64,
     with_reservations: Outcome,
-    without_reservations: Outcome,
-    /// What reservations cost of the vcores.
-    used_part_lost: f64,
+    /// Null if a signal came before anything of it was measured.
+    without_reservations: Option<Outcome>,
+    /// What reservations cost of the vcores; null if a signal cut either run short.
+    used_part_lost: Option<f64>,
     audit_violations: usize,
 }
 
 #[derive(Debug, Serialize)]
 struct Outcome {
+    interrupted_at_s: Option<Interruption>,
     placed: u64,
     first_to_placed_s: Quantiles,
     at_head_s: Quantiles,
@@ -67,6 +70,7 @@ fn mean_lives(waits_ms: &Histogram<u64>) -> f64 {
 impl From<&Starvation> for Outcome {
     fn from(one: &Starvation) -> Self {
         Self {
+            interrupted_at_s: one.interrupted,
             placed: one.placed,
             first_to_placed_s: Quantiles::of(&one.first_to_placed_ms),
             at_head_s: Quantiles::of(&one.at_head_ms),
@@ -91,32 +95,61 @@ pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
     }
     let file = args.output()?;
     let with = measure(&plan, true)?;
-    let without = measure(&plan, false)?;
-    if with.at_head_ms.is_empty() || without.at_head_ms.is_empty() {
+    if with.at_head_ms.is_empty() && with.interrupted.is_some() {
+        return Err(Failure::nothing_to_report(
+            "a large container waited at the head of its queue and counted",
+        ));
+    }
+    let (without, interruption) = match with.interrupted {
+        None => without_reservations(&plan)?,
+        interruption => (None, interruption),
+    };
+    let outcomes = [Some(&with), without.as_ref()].into_iter().flatten();
+    if outcomes.clone().any(|one| one.at_head_ms.is_empty()) {
         return Err(Failure::input(
             "no large container came to wait at the head of its queue, so nothing was measured; ask for more than the \
              nodes hold with --asks, or let more time pass with --seconds",
         ));
     }
-    let text = format!("{}\n{}", to_text(&with), to_text(&without));
-    args.hand_out(file, &report(args, &plan, &with, &without), &text)
+    let text = outcomes.map(to_text).collect::<Vec<_>>().join("\n");
+    args.hand_out(file, &report(args, &plan, &with, without.as_ref(), interruption), &text, interruption)
+}
+
+/// The second run, if anything of it was measured, and where a signal stopped it.
+fn without_reservations(plan: &Plan) -> Result<(Option<Starvation>, Option<Interruption>), Failure> {
+    if Interruptible::begin().is_stopped() {
+        return Ok((None, Some(Interruption::Virtual(0))));
+    }
+    let one = measure(plan, false)?;
+    let interruption = one.interrupted;
+    Ok((Some(one).filter(|one| interruption.is_none() || !one.at_head_ms.is_empty()), interruption))
 }
 
 fn measure(plan: &Plan, reservations: bool) -> Result<Starvation, Failure> {
     let bar = time_bar(plan.end_ms);
-    let progress = &mut |now_ms| bar.set_position(now_ms);
+    let progress = &mut |now_ms| {
+        bar.set_position(now_ms);
+        Interruptible::begin().flow()
+    };
     let one = measure_starvation(&plan.setup, plan.asks, reservations, plan.end_ms, progress)?;
     bar.finish_and_clear();
     Ok(one)
 }
 
-fn report(args: &SteadyArgs, plan: &Plan, with: &Starvation, without: &Starvation) -> StarvationReport {
+fn report(
+    args: &SteadyArgs,
+    plan: &Plan,
+    with: &Starvation,
+    without: Option<&Starvation>,
+    interruption: Option<Interruption>,
+) -> StarvationReport {
+    let whole = without.filter(|_| interruption.is_none());
     StarvationReport {
-        run: args.run_keys(plan, with.end_ms),
+        run: args.run_keys(plan, with.end_ms, interruption),
         mean_life_s: MEAN_LIFE_MS as f64 / 1e3,
         with_reservations: Outcome::from(with),
-        without_reservations: Outcome::from(without),
-        used_part_lost: without.used_part - with.used_part,
+        without_reservations: without.map(Outcome::from),
+        used_part_lost: whole.map(|without| without.used_part - with.used_part),
         audit_violations: 0,
     }
 }
@@ -124,11 +157,12 @@ fn report(args: &SteadyArgs, plan: &Plan, with: &Starvation, without: &Starvatio
 fn to_text(one: &Starvation) -> String {
     let wait = |of: &Histogram<u64>, quantile| duration_text(of.value_at_quantile(quantile));
     format!(
-        "{} reservations: {} large containers were first in their queue and placed later, {} at once, {} still wait\n  \
+        "{} reservations{}: {} large containers were first in their queue and placed later, {} at once, {} still wait\n  \
          at the head, those that still wait included: median {}, 99 % {}, {:.2} mean lives\n  \
          from first to placed: median {}, 99 %: {}, {:.2} mean lives; the longest that waits was first {} ago\n  \
          {:.2} % of the vcores in use, {:.2} % free on claimed nodes; {} containers placed, audit: nothing found",
         if one.reservations { "with" } else { "without" },
+        one.interrupted.map_or_else(String::new, |interruption| format!(", {interruption}")),
         count_text(one.first_to_placed_ms.len()),
         count_text(one.placed_at_once),
         count_text(one.still_waiting),

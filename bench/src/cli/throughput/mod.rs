@@ -3,17 +3,19 @@
 mod args;
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(super) use args::ThroughputArgs;
 use args::WorkloadName;
 
 use super::Failure;
 use super::progress::parts_bar;
+use crate::interrupt::{Interruptible, Interruption};
 use crate::output::OutputFile;
 use crate::report::{Measured, ThroughputReport, to_throughput_html};
-use crate::throughput::{Churn, Record, Setup, fill};
+use crate::throughput::{Churn, Memory, Record, Setup, fill};
 use crate::yardstick::Yardstick;
 
 /// How long the yardstick runs between two runs of the engine.
@@ -32,6 +34,9 @@ pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
         WorkloadName::Fill => measure_fill(args, &args.setup())?,
         _ => measure_churn(args, &args.setup())?,
     };
+    if measured.records.is_empty() {
+        return Err(Failure::nothing_to_report("a run had placed a container"));
+    }
     if measured.records.iter().any(|record| record.placed == 0) {
         return Err(Failure::input(
             "a run placed no container, so no rate was measured; let it take longer with --seconds",
@@ -47,15 +52,24 @@ pub(super) fn run(args: &ThroughputArgs) -> Result<(), Failure> {
     if args.json.as_deref() != Some(Path::new("-")) {
         writeln!(std::io::stdout(), "{}", report.to_text()).map_err(Failure::output)?;
     }
-    Ok(())
+    Failure::of_interruption(measured.interruption)
 }
 
-/// A cluster of its own for each run; the first run warms up.
+/// A cluster of its own for each run; the first run warms up. A run has no steps: a signal during the first one that
+/// counts ends the program, and a later one is left where it is.
 fn measure_fill(args: &ThroughputArgs, setup: &Setup) -> Result<Measured, Failure> {
-    let asks = args.asks().unwrap_or_default() as usize;
-    let memory = fill(setup, asks)?.memory;
-    let (records, limits) = take_turns(args, setup, || Ok(fill(setup, asks)?))?;
-    Ok(Measured { records, limits, memory })
+    let (setup, asks) = (*setup, args.asks().unwrap_or_default() as usize);
+    let memory = fill(&setup, asks)?.memory;
+    let mut interruptible: Option<Interruptible> = None;
+    let measured = take_turns(args, &setup, || {
+        let run = match interruptible {
+            Some(interruptible) => interruptible.unless_stopped(move || fill(&setup, asks)),
+            None => Some(fill(&setup, asks)),
+        };
+        interruptible = Some(Interruptible::begin());
+        Ok(run.transpose()?)
+    })?;
+    Ok(Measured { memory, ..measured })
 }
 
 /// One cluster for all runs.
@@ -63,33 +77,50 @@ fn measure_churn(args: &ThroughputArgs, setup: &Setup) -> Result<Measured, Failu
     let bar = parts_bar("filling the cluster");
     let mut churn = Churn::filled(setup, &mut |part| bar.set_position((part * 1e3) as u64))?;
     bar.finish_and_clear();
-    churn.run(WARM_UP)?;
+    churn.run(WARM_UP, &|| ControlFlow::Continue(()))?;
     let duration = Duration::from_secs_f64(args.seconds.unwrap_or(RUN_S));
-    let (records, limits) = take_turns(args, setup, || match args.rate {
-        Some(rate) => Ok(churn.run_at(f64::from(rate), duration)?),
-        None => Ok(churn.run(duration)?),
+    let interruptible = Interruptible::begin();
+    let go_on = || interruptible.flow();
+    let measured = take_turns(args, setup, || match args.rate {
+        Some(rate) => Ok(Some(churn.run_at(f64::from(rate), duration, &go_on)?)),
+        None => Ok(Some(churn.run(duration, &go_on)?)),
     })?;
     churn.expect_sound()?;
-    let memory = churn.memory();
-    Ok(Measured { records, limits, memory })
+    Ok(Measured { memory: churn.memory(), ..measured })
 }
 
-/// The runs that count, each with a slice of the yardstick behind it.
+/// The runs that count, each with a slice of the yardstick behind it. What a signal cut short counts if it is the first.
 fn take_turns(
     args: &ThroughputArgs,
     setup: &Setup,
-    mut run: impl FnMut() -> Result<Record, Failure>,
-) -> Result<(Vec<Record>, Vec<f64>), Failure> {
+    mut run: impl FnMut() -> Result<Option<Record>, Failure>,
+) -> Result<Measured, Failure> {
     let shape = setup.shape;
     let mut yardstick = args.with_limit.then(|| Yardstick::new(shape.nodes, shape.leaves, args.seed));
     let bar = parts_bar("measuring");
     bar.set_length(u64::from(args.repeat));
-    let (mut records, mut limits) = (Vec::new(), Vec::new());
+    let begun = Instant::now();
+    let mut measured =
+        Measured { records: Vec::new(), limits: Vec::new(), memory: Memory::default(), interruption: None };
     for _ in 0..args.repeat {
-        records.push(run()?);
-        limits.extend(yardstick.as_mut().map(|yardstick| yardstick.run(LIMIT_SLICE).per_second()));
+        let record = run()?;
+        let interruptible = Interruptible::begin();
+        let is_stopped = interruptible.is_stopped();
+        let counts = |record: &Record| !is_stopped || (measured.records.is_empty() && record.placed > 0);
+        let record = record.filter(counts);
+        measured.records.extend(record);
+        if let Some(yardstick) = yardstick.as_mut().filter(|_| !is_stopped) {
+            let rate = yardstick.run_while(LIMIT_SLICE, &|| interruptible.flow()).per_second();
+            if !interruptible.is_stopped() || measured.limits.is_empty() {
+                measured.limits.push(rate);
+            }
+        }
+        if interruptible.is_stopped() {
+            measured.interruption = Some(Interruption::measured_since(begun));
+            break;
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok((records, limits))
+    Ok(measured)
 }

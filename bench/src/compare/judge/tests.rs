@@ -19,7 +19,7 @@ fn case(mut run: Value, key: &str, value: &str) -> Value {
 
 fn file(name: &str, runs: &[Value]) -> ResultFile {
     let runs = runs.iter().map(|run| Run { figures: run.clone(), seed: run["seed"].as_u64().unwrap() });
-    ResultFile { name: name.into(), runs: runs.collect() }
+    ResultFile { name: name.into(), runs: runs.collect(), stopped: 0 }
 }
 
 fn of(slowdowns: &[f64]) -> ResultFile {

@@ -2,7 +2,7 @@
 
 use super::super::chart::{ChartError, bar_chart, percent};
 use super::super::distribution::{CONTAINERS, Distribution};
-use super::super::html::{document, escape, say, section, to_cards};
+use super::super::html::{document, escape, interrupted_first, say, section, to_cards};
 use super::super::plot::{Axis, Unit};
 use super::ThroughputReport;
 use super::json::{Run, median_record};
@@ -24,7 +24,8 @@ pub fn to_throughput_html(report: &ThroughputReport, measured: &Measured) -> Res
             .concat();
     let title = format!("Apportion: throughput of {}", escape(&report.workload));
     let sub = format!(
-        "{} nodes, {} applications, {} leaves; {} proposers, seed {}; the median of {} runs by {}",
+        "{}{} nodes, {} applications, {} leaves; {} proposers, seed {}; the median of {} runs by {}",
+        interrupted_first(report.interrupted_at_s),
         count_text(report.nodes as u64),
         count_text(report.apps as u64),
         count_text(report.leaves as u64),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::interrupt::Interruption;
 use crate::process;
 use crate::throughput::{ClusterShape, Memory, Record};
 
@@ -35,6 +36,8 @@ pub struct Measured {
     pub limits: Vec<f64>,
     /// What it took to hold the first cluster.
     pub memory: Memory,
+    /// Where a signal stopped the measurement.
+    pub interruption: Option<Interruption>,
 }
 
 /// The keys of `--json`, documented in `docs/json.md`.
@@ -73,6 +76,7 @@ pub struct ThroughputReport {
     pub(super) bytes_per_container: Option<f64>,
     pub(super) peak_rss_bytes: Option<u64>,
     audit_violations: usize,
+    pub(super) interrupted_at_s: Option<Interruption>,
     pub(super) runs: Vec<Run>,
 }
 
@@ -102,7 +106,7 @@ impl ThroughputReport {
     /// The figures of an audited engine. There is at least one record.
     #[must_use]
     pub fn new(parameters: ThroughputParameters, measured: &Measured) -> Self {
-        let Measured { records, limits, memory } = measured;
+        let Measured { records, limits, memory, interruption } = measured;
         let ratios = records.iter().zip(limits).map(|(record, limit)| record.per_second() / limit).collect();
         let middle = median_record(records);
         let timing = &middle.timing;
@@ -143,6 +147,7 @@ impl ThroughputReport {
             bytes_per_container: memory.bytes_per_container,
             peak_rss_bytes: process::peak_resident_bytes(),
             audit_violations: 0,
+            interrupted_at_s: *interruption,
             runs: runs(records, limits),
         }
     }

@@ -3,14 +3,15 @@
 use super::ThroughputReport;
 use super::json::Quantiles;
 use crate::report::chart::percent;
-use crate::report::count_text;
+use crate::report::{count_text, interrupted_line};
 
 impl ThroughputReport {
     /// What people look for first.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut lines = vec![format!(
-            "{} allocations per second (median of {}), {} of requests rejected, audit: nothing found",
+            "{}{} allocations per second (median of {}), {} of requests rejected, audit: nothing found",
+            interrupted_line(self.interrupted_at_s),
             count_text(self.allocations_per_second as u64),
             self.repeat,
             percent(self.rejected_fraction),
@@ -80,6 +81,7 @@ impl ThroughputReport {
             ("memory per container, bytes", maybe(self.bytes_per_container)),
             ("audit violations", "0".to_owned()),
         ];
+        rows.extend(self.interrupted_at_s.map(|interruption| ("interrupted at", interruption.moment())));
         rows.extend(self.asks.map(|asks| ("asks", count_text(u64::from(asks)))));
         rows.extend(self.rate.map(|rate| ("asks per second", count_text(u64::from(rate)))));
         rows.extend(self.latency_us.as_ref().map(|of| ("from ask to commit, us", quantiles(of))));

@@ -12,7 +12,7 @@ use crate::case::{Case, contains_all, json};
 /// Takes far longer than the test.
 const LONG: &str = "demo --nodes 200 --seconds 3600 --proposers 0";
 
-fn start(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> Child {
+pub(super) fn start(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> Child {
     let program = env!("CARGO_BIN_EXE_apportion-bench");
     Command::new(program)
         .args(arguments.split_whitespace())
@@ -23,17 +23,17 @@ fn start(case: &Case, arguments: &str, stdout: impl Into<Stdio>) -> Child {
         .unwrap()
 }
 
-fn send(signal: &str, child: &Child) {
+pub(super) fn send(signal: &str, child: &Child) {
     let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
     assert!(sent.success());
 }
 
-fn temporary_files(folder: &Path) -> usize {
+pub(super) fn temporary_files(folder: &Path) -> usize {
     let all = fs::read_dir(folder).unwrap().flatten();
     all.filter(|entry| entry.file_name().to_string_lossy().ends_with(".tmp")).count()
 }
 
-fn wait_until(what: &str, mut is_done: impl FnMut() -> bool) {
+pub(super) fn wait_until(what: &str, mut is_done: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_done() {
         assert!(started.elapsed() < Duration::from_secs(120), "{what} did not happen");
@@ -98,9 +98,13 @@ fn an_interrupted_sweep_reports_the_simulations_that_ended() {
     contains_all(&message, &["interrupted after", "of 400 simulations"]);
     assert_eq!(temporary_files(case.folder.path()), 0);
     let runs = json(&fs::read(case.folder.path().join("out.json")).unwrap());
-    let runs = runs.as_array().unwrap();
-    assert!(!runs.is_empty() && runs.len() < 400);
-    assert_eq!(runs[0]["over_seeds"]["runs"].as_u64(), Some(runs.len() as u64));
+    let (stopped, whole) = runs.as_array().unwrap().split_last().unwrap();
+    assert!(!whole.is_empty() && whole.len() < 400);
+    assert!(whole.iter().all(|run| run["interrupted_at_s"].is_null()));
+    assert_eq!(whole[0]["over_seeds"]["runs"].as_u64(), Some(whole.len() as u64));
+    assert!(stopped["interrupted_at_s"].is_number() && stopped["over_seeds"].is_null(), "{stopped}");
+    let text = String::from_utf8(case.run("compare out.json out.json").stdout).unwrap();
+    contains_all(&text, &["1 simulations that did not end are left out", "0 figures differ"]);
 }
 
 /// The run blocks on its table because the reader of the pipe does not read.
@@ -112,6 +116,7 @@ fn a_second_signal_ends_the_program_at_once() {
     writer.write_all(&[b' '; 1 << 16]).unwrap();
     let child = start(&case, &format!("{LONG} --json out.json --report out.html"), writer);
     wait_until("the run", || temporary_files(case.folder.path()) == 2);
+    sleep(Duration::from_millis(300));
     send("TERM", &child);
     wait_until("the report", || case.folder.path().join("out.json").exists());
     sleep(Duration::from_millis(300));
@@ -123,11 +128,47 @@ fn a_second_signal_ends_the_program_at_once() {
     assert_eq!(temporary_files(case.folder.path()), 0);
 }
 
-/// A command without a report of a part of it.
+/// A thread that is stuck on standard error holds its lock. Nothing of the second signal may wait for that.
+#[test]
+fn a_second_signal_ends_the_program_though_standard_error_takes_nothing() {
+    let case = Case::new();
+    let (_reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(&[b' '; 1 << 16]).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_apportion-bench"))
+        .args(format!("{LONG} --json out.json --report out.html").split_whitespace())
+        .current_dir(case.folder.path())
+        .stdout(Stdio::null())
+        .stderr(writer)
+        .spawn()
+        .unwrap();
+    wait_until("the run", || temporary_files(case.folder.path()) == 2);
+    sleep(Duration::from_millis(300));
+    send("TERM", &child);
+    // The last file that is written; after it the program says where it is.
+    wait_until("the report", || case.folder.path().join("out.html").exists());
+    sleep(Duration::from_millis(300));
+    assert_eq!(child.try_wait().unwrap(), None, "it is stuck");
+    send("INT", &child);
+    let mut code = None;
+    for _ in 0..6_000 {
+        code = child.try_wait().unwrap().map(|status| status.code());
+        if code.is_some() {
+            break;
+        }
+        sleep(Duration::from_millis(5));
+    }
+    drop(child.kill());
+    assert_eq!(code, Some(Some(130)));
+    assert_eq!(temporary_files(case.folder.path()), 0);
+}
+
+/// The first run of `fill` has nothing to report of a part of it.
 #[test]
 fn what_cannot_be_reported_in_part_leaves_nothing() {
     let case = Case::new();
-    let child = start(&case, "limit --seconds 600 --json out.json", Stdio::piped());
+    case.file("out.json", "the last one");
+    let fill = "throughput --workload fill --nodes 1000 --asks 5000000 --json out.json";
+    let child = start(&case, fill, Stdio::piped());
     wait_until("the measurement", || temporary_files(case.folder.path()) == 1);
     send("TERM", &child);
     let output = child.wait_with_output().unwrap();
@@ -135,7 +176,7 @@ fn what_cannot_be_reported_in_part_leaves_nothing() {
     assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(143), true), "{message}");
     contains_all(&message, &["interrupted; no report was written"]);
     assert_eq!(temporary_files(case.folder.path()), 0);
-    assert!(!case.folder.path().join("out.json").exists());
+    assert_eq!(fs::read_to_string(case.folder.path().join("out.json")).unwrap(), "the last one");
 }
 
 /// As `nohup` starts it.

@@ -1,0 +1,136 @@
+//! Signals: what the commands that measure report of a part of their work.
+
+use std::fs;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::interrupt::{send, start, temporary_files, wait_until};
+use crate::case::{Case, contains_all, fetches_nothing, json};
+
+/// What is left of a run that a signal ended after something was measured.
+struct Partial {
+    case: Case,
+    figures: Value,
+    text: String,
+}
+
+/// Interrupts a run that takes far longer than the test, later and later until it has something to report.
+fn interrupted(command: &str, outputs: &[&str]) -> Partial {
+    let named = outputs.iter().map(|output| match *output {
+        "json" => " --json out.json",
+        _ => " --report out.html",
+    });
+    let arguments = format!("{command}{}", named.collect::<String>());
+    let signals = [("INT", 130), ("TERM", 143), ("HUP", 129)].into_iter().cycle();
+    for (seconds, (signal, code)) in [1, 2, 4, 8, 16, 32].into_iter().zip(signals) {
+        let case = Case::new();
+        let child = start(&case, &arguments, Stdio::piped());
+        wait_until("the run", || temporary_files(case.folder.path()) == outputs.len());
+        sleep(Duration::from_secs(seconds));
+        send(signal, &child);
+        let output = child.wait_with_output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{command}: {message}");
+        assert_eq!((temporary_files(case.folder.path()), message.lines().count()), (0, 1), "{message}");
+        if message.contains("no report was written") {
+            assert!(output.stdout.is_empty() && !case.folder.path().join("out.json").exists(), "{command}");
+            continue;
+        }
+        contains_all(&message, &["interrupted at", "figures are of what was done by then"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        contains_all(&text, &["interrupted at"]);
+        let figures = json(&fs::read(case.folder.path().join("out.json")).unwrap());
+        assert!(figures["interrupted_at_s"].as_f64().unwrap() >= 0.0, "{figures}");
+        if outputs.contains(&"report") {
+            let page = fs::read_to_string(case.folder.path().join("out.html")).unwrap();
+            contains_all(&page, &["Interrupted at", "</html>"]);
+            fetches_nothing(&page);
+        }
+        return Partial { case, figures, text };
+    }
+    panic!("{command}: nothing was measured in a minute");
+}
+
+#[test]
+fn a_run_of_throughput_is_cut_short() {
+    for options in ["--with-limit", "--rate 2000", "--workload backlog-s --asks 16000"] {
+        let churn = "throughput --nodes 100 --apps 8 --leaves 4 --seconds 600";
+        let Partial { figures, .. } = interrupted(&format!("{churn} {options}"), &["json", "report"]);
+        assert!(figures["placed"].as_u64().unwrap() > 0, "{figures}");
+        assert!(figures["elapsed_s"].as_f64().unwrap() < 600.0, "{figures}");
+        assert_eq!((figures["repeat"].as_u64(), figures["audit_violations"].as_u64()), (Some(1), Some(0)));
+    }
+}
+
+/// Of runs that end, only those count.
+#[test]
+fn runs_of_throughput_that_ended_are_reported() {
+    let fill = "throughput --workload fill --nodes 100 --apps 5 --leaves 3 --asks 2000 --repeat 1000";
+    let churn = "throughput --nodes 100 --apps 8 --leaves 4 --seconds 0.2 --repeat 1000";
+    for command in [fill, churn] {
+        let Partial { figures, .. } = interrupted(command, &["json", "report"]);
+        let runs = figures["runs"].as_array().unwrap().len();
+        assert!((1..1000).contains(&runs), "{figures}");
+        assert_eq!(figures["repeat"].as_u64(), Some(runs as u64));
+        assert!(
+            figures["elapsed_s"].as_f64().unwrap() >= if command == fill { 0.0 } else { 0.2 },
+            "{figures}"
+        );
+    }
+}
+
+#[test]
+fn fairness_is_read_at_the_signal() {
+    let command = "fairness --nodes 40 --apps 400 --leaves 20 --asks 16000 --seconds 86400";
+    let Partial { figures, text, .. } = interrupted(command, &["json"]);
+    assert_eq!(figures["virtual_s"], figures["interrupted_at_s"]);
+    assert!(figures["any_size"]["leaves_with_pending"].as_u64().unwrap() > 0, "{figures}");
+    contains_all(&text, &["of virtual time", "of their fair share"]);
+}
+
+#[test]
+fn starvation_is_told_of_the_run_that_was_begun() {
+    let command = "starvation --nodes 40 --apps 40 --leaves 4 --asks 8000 --seconds 86400";
+    let Partial { figures, text, .. } = interrupted(command, &["json"]);
+    assert_eq!(figures["with_reservations"]["interrupted_at_s"], figures["interrupted_at_s"]);
+    assert!(figures["with_reservations"]["at_head_s"]["max"].as_f64().unwrap() > 0.0, "{figures}");
+    assert!(figures["without_reservations"].is_null() && figures["used_part_lost"].is_null(), "{figures}");
+    contains_all(&text, &["with reservations, interrupted at"]);
+}
+
+#[test]
+fn services_are_told_up_to_the_signal() {
+    let command = "services --days 3650 --nodes 200 --region-servers 50 --restarts 1000 --crashes 5000";
+    let Partial { figures, text, .. } = interrupted(command, &["json", "report"]);
+    let runs = figures["runs"].as_array().unwrap();
+    let restarts: usize = runs.iter().map(|run| run["restarts"].as_array().unwrap().len()).sum();
+    assert!((1..3_000).contains(&restarts), "{restarts}");
+    for run in runs {
+        assert!(run["interrupted_at_s"].as_f64() >= figures["interrupted_at_s"].as_f64(), "{run}");
+        assert_eq!(run["audit_violations"], 0);
+    }
+    contains_all(&text, &["with history, interrupted at"]);
+}
+
+#[test]
+fn experiments_of_control_are_told_as_far_as_they_came() {
+    let command = "control --nodes 500 --processors 1000";
+    let Partial { case, figures, .. } = interrupted(command, &["json", "report"]);
+    let of = |key: &str| figures[key].as_array().unwrap().clone();
+    let all = [of("experiments"), of("experiments_with_faults")].concat();
+    let done: u64 = all.iter().filter_map(|one| one["succeeded"].as_u64()).sum();
+    assert!(done > 0 && all.iter().any(|one| one["interrupted_at_s"].is_number()), "{figures}");
+    let page = fs::read_to_string(case.folder.path().join("out.html")).unwrap();
+    contains_all(&page, &["Drain: containers done", "Rebalance: containers done"]);
+}
+
+#[test]
+fn the_yardstick_is_measured_up_to_the_signal() {
+    let Partial { figures, text, .. } = interrupted("limit --nodes 100 --leaves 8 --seconds 600", &["json"]);
+    assert!(figures["limit_allocations_per_second"].as_f64().unwrap() > 0.0, "{figures}");
+    assert!(figures["elapsed_s"].as_f64().unwrap() < 600.0, "{figures}");
+    contains_all(&text, &["of the measurement", "allocations per second"]);
+}
