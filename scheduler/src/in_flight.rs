@@ -5,7 +5,7 @@
 
 use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::Resources;
-use crate::sync::{InFlightResources, InFlightUnits};
+use crate::sync::{InFlightList, InFlightResources, InFlightUnits};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight {
@@ -22,6 +22,8 @@ pub(crate) struct InFlight {
     nodes: Vec<InFlightResources>,
     /// How many such picks there are, so that nobody has to look at the nodes while there is none.
     picks: InFlightUnits,
+    /// The ask of each unit that gets a container, also of asks that are gone; only where queues are ordered by demand.
+    pub(crate) given: InFlightList,
 }
 
 impl InFlight {
@@ -122,9 +124,15 @@ impl InFlight {
         }
     }
 
-    /// Whether every counter of a queue, user, account or node is zero, and every ask's as well (I9).
+    /// Units that got containers are decided or dropped.
+    pub(crate) fn give_back_given(&mut self, units: &[AskId]) {
+        self.given.give_back(units);
+    }
+
+    /// Whether every counter of a queue, user, account or node is zero, and every ask's as well, and nothing is listed (I9).
     pub(crate) fn is_zero(&self) -> bool {
-        self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)
+        self.given.is_empty()
+            && self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)
             && [&self.queues, &self.users, &self.accounts, &self.nodes]
                 .into_iter()
                 .flatten()

@@ -135,24 +135,18 @@ impl Burst {
         read_log(&log.bytes()).into_iter().filter_map(placed).collect()
     }
 
-    /// With one set only one batch is on its way, and the order is exact. With several sets, a proposer does not see what
-    /// the passes beside it give away. Order by utilization evens that out at once. In order by priority each queue that
-    /// reaches its guarantee may keep the excess, at the expense of the queues behind it.
+    /// With one set only one batch is on its way, and the order is exact. With several sets, the batches on their way are
+    /// missing in the log, one for each further proposer; and passes that look at the same moment go to the same leaf.
     fn allowed(&self, proposers: usize) -> Allowed {
         if self.nodes < SINGLE_SET_NODES {
             return Allowed { ahead: 0, behind: 0 };
         }
         let (others, leaves) = (proposers - 1, self.leaves().len());
-        let behind = match self.ordering {
-            QueueOrdering::Utilization | QueueOrdering::UtilizationThenDemand => {
-                others * self.batch_requests.max(leaves)
-            }
-            QueueOrdering::PriorityUtilization => others * self.batch_requests * leaves,
-            // A queue keeps its urgency while its last asks are on their way.
-            QueueOrdering::DemandPriority => return Allowed { ahead: usize::MAX, behind: usize::MAX },
-        };
         // The last container of a batch on its way decides which of two equal queues was served last.
-        Allowed { ahead: others * self.batch_requests + 1, behind: behind + 1 }
+        Allowed {
+            ahead: others * self.batch_requests + 1,
+            behind: others * self.batch_requests.max(leaves) + 1,
+        }
     }
 
     /// The queues that a container in this leaf counts for, as numbers of leaves: of each queue the range of its leaves.

@@ -229,6 +229,9 @@ impl State {
                 self.node_gained(*node);
             }
         }
+        if !amounts.units.is_empty() {
+            self.in_flight.give_back_given(&amounts.units);
+        }
     }
 
     /// Takes a batch back that nobody decided.

@@ -107,6 +107,8 @@ impl Facts {
         for index in (0..looked_at).rev() {
             self.queues[index].demand_priority = self.computed_demand_priority(QueueId(index as u32));
         }
+        self.orders_by_priority =
+            self.queues.iter().any(|queue| queue.is_present && queue.orders_by_priority());
     }
 }
 

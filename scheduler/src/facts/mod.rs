@@ -95,6 +95,8 @@ pub(crate) struct Facts {
     queue_ids: FxHashMap<Arc<str>, QueueId>,
     /// Some parent orders those below by what is pending in them.
     pub(crate) looks_at_demand: bool,
+    /// Some parent orders those below by more than what they use.
+    pub(crate) orders_by_priority: bool,
     pub(crate) users: Vec<LeafUser>,
     /// Of users and groups with limits, which follow from the rest.
     pub(crate) accounts: Accounts,
@@ -126,6 +128,7 @@ impl Facts {
             queues: Vec::new(),
             queue_ids: FxHashMap::default(),
             looks_at_demand: false,
+            orders_by_priority: false,
             partitions: vec![PartitionTotals::default(); partitions],
             lending: lending(config),
             now_ms: 0,

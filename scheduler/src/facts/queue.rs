@@ -137,6 +137,11 @@ impl Queue {
         )
     }
 
+    /// Whether it orders those below by more than what they use.
+    pub(crate) fn orders_by_priority(&self) -> bool {
+        self.config.child_ordering != QueueOrdering::Utilization
+    }
+
     pub(crate) fn may_use(&self, partition: PartitionId) -> bool {
         self.partitions >> partition.index() & 1 == 1
     }

@@ -13,7 +13,7 @@ pub(crate) struct QueueKey {
     share: u64,
     /// Between equal shares: smaller for a greater priority, where that counts.
     calm: u32,
-    last_served: u64,
+    pub(crate) last_served: u64,
     position: u32,
     pub(crate) queue: QueueId,
 }

@@ -40,6 +40,8 @@ pub(crate) struct Amounts {
     pub(crate) accounts: Vec<(AccountId, PartitionId, Resources)>,
     /// Picks of hosts or racks that asks name, in whatever set.
     pub(crate) nodes: Vec<(NodeId, Resources)>,
+    /// The ask of each unit that is listed as given.
+    pub(crate) units: Vec<AskId>,
     /// All of it is for guests.
     pub(crate) is_of_guests: bool,
 }
@@ -113,12 +115,13 @@ impl Amounts {
         self.users.clear();
         self.accounts.clear();
         self.nodes.clear();
+        self.units.clear();
         self.is_of_guests = false;
     }
 
     fn is_empty(&self) -> bool {
         // Whatever counts for an account counts for a user.
-        self.queues.is_empty() && self.users.is_empty() && self.nodes.is_empty()
+        self.queues.is_empty() && self.users.is_empty() && self.nodes.is_empty() && self.units.is_empty()
     }
 }
 

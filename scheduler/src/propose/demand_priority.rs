@@ -1,24 +1,38 @@
-//! Queues ordered by what is pending in them: what a pass gives away is pending no more.
+//! Queues ordered by what is pending in them: what this pass or another one gives away is pending no more.
 
 use super::queue_walk::QueueWalk;
-use crate::ids::QueueId;
+use crate::ids::{AskId, QueueId, SlotId};
 
 impl QueueWalk<'_> {
-    /// How urgent the queue is, without what this pass gave.
+    /// How urgent the queue is, without what was given.
     pub(super) fn demand_priority(&self, id: QueueId) -> i32 {
         let known = || self.state.facts.queue(id).demand_priority;
         self.scratch.priorities.get(&id).copied().unwrap_or_else(known)
     }
 
-    /// Notes that the application in this slot gets a container for one of its units. With the last one it makes its leaf
-    /// urgent no more, nor the queues above; that comes before they are put in order again.
-    pub(super) fn take_from_demand(&mut self, slot: u32) {
-        let facts = &self.state.facts;
-        if !facts.looks_at_demand {
+    /// Takes what was given meanwhile, by this pass and by others, from what is pending.
+    pub(super) fn catch_up_with_demand(&mut self) {
+        if !self.state.facts.looks_at_demand {
             return;
         }
-        let application = facts.applications.in_slot(slot);
-        let given = self.scratch.given_units.entry(slot).or_default();
+        for ask in self.state.in_flight.given.behind(self.scratch.units_seen) {
+            self.scratch.units_seen += 1;
+            self.take_from_demand(ask);
+        }
+    }
+
+    /// One more unit of the ask gets a container. With the last one of its application its leaf is urgent for it no more,
+    /// nor are the queues above. What was cancelled meanwhile is pending no more anyway.
+    fn take_from_demand(&mut self, id: AskId) {
+        let facts = &self.state.facts;
+        let Some(ask) = facts.asks.get(id) else { return };
+        let of_ask = self.scratch.given_of_asks.entry(id).or_default();
+        *of_ask += 1;
+        if *of_ask > ask.outstanding() {
+            return;
+        }
+        let application = facts.applications.at(ask.application);
+        let given = self.scratch.given_units.entry(ask.application.index() as u32).or_default();
         *given += 1;
         if *given < application.outstanding {
             return;

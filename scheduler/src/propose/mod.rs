@@ -3,6 +3,7 @@
 //! A pass is given the state, one placement set and its own working memory, and returns values. It cannot
 //! change anything but the amounts in flight.
 
+mod at_once;
 mod batch;
 mod claim;
 mod demand_priority;

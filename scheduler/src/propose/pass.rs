@@ -1,5 +1,6 @@
 //! One pass: the proposals for one placement set.
 
+use super::at_once::list_unit;
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::queue_walk::QueueWalk;
@@ -52,11 +53,14 @@ pub(crate) fn run_pass(
     let mut picker = Picker::new(state, set, limits.scope);
     picker.settle_claims(limits.requests, proposals);
     walk.count_settled(&proposals.requests);
+    list_settled(state, 0, proposals);
     // Visits count from here, or a shape whose claims find nothing would never get to claim a further node.
     let visits_max = picker.visits + limits.visits;
     let is_exhausted = serve(walk, &mut picker, visits_max, limits, proposals);
     if is_exhausted {
+        let placed = proposals.requests.len();
         picker.settle_claims_at_limits(scratch, limits.requests, proposals);
+        list_settled(state, placed, proposals);
     }
     // Guests come after all of the partition's own asks, in a pass that has nothing for those.
     let may_go_on = proposals.requests.is_empty() && picker.visits < visits_max;
@@ -92,11 +96,15 @@ fn serve(
         let size = walk.size_of(candidate.shape);
         match picker.pick(&candidate, walk.scratch, proposals) {
             Pick::Placed => {
-                walk.take_from_demand(candidate.slot);
+                list_unit(walk.state, candidate.pending.ask, &mut proposals.amounts);
+                walk.publish_pick(&candidate, &size, &mut proposals.amounts);
                 walk.charge(&candidate, &size);
                 walk.count_unit(candidate.leaf, candidate.user);
             }
-            Pick::Claimed => walk.charge(&candidate, &size),
+            Pick::Claimed => {
+                walk.publish_pick(&candidate, &size, &mut proposals.amounts);
+                walk.charge(&candidate, &size);
+            }
             Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
             Pick::HoldsBack => walk.leave_application(candidate.leaf, candidate.slot),
             Pick::NoRoom | Pick::NextPass => {}
@@ -104,6 +112,13 @@ fn serve(
     }
     walk.publish_amounts(proposals);
     is_exhausted
+}
+
+/// Lists the units that get containers for claims, from the `from`-th request on.
+fn list_settled(state: &State, from: usize, proposals: &mut Proposals) {
+    let Proposals { requests, amounts, .. } = proposals;
+    let units = requests[from..].iter().flat_map(|request| &request.allocate);
+    units.for_each(|unit| list_unit(state, unit.ask, amounts));
 }
 
 /// Whether what was seen is only that others have it in flight.

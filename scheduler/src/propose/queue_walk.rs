@@ -34,6 +34,8 @@ pub(super) struct QueueWalk<'a> {
     pub(super) is_single_step: bool,
     /// The only leaf to walk to, if not all.
     only_leaf: Option<QueueId>,
+    /// Queues are ordered by more than what they use, which later picks do not make up for: passes see each other's picks.
+    pub(super) is_at_once: bool,
     /// No node of the asks' partition is claimed, so no unit of an ask is.
     pub(super) is_unclaimed: bool,
 }
@@ -68,6 +70,7 @@ impl<'a> QueueWalk<'a> {
             footing,
             is_single_step: limits.is_single_step,
             only_leaf: limits.scope.leaf,
+            is_at_once: facts.orders_by_priority,
             is_unclaimed,
         }
     }
@@ -84,7 +87,7 @@ impl<'a> QueueWalk<'a> {
                 }
                 None
             } else {
-                self.scratch.queues[queue.index()].children.peek().map(|Reverse(key)| key.queue)
+                self.top_of(queue)
             };
             queue = match next {
                 Some(child) => child,
@@ -97,6 +100,14 @@ impl<'a> QueueWalk<'a> {
             };
         }
         None
+    }
+
+    /// The child to follow.
+    fn top_of(&mut self, parent: QueueId) -> Option<QueueId> {
+        if self.is_at_once {
+            return self.newest_top(parent);
+        }
+        self.scratch.queues[parent.index()].children.peek().map(|Reverse(key)| key.queue)
     }
 
     /// Takes stock of a queue when the pass first comes to it.
@@ -141,12 +152,12 @@ impl<'a> QueueWalk<'a> {
         scratch.leaf.clear();
     }
 
-    fn level_of(&self, id: QueueId) -> Resources {
+    pub(super) fn level_of(&self, id: QueueId) -> Resources {
         let in_flight = self.state.in_flight.of_queue(id, self.partition).load();
         self.state.facts.queue(id).quota(self.partition).used + in_flight
     }
 
-    fn key(&self, id: QueueId, level: &Resources, last_served: u64) -> QueueKey {
+    pub(super) fn key(&self, id: QueueId, level: &Resources, last_served: u64) -> QueueKey {
         self.state.facts.queue_key(id, self.partition, level, last_served, || self.demand_priority(id))
     }
 
@@ -277,7 +288,8 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
         let Self { state, scratch, partition, footing, .. } = self;
         proposals.amounts.is_of_guests = footing.is_guest;
-        for &id in &scratch.touched_queues {
+        let left = if self.is_at_once { &[][..] } else { &scratch.touched_queues };
+        for &id in left {
             let given = scratch.queues[id.index()].given;
             state.in_flight.of_queue(id, partition).add(&given);
             proposals.amounts.queues.push((id, partition, given));

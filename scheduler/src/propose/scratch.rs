@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::backlog::{Given, OrderKey, PendingAsk, Place};
 use crate::facts::{ActiveUsers, PendingPriorities, QueueKey};
-use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
+use crate::ids::{AccountId, AskId, LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// Entries belong to the present pass if they carry its stamp.
@@ -31,8 +31,10 @@ pub(crate) struct Scratch {
     pub(super) picks: u64,
     /// Whether any queue keeps anything from those that come later.
     pub(super) keeps_room: bool,
-    /// Units that this pass gave to applications, by slot, and what leaves have pending without those that got all. Only
-    /// where queues are ordered by it.
+    /// How many of the units that are listed as given it has counted: of asks, and of applications by slot. And what leaves
+    /// have pending without applications that get all. Only where queues are ordered by it.
+    pub(super) units_seen: usize,
+    pub(super) given_of_asks: FxHashMap<AskId, u32>,
     pub(super) given_units: FxHashMap<u32, u64>,
     pub(super) demands: FxHashMap<QueueId, PendingPriorities>,
     /// Priorities that are others with that.
@@ -54,6 +56,8 @@ pub(super) struct QueueScratch {
     pub(super) given: Resources,
     /// Listed among those to which this pass gave something.
     pub(super) is_touched: bool,
+    /// Its place among the amounts of the batch, if it is listed and picks are published at once.
+    pub(super) place: usize,
     /// Of what it has left, what children wait for that this pass has left behind.
     pub(super) kept: Resources,
     /// What this pass found that lanes at or below it wait for, at limits above it.
@@ -190,6 +194,8 @@ impl Scratch {
         self.given.clear();
         self.picks = 0;
         self.keeps_room = false;
+        self.units_seen = 0;
+        self.given_of_asks.clear();
         self.given_units.clear();
         self.demands.clear();
         self.priorities.clear();

@@ -5,7 +5,7 @@ use super::scratch::Threshold;
 use crate::backlog::Lane;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::{ActiveUsers, Application, LeafUse};
-use crate::ids::{LeafUserId, QueueId, SlotId};
+use crate::ids::{LeafUserId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 impl QueueWalk<'_> {
@@ -31,7 +31,6 @@ impl QueueWalk<'_> {
         for proposal in requests.iter().flat_map(|request| &request.allocate) {
             let ask = self.state.facts.asks.at(proposal.ask);
             let Application { leaf, user, .. } = *self.state.facts.applications.at(ask.application);
-            self.take_from_demand(ask.application.index() as u32);
             // The leaf counts from here on, whenever the walk comes to it.
             self.visit(leaf);
             self.user_level(user);

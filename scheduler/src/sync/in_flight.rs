@@ -10,8 +10,10 @@
 
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 
+use super::backend::Mutex;
 use super::backend::atomic::{AtomicI64, AtomicU32, Ordering};
 use super::fault;
+use crate::ids::AskId;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 /// Units of one ask in flight.
@@ -51,6 +53,50 @@ impl InFlightUnits {
 impl Clone for InFlightUnits {
     fn clone(&self) -> Self {
         Self(AtomicU32::new(self.load()))
+    }
+}
+
+/// Units in flight, each by its ask, in the order in which they were taken. While proposers hold the read guard it only
+/// grows, so each of them can go on behind what it has seen.
+#[derive(Debug, Default)]
+pub(crate) struct InFlightList {
+    length: InFlightUnits,
+    units: Mutex<Vec<AskId>>,
+}
+
+impl InFlightList {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.length.load() == 0
+    }
+
+    pub(crate) fn add(&self, ask: AskId) {
+        let mut units = self.units.lock();
+        units.push(ask);
+        self.length.add();
+    }
+
+    /// Those behind the first `seen` ones.
+    pub(crate) fn behind(&self, seen: usize) -> Vec<AskId> {
+        if self.length.load() as usize <= seen { Vec::new() } else { self.units.lock()[seen..].to_vec() }
+    }
+
+    /// Removes each of these once. What was taken first is usually given back first.
+    pub(crate) fn give_back(&mut self, given: &[AskId]) {
+        let mut units = self.units.lock();
+        for ask in given {
+            let place = units.iter().position(|listed| listed == ask);
+            debug_assert!(place.is_some(), "a unit is given back that was not in flight");
+            if let Some(place) = place {
+                units.remove(place);
+                self.length.give_back();
+            }
+        }
+    }
+}
+
+impl Clone for InFlightList {
+    fn clone(&self) -> Self {
+        Self { length: self.length.clone(), units: Mutex::new(self.units.lock().clone()) }
     }
 }
 

@@ -44,7 +44,7 @@ use real as backend;
 pub use channel::{Inbox, Nothing, Outbox, Promise, Ticket, channel};
 pub use check::check;
 pub(crate) use figures::{Counter, Figures};
-pub(crate) use in_flight::{InFlightResources, InFlightUnits};
+pub(crate) use in_flight::{InFlightList, InFlightResources, InFlightUnits};
 pub use map::NameMap;
 pub use primitive::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering, ReadGuard, RwLock, Thread, WriteGuard};
 pub use signal::Signal;

@@ -1,0 +1,102 @@
+//! Trees that order queues by priority: passes see each other's picks at once.
+//!
+//! Where queues are ordered by what they use alone, the next pass makes up for what the passes beside it gave. A priority
+//! lets a queue keep what it got too much of.
+
+use std::cmp::Reverse;
+
+use super::batch::Amounts;
+use super::queue_walk::{Candidate, QueueWalk};
+use crate::ids::{AskId, QueueId};
+use crate::resource::Resources;
+use crate::state::State;
+
+impl QueueWalk<'_> {
+    /// The child that comes first by what is in flight now. What others give only makes a queue come later, so the top of
+    /// the heap, which is looked at again until its key is right, is before all others.
+    pub(super) fn newest_top(&mut self, parent: QueueId) -> Option<QueueId> {
+        self.catch_up_with_demand();
+        loop {
+            let Reverse(top) = *self.scratch.queues[parent.index()].children.peek()?;
+            let key = self.key(top.queue, &self.level_of(top.queue), top.last_served);
+            if key == top {
+                return Some(top.queue);
+            }
+            self.scratch.queues[parent.index()].children.peek_mut()?.0 = key;
+        }
+    }
+
+    /// Adds a pick to the amounts in flight of the queues above, for others to see, and to the batch, to be taken back.
+    /// That comes before the pick is charged.
+    pub(super) fn publish_pick(&mut self, candidate: &Candidate, size: &Resources, amounts: &mut Amounts) {
+        if !self.is_at_once {
+            return;
+        }
+        for &queue in &self.state.facts.queue(candidate.leaf).chain {
+            let scratch = &mut self.scratch.queues[queue.index()];
+            if !scratch.is_touched {
+                scratch.place = amounts.queues.len();
+                amounts.queues.push((queue, self.partition, Resources::ZERO));
+            }
+            self.state.in_flight.of_queue(queue, self.partition).add(size);
+            amounts.queues[scratch.place].2 += *size;
+        }
+    }
+}
+
+/// Lists a unit that gets a container, for all passes to see, and in the batch, to be taken back.
+pub(super) fn list_unit(state: &State, ask: AskId, amounts: &mut Amounts) {
+    if state.facts.looks_at_demand {
+        state.in_flight.given.add(ask);
+        amounts.units.push(ask);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::batch::Proposals;
+    use super::*;
+    use crate::config::{Capacity, EngineConfig, Percent, QueueConfig, QueueOrdering};
+    use crate::ids::{PartitionId, SetId};
+    use crate::propose::{PassLimits, PassScope, Scratch};
+    use crate::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes};
+
+    fn amount(memory: i64) -> Resources {
+        Resources::new(&[memory])
+    }
+
+    /// Two leaves that want everything.
+    fn state() -> State {
+        let half = |name: &str| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)));
+        let root =
+            QueueConfig::root(["a", "b"].map(half)).with_child_ordering(QueueOrdering::PriorityUtilization);
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
+        let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
+        let handle = engine.handle();
+        let events = handle.event_stream(16);
+        handle.add_node(NodeSpec::new("n", amount(8))).unwrap();
+        for queue in ["root.a", "root.b"] {
+            let application = ApplicationSpec::new("application", queue, "user");
+            let application = handle.submit_application(application, &events).unwrap();
+            handle.submit_ask(application, AskSpec::new(amount(1), 8)).unwrap();
+        }
+        engine.commit_waiting().unwrap();
+        engine.shared_state()
+    }
+
+    /// Another pass gives the first leaf its guarantee between two steps of this one.
+    #[test]
+    fn a_walk_goes_by_what_another_pass_gives_meanwhile() {
+        let (state, mut scratch, mut proposals) = (state(), Scratch::default(), Proposals::default());
+        let scope = PassScope::default();
+        let limits = PassLimits { requests: 8, visits: 8, scope, is_single_step: false };
+        let set = SetId::new(PartitionId::DEFAULT, 0);
+        let mut walk = QueueWalk::start(&state, &mut scratch, set, false, &limits);
+        let first = walk.next(&mut proposals).unwrap().leaf;
+        assert_eq!(walk.next(&mut proposals).unwrap().leaf, first);
+        state.in_flight.of_queue(first, PartitionId::DEFAULT).add(&amount(4));
+        assert_ne!(walk.next(&mut proposals).unwrap().leaf, first);
+    }
+}
