@@ -1,4 +1,22 @@
 //! Workloads, trace readers, simulation on virtual time, and reports for the Apportion engine.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `cli` | the commands |
+//! | `trace` | reads traces, one reader a format |
+//! | `synthetic` | draws the demo's workload |
+//! | `sim` | runs the loop on virtual time and records; jobs, queues and users in `sim/metrics` |
+//! | `sweep`, `compare` | runs many simulations; compares two results beyond noise |
+//! | `statistics` | percentiles, Jain's index, Student's t |
+//! | `pending` | explains what stays pending |
+//! | `throughput`, `yardstick` | rates on the machine's own clock |
+//! | `steady` | full clusters on virtual time: fairness and starvation |
+//! | `services`, `control` | a year of a service; drains, rolling restarts and hot hosts, on virtual time |
+//! | `scenario` | files of `tests/scenarios`: what happens to a cluster, and what is expected of it |
+//! | `report` | table, JSON and HTML; in `report/plot` the plots, a still SVG and the same data with uPlot |
+//! | `output`, `interrupt`, `text` | all of a file or nothing; signals; text files |
+//!
+//! The criterion benches are in `benches/`, those of the engine's parts in `benches/parts/`.
 
 #![forbid(unsafe_code)]
 

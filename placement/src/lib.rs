@@ -3,6 +3,16 @@
 //! Whatever a service needs of the cluster goes through one trait, [`ClusterClient`], with an implementation for
 //! the Apportion engine and a [fake](FakeCluster) for tests; a third one makes services run on any other manager.
 //! [`ApplicationState`] decides what a service asks for and gives back, as a pure function of what it is told.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `client` | what a service needs of a cluster manager; `engine_client` and `fake` have it |
+//! | `application` | decides: state and event in, operations out |
+//! | `history` | knows where components were and are, and which requests wait |
+//! | `service` | carries operations out |
+//! | `persistence` | writes and reads history files |
+//! | `instance` | keeps definitions, folders and locks, and carries out a user's actions |
+//! | `control` | moves and restarts containers of running jobs: processors with standbys in `job`, lasting requests and answers in `metadata_store`, the control plane in `plane` |
 
 #![forbid(unsafe_code)]
 

@@ -2,6 +2,22 @@
 //!
 //! Proposers add under the read guard, so that others see what they are about to use; the committer takes
 //! back whatever the verdict. Counters of a vacated slot vanish with it.
+//!
+//! Counted in flight are:
+//!
+//! * units of an ask, at most the outstanding units;
+//! * resources of every queue on the path, of the user and of its limit usages (accounts), summed once per batch;
+//! * resources of a node, for picks of hosts that asks name, in any set.
+//!
+//! Order and limits in a pass are computed against used, in flight and given by the pass.
+//!
+//! Giving back needs no locked instructions: under the write guard no other thread changes the counters.
+//!
+//! * **I4.** The bound on units in flight is compared and counted in one step. Outstanding units fall only under
+//!   the write guard, where `settle_ask` drops surplus reservations (`Facts::surplus_claims`) in the same change.
+//! * **I9.** A proposer writes each amount that it puts in flight into its batch right after. The batch is decided
+//!   (`commit_batch` takes all of it back, regardless of the verdicts) or dropped (`undo` does). Generations keep a
+//!   successor's counter from being touched.
 
 use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::Resources;

@@ -3,6 +3,7 @@
 mod defects;
 mod edges;
 mod files;
+mod happy_path;
 mod lessons;
 mod models;
 mod semantics;

@@ -2,6 +2,11 @@
 //!
 //! Source: `capacity-scheduler.md` 2.5, YARN-8804. There a queue keeps all that it might use; here one container for each
 //! of its blocked lanes, and only in queues whose limits are in their way.
+//!
+//! In prose this room is *blocked headroom*. Each child that a pass leaves behind adds what waits below it to its
+//! parent's blocked headroom (`kept`): `awaited` of parked lanes, and `awaits` found in the pass. Later asks have
+//! to fit beside it. It is a matter of order: commits do not look at it. A lane that it keeps out is parked until
+//! use or the headroom changes.
 
 use std::collections::BTreeSet;
 

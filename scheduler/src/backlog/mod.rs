@@ -4,6 +4,21 @@
 //! everything, never an ask. It changes under the write guard only. Proposers report what they found in vain
 //! ([`Observation`](crate::propose::Observation)) and the committer parks accordingly; whatever could help
 //! a parked lane unparks it in the same critical section, so no wake-up is lost (I13).
+//!
+//! * **Open** or **closed**: a node of the set may fit the shape, or none does. **Parked**: a lane that no set can
+//!   help now.
+//! * **Located**: an ask that names hosts or racks. While none of them has room it *waits*, and is *noted* at them.
+//! * **Wanted**: a set over which a pass could find something.
+//!
+//! `parking.rs` lists each reason to park with the events that undo it. `commit/observe.rs` says why no wake-up is
+//! lost.
+//!
+//! * **I10.** An ask leaves the facts in `settle_ask` only, when none of its units is outstanding and an event said
+//!   why. In the backlog an ask is in its lane or among those that wait. Each list of parked things has an event
+//!   that empties it.
+//! * **I12.** Functions that change facts also change what follows from them. Recorded states (parked, closed,
+//!   paused) pass through `set_state` and its like, which keep every count. The audit rebuilds the backlog and
+//!   compares.
 
 mod applications;
 mod check;

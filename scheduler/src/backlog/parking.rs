@@ -1,4 +1,17 @@
 //! Parking and unparking of lanes.
+//!
+//! A pass that ends because nothing is left reports everything that it saw in vain. The committer records it:
+//!
+//! | seen in vain | recorded as | undone by |
+//! |---|---|---|
+//! | no node of the set fits the shape | shape closed in that set | a node of the set gains room that fits, or its rack falls below a cap on a tag |
+//! | queue limit, user limit | lane parked at that queue or user | use or flight at that queue or user goes down; limits change |
+//! | blocked headroom of earlier queues (kept room) | lane parked, among all that are kept out | use, priorities or blocked headroom change anywhere; limits change |
+//! | limit of a user or group at a queue | lane parked at that limit usage (account) | use or flight of it goes down; a user comes with other groups; limits change |
+//! | a user's share of the leaf | lane parked at the leaf's shares | a unit is placed, reserved, asked for, cancelled or given back in the leaf; limits change |
+//! | all units in flight | lane parked | a unit comes back; a new ask; the ask may reserve one node more than it wants |
+//! | named hosts full | ask waits, out of its lane | a host or rack gains room; its locality delay passes; where nodes count, one more node with room, or one node less |
+//! | only amounts in flight are in the way | set paused | anything in flight is decided or given back |
 
 use super::{Backlog, LaneState, ParkReason};
 use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};

@@ -2,6 +2,10 @@
 //!
 //! Such an ask is blocked by itself, not with its lane: it leaves the lane and is noted at the hosts and
 //! racks that will do. It returns when one of them gains room, or when it may look further.
+//!
+//! The locality delay is time by default. Counted in nodes, it counts distinct nodes that had room, at most as many
+//! as the partition has besides the named ones; the backlog remembers them. In the compatible mode the delay counts
+//! missed opportunities, which are facts (`facts/opportunity.rs`).
 
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;

@@ -1,4 +1,43 @@
 //! Committing: one thread decides, one request after another, under the write guard.
+//!
+//! # Accept and apply
+//!
+//! `accept` checks a request on its sums, with its releases and ended reservations netted first. It checks that:
+//!
+//! * every identifier is alive, and the units are outstanding;
+//! * the node is a candidate, of the right partition, and meets the rule and the hard wishes;
+//! * no other ask has the node reserved, and the node has room, device by device;
+//! * every queue of every chain and every user stays within limits.
+//!
+//! It skips the limits if everything in the batch together stays within them (`is_within_limits`, on the batch's
+//! amounts in flight). Then any part of the batch does too, in any order. A stale view alone is never a reason to
+//! reject.
+//!
+//! `apply` moves the facts through the ledger. Then it tells the derived state which lanes and asks that may help.
+//!
+//! # Asks that lose races
+//!
+//! An ask's first proposals are optimistic: from the proposer's own set, or on a host that the ask names. After
+//! four rejections in a row the ask is starved (`unlucky` in code). At the end of the group the committer proposes
+//! for it under its own guard, over the whole partition, and decides at once (`propose/rescue.rs`). No other
+//! proposer can be quicker. One group does this for eight asks at most.
+//!
+//! # Why the invariants hold
+//!
+//! * **One writer.** The committer changes the facts, one change after another. So an invariant of the facts holds
+//!   if each change keeps it.
+//! * **I3.** `accept` adds up the use that a request adds at each queue of each chain and for each user. It does
+//!   the same for each limit usage (account) of the user. It compares the sums with the limits. `settle_limits`
+//!   comes first in `commit` and `commit_batch`, so the limits are those in force. A release needs no check, and a
+//!   lower limit does not add use.
+//! * **I7.** `accept` looks up rule, hosts, racks and the node's state again. It keeps the write guard until
+//!   `apply` is done.
+//! * **I8.** `accept` changes nothing, and `apply` cannot fail: every check was made on the sums.
+//! * **I11.** `apply`, `apply_all`, `commit` and `commit_batch` of the committer are the only ways to the applier.
+//!   Each logs the changes it applied, in order, under the same guard. Decisions depend on the facts and the change
+//!   alone: no clock, no map with a random order.
+//! * **I16.** The committer looks for the leaf in the change that adds the application, by the rules and lists that
+//!   are facts then. `admit` and `apply` ask the same `destination`.
 
 mod accept;
 mod admit;

@@ -2,6 +2,22 @@
 //!
 //! A proposer looked at an older state. Each observation counts only if nothing that could help has happened
 //! since, so that parking never loses a wake-up (I13).
+//!
+//! # Why no wake-up is lost (I13)
+//!
+//! A pass saw version v of the state. Things may have changed between that look and the recording.
+//!
+//! * Each event that could help a lane stamps the lane, limit or set it touches with the present version. It does
+//!   so in the critical section in which it happens. Recording is refused if the stamp is newer than v.
+//! * Closing a shape is refused in three cases: a node of the set that changed since fits it; the shape's slot has
+//!   a new tenant; or a proposal of the same batch was rejected, since the view had then taken out too much.
+//! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
+//!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
+//!
+//! So after recording, either nothing that could help has happened, or the lane is still runnable. Sets worth a
+//! pass are published under the write guard, and then the signal is raised (`sync/signal.rs`). A raise wakes as
+//! many sleepers as there are sets that may go out (`Leases::takeable`). Each set that comes home is followed by
+//! another raise. So a proposer that found no set at home, or too many out, is told again.
 
 use super::committer::Committer;
 use crate::change::Change;

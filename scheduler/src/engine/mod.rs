@@ -1,4 +1,52 @@
 //! The engine: one public value that owns the state and, in parallel mode, the threads.
+//!
+//! # Quiet
+//!
+//! The engine is quiet when the inbox is empty, no set is worth a pass, every lease is at home, and no timer is
+//! due. Wanted sets and leases are two words, and a set changes sides between them. Taking a set counts it as out
+//! and then takes its bit. Dropping its batch publishes the set as wanted and then brings it home.
+//! `Leases::is_idle` therefore reads the count, the bits, and the count again, whose high half tells whether a set
+//! was taken meanwhile.
+//!
+//! A proposer that looked in vain is counted for a moment and sends the committer a message to look again. Quiet is
+//! published with the number of messages dealt with, so `run_until_quiet` cannot miss a message sent before it was
+//! called. Each proposer is counted under the same lock that waiters use. Its end wakes them, so no waiter waits
+//! for a proposer that is gone.
+//!
+//! # Shutdown (I14)
+//!
+//! One word counts the messages sent and says whether the gate is closed; it changes in one step. A word and a
+//! message tell the committer how many messages went through before the gate closed. If the inbox has no room for
+//! that message, the committer has work to do and looks at the word after it. The committer ends when it has dealt
+//! with that many messages and nothing is waiting. Messages that arrive later are dropped: tickets report that
+//! there will be no answer, and batches give back what they hold. In serial mode the caller's thread waits for
+//! callers between gate and inbox.
+//!
+//! # Back-pressure
+//!
+//! The inbox holds 1,024 messages by default (`EngineLimits::inbox`); in serial mode it has no bound. A full inbox
+//! holds callers and proposers back, never the committer. The committer's message to itself (starved asks are left)
+//! is offered, not waited for. A group ends after G requests, so the guard is held for a bounded time. One bulk
+//! call is cut into messages of 32 changes, which count as one for the gate and as 32 for the group. A full stream
+//! is marked as lagging, and its reader resynchronises.
+//!
+//! # Faults
+//!
+//! | fault | what happens | shown by |
+//! |---|---|---|
+//! | a proposer panics, at any step | unwinding drops its batch, which gives lease, units and amounts back; the panic is counted (`Health::proposer_panics`); the proposer starts again, up to 100 times without a sent batch | `engine/tests/faults.rs`, `cargo soak` |
+//! | a batch is late, out of order, or lost | late: judged by the state as it is then; lost: as above | the same, `models/batches.rs` |
+//! | the clock jumps | everything due is rung in one group | `cargo soak`, properties |
+//! | clock or log sink hang | callers are held back; with a clock that hangs, readers of the state too; `Health` can be read meanwhile | `a_stalled_committer_holds_callers_back`, `cargo soak` |
+//! | the log sink fails | logging stops (`Engine::log_error`), scheduling goes on | `a_sink_that_fails_stops_the_log_and_nothing_else`, `cargo soak` |
+//! | clock or sink panic | the committing half ends, also if an embedder catches the panic of a step; gate, signal and all streams close, waiters return, `Engine::is_running` is false | `a_sink_that_panics_ends_the_engine_and_nobody_waits_for_ever`, `a_step_that_panics_is_the_last` |
+//! | a group ends in the middle by a panic | the guard is dropped before the remaining messages and the current batch, because a batch takes the guard to give back what it holds | `a_group_that_ends_in_the_middle_gives_back_what_it_has_not_come_to`, `a_group_that_panics_over_a_batch_ends_the_engine` |
+//! | a caller panics while it looks at the state | the guard is given back; nothing was changed | `models/panics.rs` |
+//!
+//! A sink must not call the handle of its own engine: a full inbox would wait for the thread that empties it. The
+//! embedder's clock is read under the write guard, and its measuring clock under the proposers' guards too. So it
+//! has to be quick and must call nothing of the engine. A clock that panics on a proposer's thread is a proposer's
+//! panic.
 
 mod adapt;
 mod applications;

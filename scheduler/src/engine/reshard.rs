@@ -1,4 +1,8 @@
 //! Cutting a partition anew when its size has changed a lot.
+//!
+//! By default a partition is cut from 1,000 nodes on (`EngineLimits::single_set_nodes`), and joined again below
+//! about half of what its number of sets calls for. In serial mode it is always one set, which gets the exact
+//! policy.
 
 use super::shared::Shared;
 use crate::state::State;

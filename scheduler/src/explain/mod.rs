@@ -2,6 +2,12 @@
 //!
 //! Computed from the state when somebody asks, by the functions that passes and commits decide by. Nothing is kept for
 //! it but counts of rejections and cancelled asks, and those are written only where one happens.
+//!
+//! These functions are `Facts::queue_admits`, `exhausted_account` and `user_may_grow` with the amounts used and in
+//! flight, `Node::is_candidate`, `Wishes::will_do`, `Facts::breach`, `Waiting::allowed`, `fits` and
+//! `Nodes::room_left`. Explain looks under one read guard, at the ask's partition only. Rejections and cancelled
+//! asks are noted when they happen (`backlog/notes.rs`), for a thousand asks each. Wherever tests find an engine
+//! quiet, every pending ask has a limit in its way or no node left.
 
 mod kept;
 mod limits;

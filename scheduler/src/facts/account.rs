@@ -3,6 +3,10 @@
 //! They follow from the queues' configuration and from who the leaves' users are: a user's list says against which
 //! accounts all that it has in its leaf counts. Nobody has any where no queue above has limits of that kind. An account
 //! keeps its number for as long as the engine lives, so what is in flight for it is taken back from it.
+//!
+//! In prose an account is a *limit usage*. The configuration or the groups of the user's latest application can
+//! change the list. In the same change, all that the user has goes from the old accounts to the new. That counts as
+//! a move: amounts in flight stay counted in the old accounts, and every limit is looked at again.
 
 use std::sync::Arc;
 

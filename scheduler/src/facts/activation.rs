@@ -3,6 +3,16 @@
 //! Limits are on the number of active applications, and on what their masters need (`capacity-scheduler.md` 1.2, 2.9).
 //! Whatever may let one of those that wait be activated makes activation due, and the change that did so activates all
 //! that may be: between two changes nobody waits in vain.
+//!
+//! The asks of an inactive application are in no lane, and count as pending all the same. An active application
+//! stays active. Who may be activated follows from the facts, so no change says it. The change that makes
+//! activation due also carries it out, with guarantees settled first: it activates the first in order, again and
+//! again, until no application may be activated. So the audit can ask of any state whether an application waits in
+//! vain.
+//!
+//! Inactive applications stand in lines of one user and one size of master. A limit that holds one application of a
+//! line holds all of it. A look makes one check for each line. A check reads one count at each queue from the root
+//! to the leaf: queues that limit applications by user count them by user.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,6 +2,9 @@
 //!
 //! It follows from applications and configuration, and is kept beside them: a queue's changes only when the most urgent
 //! application below begins or ends to want something.
+//!
+//! A pass takes the units that it gives away out of the demand (`propose/demand_priority.rs`), only where a parent
+//! orders by it.
 
 use super::Facts;
 use crate::ids::{ApplicationId, QueueId};

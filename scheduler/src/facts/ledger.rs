@@ -2,6 +2,10 @@
 //!
 //! Every transition keeps the sums of I1, I2, I4 and I6 true by itself; whether it may happen was decided
 //! before (`commit/accept.rs`). None of them can fail.
+//!
+//! Each transition changes a container or a reservation, and every sum that counts it, in one function without an
+//! early return. `accept` has shown before, with the same `fits` on the same numbers, that the node has room for
+//! the request.
 
 mod containers;
 mod nodes;

@@ -1,4 +1,8 @@
 //! The facts: everything the log can rebuild, and nothing else.
+//!
+//! The digest and the log cover the facts only. A replay needs no clock: when something becomes due with time (a
+//! silent node, an old reservation), the committer logs a change of its own. Users are remembered as long as the
+//! engine lives.
 
 mod access;
 mod account;

@@ -1,6 +1,11 @@
 //! Missed opportunities: how YARN counts what was offered in vain to an ask that names hosts (`capacity-scheduler.md` 2.7).
 //!
 //! They count in the compatible mode only, one for each node of each pass, and are facts: each is a change.
+//!
+//! A pass over one node counts that node even if it is full. A pass over several counts each node that had room, up
+//! to the number of nodes. The committer makes `Change::OpportunitiesMissed` and `Change::ReservedAgain` (for
+//! re-reservations) of what a pass observed. Counts begin anew with a local container. An ask whose count moved is
+//! looked at again at once.
 
 use super::{Ask, Facts, Locality};
 use crate::config::{LocalityDelay, Semantics};

@@ -1,4 +1,8 @@
 //! Who comes first among sibling queues.
+//!
+//! Shares divide by the guarantee, and by the partition's total for types of which a queue is guaranteed nothing.
+//! Queues without any guarantee come last. Shares are compared in steps of 2^-20. Ties go to the queue that was
+//! served longest ago (`Quota::last_served`), then to the place in the configuration.
 
 use super::Facts;
 use crate::config::QueueOrdering;

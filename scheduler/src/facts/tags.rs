@@ -1,4 +1,13 @@
 //! Allocation tags: what containers are called, how many of a name may be together, and how many are.
+//!
+//! Names and limits are part of the shape, so shapes close and open as they do for room. The ledger moves the
+//! counts by node and rack with the containers. A pass counts its own proposals (`PlacementSet::give_tags`), but
+//! not those that others have in flight. A proposal that loses a race at the cap of a rack is rejected, and the
+//! next view has the cap reached.
+//!
+//! Placing a container never makes more nodes fit, so shapes that a pass closed stay closed. When a container ends
+//! and a cap is no longer reached, all nodes of its rack count as having gained room (`State::note_tags`).
+//! Reservations on these nodes are looked at then, and when the cap is reached.
 
 use std::sync::Arc;
 

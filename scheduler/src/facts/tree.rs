@@ -3,6 +3,11 @@
 //! A path has one identifier for as long as the engine lives: a queue that is removed keeps its place, and gets it back
 //! if it is configured again. So a parent always has a smaller number than its children, and what is in flight for a
 //! queue when it goes is still taken back from it.
+//!
+//! Laying out the tree also computes which partitions a queue may use, and the one for asks that name none. In a
+//! partition that a queue may not use, its maximum is zero. So only the check of new asks knows of access. The
+//! queues' configuration is in the facts; after a change, the configuration of the engine's start no longer
+//! describes them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
 //! What one user of a leaf may have: the one test that proposers and the committer use.
+//!
+//! The limit is guarantee times factor, at most the maximum. For types without a guarantee it is the maximum.
 
 use super::{ActiveUsers, Facts, Footing, LeafUser, Queue};
 use crate::config::{Factor, Percent, Semantics};

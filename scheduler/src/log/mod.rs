@@ -2,6 +2,9 @@
 //!
 //! A log is a header and frames. A frame holds the changes of one group commit and a checksum, so that a
 //! torn end, and anything else that is wrong, is an error with its place; what stands before it is intact.
+//!
+//! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
+//! replay judges every change again and commits by the same `accept`.
 
 mod fuzz;
 mod reader;

@@ -21,6 +21,33 @@
 //! What must not happen in a model: a raw lock of another crate that is held across a step of the engine (all model
 //! threads run on one thread of the system, which would wait for itself), and anything that differs from run to
 //! run (time, chance, the order of a `HashMap` with a random seed).
+//!
+//! # Atomics
+//!
+//! | word | written by | read by | ordering |
+//! |---|---|---|---|
+//! | `InFlight*` | proposers add under the read guard, the committer takes back under the write guard | the same | relaxed: the lock orders proposers against the committer, and between proposers only totals matter |
+//! | `Leases::wanted` | a thread with the write guard (the committer, or a thread that drops a batch) swaps it in; taking a set clears its bit | proposers, `is_idle`, `takeable`, the committer's report, health | acquire-release on every change: a thread that sees a bit gone sees the count of the thread that took it |
+//! | `Leases::out` | taking, and giving back | `is_idle`, `take_wanted`, `takeable` | taking acquires and releases, giving back releases, looks acquire: a drop's publication of wanted sets happens before the count it releases |
+//! | `Leases::out_max` | the committer | `take_wanted`, `takeable` | relaxed: one set more for a moment does no harm |
+//! | the gate | senders count; shutdown, or the committer's end, closes | shutdown (how many went through), `run_until_quiet`, health | acquire-release on one word |
+//! | `ManualClock` | the thread that sets it, forward only | the committer | release, acquire: a thread that sees the time sees what was done before it was set |
+//! | `Shared::ends_after` | shutdown, before it wakes the committer | the committer, after each group | release, acquire |
+//! | a channel's `closed` | the inbox, before its last look | outboxes, after they sent | sequentially consistent: either the last look finds a message, or its sender sees the word and drops it |
+//! | racks known, `Counter`, `Figures` | any thread | any thread | relaxed: numbers that need only differ, or statistics; noted outside of every other lock |
+//!
+//! # Which checker shows what
+//!
+//! `cargo loom` runs the models of `scheduler/src/engine/models/`: a few steps of two threads, in every order up to
+//! two preemptions. With `APPORTION_MODELS=deep` nearly all of them run without a bound. The table beside the
+//! models says which bug each would catch, and what the model's locks, channels and map leave unproven of the real
+//! ones. `cargo shuttle` runs the whole engine under 1,000 schedules per test: random plans against the sequential
+//! model, and a crowd of 12 threads. Shuttle takes every atomic for sequentially consistent, so loom alone checks
+//! orderings.
+//!
+//! The shipped locks run in the crowd of `cargo soak`, and in the same crowd under ThreadSanitizer (`cargo +nightly
+//! tsan`). They also run in unit tests under Miri (`cargo +nightly miri test -p apportion --lib --
+//! engine::tests::late`). The last two need a nightly toolchain with `rust-src` and `miri`.
 
 mod channel;
 mod check;

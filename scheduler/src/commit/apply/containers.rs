@@ -1,4 +1,14 @@
 //! Containers that change, and those that ran before the engine did.
+//!
+//! A container is charged as its shape. So a node that changes its partition and a container that changes its size
+//! both come down to one ledger move (`transition_reshape_container`). It gives back the old shape's amounts and
+//! takes the new shape's, on the same node, queues and user. A later end of the container gives back the shape that
+//! it has then.
+//!
+//! A node changes its partition regardless of limits; that counts as a move of the amounts in flight. Growth is
+//! decided at once, by the checks of `accept` on the difference (`commit/resizing.rs`). No request to grow waits,
+//! so none has to be woken. A recovered node registers together with its containers, under one guard, so that no
+//! pass takes it for empty.
 
 use super::Applier;
 use crate::change::RunningContainer;

@@ -1,4 +1,9 @@
 //! Applications that go on in another leaf.
+//!
+//! A moved application takes its containers, reservations and asks to another leaf and to the user there. Amounts
+//! that passes have in flight for it stay counted in the queues and for the user that the batch names. They are
+//! taken back from there. The resulting containers are charged to the new leaf. So a batch older than the last move
+//! is not taken for within its limits as a whole.
 
 use super::Applier;
 use crate::facts::LeafUser;
