@@ -87,7 +87,8 @@ impl World {
     /// Hands an event in and carries out what comes of it, checking that all of it makes sense.
     fn handle(&mut self, event: ServiceEvent) {
         let before = self.service.clone();
-        let allocates = matches!(event, ServiceEvent::Callback(Callback::Allocated(_)));
+        let allocates =
+            matches!(event, ServiceEvent::Callback(Callback::Allocated(_) | Callback::Recovered(_)));
         let operations = self.service.handle(event, self.now_ms);
         assert_eq!(self.service.audit(), []);
         self.check_save(&before);
@@ -209,6 +210,17 @@ impl World {
         container
     }
 
+    /// A node comes back with a container that runs.
+    fn recover(&mut self, priority: u32, host: Arc<str>) {
+        self.last_container += 1;
+        let container = ContainerRef(self.last_container);
+        let launch = Some(Launch::of("component"));
+        let found = RunningContainer { container, priority, host, launch, is_stopping: false };
+        self.running.insert(container, found.clone());
+        self.started.insert(container);
+        self.tell(Callback::Recovered(found));
+    }
+
     fn grant(&mut self, which: usize, at: usize, rightly: bool, echoes: bool) {
         let Some(request) = self.nth_request(which) else { return };
         let at = match request.hosts.len() {
@@ -236,6 +248,7 @@ impl World {
             Step::GrantUnasked { component, host: at } => {
                 self.comes(None, component, Resources::new(&[1]), host(at));
             }
+            Step::Recover { component, host: at } => self.recover(component, host(at)),
             Step::Start { which, fails } => self.start(which, fails),
             Step::End { which, exit } => self.end(which, exit, true),
             Step::EndUnheard { which } => self.end(which, 0, false),
