@@ -127,6 +127,9 @@ pub struct RunningContainer {
 pub enum Callback {
     /// Containers came.
     Allocated(Vec<Allocation>),
+    /// A node came back with a container of the service, after [`take_over`](ClusterClient::take_over). What runs in it may
+    /// be unknown: an empty [`Launch`].
+    Recovered(RunningContainer),
     /// What was started in a container runs.
     Started(ContainerRef),
     /// Nothing could be started in a container. It stays the service's until it is released.

@@ -238,6 +238,7 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
             format!("{id} is being stopped, and is gone")
         });
     }
+    check_ending(facts, report);
     let mut by_applications = 0;
     for (id, application) in facts.applications.iter() {
         let mut listed: Vec<ContainerId> = application.containers.iter(&facts.containers).collect();
@@ -257,6 +258,16 @@ fn check_containers(facts: &Facts, report: &mut AuditReport) {
     let leaves = facts.queues.iter().filter(|queue| queue.is_leaf).map(|queue| queue.applications as usize);
     let leaves: usize = leaves.sum();
     report.check(leaves == facts.applications.len(), "I5", || format!("leaves count {leaves} applications"));
+}
+
+/// I5: an application that is ending wants nothing, has containers, and all of them are being stopped.
+fn check_ending(facts: &Facts, report: &mut AuditReport) {
+    for (id, application) in facts.applications.iter().filter(|(_, known)| known.ending.is_some()) {
+        let mut running = application.containers.iter(&facts.containers);
+        let is_awaited = application.containers.running() > 0 && application.asks == 0;
+        let are_stopping = running.all(|container| facts.stopping.contains_key(&container));
+        report.check(is_awaited && are_stopping, "I5", || format!("{id} is ending, and nothing is awaited"));
+    }
 }
 
 /// I5: whoever is opportunistic runs, and is charged nothing but its devices.

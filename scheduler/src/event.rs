@@ -76,6 +76,8 @@ pub enum EventKind {
         node: NodeId,
         /// When the engine stops waiting for the confirmation.
         until_ms: u64,
+        /// Why; it is the cause of the end once that is confirmed.
+        cause: EndCause,
     },
     /// A container ended, whoever ended it.
     ContainerEnded {
@@ -107,6 +109,13 @@ pub enum EventKind {
     },
     /// The application was held back, and its asks may be served from now on. One that never was is not told so.
     ApplicationActivated,
+    /// The application was ended, or its lifetime is over, and its containers are being stopped. Its asks are cancelled and
+    /// new ones refused. [`ApplicationEnded`](Self::ApplicationEnded) follows when the last container has ended. Only with
+    /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications).
+    ApplicationEnding {
+        /// How it will have ended.
+        end: ApplicationEnd,
+    },
     /// The application is over; no further events follow, but for refusals of asks that were sent too late. Those come
     /// until the application's place is taken by one with another stream. Later refusals are only in
     /// [`Handle::take_refusals`](crate::Handle::take_refusals).
@@ -140,6 +149,7 @@ labels! { EventKind {
     Reserved => "reserved",
     Unreserved => "unreserved",
     ApplicationActivated => "application_activated",
+    ApplicationEnding => "application_ending",
     ApplicationEnded => "application_ended",
     ApplicationRefused => "application_refused",
     AskRefused => "ask_refused",
@@ -193,6 +203,9 @@ pub enum Refusal {
     /// The application has ended, or never was.
     #[error("the application has ended")]
     ApplicationEnded,
+    /// The application was ended, and its last containers are being stopped: nothing about it can be changed.
+    #[error("the application is ending: its last containers are being stopped")]
+    ApplicationEnding,
     /// The node was removed meanwhile.
     #[error("the node is gone")]
     UnknownNode,
@@ -271,6 +284,7 @@ pub enum Refusal {
 
 labels! { Refusal {
     ApplicationEnded => "application_ended",
+    ApplicationEnding => "application_ending",
     UnknownNode => "unknown_node",
     UnknownAsk => "unknown_ask",
     UnknownContainer => "unknown_container",

@@ -50,13 +50,15 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
     let priorities = (child_ordering(), option::weighted(0.2, 0..3u32));
     let partitions = (partitions, 0..4u8);
     let resources = (1..=3usize, any::<bool>(), unit, partitions, order, priorities, yarn);
-    let policies = (reservations(variety), locality_delay(), heartbeat(variety), limits(variety));
+    let stops_ended = proptest::bool::weighted(0.3);
+    let policies =
+        (reservations(variety), locality_delay(), heartbeat(variety), limits(variety), stops_ended);
     (resources, vec(queue(), 1..=3), tenants(), policies)
         .prop_map(|(resources, queues, tenants, policies)| {
             let (types, has_devices, unit, partitions, node_order, priorities, yarn) = resources;
             let (partitions, lending) = partitions;
             let (child_ordering, application_priority_max) = priorities;
-            let (reservations, locality_delay, heartbeat, limits) = policies;
+            let (reservations, locality_delay, heartbeat, limits, stops_ended) = policies;
             ClusterPlan {
                 types,
                 has_devices,
@@ -67,6 +69,7 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
                 yarn,
                 child_ordering,
                 application_priority_max,
+                stops_ended,
                 queues,
                 tenants,
                 reservations,
@@ -276,7 +279,8 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
         3 => (pick(), small(10)).prop_map(|(container, size)| Operation::ResizeContainer { container, size }),
         3 => (pick(), any::<bool>())
             .prop_map(|(container, is_promoted)| Operation::SetExecutionType { container, is_promoted }),
-        3 => pick().prop_map(Operation::StopContainer),
+        3 => (pick(), proptest::bool::weighted(0.2))
+            .prop_map(|(container, is_preempted)| Operation::StopContainer { container, is_preempted }),
         6 => (pick(), any::<bool>())
             .prop_map(|(container, is_released)| Operation::EndContainer { container, is_released }),
         2 => update_queue(),

@@ -41,6 +41,8 @@ pub(crate) struct ClusterPlan {
     /// Whether the root orders by priority, and if so by that of demand.
     pub(crate) child_ordering: QueueOrdering,
     pub(crate) application_priority_max: Option<u32>,
+    /// Whether containers of applications that are ended are stopped.
+    pub(crate) stops_ended: bool,
     pub(crate) queues: Vec<QueuePlan>,
     /// Of the root.
     pub(crate) tenants: Vec<TenantPlan>,
@@ -306,7 +308,10 @@ pub(crate) enum Operation {
         container: Pick,
         is_promoted: bool,
     },
-    StopContainer(Pick),
+    StopContainer {
+        container: Pick,
+        is_preempted: bool,
+    },
     EndContainer {
         container: Pick,
         is_released: bool,
@@ -372,6 +377,7 @@ impl ClusterPlan {
         config.heartbeat = self.heartbeat;
         config.limits = self.limits;
         config.stop_timeout_ms = STOP_TIMEOUT_MS;
+        config.stop_ended_applications = self.stops_ended;
         config.maximum_application_priority = self.application_priority_max;
         // Sizes of nothing are among those that are drawn.
         config.allocation.allow_empty = true;

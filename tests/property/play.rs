@@ -236,9 +236,12 @@ impl Player {
                 let container = pick(&self.containers, *container);
                 container.into_iter().for_each(|container| self.cluster.set_execution_type(container, kind));
             }
-            Operation::StopContainer(container) => {
-                let container = pick(&self.containers, *container);
-                container.into_iter().for_each(|container| self.cluster.stop(container));
+            Operation::StopContainer { container, is_preempted } => {
+                match pick(&self.containers, *container) {
+                    Some(container) if *is_preempted => self.cluster.preempt(container),
+                    Some(container) => self.cluster.stop(container),
+                    None => {}
+                }
             }
             Operation::EndContainer { container, is_released } => match pick(&self.containers, *container) {
                 Some(container) if *is_released => self.cluster.release(container),

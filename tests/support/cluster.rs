@@ -374,6 +374,13 @@ impl Cluster {
         self.sent.push(Waiting::Answered(change, ticket));
     }
 
+    /// A container is taken away from its application.
+    pub fn preempt(&mut self, container: ContainerId) {
+        let ticket = self.handle.preempt_container(container).unwrap();
+        let change = Change::ContainerStopping { container, cause: EndCause::Preempted };
+        self.sent.push(Waiting::Answered(change, ticket));
+    }
+
     /// An application gives a container back.
     pub fn release(&mut self, container: ContainerId) {
         self.handle.release_container(container).unwrap();

@@ -39,6 +39,7 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
         "semantics",
         "maximum_application_priority",
         "stop_timeout_ms",
+        "stop_ended_applications",
     ];
     let known = [&own[..], &tables[..]].concat();
     let engine = document.section("engine", &known)?;
@@ -60,6 +61,9 @@ pub(super) fn read(document: &Section<'_>, config: &mut EngineConfig) -> Result<
         engine.read("maximum_application_priority", |entry| entry.whole())?;
     if let Some(timeout) = engine.read("stop_timeout_ms", |entry| entry.whole())? {
         config.stop_timeout_ms = timeout;
+    }
+    if let Some(stops) = engine.read("stop_ended_applications", |entry| entry.switch())? {
+        config.stop_ended_applications = stops;
     }
     config.allocation = allocation(&engine, &config.resources)?;
     reservations(&engine, &mut config.reservations)?;

@@ -14,6 +14,7 @@
 //! semantics = "strict"                    # or "yarn_compatible": users exceed their limits by one container
 //! # maximum_application_priority = 10      # a higher one counts as this
 //! stop_timeout_ms = 60000                 # a container that is being stopped is charged for so long at most
+//! stop_ended_applications = false         # true: the containers of an application that is ended are stopped first
 //!
 //! [engine.reservations]
 //! enabled = true                          # false: no reservations, and `delay_ms` has no effect

@@ -178,6 +178,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
                     allocation,
                     maximum_application_priority,
                     stop_timeout_ms: u64::from(maximum_application_priority.unwrap_or(5)),
+                    stop_ended_applications: maximum_application_priority.is_some(),
                     semantics: if is_compatible { Semantics::YarnCompatible } else { Semantics::Strict },
                     placement,
                     limits,

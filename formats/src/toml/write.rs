@@ -82,6 +82,9 @@ fn write_engine(file: &mut Writer, config: &EngineConfig) {
     }
     file.line_if("maximum_application_priority", config.maximum_application_priority);
     file.line("stop_timeout_ms", config.stop_timeout_ms);
+    if config.stop_ended_applications {
+        file.line("stop_ended_applications", true);
+    }
 
     file.table("engine.reservations");
     match config.reservations.delay_ms {

@@ -1,6 +1,7 @@
 //! Containers that come (spec 1.9): which request each of them answers, and whether it is still wanted.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use super::{AllocationOutcome, ApplicationState, ComponentInstance, Operation};
 use crate::client::{Allocation, ContainerRef};
@@ -51,7 +52,8 @@ impl ApplicationState {
             self.place_found(action, came, now_ms, operations);
             return;
         }
-        if !self.is_wanted(component, &came) || (answered.is_none() && !self.would_do(component, &came)) {
+        if !self.is_wanted(component, &came.host) || (answered.is_none() && !self.would_do(component, &came))
+        {
             if let Some(known) = self.components.get_mut(&component) {
                 known.counters.surplus += 1;
             }
@@ -85,9 +87,10 @@ impl ApplicationState {
         }
     }
 
-    fn is_wanted(&self, component: ComponentId, came: &Allocation) -> bool {
+    /// Whether the component is short of an instance that may run on the host.
+    pub(super) fn is_wanted(&self, component: ComponentId, host: &Arc<str>) -> bool {
         let Some(known) = self.components.get(&component).filter(|_| !self.is_over()) else { return false };
-        known.actual() < known.wanted() && !self.would_be_together(component, &came.host, None)
+        known.actual() < known.wanted() && !self.would_be_together(component, host, None)
     }
 
     /// Whether a container that answers no request is one that could be asked for: it may have been, before a flex.

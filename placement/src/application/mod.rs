@@ -272,6 +272,7 @@ impl ApplicationState {
     fn hear(&mut self, callback: Callback, now_ms: u64, operations: &mut Vec<Operation>) {
         match callback {
             Callback::Allocated(allocations) => self.containers_allocated(allocations, now_ms, operations),
+            Callback::Recovered(found) => self.container_recovered(&found, now_ms, operations),
             Callback::Started(container) => self.container_started(container, now_ms, operations),
             Callback::StopFailed(container) => self.stop_failed(container, operations),
             Callback::StartFailed { container, diagnostics } => {

@@ -49,6 +49,36 @@ impl ApplicationState {
         operations
     }
 
+    /// A container came back with its host after the others. It is taken on while its component is short of an instance,
+    /// and answers for the request for its host, or for another one that the review takes back.
+    pub(super) fn container_recovered(
+        &mut self,
+        found: &RunningContainer,
+        now_ms: u64,
+        operations: &mut Vec<Operation>,
+    ) {
+        if self.instances.contains_key(&found.container) || self.surplus.contains(&found.container) {
+            return;
+        }
+        let component = component_of(found.priority);
+        let is_wanted = self.is_wanted(component, &found.host) && !found.is_stopping;
+        let Some(launch) = found.launch.as_ref().filter(|_| is_wanted) else {
+            match self.components.get_mut(&component) {
+                Some(known) => known.counters.surplus += 1,
+                None => {
+                    self.orphans.insert(found.container, component);
+                }
+            }
+            self.give_back(found.container, operations);
+            return;
+        };
+        if let Some(request) = self.asked_on(component, &found.host) {
+            self.cancel_request(request, operations);
+        }
+        self.take_on_running(found, launch, component, now_ms);
+        self.transition_placed(component);
+    }
+
     fn take_on_running(
         &mut self,
         found: &RunningContainer,

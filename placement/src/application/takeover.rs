@@ -119,7 +119,7 @@ impl ApplicationState {
         }
     }
 
-    fn asked_on(&self, component: ComponentId, host: &Arc<str>) -> Option<RequestId> {
+    pub(super) fn asked_on(&self, component: ComponentId, host: &Arc<str>) -> Option<RequestId> {
         let mut asked = self.outstanding.of(component);
         asked.find(|waits| waits.host.as_ref() == Some(host)).map(OutstandingRequest::id)
     }

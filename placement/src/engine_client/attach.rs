@@ -1,11 +1,9 @@
 //! A client for an application that runs already.
 
-use std::sync::Arc;
-
 use apportion::{Attachment, ContainerId, EventStream, Handle};
 
-use super::{EngineClient, Placed};
-use crate::client::{ContainerRef, Launch};
+use super::{EngineClient, Placed, dismissal_by};
+use crate::client::{Callback, ContainerRef, Launch};
 
 impl EngineClient {
     /// A client for an application that runs: after a restart of the service's master, or of the engine. It has what
@@ -15,8 +13,9 @@ impl EngineClient {
     /// containers over.
     ///
     /// After a restart of the engine submit the application again, and register its nodes with
-    /// [`Handle::recover_node`] before `Handle::attach`. What a node reports later comes too late: the service has asked
-    /// for other containers by then, so those are stopped.
+    /// [`Handle::recover_node`] before `Handle::attach`. Containers of a node that is recovered later come as
+    /// [`Callback::Recovered`](crate::Callback::Recovered): the service keeps those that it has not replaced by then, and
+    /// stops the others. Say what runs in them with [`report_running`](Self::report_running).
     #[must_use]
     pub fn attach(
         handle: Handle,
@@ -25,6 +24,7 @@ impl EngineClient {
         mut launched: impl FnMut(ContainerRef) -> Option<Launch>,
     ) -> Self {
         let mut client = Self::of(handle, attachment.application, events);
+        client.dismissal = attachment.ending.map(dismissal_by);
         client.blacklisted = attachment.blacklist.hosts.iter().map(|host| host.as_str().into()).collect();
         for ask in attachment.asks {
             client.requests.found(ask.ask, ask.priority, ask.size);
@@ -43,10 +43,31 @@ impl EngineClient {
         client
     }
 
-    /// A container that its node reported after the attach. The service has replaced it already, so it is stopped.
-    pub(super) fn recovered_late(&mut self, container: ContainerId, host: Arc<str>) {
+    /// A node agent says what runs in a container of a node that is recovered after the attach. Call it before the next
+    /// [`poll`](crate::ClusterClient::poll): after that the container counts as one of an unknown version.
+    pub fn report_running(&mut self, container: ContainerRef, launch: Launch) {
+        if !self.containers.contains_key(&container) {
+            self.late.insert(container, launch);
+        }
+    }
+
+    /// A container that its node reported after the attach. One that has ended since is not worth a word.
+    pub(super) fn recovered(&mut self, container: ContainerId) -> Option<Callback> {
         let reference = Self::reference(container);
-        self.containers.insert(reference, Placed { priority: 0, host, launch: None, is_stopping: false });
-        self.stop(reference);
+        let launch = self.late.remove(&reference).unwrap_or_default();
+        if self.containers.contains_key(&reference) {
+            return None;
+        }
+        let found = self.handle.read(|view| view.container(container))?;
+        let host = self.nodes.host_of(&self.handle, found.node);
+        let placed = Placed {
+            priority: found.priority,
+            host,
+            launch: Some(launch),
+            is_stopping: found.stopping.is_some(),
+        };
+        let running = placed.as_running(reference);
+        self.containers.insert(reference, placed);
+        Some(Callback::Recovered(running))
     }
 }

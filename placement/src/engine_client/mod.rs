@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, Blacklist, ContainerId, Event, EventKind,
-    EventStream, Handle, SubmitError,
+    ApplicationEnd, ApplicationId, ApplicationSpec, ApplicationView, AskId, Blacklist, ContainerId, Event,
+    EventKind, EventStream, Handle, SubmitError,
 };
 
 use crate::client::{
@@ -39,6 +39,8 @@ pub struct EngineClient {
     requests: Requests,
     containers: BTreeMap<ContainerRef, Placed>,
     exits: BTreeMap<ContainerId, ContainerExit>,
+    /// What runs in containers that were reported and not heard of.
+    late: BTreeMap<ContainerRef, Launch>,
     nodes: ReportedNodes,
     has_node_agents: bool,
     dismissal: Option<Dismissal>,
@@ -57,6 +59,26 @@ struct Placed {
     launch: Option<Launch>,
     /// The engine waits for its end.
     is_stopping: bool,
+}
+
+impl Placed {
+    fn as_running(&self, container: ContainerRef) -> RunningContainer {
+        RunningContainer {
+            container,
+            priority: self.priority,
+            host: self.host.clone(),
+            launch: self.launch.clone(),
+            is_stopping: self.is_stopping,
+        }
+    }
+}
+
+/// What the end of its application is to a service.
+fn dismissal_by(end: ApplicationEnd) -> Dismissal {
+    match end {
+        ApplicationEnd::Expired => Dismissal::Expired,
+        ApplicationEnd::Finished | ApplicationEnd::Killed => Dismissal::Ended,
+    }
 }
 
 impl EngineClient {
@@ -79,6 +101,7 @@ impl EngineClient {
             requests: Requests::default(),
             containers: BTreeMap::new(),
             exits: BTreeMap::new(),
+            late: BTreeMap::new(),
             nodes: ReportedNodes::default(),
             has_node_agents: false,
             dismissal: None,
@@ -139,11 +162,19 @@ impl EngineClient {
         Ok(())
     }
 
-    /// Ends the application; its containers end with it.
+    /// Ends the application; its containers end with it. Where the engine
+    /// [stops](apportion::config::EngineConfig::stop_ended_applications) them first, go on polling and carrying out
+    /// [commands](Self::take_commands) until none is left.
     ///
     /// # Errors
     /// When the engine is shut down.
-    pub fn finish(self, end: ApplicationEnd) -> Result<(), SubmitError> {
+    pub fn finish(&mut self, end: ApplicationEnd) -> Result<(), SubmitError> {
+        if self.handle.config().stop_ended_applications && !self.has_node_agents {
+            // Nothing runs in them, and nobody may be left to confirm a stop.
+            for container in self.engine_containers() {
+                self.handle.release_container(container)?;
+            }
+        }
         self.handle.end_application(self.application, end)
     }
 
@@ -162,21 +193,14 @@ impl EngineClient {
                 self.allocated(ask, container, host)
             }
             EventKind::ContainerStopping { container, .. } => self.told_to_stop(container),
-            EventKind::ContainerRecovered { container, node, .. } => {
-                if !self.containers.contains_key(&Self::reference(container)) {
-                    let host = self.nodes.host_of(&self.handle, node);
-                    self.recovered_late(container, host);
-                }
-                None
-            }
+            EventKind::ContainerRecovered { container, .. } => self.recovered(container),
             EventKind::ContainerEnded { container, cause } => self.ended(container, Some(cause)),
             EventKind::AskCancelled { ask, .. } | EventKind::AskRefused { ask, .. } => {
                 self.requests.over(ask).map(Callback::Withdrawn)
             }
-            EventKind::ApplicationEnded { end } => self.dismissed(match end {
-                ApplicationEnd::Expired => Dismissal::Expired,
-                ApplicationEnd::Finished | ApplicationEnd::Killed => Dismissal::Ended,
-            }),
+            EventKind::ApplicationEnding { end } | EventKind::ApplicationEnded { end } => {
+                self.dismissed(dismissal_by(end))
+            }
             EventKind::ApplicationRefused { refusal } => {
                 self.dismissed(Dismissal::Refused(refusal.to_string()))
             }
@@ -213,8 +237,10 @@ impl EngineClient {
     /// Events were left out: what runs now says what was missed.
     fn resynchronise(&mut self) -> Vec<Callback> {
         let (_, running) = self.handle.resync(&self.events, &[self.application]);
-        if running.is_empty() {
-            self.dismissal.get_or_insert(Dismissal::Ended);
+        let ending = |known: ApplicationView<'_>| known.ending();
+        let ending = self.handle.read(|view| view.application(self.application).and_then(ending));
+        if running.is_empty() || ending.is_some() {
+            self.dismissed(ending.map_or(Dismissal::Ended, dismissal_by));
         }
         let running: BTreeMap<ContainerId, _> =
             running.into_iter().flat_map(|(_, found)| found).map(|found| (found.container, found)).collect();
@@ -225,10 +251,8 @@ impl EngineClient {
         for (container, found) in running {
             if !self.containers.contains_key(&Self::reference(container)) {
                 let host = self.nodes.host_of(&self.handle, found.node);
-                match self.allocated(found.ask, container, host.clone()) {
-                    Some(came) => callbacks.push(came),
-                    None => self.recovered_late(container, host),
-                }
+                let came = self.allocated(found.ask, container, host);
+                callbacks.extend(came.or_else(|| self.recovered(container)));
             }
             if found.stopping.is_some() {
                 self.told_to_stop(container);
@@ -341,14 +365,7 @@ impl ClusterClient for EngineClient {
         let hosts: Vec<Arc<str>> = self.blacklisted.iter().cloned().collect();
         // An engine that is shut down has no list to change.
         let _ = self.update_blacklist(&[], &hosts);
-        let running = self.containers.iter().map(|(container, placed)| RunningContainer {
-            container: *container,
-            priority: placed.priority,
-            host: placed.host.clone(),
-            launch: placed.launch.clone(),
-            is_stopping: placed.is_stopping,
-        });
-        running.collect()
+        self.containers.iter().map(|(container, placed)| placed.as_running(*container)).collect()
     }
 
     fn explain(&self, request: RequestId) -> Option<Unserved> {

@@ -90,6 +90,9 @@ impl Inner {
                         inbox.push(Callback::NodesUpdated(reports.clone()));
                     }
                 }
+                Callback::Recovered(ref found) => {
+                    self.tell(self.owners.get(&found.container).copied(), callback);
+                }
                 Callback::Started(container)
                 | Callback::StopFailed(container)
                 | Callback::StartFailed { container, .. } => {

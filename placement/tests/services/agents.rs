@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{
-    ApplicationId, ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
+    ApplicationEnd, ApplicationId, ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes,
+    Resources, RunningContainer,
 };
 use apportion_placement::{
-    ComponentId, ComponentSpec, ContainerExit, ContainerRef, EngineClient, Launch, NodeCommand,
-    PlacementPolicy, Service, ServiceSettings,
+    ClusterClient, ComponentId, ComponentSpec, ContainerExit, ContainerRef, Dismissal, EngineClient,
+    HistoryFile, Launch, NodeCommand, PlacementPolicy, Service, ServiceSettings,
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -28,7 +29,10 @@ struct Site {
 
 impl Site {
     fn new() -> Outcome<Self> {
-        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        Self::of(EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf()))
+    }
+
+    fn of(config: EngineConfig) -> Outcome<Self> {
         let clock = Arc::new(ManualClock::new());
         let engine = Engine::start(config, Mode::Serial, clock.clone(), None)?;
         Ok(Self { engine, clock, machines: BTreeMap::new(), killed: Vec::new() })
@@ -218,7 +222,7 @@ fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
     let nobody = handle.event_stream(1);
     let spec = ApplicationSpec::new("service", "root.default", "ann");
     let application = handle.submit_application(spec, &nobody)?;
-    let found = apportion::RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
+    let found = RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
     let mut tickets = Vec::new();
     for (host, launch) in &running {
         let recovery = handle.recover_node(node(host), vec![found.clone()])?;
@@ -245,13 +249,166 @@ fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
     Ok(())
 }
 
+/// An engine that was started again, with the service's application, and the container of each worker before it by host.
+fn started_again(hosts: &[&str]) -> Outcome<(Site, ApplicationId, HistoryFile)> {
+    let mut site = Site::new()?.with_nodes(hosts)?;
+    let mut service = started(site.submit()?, u32::try_from(hosts.len())?);
+    site.settle(&mut service, 1)?;
+    assert_eq!(site.machines.len(), hosts.len());
+    let history = service.take_history(1).ok_or("a service that runs has one")?;
+    let again = Site::new()?;
+    let handle = again.engine.handle();
+    let spec = ApplicationSpec::new("service", "root.default", "ann");
+    let application = handle.submit_application(spec, &handle.event_stream(1))?;
+    Ok((again, application, history))
+}
+
+impl Site {
+    /// The node registers with the worker that runs on it.
+    fn recover(&mut self, application: ApplicationId, host: &str) -> Outcome<ContainerRef> {
+        let found = RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
+        let recovery = self.engine.handle().recover_node(node(host), vec![found])?;
+        self.engine.run_until_quiet();
+        let [Ok(container)] = recovery.containers.try_take().ok_or("it is answered")?[..] else {
+            return Err("known".into());
+        };
+        let container = EngineClient::reference(container);
+        self.machines
+            .insert(container, (host.into(), Launch { version: "v7".into(), ..Launch::of("worker") }));
+        Ok(container)
+    }
+}
+
+#[test]
+fn a_container_of_a_node_that_is_recovered_late_is_kept() -> Outcome {
+    for policy in [PlacementPolicy::Normal, PlacementPolicy::AntiAffinity] {
+        let workers: Vec<_> = workers(2).into_iter().map(|spec| spec.with_policy(policy)).collect();
+        let (mut site, application, history) = started_again(&["alpha", "beta"])?;
+        site.recover(application, "alpha")?;
+        let client = site.attach(application)?;
+        let mut service = Service::restart(workers, ServiceSettings::default(), client, Some(&history), 2);
+        site.settle(&mut service, 3)?;
+        let missing = service.status(3).outstanding.len();
+        assert_eq!((live(&service), missing), (1, 1), "{policy:?}: beta is waited for");
+
+        let late = site.recover(application, "beta")?;
+        let (_, launch) = site.machines[&late].clone();
+        service.client_mut().report_running(late, launch);
+        let before = site.machines.clone();
+        site.settle(&mut service, 10_000)?;
+        assert_eq!((live(&service), &site.machines, &site.killed[..]), (2, &before, &[][..]), "{policy:?}");
+        assert!(service.status(10_000).outstanding.is_empty(), "{policy:?}: no second one is asked for");
+        let versions: Vec<_> = service.state().containers().map(|kept| kept.version).collect();
+        assert_eq!(versions, ["v7", "v7"], "{policy:?}");
+        // Long after the wait for its host nothing else has come.
+        site.settle(&mut service, 60_000)?;
+        assert_eq!((live(&service), &site.machines), (2, &before), "{policy:?}");
+        assert_eq!(site.engine.read(|view| (view.asks().count(), view.container_count())), (0, 2));
+        assert_eq!(service.state().audit(), []);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_container_that_is_recovered_late_answers_a_request_that_waits_in_the_engine() -> Outcome {
+    let (mut site, application, _) = started_again(&["alpha", "beta"])?;
+    site.recover(application, "alpha")?;
+    let large = vec![ComponentSpec::new("worker", WORKER.0, 2, Resources::new(&[10]))];
+    let client = site.attach(application)?;
+    let mut service = Service::restart(large, ServiceSettings::default(), client, None, 2);
+    site.settle(&mut service, 3)?;
+    assert_eq!(site.engine.read(|view| view.asks().count()), 1, "alpha has no room for a second one");
+    site.recover(application, "beta")?;
+    let before = site.machines.clone();
+    site.settle(&mut service, 4)?;
+    assert_eq!((live(&service), &site.machines, &site.killed[..]), (2, &before, &[][..]));
+    assert_eq!(site.engine.read(|view| (view.asks().count(), view.container_count())), (0, 2));
+    assert_eq!(service.state().audit(), []);
+    Ok(())
+}
+
+#[test]
+fn a_container_that_is_recovered_after_its_replacement_came_is_stopped() -> Outcome {
+    let (mut site, application, history) = started_again(&["alpha", "beta"])?;
+    site.recover(application, "alpha")?;
+    let client = site.attach(application)?;
+    let mut service = Service::restart(workers(2), ServiceSettings::default(), client, Some(&history), 2);
+    site.engine.handle().add_node(node("gamma"))?;
+    site.settle(&mut service, 3)?;
+    site.settle(&mut service, 30_003)?;
+    assert_eq!((live(&service), site.machines.len()), (2, 2), "beta was waited for in vain");
+    let late = site.recover(application, "beta")?;
+    site.settle(&mut service, 40_000)?;
+    assert_eq!((&site.killed[..], live(&service)), (&[late][..], 2));
+    site.end(&mut service, late)?;
+    site.settle(&mut service, 40_001)?;
+    assert_eq!((site.containers_in_engine(), live(&service)), (2, 2));
+    Ok(())
+}
+
+/// The engine stops the containers of an application whose lifetime is over. Its service replaces none of them.
+#[test]
+fn the_containers_of_an_application_that_expires_are_killed_and_awaited() -> Outcome {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    config.stop_ended_applications = true;
+    let mut site = Site::of(config)?.with_nodes(&["alpha", "beta"])?;
+    let mut spec = ApplicationSpec::new("service", "root.default", "ann");
+    spec.lifetime_ms = Some(1_000);
+    let client = EngineClient::submit(site.engine.handle(), spec, 1_000)?.with_node_agents();
+    let mut service = started(client, 2);
+    site.settle(&mut service, 1)?;
+    assert_eq!(live(&service), 2);
+    site.settle(&mut service, 2_000)?;
+    let running: Vec<_> = site.machines.keys().copied().collect();
+    site.killed.dedup();
+    assert!(running.iter().all(|container| site.killed.contains(container)), "{:?}", site.killed);
+    assert_eq!((site.containers_in_engine(), site.machines.len()), (2, 2), "their processes have not ended");
+    assert_eq!(service.client().dismissal(), Some(&Dismissal::Expired));
+    let application = service.client().application();
+
+    // A master that is started again now hears of it.
+    let again = site.attach(application)?;
+    assert_eq!(again.dismissal(), Some(&Dismissal::Expired));
+    drop(service);
+    let mut service = restarted(again, 2);
+    site.settle(&mut service, 2_001)?;
+    for container in running {
+        site.end(&mut service, container)?;
+    }
+    site.settle(&mut service, 2_002)?;
+    assert_eq!((site.containers_in_engine(), service.state().container_count()), (0, 0));
+    assert!(site.engine.read(|view| view.application(application).is_none()));
+    Ok(())
+}
+
+/// Without node agents nothing runs in a container, so an end that awaits stops awaits nothing.
+#[test]
+fn an_application_without_node_agents_ends_at_once() -> Outcome {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    config.stop_ended_applications = true;
+    let site = Site::of(config)?.with_nodes(&["alpha", "beta"])?;
+    let spec = ApplicationSpec::new("service", "root.default", "ann");
+    let mut service = started(EngineClient::submit(site.engine.handle(), spec, 1_000)?, 2);
+    for now_ms in 1..4 {
+        site.engine.run_until_quiet();
+        service.tick(now_ms);
+    }
+    assert_eq!(live(&service), 2);
+    let mut client = service.into_client();
+    client.finish(ApplicationEnd::Finished)?;
+    drop(client);
+    site.engine.run_until_quiet();
+    assert_eq!(site.containers_in_engine(), 0);
+    Ok(())
+}
+
 #[test]
 fn what_a_node_reports_after_the_take_over_is_stopped() -> Outcome {
     let mut site = Site::new()?.with_nodes(&["alpha"])?;
     let mut service = started(site.submit()?, 1);
     site.settle(&mut service, 1)?;
     let application = service.client().application();
-    let found = apportion::RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
+    let found = RunningContainer::new(application, Resources::new(&[1])).with_priority(WORKER.0);
     let recovery = site.engine.handle().recover_node(node("beta"), vec![found])?;
     site.settle(&mut service, 2)?;
     let [Ok(late)] = recovery.containers.try_take().ok_or("it is answered")?[..] else {

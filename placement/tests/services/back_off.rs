@@ -1,6 +1,6 @@
 //! Instances that end soon after they started come back later and later.
 
-use apportion_placement::{ComponentSpec, ContainerExit, OutstandingCause};
+use apportion_placement::{ComponentSpec, ContainerExit, OutstandingCause, ServiceEvent};
 
 use crate::support::{Cluster, Manager, component, on_both};
 
@@ -105,4 +105,29 @@ fn instances_that_end_together_wait_together<M: Manager>() {
     bed.flex(0, 100);
     bed.settle();
     assert_eq!(bed.status(0).live, 100, "a flex does not wait for a pause that is over");
+}
+
+on_both!(a_pause_lasts_although_the_instance_is_not_wanted_for_a_while);
+/// A change of the component, down and up again, would otherwise start at once what ends at once. (A flex forgets pauses.)
+fn a_pause_lasts_although_the_instance_is_not_wanted_for_a_while<M: Manager>() {
+    for left in [0, 1] {
+        let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(left + 1)], None);
+        bed.settle();
+        // The second short life of the youngest is followed by a pause; with `left` another instance runs on.
+        for _ in 0..2 {
+            let youngest = bed.containers(0).into_iter().map(|running| running.container).max();
+            bed.end(youngest.unwrap_or_else(|| panic!("{left}: none runs")), 1);
+            bed.settle();
+        }
+        assert_eq!((bed.status(0).live, bed.status(0).requested), (left, 0), "it pauses");
+        let ends_ms = bed.now_ms + 1_000;
+        for desired in [left, left + 1] {
+            bed.service.handle(ServiceEvent::Change(patient(desired)), bed.now_ms);
+            bed.settle();
+            assert_eq!((bed.status(0).live, bed.status(0).requested), (left, 0), "{left}: the pause lasts");
+        }
+        bed.at(ends_ms);
+        bed.settle();
+        assert_eq!(bed.status(0).live, left + 1, "{left}: the pause is over");
+    }
 }

@@ -6,7 +6,7 @@ use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::{EngineConfig, ParallelLimits, QueueConfig, TenantLimit};
 use crate::engine::{Engine, Mode};
-use crate::facts::{EndCause, Stopping};
+use crate::facts::{ApplicationEnd, EndCause, Stopping};
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 use crate::state::State;
@@ -165,6 +165,14 @@ fn i5_a_container_that_is_being_stopped_is_there() {
 }
 
 #[test]
+fn i5_an_application_that_is_ending_awaits_its_containers() {
+    expect("I5", |state| {
+        let application = state.facts.containers.at(first_container(state)).application;
+        state.facts.applications.at_mut(application).ending = Some(ApplicationEnd::Killed);
+    });
+}
+
+#[test]
 fn i6_a_claim_is_known_to_its_node_and_its_ask() {
     expect("I6", |state| {
         let node = state.facts.reservations.at(claim(state)).node;
@@ -231,7 +239,7 @@ fn i13_nobody_who_waits_is_overlooked() {
 #[test]
 fn the_digest_covers_every_fact() {
     type Damage = fn(&mut State);
-    let damages: [(&str, Damage); 14] = [
+    let damages: [(&str, Damage); 15] = [
         ("time", |state| state.facts.now_ms += 1),
         ("changes", |state| state.facts.changes += 1),
         ("partitions", |state| state.facts.partitions[0].reserved_nodes += 1),
@@ -259,6 +267,10 @@ fn the_digest_covers_every_fact() {
         ("stops", |state| {
             let stopping = Stopping { cause: EndCause::Released, until_ms: 1 };
             state.facts.stopping.insert(first_container(state), stopping);
+        }),
+        ("ends", |state| {
+            let application = state.facts.containers.at(first_container(state)).application;
+            state.facts.applications.at_mut(application).ending = Some(ApplicationEnd::Killed);
         }),
         ("claims", |state| {
             let id = claim(state);

@@ -7,7 +7,7 @@ use super::resizing::{may_resize, resized};
 use crate::change::{AskSpec, Change, RunningContainer};
 use crate::config::QueueState;
 use crate::event::Refusal;
-use crate::facts::{Destination, ExecutionType, Facts, Master, Queue, Quota};
+use crate::facts::{Application, Destination, ExecutionType, Facts, Master, Queue, Quota};
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
@@ -55,14 +55,12 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             takes_application(facts, &to, &spec.user, None)
         }
         Change::ApplicationMoved { application, queue } => {
-            ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)?;
+            unended(facts, *application)?;
             may_move(state, *application, *queue)
         }
         Change::ApplicationEnded { application, .. }
         | Change::ApplicationPrioritySet { application, .. }
-        | Change::BlacklistUpdated { application, .. } => {
-            ok(facts.applications.get(*application).is_some(), Refusal::ApplicationEnded)
-        }
+        | Change::BlacklistUpdated { application, .. } => unended(facts, *application).map(|_| ()),
         Change::AskSubmitted { application, ask, spec } => {
             ok(facts.asks.is_vacant(*ask), Refusal::IdentifierTaken)?;
             admit_ask(facts, *application, spec)
@@ -92,6 +90,12 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     }
 }
 
+/// The application, unless it has ended or is ending.
+fn unended(facts: &Facts, id: ApplicationId) -> Result<&Application, Refusal> {
+    let application = facts.applications.get(id).ok_or(Refusal::ApplicationEnded)?;
+    if application.ending.is_none() { Ok(application) } else { Err(Refusal::ApplicationEnding) }
+}
+
 /// Whether the application may ask for that.
 fn admit_ask(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Result<(), Refusal> {
     let is_valid = spec.count > 0
@@ -104,7 +108,7 @@ fn admit_ask(facts: &Facts, application: ApplicationId, spec: &AskSpec) -> Resul
     if !facts.config.allocation.admits(&spec.size) {
         return Err(Refusal::EmptyContainer);
     }
-    let application = facts.applications.get(application).ok_or(Refusal::ApplicationEnded)?;
+    let application = unended(facts, application)?;
     let leaf = facts.queue(application.leaf);
     let partition = partition_for(leaf, spec);
     if !pending_stays_countable(leaf.quota(partition), spec) {
@@ -206,13 +210,11 @@ fn stays_something(facts: &Facts, id: ContainerId, size: Resources) -> bool {
 fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Result<(), Refusal> {
     let types = &facts.config.resources;
     let node = facts.nodes.get(node).ok_or(Refusal::UnknownNode)?;
-    let is_known = facts.applications.get(container.application).is_some();
+    unended(facts, container.application)?;
     let is_counted = types.is_counted(&container.size, container.devices_milli())
         && types.check(&(node.allocated() + container.size)).is_ok();
     let need = container.devices;
-    if !is_known {
-        Err(Refusal::ApplicationEnded)
-    } else if !is_counted || !need.is_none_or(|need| need.is_valid()) {
+    if !is_counted || !need.is_none_or(|need| need.is_valid()) {
         Err(Refusal::OutOfRange)
     } else if !need.is_none_or(|need| node.room.devices.can_hold(need)) {
         Err(Refusal::NoDevices)

@@ -67,6 +67,9 @@ pub struct EngineConfig {
     pub maximum_application_priority: Option<u32>,
     /// How long a stopping container stays charged if its end is not confirmed.
     pub stop_timeout_ms: u64,
+    /// Whether the containers of an application that is ended, or whose lifetime is over, are stopped: they stay charged
+    /// until their ends are confirmed. Otherwise they end at once, as in YARN.
+    pub stop_ended_applications: bool,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,
 }
@@ -94,6 +97,7 @@ impl EngineConfig {
             placement: Placement::default(),
             maximum_application_priority: None,
             stop_timeout_ms: STOP_TIMEOUT_MS,
+            stop_ended_applications: false,
             limits: EngineLimits::default(),
         }
     }

@@ -102,8 +102,9 @@ impl Handle {
         self.send(Change::BlacklistUpdated { application, update })
     }
 
-    /// Ends an application: its asks are cancelled and its containers end. An application that has ended already is
-    /// [refused](Self::take_refusals).
+    /// Ends an application: its asks are cancelled and its containers end. With
+    /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications) its containers are stopped, and it
+    /// ends with the last of them. An application that has ended, or is ending, is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.

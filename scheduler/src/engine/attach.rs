@@ -7,7 +7,7 @@ use super::shared::Message;
 use super::stream::EventStream;
 use crate::commit::CommitSeq;
 use crate::event::Refusal;
-use crate::facts::{Blacklist, ContainerOnNode};
+use crate::facts::{ApplicationEnd, Blacklist, ContainerOnNode};
 use crate::ids::{ApplicationId, AskId};
 use crate::resource::Resources;
 use crate::state::State;
@@ -23,10 +23,12 @@ pub struct Attachment {
     pub seq: CommitSeq,
     /// Its containers, in the order in which they were placed.
     pub containers: Vec<ContainerOnNode>,
-    /// Its asks with something outstanding.
+    /// Its asks with something outstanding, in the order of submission.
     pub asks: Vec<AttachedAsk>,
     /// The hosts and racks that it shuns.
     pub blacklist: Blacklist,
+    /// How it was ended, if its containers are being stopped for that.
+    pub ending: Option<ApplicationEnd>,
 }
 
 /// An ask with something outstanding.
@@ -65,12 +67,17 @@ pub(super) fn attachment(state: &State, application: ApplicationId) -> Result<At
     let view = View::new(state);
     let found = view.application(application).ok_or(Refusal::ApplicationEnded)?;
     let facts = &state.facts;
-    let asks = facts.asks.iter().filter(|(_, ask)| ask.application == application);
-    let asks = asks.map(|(id, ask)| AttachedAsk {
-        ask: id,
-        priority: ask.priority,
-        size: facts.shapes.at(ask.shape).need.resources,
-        outstanding: ask.outstanding(),
+    // As the backlog lists them: all asks of a cluster would be too many to look at under the guard.
+    let mut asks = state.backlog.asks_of(application);
+    asks.sort_by_key(|ask| facts.asks.at(*ask).number);
+    let asks = asks.into_iter().map(|id| {
+        let ask = facts.asks.at(id);
+        AttachedAsk {
+            ask: id,
+            priority: ask.priority,
+            size: facts.shapes.at(ask.shape).need.resources,
+            outstanding: ask.outstanding(),
+        }
     });
     let blacklist = facts.applications.at(application).blacklist.as_deref();
     Ok(Attachment {
@@ -79,5 +86,6 @@ pub(super) fn attachment(state: &State, application: ApplicationId) -> Result<At
         containers: found.containers().collect(),
         asks: asks.collect(),
         blacklist: blacklist.cloned().unwrap_or_default(),
+        ending: found.ending(),
     })
 }

@@ -40,8 +40,29 @@ impl Handle {
         &self,
         container: ContainerId,
     ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
+        self.stop(container, EndCause::Released)
+    }
+
+    /// Takes a container away from its application, which gets the time of a [stop](Self::stop_container) for it: the
+    /// confirmed end has the cause [`EndCause::Preempted`]. A commit request that [releases](Self::commit) a container
+    /// frees its room at once instead, and may place another container there.
+    ///
+    /// # Errors
+    /// When the engine is shut down.
+    pub fn preempt_container(
+        &self,
+        container: ContainerId,
+    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
+        self.stop(container, EndCause::Preempted)
+    }
+
+    fn stop(
+        &self,
+        container: ContainerId,
+        cause: EndCause,
+    ) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
         let (answer, ticket) = Ticket::new();
-        let change = Change::ContainerStopping { container, cause: EndCause::Released };
+        let change = Change::ContainerStopping { container, cause };
         self.shared.send(Message::Answered { change, answer })?;
         Ok(ticket)
     }

@@ -339,7 +339,8 @@ impl GroupCommitter {
                     }
                 }
                 Timer::Lifetime(application) => {
-                    if state.facts.applications.get(application).is_some() {
+                    let known = state.facts.applications.get(application);
+                    if known.is_some_and(|known| known.ending.is_none()) {
                         let end = ApplicationEnd::Expired;
                         self.committer(state).apply(Change::ApplicationEnded { application, end });
                     }

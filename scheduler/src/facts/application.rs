@@ -48,6 +48,8 @@ pub(crate) struct Application {
     pub(crate) expires_ms: Option<u64>,
     /// Its asks may be served. Once active it stays so.
     pub(crate) is_active: bool,
+    /// It has been ended so, and its last containers are being stopped.
+    pub(crate) ending: Option<ApplicationEnd>,
     /// What its containers and reservations hold, all partitions together.
     pub(crate) used: Resources,
     #[serde(skip)]

@@ -13,7 +13,7 @@ mod nodes;
 use std::sync::Arc;
 
 use super::Facts;
-use super::application::{Application, LeafUser, Master};
+use super::application::{Application, ApplicationEnd, LeafUser, Master};
 use super::ask::{Ask, Container, Reservation};
 use super::blacklist::Blacklist;
 use super::charged::{Charged, Load};
@@ -214,6 +214,11 @@ impl Facts {
             self.count_demand(leaf, old, -1);
             self.count_demand(leaf, priority, 1);
         }
+    }
+
+    /// The application has been ended so, and stays until its last container has ended.
+    pub(crate) fn transition_ending(&mut self, id: ApplicationId, end: ApplicationEnd) {
+        self.applications.at_mut(id).ending = Some(end);
     }
 
     /// An application without asks and containers leaves.

@@ -19,7 +19,7 @@ pub(crate) use sink::{LogBuffer, Logged};
 pub use sink::{LogDigest, LogSink, LoggedGroup, SharedLog};
 
 /// The first bytes of every log: a name and the version of the format.
-pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x07";
+pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x08";
 /// Length and checksum in front of each frame.
 pub(crate) const FRAME_HEADER_BYTES: usize = 8;
 /// No group commit comes near this; a longer frame is damage.

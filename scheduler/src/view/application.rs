@@ -1,6 +1,6 @@
 //! Looking at applications.
 
-use crate::facts::{Application, ContainerOnNode};
+use crate::facts::{Application, ApplicationEnd, ContainerOnNode};
 use crate::ids::PartitionId;
 use crate::resource::Resources;
 use crate::state::State;
@@ -29,6 +29,12 @@ impl<'a> ApplicationView<'a> {
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.application.is_active
+    }
+
+    /// How it was ended, if its last containers are being stopped; `None` if it goes on.
+    #[must_use]
+    pub fn ending(&self) -> Option<ApplicationEnd> {
+        self.application.ending
     }
 
     /// Its name.

@@ -12,6 +12,8 @@ pub struct ContainerView {
     pub application: ApplicationId,
     /// Where it runs.
     pub node: NodeId,
+    /// The priority of the ask that it was placed for.
+    pub priority: u32,
     /// What it was given. While it is opportunistic it is charged nothing of that but its devices.
     pub size: Resources,
     /// Whether it is guaranteed that.
@@ -44,6 +46,7 @@ impl<'a> View<'a> {
         Some(ContainerView {
             application: container.application,
             node: container.node,
+            priority: container.priority,
             size: *put_aside.unwrap_or(&shape.need.resources),
             execution_type: if is_guaranteed {
                 ExecutionType::Guaranteed

@@ -143,7 +143,11 @@ impl Checker {
                 | Change::ContainerEnded { cause: EndCause::StopTimedOut, .. }
         );
         // What the end of an application makes possible was refused before it, if it was.
-        let is_end = matches!(change, Change::ApplicationEnded { .. });
+        let is_end = match change {
+            Change::ApplicationEnded { .. } => true,
+            Change::ContainerEnded { container, .. } => self.oracle.is_last_awaited(*container),
+            _ => false,
+        };
         let was_refused = |sent: &Sent| sent.is_refusable(&self.oracle) && told.may_be_refused(sent);
         while is_timed && (is_exact || is_end) && sent.front().is_some_and(was_refused) {
             self.refused.extend(sent.pop_front().and_then(|sent| sent.subject()));
@@ -307,7 +311,7 @@ impl Checker {
         for (id, application) in &self.oracle.applications {
             let is_overdue =
                 application.expires_ms.is_some_and(|expires_ms| expires_ms <= self.oracle.now_ms);
-            assert!(!is_overdue, "{id} has outlived its lifetime");
+            assert!(!is_overdue || application.ending.is_some(), "{id} has outlived its lifetime");
         }
         assert_eq!(self.oracle.overdue_stop(), None, "its stop has timed out");
         for (node, claim) in &self.oracle.claims {

@@ -88,6 +88,7 @@ fn compare_applications(view: &View<'_>, oracle: &Oracle, books: &Books) {
         assert_eq!((seen.name(), seen.user()), (&*application.spec.name, &*application.spec.user));
         assert_eq!(seen.queue(), oracle.tree.queues[application.leaf].path, "leaf of {id}");
         assert_eq!(seen.is_active(), application.is_active, "{id} is active");
+        assert_eq!(seen.ending(), application.ending, "{id} is ending");
         assert_eq!(seen.expires_ms(), application.expires_ms, "end of {id}");
         assert_eq!(seen.priority(), application.priority, "priority of {id}");
         assert_eq!(seen.submitted_ms(), application.since_ms, "submission of {id}");

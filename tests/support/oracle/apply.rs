@@ -33,11 +33,9 @@ impl Oracle {
             }
             Change::ApplicationEnded { application, .. }
             | Change::BlacklistUpdated { application, .. }
-            | Change::ApplicationPrioritySet { application, .. } => {
-                self.applications.contains_key(application)
-            }
+            | Change::ApplicationPrioritySet { application, .. } => self.goes_on(*application).is_some(),
             Change::AskSubmitted { application, spec, .. } => {
-                self.applications.get(application).is_some_and(|application| {
+                self.goes_on(*application).is_some_and(|application| {
                     let partition = self.partition(self.partition_for(application.leaf, spec));
                     let name = self.config.partition_names().nth(partition);
                     self.tree.may_use(application.leaf, name.expect("a configured partition"))
@@ -101,8 +99,7 @@ impl Oracle {
                 if *end == ApplicationEnd::Expired {
                     self.check_expired(*application)?;
                 }
-                self.end_application(*application, &mut effects);
-                effects.push((*application, EventKind::ApplicationEnded { end: *end }));
+                self.end_application(*application, *end, &mut effects);
             }
             Change::BlacklistUpdated { application, update } => {
                 self.update_blacklist(*application, update, &mut effects);
@@ -227,7 +224,7 @@ impl Oracle {
 
     /// Whether the leaf takes the application with what it uses.
     fn may_move(&self, id: ApplicationId, leaf: usize) -> bool {
-        let Some(application) = self.applications.get(&id) else { return false };
+        let Some(application) = self.goes_on(id) else { return false };
         if application.leaf == leaf {
             return true;
         }
@@ -297,6 +294,7 @@ impl Oracle {
             expires_ms,
             order,
             is_active: false,
+            ending: None,
         };
         assert!(self.applications.insert(id, application).is_none(), "{id} is submitted twice");
     }
@@ -346,7 +344,7 @@ impl Oracle {
         assert!(self.asks.insert(id, ask).is_none(), "{id} is submitted twice");
     }
 
-    fn end_application(&mut self, id: ApplicationId, effects: &mut Vec<Effect>) {
+    fn end_application(&mut self, id: ApplicationId, end: ApplicationEnd, effects: &mut Vec<Effect>) {
         let own = self.asks.iter().filter(|(_, ask)| ask.application == id);
         let asks: Vec<(AskId, u32)> = own.map(|(ask, own)| (*ask, own.outstanding)).collect();
         for (ask, units) in asks {
@@ -356,12 +354,26 @@ impl Oracle {
         }
         let own = self.containers.values().filter(|container| container.application == id);
         let containers: Vec<ContainerId> = own.filter_map(|container| container.id).collect();
+        if self.config.stop_ended_applications && !containers.is_empty() {
+            self.applications.get_mut(&id).expect("checked before").ending = Some(end);
+            effects.push((id, EventKind::ApplicationEnding { end }));
+            for container in containers {
+                if self.is_unstopped(container) {
+                    effects.push(self.stop(container, EndCause::ApplicationEnded));
+                }
+            }
+            return;
+        }
         for container in containers {
             self.end_container(container, EndCause::ApplicationEnded, effects);
         }
-        let leaf = self.applications[&id].leaf;
-        self.applications.remove(&id);
-        self.tree.note_idle(leaf, self.now_ms);
+        self.forget_application(id, end, effects);
+    }
+
+    fn forget_application(&mut self, id: ApplicationId, end: ApplicationEnd, effects: &mut Vec<Effect>) {
+        let application = self.applications.remove(&id).expect("checked before");
+        self.tree.note_idle(application.leaf, self.now_ms);
+        effects.push((id, EventKind::ApplicationEnded { end }));
     }
 
     /// The leaves that have applications.
@@ -421,11 +433,16 @@ impl Oracle {
         self.claims.get(&node).is_some_and(|claim| claim.ask == ask)
     }
 
-    /// Ends a container, with the event for its application.
+    /// Ends a container, with the event for its application, and the application if this was the last one awaited.
     pub(super) fn end_container(&mut self, id: ContainerId, cause: EndCause, effects: &mut Vec<Effect>) {
         let found = self.containers.iter().find(|(_, container)| container.id == Some(id));
         let number = *found.expect("checked before").0;
         let container = self.containers.remove(&number).expect("just found");
-        effects.push((container.application, EventKind::ContainerEnded { container: id, cause }));
+        let application = container.application;
+        effects.push((application, EventKind::ContainerEnded { container: id, cause }));
+        let runs = self.containers.values().any(|other| other.application == application);
+        if let Some(end) = self.applications[&application].ending.filter(|_| !runs) {
+            self.forget_application(application, end, effects);
+        }
     }
 }

@@ -29,8 +29,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::config::EngineConfig;
 use apportion::{
-    ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, DeviceNeed, EndCause, EventKind, NodeId,
-    PartitionId, QueueId, RackId, ReservationId,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, DeviceNeed, EndCause,
+    EventKind, NodeId, PartitionId, QueueId, RackId, ReservationId,
 };
 
 pub use amounts::{Amounts, NOTHING, amounts, plus, times};
@@ -60,6 +60,8 @@ pub struct Application {
     pub order: u64,
     /// Its asks may be served.
     pub is_active: bool,
+    /// How it was ended, while its last containers are being stopped.
+    pub ending: Option<ApplicationEnd>,
 }
 
 /// An ask with something outstanding.

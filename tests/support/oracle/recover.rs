@@ -10,7 +10,7 @@ impl Oracle {
     /// Whether somebody is known whose it is, and the node has its devices. Nothing else matters: it runs.
     pub(super) fn may_recover(&self, node: NodeId, running: &RunningContainer) -> bool {
         self.nodes.contains_key(&node)
-            && self.applications.contains_key(&running.application)
+            && self.goes_on(running.application).is_some()
             && self.devices_for(node, running).is_some()
     }
 

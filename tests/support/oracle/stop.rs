@@ -1,8 +1,8 @@
 //! Containers that are being stopped keep their node and charge until their end is confirmed or the timeout passes.
 
-use apportion::{ContainerId, EndCause, EventKind};
+use apportion::{ApplicationId, ContainerId, EndCause, EventKind};
 
-use super::{Effect, Oracle};
+use super::{Application, Effect, Oracle};
 
 impl Oracle {
     /// Whether it runs and is not being stopped.
@@ -15,7 +15,20 @@ impl Oracle {
         let container = self.container_mut(id);
         container.stopping = Some((cause, until_ms));
         let node = container.node;
-        (container.application, EventKind::ContainerStopping { container: id, node, until_ms })
+        (container.application, EventKind::ContainerStopping { container: id, node, until_ms, cause })
+    }
+
+    /// The application, unless it has ended or is ending.
+    pub(super) fn goes_on(&self, id: ApplicationId) -> Option<&Application> {
+        self.applications.get(&id).filter(|application| application.ending.is_none())
+    }
+
+    /// Whether an application ends with this container.
+    #[must_use]
+    pub fn is_last_awaited(&self, id: ContainerId) -> bool {
+        let Some(container) = self.container(id) else { return false };
+        let same = self.containers.values().filter(|other| other.application == container.application);
+        self.applications[&container.application].ending.is_some() && same.count() == 1
     }
 
     /// The cause of an end that was reported, or that the engine stopped waiting for.

@@ -63,7 +63,7 @@ impl ClientFactory for EngineFactory {
         client.map_err(|error| error.to_string())
     }
 
-    fn disconnect(&mut self, client: EngineClient, end: ApplicationEnd) {
+    fn disconnect(&mut self, mut client: EngineClient, end: ApplicationEnd) {
         // An engine that was shut down has ended it already.
         let _ = client.finish(end);
     }

@@ -33,6 +33,11 @@ enum Step {
         component: u32,
         host: usize,
     },
+    /// A node comes back with a container.
+    Recover {
+        component: u32,
+        host: usize,
+    },
     /// A container starts, or not.
     Start {
         which: usize,
@@ -107,6 +112,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (which.clone(), host.clone(), any::<bool>(), any::<bool>())
             .prop_map(|(which, host, rightly, echoes)| Step::Grant { which, host, rightly, echoes }),
         1 => (0..COMPONENTS + 1, host.clone()).prop_map(|(component, host)| Step::GrantUnasked { component, host }),
+        1 => (0..COMPONENTS + 1, host.clone()).prop_map(|(component, host)| Step::Recover { component, host }),
         6 => (which.clone(), prop::bool::weighted(0.2)).prop_map(|(which, fails)| Step::Start { which, fails }),
         5 => (which.clone(), exit).prop_map(|(which, exit)| Step::End { which, exit }),
         1 => which.clone().prop_map(|which| Step::EndUnheard { which }),

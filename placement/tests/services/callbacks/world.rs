@@ -1,17 +1,19 @@
 //! A service, and a cluster manager that does what it is told to get wrong.
 
+mod act;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apportion::Resources;
 use apportion_placement::{
-    ActionId, ActionKind, Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback,
-    ClientError, ComponentChange, ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest,
-    ContainerStatus, HandOver, InstanceState, Launch, NodeReport, Operation, PlacementAction, RequestId,
-    RunningContainer, ServiceEvent, ServiceSettings,
+    ActionId, Allocation, AllocationOutcome, AntiAffinity, ApplicationState, Callback, ClientError,
+    ComponentChange, ComponentId, ComponentSpec, ContainerExit, ContainerRef, ContainerRequest,
+    ContainerStatus, InstanceState, Launch, NodeReport, Operation, RequestId, RunningContainer, ServiceEvent,
+    ServiceSettings,
 };
 
-use super::{ACTIVE, COMPONENTS, HOSTS, STANDBY, Step, components};
+use super::{COMPONENTS, HOSTS, Step, components};
 
 /// A service, and what a manager knows of it.
 pub(super) struct World {
@@ -87,7 +89,8 @@ impl World {
     /// Hands an event in and carries out what comes of it, checking that all of it makes sense.
     fn handle(&mut self, event: ServiceEvent) {
         let before = self.service.clone();
-        let allocates = matches!(event, ServiceEvent::Callback(Callback::Allocated(_)));
+        let allocates =
+            matches!(event, ServiceEvent::Callback(Callback::Allocated(_) | Callback::Recovered(_)));
         let operations = self.service.handle(event, self.now_ms);
         assert_eq!(self.service.audit(), []);
         self.check_save(&before);
@@ -199,14 +202,17 @@ impl World {
         size: Resources,
         host: Arc<str>,
     ) -> ContainerRef {
-        self.last_container += 1;
-        let container = ContainerRef(self.last_container);
-        self.running.insert(
-            container,
-            RunningContainer { container, priority, host: host.clone(), launch: None, is_stopping: false },
-        );
+        let container = self.runs(priority, host.clone()).container;
         self.tell(Callback::Allocated(vec![Allocation { request, priority, container, size, host }]));
         container
+    }
+
+    fn runs(&mut self, priority: u32, host: Arc<str>) -> RunningContainer {
+        self.last_container += 1;
+        let container = ContainerRef(self.last_container);
+        let found = RunningContainer { container, priority, host, launch: None, is_stopping: false };
+        self.running.insert(container, found.clone());
+        found
     }
 
     fn grant(&mut self, which: usize, at: usize, rightly: bool, echoes: bool) {
@@ -235,6 +241,18 @@ impl World {
             Step::Grant { which, host, rightly, echoes } => self.grant(which, host, rightly, echoes),
             Step::GrantUnasked { component, host: at } => {
                 self.comes(None, component, Resources::new(&[1]), host(at));
+            }
+            Step::Recover { component, host: at } => {
+                let found = self.runs(component, host(at));
+                let container = found.container;
+                self.started.insert(container);
+                let launch = Some(Launch::of("component"));
+                self.tell(Callback::Recovered(RunningContainer { launch, ..found }));
+                // A master that is started again would take on one that was given back, near its peers.
+                if self.service.outcome(container).is_none() {
+                    self.running.remove(&container);
+                    self.tell(Callback::Completed(vec![(container, ContainerExit::of(-105))]));
+                }
             }
             Step::Start { which, fails } => self.start(which, fails),
             Step::End { which, exit } => self.end(which, exit, true),
@@ -325,47 +343,6 @@ impl World {
         if is_told {
             self.tell(Callback::Completed(vec![(found.container, ContainerExit::of(exit))]));
         }
-    }
-
-    fn act(&mut self, which: usize, at: usize, kind: u8, expires_after_ms: u64, change: ComponentChange) {
-        let containers: Vec<_> = self.service.containers().collect();
-        let chosen = which.checked_rem(containers.len()).map(|which| &containers[which]);
-        let component = chosen.and_then(|chosen| chosen.component.strip_prefix("role")?.parse().ok());
-        let standby = containers.iter().find(|found| found.component == format!("role{STANDBY}"));
-        self.last_action += 2;
-        let id = ActionId(self.last_action);
-        self.actions.insert(id, false);
-        let or_elsewhere = self.last_action.is_multiple_of(4);
-        let elsewhere =
-            |component| PlacementAction::new(id, ComponentId(component), ActionKind::MoveElsewhere);
-        let action = match (kind, standby) {
-            (4, Some(standby)) => PlacementAction {
-                kind: ActionKind::TakePlaceOf(standby.container),
-                or_elsewhere,
-                ..elsewhere(ACTIVE)
-            },
-            (5, Some(_)) => PlacementAction {
-                hands_over_to: Some(HandOver {
-                    id: ActionId(id.0 + 1),
-                    component: ComponentId(ACTIVE),
-                    or_elsewhere,
-                }),
-                ..elsewhere(STANDBY)
-            },
-            _ => PlacementAction {
-                container: chosen.map(|chosen| chosen.container),
-                kind: match kind {
-                    0 => ActionKind::MoveTo(host(at)),
-                    1 => ActionKind::MoveElsewhere,
-                    2 => ActionKind::Restart,
-                    _ => ActionKind::StopAndRestart,
-                },
-                or_elsewhere,
-                change,
-                ..elsewhere(component.unwrap_or(77))
-            },
-        };
-        self.handle(ServiceEvent::Act(PlacementAction { expires_after_ms, ..action }));
     }
 
     /// The next master knows the history and what runs, and nothing else.

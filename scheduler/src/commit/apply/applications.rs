@@ -34,6 +34,7 @@ impl Applier<'_> {
             master: spec.master,
             expires_ms,
             is_active: false,
+            ending: None,
             used: Resources::ZERO,
             containers: ContainerList::default(),
             blacklist: None,
@@ -81,18 +82,47 @@ impl Applier<'_> {
         backlog.leaf_changed(leaf, *version);
     }
 
+    /// The application wants nothing more. Its containers end at once, or are stopped: then it ends with the last of them.
     pub(super) fn end_application(&mut self, id: ApplicationId, end: ApplicationEnd) {
+        let Facts { applications, containers, config, .. } = &self.state.facts;
+        let running: Vec<_> = applications.at(id).containers.iter(containers).collect();
+        let awaits_stops = config.stop_ended_applications && !running.is_empty();
+        if awaits_stops {
+            // Told first, so that the application does not replace what it loses.
+            self.state.facts.transition_ending(id, end);
+            self.tell(id, EventKind::ApplicationEnding { end });
+        }
+        self.cancel_all(id);
+        for container in running {
+            if !awaits_stops {
+                self.end_container(container, EndCause::ApplicationEnded);
+            } else if !self.state.facts.stopping.contains_key(&container) {
+                self.stop_container(container, EndCause::ApplicationEnded);
+            }
+        }
+        if !awaits_stops {
+            self.finish_application(id, end);
+        }
+    }
+
+    fn cancel_all(&mut self, id: ApplicationId) {
         // In the order of submission: how the backlog lists them depends on what passes saw, and a replay has none.
         let mut asks = self.state.backlog.asks_of(id);
         asks.sort_by_key(|ask| self.state.facts.asks.at(*ask).number);
         for ask in asks {
             self.cancel(ask, u32::MAX);
         }
-        let Facts { applications, containers, .. } = &self.state.facts;
-        let running: Vec<_> = applications.at(id).containers.iter(containers).collect();
-        for container in running {
-            self.end_container(container, EndCause::ApplicationEnded);
+    }
+
+    /// A container of the application has ended. If it was the last one that was awaited, the application ends.
+    pub(super) fn finish_if_awaited(&mut self, id: ApplicationId) {
+        let application = self.state.facts.applications.at(id);
+        if let Some(end) = application.ending.filter(|_| application.containers.running() == 0) {
+            self.finish_application(id, end);
         }
+    }
+
+    fn finish_application(&mut self, id: ApplicationId, end: ApplicationEnd) {
         self.state.backlog.remove_application(id);
         let leaf = self.state.facts.applications.at(id).leaf;
         self.state.facts.transition_end_application(id);

@@ -56,7 +56,7 @@ impl Applier<'_> {
         facts.stopping.insert(container, Stopping { cause, until_ms });
         timers.add(until_ms, Timer::Stop(container));
         let Container { application, node, .. } = *facts.containers.at(container);
-        self.tell(application, EventKind::ContainerStopping { container, node, until_ms });
+        self.tell(application, EventKind::ContainerStopping { container, node, until_ms, cause });
     }
 
     /// Why a container ended that its node or application says has ended: if it was being stopped, for that reason.

@@ -65,6 +65,7 @@ impl Applier<'_> {
         self.state.node_freed(charged.node, &charged.resources);
         self.state.note_tags(&charged, false);
         self.tell(charged.application, EventKind::ContainerEnded { container, cause });
+        self.finish_if_awaited(charged.application);
     }
 
     fn reserve(&mut self, ask: AskId, node: NodeId) {

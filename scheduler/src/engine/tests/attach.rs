@@ -67,6 +67,8 @@ fn an_application_that_has_ended_is_not_attached_to() {
     let ticket = handle.attach(application, &events).unwrap();
     hand.settle();
     assert_eq!(ticket.try_take().unwrap(), Err(Refusal::ApplicationEnded));
+    assert_eq!(hand.engine.health().refused, [("application_ended", 1)].into());
+    assert!(handle.take_refusals().list.is_empty(), "the ticket says so");
     assert_eq!(told(&events), []);
     let last = told(&hand.events).pop();
     assert_eq!(last, Some(EventKind::ApplicationEnded { end: ApplicationEnd::Killed }));

@@ -20,6 +20,7 @@ mod queue_order;
 mod refusals;
 mod shares;
 mod single_step;
+mod stops;
 mod views;
 mod wakes;
 

@@ -110,6 +110,7 @@ pub(super) fn everything() -> EngineConfig {
         placement: Placement { override_requested: false, rules: rules() },
         maximum_application_priority: Some(9),
         stop_timeout_ms: 11,
+        stop_ended_applications: true,
         heartbeat: Some(HeartbeatPolicy { interval_ms: 1, missed_max: 2 }),
         limits: EngineLimits {
             batch_requests: 1,
