@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::Backlog;
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, Facts, Locality};
+use crate::facts::{Ask, Facts, Locality, Opportunities};
 use crate::ids::{AskId, NodeId, PartitionId, RackId, SlotId};
 
 #[derive(Clone, Debug)]
@@ -46,9 +46,14 @@ impl Waiting {
 
     /// How far from its wishes the ask may be placed by now.
     pub(crate) fn allowed(&self, facts: &Facts, id: AskId, ask: &Ask) -> Locality {
+        self.allowed_with(facts, id, ask, Opportunities::of(ask))
+    }
+
+    /// The same with other missed opportunities than the ask has.
+    pub(crate) fn allowed_with(&self, facts: &Facts, id: AskId, ask: &Ask, now: Opportunities) -> Locality {
         let reached = match facts.config.locality_delay {
             LocalityDelay::Nodes { rack, any, .. } if facts.counts_opportunities() => {
-                facts.allowed_at_next(ask, rack, any)
+                facts.allowed_at_next(ask, now, rack, any)
             }
             LocalityDelay::Nodes { rack, any, .. } => {
                 let (others, any) = (offers_possible(facts, ask), any.unwrap_or(rack));

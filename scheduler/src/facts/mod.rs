@@ -54,6 +54,7 @@ pub use digest::StateDigest;
 pub(crate) use guests::{Footing, Lodging};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
+pub(crate) use opportunity::Opportunities;
 pub use queue::Quota;
 pub(crate) use queue::{ActiveUsers, Queue, QueueRole};
 pub(crate) use queue_order::QueueKey;

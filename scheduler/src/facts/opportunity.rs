@@ -11,6 +11,31 @@ use super::{Ask, Facts, Locality};
 use crate::config::{LocalityDelay, Semantics};
 use crate::ids::AskId;
 
+/// What an ask's next opportunity depends on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opportunities {
+    pub(crate) missed: u32,
+    pub(crate) outstanding: u32,
+}
+
+impl Opportunities {
+    pub(crate) fn of(ask: &Ask) -> Self {
+        Self { missed: ask.missed, outstanding: ask.outstanding() }
+    }
+
+    /// The same after a container so near to what the ask named, at an opportunity or from a claim. Counting goes on after an
+    /// off-switch one.
+    pub(crate) fn after(self, locality: Locality, is_claimed: bool, full_reset: bool) -> Self {
+        let begins_anew = match locality {
+            Locality::NodeLocal => true,
+            Locality::RackLocal => full_reset,
+            Locality::OffSwitch => false,
+        };
+        let missed = if begins_anew { 0 } else { self.missed.saturating_add(u32::from(!is_claimed)) };
+        Self { missed, outstanding: self.outstanding.saturating_sub(1) }
+    }
+}
+
 impl Facts {
     /// Whether missed opportunities count, instead of distinct nodes or time.
     pub(crate) fn counts_opportunities(&self) -> bool {
@@ -20,16 +45,22 @@ impl Facts {
 
     /// How far from its wishes the ask may be placed at its next opportunity, which counts already. Nobody waits for more
     /// opportunities than the cluster has nodes.
-    pub(crate) fn allowed_at_next(&self, ask: &Ask, rack: u32, any: Option<u32>) -> Locality {
+    pub(crate) fn allowed_at_next(
+        &self,
+        ask: &Ask,
+        now: Opportunities,
+        rack: u32,
+        any: Option<u32>,
+    ) -> Locality {
         let nodes = self.nodes.len() as u64;
-        let count = u64::from(ask.missed) + 1;
+        let count = u64::from(now.missed) + 1;
         let goes_anywhere = match any {
             Some(any) => count > nodes.min(u64::from(any)),
             None => {
                 // As many as are outstanding, of which the part counts that what is named is of all nodes: in parts of
                 // one by the number of nodes.
                 let named = distinct(&ask.wishes.hosts) + distinct(&ask.wishes.racks);
-                count * nodes > (nodes * nodes).min(u64::from(ask.outstanding()) * named.min(nodes))
+                count * nodes > (nodes * nodes).min(u64::from(now.outstanding) * named.min(nodes))
             }
         };
         match goes_anywhere {
@@ -45,19 +76,12 @@ impl Facts {
         ask.missed = ask.missed.saturating_add(count);
     }
 
-    /// The ask gets a container so near to what it named, at an opportunity or from a claim. Off-switch counting goes on.
+    /// The ask gets a container so near to what it named.
     pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, is_claimed: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
         let ask = self.asks.at_mut(id);
-        let begins_anew = match locality {
-            Locality::NodeLocal => true,
-            Locality::RackLocal => full_reset,
-            Locality::OffSwitch => false,
-        };
-        if begins_anew {
-            ask.missed = 0;
-        } else if !is_claimed && !ask.wishes.is_empty() {
-            ask.missed = ask.missed.saturating_add(1);
+        if !ask.wishes.is_empty() {
+            ask.missed = Opportunities::of(ask).after(locality, is_claimed, full_reset).missed;
         }
     }
 }

@@ -8,7 +8,7 @@ use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
 use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, Locality, Lodging, Node, Reservation, Shape};
+use crate::facts::{Ask, Locality, Lodging, Node, Opportunities, Reservation, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::place::{Found, PlacementSet};
 use crate::resource::fits;
@@ -72,7 +72,8 @@ impl<'a> Picker<'a> {
         }
         if shape.located {
             let ask = self.state.facts.asks.at(unit.ask);
-            let allowed = self.state.backlog.waiting.allowed(&self.state.facts, unit.ask, ask);
+            let now = self.opportunities(unit.ask, ask, proposals);
+            let allowed = self.state.backlog.waiting.allowed_with(&self.state.facts, unit.ask, ask, now);
             if let Some(node) = self.wished_for(ask, shape, allowed) {
                 return self.place_on(unit, node, shape, proposals);
             }
@@ -211,6 +212,22 @@ impl<'a> Picker<'a> {
             .collect();
         self.visits += visits;
         offered
+    }
+
+    /// The ask's opportunities, in a pass over one node after what the pass gave it. Passes over several nodes go by what was
+    /// missed before them.
+    fn opportunities(&self, id: AskId, ask: &Ask, proposals: &Proposals) -> Opportunities {
+        let (facts, before) = (&self.state.facts, Opportunities::of(ask));
+        let LocalityDelay::Nodes { full_reset, .. } = facts.config.locality_delay else { return before };
+        if !self.is_confined() || !facts.counts_opportunities() {
+            return before;
+        }
+        let given =
+            proposals.requests.iter().flat_map(|request| &request.allocate).filter(|unit| unit.ask == id);
+        given.fold(before, |now, unit| {
+            let locality = ask.wishes.locality_of(unit.node, facts.nodes.at(unit.node).rack);
+            now.after(locality, unit.from_reservation.is_some(), full_reset)
+        })
     }
 
     /// As YARN does, an ask that misses an opportunity in a pass over one node leaves that node to other applications

@@ -124,6 +124,21 @@ fn every_pass_over_another_node_is_a_missed_opportunity() {
     bench.expect_sound();
 }
 
+/// YARN counts anew after each container, so the same pass over a node misses an opportunity after it placed one.
+#[test]
+fn a_pass_over_one_node_counts_anew_after_a_container_on_the_rack() {
+    let mut config = compatible();
+    // Until so many are placed off-switch the pass goes on.
+    config.limits.off_switch_per_pass = Some(2);
+    config.locality_delay = LocalityDelay::nodes(1, 4);
+    let bench = Bench::serial(config);
+    let nodes = ["n1", "n2", "n3", "n4"].map(|name| bench.node(name, 8));
+    let ask = bench.located(1, 3, &nodes[..1]);
+    let placed = [(); 3].map(|()| (bench.pass_on(nodes[1]), bench.missed(ask)));
+    assert_eq!(placed, [(0, 1), (1, 1), (1, 1)]);
+    bench.expect_sound();
+}
+
 /// A pass over several nodes counts those that have room, until one of them will do.
 #[test]
 fn passes_over_all_nodes_go_on_until_enough_was_missed() {
