@@ -75,10 +75,7 @@ fn runs_of_throughput_that_ended_are_reported() {
         let runs = figures["runs"].as_array().unwrap().len();
         assert!((1..1000).contains(&runs), "{figures}");
         assert_eq!(figures["repeat"].as_u64(), Some(runs as u64));
-        assert!(
-            figures["elapsed_s"].as_f64().unwrap() >= if command == fill { 0.0 } else { 0.2 },
-            "{figures}"
-        );
+        assert!(figures["elapsed_s"].as_f64().unwrap() > 0.0, "{figures}");
     }
 }
 
