@@ -39,7 +39,7 @@ pub(crate) struct InFlight {
     /// How many such picks there are, so that nobody has to look at the nodes while there is none.
     picks: InFlightUnits,
     /// The ask of each unit that gets a container, also of asks that are gone; only where queues are ordered by demand.
-    pub(crate) given: InFlightList,
+    pub(crate) given: InFlightList<AskId>,
 }
 
 impl InFlight {

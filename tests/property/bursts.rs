@@ -142,11 +142,13 @@ impl Burst {
             return Allowed { ahead: 0, behind: 0 };
         }
         let (others, leaves) = (proposers - 1, self.leaves().len());
+        let (ahead, behind) = match self.ordering {
+            QueueOrdering::Utilization => (self.batch_requests, self.batch_requests.max(leaves)),
+            // Nothing makes up for what two passes name at the same moment.
+            _ => (self.batch_requests + leaves, self.batch_requests + leaves),
+        };
         // The last container of a batch on its way decides which of two equal queues was served last.
-        Allowed {
-            ahead: others * self.batch_requests + 1,
-            behind: others * self.batch_requests.max(leaves) + 1,
-        }
+        Allowed { ahead: others * ahead + 1, behind: others * behind + 1 }
     }
 
     /// The queues that a container in this leaf counts for, as numbers of leaves: of each queue the range of its leaves.

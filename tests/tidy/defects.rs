@@ -15,7 +15,7 @@ pub(crate) fn all() -> Vec<Mutant> {
 /// The names of all functions in all sources, unit tests included.
 pub(crate) fn functions() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for folder in ["scheduler", "placement", "tests"] {
+    for folder in ["scheduler", "formats", "placement", "tests"] {
         add_functions(&files::root().join(folder), &mut names);
     }
     names

@@ -13,7 +13,6 @@
 use super::backend::Mutex;
 use super::backend::atomic::{AtomicI64, AtomicU32, Ordering};
 use super::fault;
-use crate::ids::AskId;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 /// Units of one ask in flight.
@@ -56,35 +55,41 @@ impl Clone for InFlightUnits {
     }
 }
 
-/// Units in flight, each by its ask, in the order in which they were taken. While proposers hold the read guard it only
+/// Units in flight in the order in which they were taken. While proposers hold the read guard it only
 /// grows, so each of them can go on behind what it has seen.
-#[derive(Debug, Default)]
-pub(crate) struct InFlightList {
+#[derive(Debug)]
+pub(crate) struct InFlightList<T> {
     length: InFlightUnits,
-    units: Mutex<Vec<AskId>>,
+    units: Mutex<Vec<T>>,
 }
 
-impl InFlightList {
+impl<T> Default for InFlightList<T> {
+    fn default() -> Self {
+        Self { length: InFlightUnits::default(), units: Mutex::new(Vec::new()) }
+    }
+}
+
+impl<T: Copy + PartialEq> InFlightList<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.length.load() == 0
     }
 
-    pub(crate) fn add(&self, ask: AskId) {
+    pub(crate) fn add(&self, unit: T) {
         let mut units = self.units.lock();
-        units.push(ask);
+        units.push(unit);
         self.length.add();
     }
 
     /// Those behind the first `seen` ones.
-    pub(crate) fn behind(&self, seen: usize) -> Vec<AskId> {
+    pub(crate) fn behind(&self, seen: usize) -> Vec<T> {
         if self.length.load() as usize <= seen { Vec::new() } else { self.units.lock()[seen..].to_vec() }
     }
 
     /// Removes each of these once. What was taken first is usually given back first.
-    pub(crate) fn give_back(&mut self, given: &[AskId]) {
+    pub(crate) fn give_back(&mut self, given: &[T]) {
         let mut units = self.units.lock();
-        for ask in given {
-            let place = units.iter().position(|listed| listed == ask);
+        for unit in given {
+            let place = units.iter().position(|listed| listed == unit);
             debug_assert!(place.is_some(), "a unit is given back that was not in flight");
             if let Some(place) = place {
                 units.remove(place);
@@ -94,7 +99,7 @@ impl InFlightList {
     }
 }
 
-impl Clone for InFlightList {
+impl<T: Clone> Clone for InFlightList<T> {
     fn clone(&self) -> Self {
         Self { length: self.length.clone(), units: Mutex::new(self.units.lock().clone()) }
     }
