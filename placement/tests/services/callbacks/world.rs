@@ -215,6 +215,20 @@ impl World {
         found
     }
 
+    /// A node comes back with a container that runs.
+    fn recover(&mut self, priority: u32, host: Arc<str>) {
+        let found = self.runs(priority, host);
+        let container = found.container;
+        self.started.insert(container);
+        let launch = Some(Launch::of("component"));
+        self.tell(Callback::Recovered(RunningContainer { launch, ..found }));
+        // A master that is started again would take on one that was given back, near its peers.
+        if self.service.outcome(container).is_none() {
+            self.running.remove(&container);
+            self.tell(Callback::Completed(vec![(container, ContainerExit::of(-105))]));
+        }
+    }
+
     fn grant(&mut self, which: usize, at: usize, rightly: bool, echoes: bool) {
         let Some(request) = self.nth_request(which) else { return };
         let at = match request.hosts.len() {
@@ -242,18 +256,7 @@ impl World {
             Step::GrantUnasked { component, host: at } => {
                 self.comes(None, component, Resources::new(&[1]), host(at));
             }
-            Step::Recover { component, host: at } => {
-                let found = self.runs(component, host(at));
-                let container = found.container;
-                self.started.insert(container);
-                let launch = Some(Launch::of("component"));
-                self.tell(Callback::Recovered(RunningContainer { launch, ..found }));
-                // A master that is started again would take on one that was given back, near its peers.
-                if self.service.outcome(container).is_none() {
-                    self.running.remove(&container);
-                    self.tell(Callback::Completed(vec![(container, ContainerExit::of(-105))]));
-                }
-            }
+            Step::Recover { component, host: at } => self.recover(component, host(at)),
             Step::Start { which, fails } => self.start(which, fails),
             Step::End { which, exit } => self.end(which, exit, true),
             Step::EndUnheard { which } => self.end(which, 0, false),
