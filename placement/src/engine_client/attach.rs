@@ -14,7 +14,7 @@ impl EngineClient {
     ///
     /// After a restart of the engine submit the application again, and register its nodes with
     /// [`Handle::recover_node`] before `Handle::attach`. Containers of a node that is recovered later come as
-    /// [`Callback::Recovered`](crate::Callback::Recovered): the service keeps those that it has not replaced by then, and
+    /// [`Callback::Recovered`]: the service keeps those that it has not replaced by then, and
     /// stops the others. Say what runs in them with [`report_running`](Self::report_running).
     #[must_use]
     pub fn attach(
