@@ -67,14 +67,17 @@ impl Interruptible {
     /// until the program ends.
     pub fn unless_stopped<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        std::thread::spawn(move || drop(sender.send(work())));
+        let worker = std::thread::spawn(move || drop(sender.send(work())));
         loop {
             match receiver.recv_timeout(LOOK) {
                 Ok(result) => return Some(result),
                 Err(mpsc::RecvTimeoutError::Timeout) if !self.is_stopped() => {}
-                Err(_) => return None,
+                Err(mpsc::RecvTimeoutError::Timeout) => return None,
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
         }
+        // Without a result the work panicked.
+        worker.join().map_or_else(|panic| std::panic::resume_unwind(panic), |()| None)
     }
 }
 

@@ -6,7 +6,9 @@
 //! Counted in flight are:
 //!
 //! * units of an ask, at most the outstanding units;
-//! * resources of every queue on the path, of the user and of its limit usages (accounts), summed once per batch;
+//! * resources of every queue on the path, of the user and of its limit usages (accounts), summed once per batch; where
+//!   queues are ordered by more than use, those of queues pick by pick;
+//! * each unit that gets a container, where queues are ordered by demand;
 //! * resources of a node, for picks of hosts that asks name, in any set.
 //!
 //! Order and limits in a pass are computed against used, in flight and given by the pass.

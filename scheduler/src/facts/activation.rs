@@ -107,7 +107,9 @@ impl Inactive {
 impl Facts {
     /// The first in order of those that wait and may be activated. Where masters count, limits must be settled.
     pub(crate) fn next_to_activate(&self) -> Option<ApplicationId> {
-        let firsts = self.inactive.lines.values().filter_map(BTreeSet::first);
+        // Those that are ending hold nobody up, and need no turn any more.
+        let stays = |(.., id): &&Rank| self.applications.at(*id).ending.is_none();
+        let firsts = self.inactive.lines.values().filter_map(|line| line.iter().find(stays));
         let may_be = firsts.filter(|(.., id)| self.held_back(self.applications.at(*id)).is_none());
         may_be.min().map(|(.., id)| *id)
     }

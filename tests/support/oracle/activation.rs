@@ -21,7 +21,10 @@ impl Oracle {
 
     /// The first of those that wait in vain.
     pub(super) fn next_active(&self) -> Option<ApplicationId> {
-        let waiting = self.applications.iter().filter(|(_, application)| !application.is_active);
+        let waiting = self
+            .applications
+            .iter()
+            .filter(|(_, application)| !application.is_active && application.ending.is_none());
         let mut waiting: Vec<_> = waiting.collect();
         if waiting.is_empty() {
             return None;

@@ -2,7 +2,7 @@
 
 use super::hand::Hand;
 use super::{config, leaf, memory};
-use crate::change::{ApplicationSpec, AskSpec};
+use crate::change::{ApplicationSpec, AskSpec, NodeSpec, RunningContainer};
 use crate::config::ParallelLimits;
 use crate::engine::EventStream;
 use crate::event::{EventKind, Refusal};
@@ -28,6 +28,25 @@ fn running(stops: bool) -> (Hand, ApplicationId, Vec<ContainerId>) {
     let containers = hand.engine.read(|view| view.containers().map(|(id, _)| id).collect());
     told(&hand.events);
     (hand, application, containers)
+}
+
+/// It was never active, and has a container that its node reported.
+#[test]
+fn an_application_that_ends_while_it_waits_for_its_turn_gets_none() {
+    let (mut hand, first, containers) = running(true);
+    let handle = hand.engine.handle();
+    let (ends, stays) = (hand.application(), hand.application());
+    let found = vec![RunningContainer::new(ends, memory(1))];
+    handle.recover_node(NodeSpec::new("n2", memory(4)), found).unwrap();
+    handle.end_application(ends, ENDED).unwrap();
+    handle.end_application(first, ENDED).unwrap();
+    hand.settle();
+    for container in containers {
+        handle.complete_container(container).unwrap();
+    }
+    hand.settle();
+    let is_active = |id| hand.engine.read(|view| view.application(id).map(|it| it.is_active()));
+    assert_eq!((is_active(ends), is_active(stays)), (Some(false), Some(true)));
 }
 
 #[test]
