@@ -85,17 +85,17 @@ impl<T: Copy + PartialEq> InFlightList<T> {
         if self.length.load() as usize <= seen { Vec::new() } else { self.units.lock()[seen..].to_vec() }
     }
 
-    /// Removes each of these once. They are in the order in which they were added, others may be between them.
+    /// Removes each of these once. What was taken first is usually given back first.
     pub(crate) fn give_back(&mut self, given: &[T]) {
-        let (mut given, length) = (given.iter().peekable(), &mut self.length);
-        self.units.lock().retain(|unit| {
-            let is_given = given.next_if_eq(&unit).is_some();
-            if is_given {
-                length.give_back();
+        let mut units = self.units.lock();
+        for unit in given {
+            let place = units.iter().position(|listed| listed == unit);
+            debug_assert!(place.is_some(), "a unit is given back that was not in flight");
+            if let Some(place) = place {
+                units.remove(place);
+                self.length.give_back();
             }
-            !is_given
-        });
-        debug_assert!(given.next().is_none(), "a unit is given back that was not in flight");
+        }
     }
 }
 
