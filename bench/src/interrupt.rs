@@ -156,8 +156,9 @@ pub fn watch() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
     let all = [SIGINT, SIGTERM, SIGHUP].into_iter();
-    let mut signals =
-        signal_hook::iterator::Signals::new(all.filter(|signal| !crate::process::is_ignored(*signal)))?;
+    let mut signals = signal_hook::iterator::Signals::new(
+        all.filter(|signal| !apportion_load::process::is_ignored(*signal)),
+    )?;
     let watch = move || signals.forever().for_each(end::receive);
     std::thread::Builder::new().name("signals".into()).spawn(watch).map(drop)
 }

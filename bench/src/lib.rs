@@ -9,14 +9,12 @@
 //! | `sweep`, `compare` | runs many simulations; compares two results beyond noise |
 //! | `statistics` | percentiles, Jain's index, Student's t |
 //! | `pending` | explains what stays pending |
-//! | `throughput`, `yardstick` | rates on the machine's own clock |
+//! | `yardstick` | how fast this machine is just now; the load of `throughput` is the crate `apportion-load` |
 //! | `steady` | full clusters on virtual time: fairness and starvation |
 //! | `services`, `control` | a year of a service; drains, rolling restarts and hot hosts, on virtual time |
 //! | `scenario` | files of `tests/scenarios`: what happens to a cluster, and what is expected of it |
 //! | `report` | table, JSON and HTML; in `report/plot` the plots, a still SVG and the same data with uPlot |
 //! | `output`, `interrupt`, `text` | all of a file or nothing; signals; text files |
-//!
-//! The criterion benches are in `benches/`, those of the engine's parts in `benches/parts/`.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +24,6 @@ pub mod control;
 pub mod interrupt;
 pub mod output;
 pub mod pending;
-pub mod process;
 pub mod report;
 pub mod scenario;
 pub mod services;
@@ -36,7 +33,6 @@ pub mod steady;
 pub mod sweep;
 pub mod synthetic;
 pub mod text;
-pub mod throughput;
 pub mod trace;
 pub mod workload;
 pub mod yardstick;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use crate::synthetic::{CONTAINER_SIZES, node_vcores};
+use apportion_load::sizes::{CONTAINER_SIZES, node_vcores};
 
 const TYPES: usize = 8;
 const LEVELS: usize = 5;

@@ -10,6 +10,8 @@ pub(crate) fn root() -> PathBuf {
 }
 
 const CRATES: [&str; 5] = ["scheduler", "formats", "placement", "bench", "tests"];
+/// A crate in another one's folder.
+const LOAD: &str = "bench/load";
 
 /// Every source file of every crate.
 pub(crate) fn all_sources() -> Vec<Source> {
@@ -18,5 +20,5 @@ pub(crate) fn all_sources() -> Vec<Source> {
 
 /// Every crate's manifest.
 pub(crate) fn manifests() -> Vec<PathBuf> {
-    CRATES.iter().map(|folder| root().join(folder).join("Cargo.toml")).collect()
+    CRATES.iter().chain([&LOAD]).map(|folder| root().join(folder).join("Cargo.toml")).collect()
 }

@@ -10,7 +10,6 @@ use super::policy::{FairnessOut, JobsOut, LeafOut, SeriesOut, UserOut, WaitOut};
 use super::sweep_policy::confidence;
 use crate::interrupt::Interruption;
 use crate::pending::PendingKind;
-use crate::process;
 use crate::sim::{RunRecord, Utilisation};
 use crate::sweep::{Case, Estimate, Spread, SweepPoint};
 
@@ -200,7 +199,7 @@ impl JsonReport {
             audit_violations: record.audit_violations.len(),
             commit_log_digest: format!("{:032x}", record.log_digest),
             state_digest: record.state_digest.to_string(),
-            peak_rss_bytes: process::peak_resident_bytes(),
+            peak_rss_bytes: apportion_load::process::peak_resident_bytes(),
             series: Some(SeriesOut::new(&record.outcomes, &record.resource_names)),
         }
     }

@@ -5,7 +5,6 @@
 mod cluster;
 mod finish;
 mod jobs;
-mod latency;
 mod metrics;
 mod record;
 mod run;
@@ -13,7 +12,6 @@ mod series;
 mod tally;
 
 pub use cluster::{ClusterError, queues_for};
-pub use latency::{LatencySink, Notes};
 pub use metrics::{ContainerOutcome, Deviation, Fairness, GroupOutcome, JobOutcome, Outcomes, Timeline};
 pub use record::{Figure, NodeUse, QueueUse, RunRecord, Utilisation};
 pub use run::{Progress, SimError, SimOptions, simulate};

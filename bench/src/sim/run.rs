@@ -16,12 +16,12 @@ use thiserror::Error;
 
 use super::cluster::{ClusterError, Leaves};
 use super::jobs::{AskRun, JobRun, Part, Step};
-use super::latency::{LatencySink, Notes};
 use super::metrics::Metrics;
 use super::record::RunRecord;
 use super::tally::Tally;
 use crate::interrupt::Interruption;
 use crate::workload::{Tasks, Workload};
+use apportion_load::{LatencySink, Notes};
 
 /// How to run a simulation.
 #[expect(missing_debug_implementations, reason = "a sink is anybody's")]

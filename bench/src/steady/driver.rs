@@ -14,7 +14,7 @@ use rand_pcg::Pcg64Mcg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::synthetic::log_normal;
-use crate::throughput::{Cluster, Kinds, Setup, Task};
+use apportion_load::{Cluster, Kinds, Setup, Task};
 
 /// What ends within this time ends together.
 const TICK_MS: u64 = 100;

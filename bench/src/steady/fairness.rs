@@ -7,7 +7,7 @@ use apportion::{PartitionId, Resources};
 use super::claims::{Demands, Partition};
 use super::driver::{Steady, Unwatched};
 use crate::interrupt::Interruption;
-use crate::throughput::Setup;
+use apportion_load::Setup;
 
 /// Mean life of a container, as in W3 of `docs/workloads.md`.
 const MEAN_LIFE_MS: u64 = 60_000;
@@ -123,7 +123,7 @@ mod tests {
     use apportion::Mode;
 
     use super::*;
-    use crate::throughput::{ClusterShape, Profile};
+    use apportion_load::{ClusterShape, Profile};
 
     /// A small tree, in which every leaf wants more than there is.
     fn measure(mode: Mode, at_ms: u64) -> Fairness {

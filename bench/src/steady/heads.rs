@@ -7,7 +7,7 @@ use hdrhistogram::{CreationError, Histogram};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::driver::Watch;
-use crate::throughput::{Kinds, Task};
+use apportion_load::{Kinds, Task};
 
 /// A container is large if it needs at least this many thousandths of a vcore.
 const LARGE_MILLI: i64 = 48_000;

@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 use super::driver::Steady;
 use super::heads::Heads;
 use crate::interrupt::Interruption;
-use crate::throughput::Setup;
+use apportion_load::Setup;
 
 /// Mean life of a container, as in W2 of `docs/workloads.md`.
 pub const MEAN_LIFE_MS: u64 = 120_000;
@@ -123,7 +123,7 @@ mod tests {
     use apportion::Mode;
 
     use super::*;
-    use crate::throughput::{ClusterShape, Profile};
+    use apportion_load::{ClusterShape, Profile};
 
     #[test]
     fn large_containers_wait_and_are_counted_once() {

@@ -7,7 +7,7 @@ use crate::cli::Failure;
 use crate::interrupt::Interruptible;
 use crate::report::count_text;
 use crate::steady::{Fairness, LeafShare, Shares, measure_fairness};
-use crate::throughput::{ClusterShape, Profile};
+use apportion_load::{ClusterShape, Profile};
 
 /// W3 of `docs/workloads.md`, a moment before its first step.
 const DEFAULTS: Defaults = Defaults {

@@ -21,7 +21,7 @@ use super::replay::ModeArg;
 use crate::interrupt::Interruption;
 use crate::output::OutputFile;
 use crate::report::interrupted_line;
-use crate::throughput::{ClusterShape, Profile, Setup};
+use apportion_load::{ClusterShape, Profile, Setup};
 
 /// A cluster on virtual time.
 #[derive(Clone, Debug, Args)]

@@ -8,7 +8,7 @@ use crate::cli::Failure;
 use crate::interrupt::{Interruptible, Interruption};
 use crate::report::{count_text, duration_text};
 use crate::steady::{MEAN_LIFE_MS, Starvation, WARM_UP_MS, measure_starvation};
-use crate::throughput::{ClusterShape, Profile};
+use apportion_load::{ClusterShape, Profile};
 
 /// W2 of `docs/workloads.md`, for ten mean lives.
 const DEFAULTS: Defaults = Defaults {

@@ -9,7 +9,7 @@ use super::super::Failure;
 use super::super::limit::seconds;
 use crate::output::check_distinct;
 use crate::report::ThroughputParameters;
-use crate::throughput::{ClusterShape, Profile, Room, Setup};
+use apportion_load::{ClusterShape, Profile, Room, Setup};
 
 /// What the engine has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

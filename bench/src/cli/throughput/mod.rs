@@ -15,8 +15,8 @@ use super::progress::parts_bar;
 use crate::interrupt::{Interruptible, Interruption};
 use crate::output::OutputFile;
 use crate::report::{Measured, ThroughputReport, to_throughput_html};
-use crate::throughput::{Churn, Memory, Record, Setup, fill};
 use crate::yardstick::Yardstick;
+use apportion_load::{Churn, Memory, Record, Setup, fill};
 
 /// How long the yardstick runs between two runs of the engine.
 const LIMIT_SLICE: Duration = Duration::from_secs(1);

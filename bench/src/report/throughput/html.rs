@@ -7,7 +7,7 @@ use super::super::plot::{Axis, Unit};
 use super::ThroughputReport;
 use super::json::{Run, median_record};
 use crate::report::{Measured, count_text};
-use crate::throughput::Record;
+use apportion_load::Record;
 
 /// Bars beyond this are left out; the JSON has them all.
 const RUNS_MAX: usize = 30;

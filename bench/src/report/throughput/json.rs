@@ -7,8 +7,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::interrupt::Interruption;
-use crate::process;
-use crate::throughput::{ClusterShape, Memory, Record};
+use apportion_load::{ClusterShape, Memory, Record};
 
 /// What was asked to be measured.
 #[derive(Clone, Debug)]
@@ -145,7 +144,7 @@ impl ThroughputReport {
             ratio_to_limit: median(ratios),
             bytes_per_node: memory.bytes_per_node,
             bytes_per_container: memory.bytes_per_container,
-            peak_rss_bytes: process::peak_resident_bytes(),
+            peak_rss_bytes: apportion_load::process::peak_resident_bytes(),
             audit_violations: 0,
             interrupted_at_s: *interruption,
             runs: runs(records, limits),

@@ -1,6 +1,6 @@
 //! Instructions per container, counted by callgrind: the same number on every run, so a gate in CI.
 //!
-//! `cargo bench -p apportion-bench --bench instructions` compares with `instructions.json` beside this file and ends
+//! `cargo bench -p apportion-load --bench instructions` compares with `instructions.json` beside this file and ends
 //! with 1 if a workload takes over 2 % more than it says; `-- --save` writes the new numbers there, for the commit that
 //! changes them. An engine in serial mode does the same work each time. What setting up takes is in two runs of
 //! different length alike, and their difference has none of it. The audit at the end is not counted.
@@ -12,7 +12,7 @@ use std::{env, fs};
 
 use anyhow::{Context, bail};
 use apportion::Mode;
-use apportion_bench::throughput::{Churn, ClusterShape, Profile, Setup, fill};
+use apportion_load::{Churn, ClusterShape, Profile, Setup, fill};
 
 const WORKLOADS: [&str; 3] = ["fill", "churn", "constrained"];
 /// Containers of the two runs.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use apportion::Mode;
-use apportion_bench::throughput::{Churn, ClusterShape, Profile, Room, Setup};
+use apportion_load::{Churn, ClusterShape, Profile, Room, Setup};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 
 const SHAPE: ClusterShape = ClusterShape { nodes: 10_000, leaves: 20, applications: 100 };

@@ -4,19 +4,20 @@ use apportion::AskSpec;
 
 /// A container that is asked for again when it has completed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Task {
+pub struct Task {
     /// Which of the applications.
-    pub(crate) application: u32,
+    pub application: u32,
     /// Which of the kinds.
-    pub(crate) kind: u32,
+    pub kind: u32,
 }
 
 /// Asks that recur: few, as sizes, priorities and partitions are few.
 #[derive(Debug, Default)]
-pub(crate) struct Kinds(Vec<AskSpec>);
+pub struct Kinds(Vec<AskSpec>);
 
 impl Kinds {
-    pub(crate) fn number_of(&mut self, spec: AskSpec) -> u32 {
+    /// The number of this kind of ask, which is kept if it is new.
+    pub fn number_of(&mut self, spec: AskSpec) -> u32 {
         // Those that name hosts are hardly ever equal.
         let is_same = |kind: &AskSpec| spec.wishes.is_empty() && *kind == spec;
         let known = self.0.iter().position(is_same);
@@ -26,7 +27,9 @@ impl Kinds {
         }) as u32
     }
 
-    pub(crate) fn of(&self, task: Task) -> &AskSpec {
+    /// The ask for a task.
+    #[must_use]
+    pub fn of(&self, task: Task) -> &AskSpec {
         &self.0[task.kind as usize]
     }
 }

@@ -12,13 +12,13 @@ use apportion::{AskId, ContainerId, Event, EventKind};
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
-use super::cluster::{Cluster, Setup};
-use super::latency::Latency;
-use super::memory::Memory;
-use super::meter::{Meter, Record};
-use super::profile::Load;
-use super::tasks::{Kinds, Task};
-use crate::synthetic::mean_size;
+use crate::cluster::{Cluster, Setup};
+use crate::latency::Latency;
+use crate::memory::Memory;
+use crate::meter::{Meter, Record};
+use crate::profile::Load;
+use crate::sizes::mean_size;
+use crate::tasks::{Kinds, Task};
 
 /// Asks of one call while the cluster is filled.
 const ASKS_PER_CALL: usize = 1_024;

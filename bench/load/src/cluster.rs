@@ -12,10 +12,10 @@ use apportion::{
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::memory::Memory;
-use super::profile::{Hosts, PARTITION_EVERY, Profile, is_wanted};
-use crate::sim::{LatencySink, Notes};
-use crate::synthetic::draw_size;
+use crate::commit_times::{LatencySink, Notes};
+use crate::memory::Memory;
+use crate::profile::{Hosts, PARTITION_EVERY, Profile, is_wanted};
+use crate::sizes::draw_size;
 
 const PARTITION: &str = "other";
 const NODES_PER_RACK: usize = 40;
@@ -48,16 +48,21 @@ pub struct Setup {
 
 /// An engine with nodes and applications, and nothing placed.
 #[derive(Debug)]
-pub(crate) struct Cluster {
-    pub(crate) engine: Engine,
-    pub(crate) handle: Handle,
-    pub(crate) events: EventStream,
-    pub(crate) applications: Vec<ApplicationId>,
-    pub(crate) random: Pcg64Mcg,
+pub struct Cluster {
+    /// The engine.
+    pub engine: Engine,
+    /// Its handle.
+    pub handle: Handle,
+    /// Where the applications' events arrive.
+    pub events: EventStream,
+    /// The applications, in the order of their submission.
+    pub applications: Vec<ApplicationId>,
+    /// Asks are drawn from it.
+    pub random: Pcg64Mcg,
     /// When groups were committed.
-    pub(crate) notes: Notes,
+    pub notes: Notes,
     /// What it takes to hold it.
-    pub(super) memory: Memory,
+    pub(crate) memory: Memory,
     /// The partition that a tenth of everything belongs to.
     other: PartitionId,
     /// Of the default partition, and of the other.
@@ -76,7 +81,7 @@ impl Setup {
 
     /// Starts an engine on the machine's own clock; nodes have the capacity that `capacity` says by number. Its event
     /// stream holds `events`.
-    pub(super) fn start(
+    pub(crate) fn start(
         &self,
         capacity: impl Fn(usize) -> Resources,
         events: usize,
@@ -87,8 +92,13 @@ impl Setup {
         self.start_with(config, Arc::new(Stopwatch(Instant::now())), capacity, events)
     }
 
-    /// The same with other settings and on another clock.
-    pub(crate) fn start_with(
+    /// Starts an engine with these settings on this clock; nodes have the capacity that `capacity` says by number. Its
+    /// event stream holds `events`.
+    ///
+    /// # Errors
+    ///
+    /// The shape is too small, or the engine refuses the settings.
+    pub fn start_with(
         &self,
         config: EngineConfig,
         clock: Arc<dyn Clock>,
@@ -140,12 +150,14 @@ impl Setup {
     }
 
     /// The applications, in the order of their submission.
-    pub(crate) fn applications(&self) -> Vec<ApplicationSpec> {
+    #[must_use]
+    pub fn applications(&self) -> Vec<ApplicationSpec> {
         self.profile.tree.applications(self.shape, self.profile.priorities, self.seed)
     }
 
     /// Two partitions and the profile's queues.
-    pub(crate) fn config(&self) -> EngineConfig {
+    #[must_use]
+    pub fn config(&self) -> EngineConfig {
         let root = self.profile.tree.root(self.shape.leaves);
         let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
         config.partitions = vec![PARTITION.to_owned()];
@@ -155,8 +167,12 @@ impl Setup {
 }
 
 impl Cluster {
-    /// The audit.
-    pub(crate) fn expect_sound(&self) -> anyhow::Result<()> {
+    /// Audits the engine.
+    ///
+    /// # Errors
+    ///
+    /// The audit found violations; the first is named.
+    pub fn expect_sound(&self) -> anyhow::Result<()> {
         let violations = self.engine.audit().violations;
         if let Some(first) = violations.first() {
             anyhow::bail!("the audit found {} violations, the first: {first:?}", violations.len());
@@ -165,7 +181,7 @@ impl Cluster {
     }
 
     /// An ask for one container, drawn.
-    pub(crate) fn draw_ask(&mut self) -> AskSpec {
+    pub fn draw_ask(&mut self) -> AskSpec {
         let spec = AskSpec::new(draw_size(self.profile.sizes, &mut self.random), 1);
         let spec = spec.with_priority(self.random.random_range(0..self.profile.priorities));
         let is_other = self.random.random_ratio(1, PARTITION_EVERY as u32);

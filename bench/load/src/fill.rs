@@ -3,8 +3,8 @@
 use anyhow::{Context, bail};
 use apportion::{AskSpec, EventKind, EventStream, Resources};
 
-use super::cluster::{Cluster, Setup};
-use super::meter::{Meter, Record};
+use crate::cluster::{Cluster, Setup};
+use crate::meter::{Meter, Record};
 
 /// How full the cluster is in the end at most, in percent.
 const FULL_PERCENT: i64 = 60;

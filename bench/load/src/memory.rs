@@ -14,21 +14,21 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub(super) fn before_nodes() -> Self {
+    pub(crate) fn before_nodes() -> Self {
         Self { before: resident_bytes(), ..Self::default() }
     }
 
-    pub(super) fn note_nodes(&mut self, nodes: usize) {
+    pub(crate) fn note_nodes(&mut self, nodes: usize) {
         self.bytes_per_node = self.more_since(nodes);
         self.before_fill();
     }
 
     /// What was used up to now does not count as the containers'.
-    pub(super) fn before_fill(&mut self) {
+    pub(crate) fn before_fill(&mut self) {
         self.before = resident_bytes();
     }
 
-    pub(super) fn note_fill(&mut self, containers: usize) {
+    pub(crate) fn note_fill(&mut self, containers: usize) {
         self.bytes_per_container = self.more_since(containers);
     }
 

@@ -6,9 +6,9 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Zipf};
 use rand_pcg::Pcg64Mcg;
 
-use super::cluster::ClusterShape;
+use crate::cluster::ClusterShape;
 
-pub(super) const USERS_PER_LEAF: usize = 10;
+pub(crate) const USERS_PER_LEAF: usize = 10;
 const ORGANISATIONS: usize = 4;
 /// What a leaf may use of its organisation, in percent: in force, and above what any run needs.
 const MAXIMUM_PERCENT: u32 = 90;
@@ -58,7 +58,7 @@ impl Tree {
     }
 
     /// So many applications, evenly over the leaves.
-    pub(super) fn applications(
+    pub(crate) fn applications(
         self,
         shape: ClusterShape,
         priorities: u32,

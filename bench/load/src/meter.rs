@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use apportion::{Engine, EngineStats, EngineTiming};
 use hdrhistogram::Histogram;
 
-use super::memory::Memory;
+use crate::memory::Memory;
 use crate::process;
 
 /// What one stretch of work came to.
@@ -38,20 +38,20 @@ pub struct Record {
 }
 
 /// Begun before the work.
-pub(super) struct Meter {
+pub(crate) struct Meter {
     begun: Instant,
     cpu_ns: Option<u64>,
     stats: EngineStats,
 }
 
 impl Meter {
-    pub(super) fn start(engine: &Engine) -> Self {
+    pub(crate) fn start(engine: &Engine) -> Self {
         drop(engine.take_timing());
         Self { stats: engine.stats(), cpu_ns: process::cpu_ns(), begun: Instant::now() }
     }
 
     /// Ended as soon as `placed` containers were placed.
-    pub(super) fn stop(self, engine: &Engine, placed: u64) -> Record {
+    pub(crate) fn stop(self, engine: &Engine, placed: u64) -> Record {
         let elapsed = self.begun.elapsed();
         let cpu_ns = process::cpu_ns().zip(self.cpu_ns).map(|(after, before)| after.saturating_sub(before));
         let stats = engine.stats();

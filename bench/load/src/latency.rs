@@ -11,32 +11,32 @@ const LONGEST_NS: u64 = 60_000_000_000;
 
 /// Times from ask to commit, and when groups were committed whose events have not been read.
 #[derive(Debug)]
-pub(super) struct Latency {
+pub(crate) struct Latency {
     groups: VecDeque<(CommitSeq, Instant)>,
     ns: Histogram<u64>,
 }
 
 impl Latency {
-    pub(super) fn new() -> Result<Self, CreationError> {
+    pub(crate) fn new() -> Result<Self, CreationError> {
         Ok(Self { groups: VecDeque::new(), ns: Histogram::new_with_max(LONGEST_NS, 3)? })
     }
 
     /// Forgets the times.
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.ns.reset();
     }
 
-    pub(super) fn ns(&self) -> &Histogram<u64> {
+    pub(crate) fn ns(&self) -> &Histogram<u64> {
         &self.ns
     }
 
     /// Groups, in order, with their last changes.
-    pub(super) fn note_groups(&mut self, groups: Vec<(CommitSeq, Instant)>) {
+    pub(crate) fn note_groups(&mut self, groups: Vec<(CommitSeq, Instant)>) {
         self.groups.extend(groups);
     }
 
     /// An ask was placed by this change.
-    pub(super) fn note(&mut self, seq: CommitSeq, asked_at: Instant) {
+    pub(crate) fn note(&mut self, seq: CommitSeq, asked_at: Instant) {
         while self.groups.front().is_some_and(|(last, _)| *last < seq) {
             self.groups.pop_front();
         }

@@ -9,7 +9,7 @@ use apportion::{
     GroupCommitter, Handle, LogSink, ManualClock, NodeOrderKind, NodeSpec, Parts, ProposalBatch, Proposer,
     ResourceTypes, Resources, Step,
 };
-use apportion_bench::synthetic::{CONTAINER_SIZES, node_vcores};
+use apportion_load::sizes::{CONTAINER_SIZES, node_vcores};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -2,11 +2,11 @@
 
 use apportion::Resources;
 
-use super::queues::Tree;
-use crate::synthetic::{CONTAINER_SIZES, SizeWeight, mean_size, mean_vcores, node_vcores};
+use crate::queues::Tree;
+use crate::sizes::{CONTAINER_SIZES, SizeWeight, mean_size, mean_vcores, node_vcores};
 
 /// Every tenth node is of the other partition, and so are a tenth of the asks.
-pub(super) const PARTITION_EVERY: usize = 10;
+pub(crate) const PARTITION_EVERY: usize = 10;
 /// How many nodes a conflict storm is about.
 pub const WANTED_NODES: usize = 10;
 /// Containers of a mean size that one wanted node has room for: few of them are in flight at a time.
@@ -16,18 +16,18 @@ const WANTED_CONTAINERS: f64 = 1_000.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     pub(crate) tree: Tree,
-    pub(super) nodes: Nodes,
+    pub(crate) nodes: Nodes,
     /// Sizes of containers, with how often they occur.
-    pub(super) sizes: &'static [SizeWeight],
-    pub(super) hosts: Hosts,
+    pub(crate) sizes: &'static [SizeWeight],
+    pub(crate) hosts: Hosts,
     /// How many priorities asks and applications have.
-    pub(super) priorities: u32,
-    pub(super) load: Load,
+    pub(crate) priorities: u32,
+    pub(crate) load: Load,
 }
 
 /// What nodes have, with 4 GiB for each vcore.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Nodes {
+pub(crate) enum Nodes {
     /// 32, 64 or 96 vcores (W1).
     Mixed,
     /// As many vcores each.
@@ -38,7 +38,7 @@ pub(super) enum Nodes {
 
 /// Which hosts asks name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hosts {
+pub(crate) enum Hosts {
     /// So many of a hundred asks name three: one somewhere and two on another rack.
     Replicas(u32),
     /// Every ask names one of ten, and will do with none but that.
@@ -47,7 +47,7 @@ pub(super) enum Hosts {
 
 /// How much is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Load {
+pub(crate) enum Load {
     /// This part of the vcores that asks can have, in percent.
     Percent(i64),
     /// So many containers for each node.
@@ -129,7 +129,8 @@ impl Profile {
     }
 
     /// What the node with this number has, of so many.
-    pub(crate) fn capacity(&self, number: usize, nodes: usize) -> Resources {
+    #[must_use]
+    pub fn capacity(&self, number: usize, nodes: usize) -> Resources {
         // By tens, as every tenth node is of the other partition.
         let mixed = node_vcores(number / PARTITION_EVERY) * 1_000;
         let vcores_milli = match self.nodes {
@@ -143,19 +144,21 @@ impl Profile {
     }
 
     /// The resource type that runs out first.
-    pub(crate) fn scarce_type(&self) -> usize {
+    #[must_use]
+    pub fn scarce_type(&self) -> usize {
         let [memory, vcores] = mean_size(self.sizes);
         // Nodes have 4 GiB for each vcore.
         usize::from(memory <= vcores * 4.0 * 1_024.0 / 1_000.0)
     }
 
     /// The sizes of containers.
-    pub(crate) fn all_sizes(&self) -> Vec<Resources> {
+    #[must_use]
+    pub fn all_sizes(&self) -> Vec<Resources> {
         self.sizes.iter().map(|(vcores, gib, _)| Resources::new(&[gib * 1_024, vcores * 1_000])).collect()
     }
 
     /// What asks can have of the node with this number, of so many.
-    pub(super) fn obtainable(&self, number: usize, nodes: usize) -> Resources {
+    pub(crate) fn obtainable(&self, number: usize, nodes: usize) -> Resources {
         let can_be_had = self.hosts != Hosts::Wanted || is_wanted(number, nodes);
         if can_be_had { self.capacity(number, nodes) } else { Resources::ZERO }
     }
@@ -163,7 +166,7 @@ impl Profile {
 
 /// Whether a storm is about the node with this number, of so many: ten all over the cluster, of which one is of the
 /// other partition.
-pub(super) fn is_wanted(number: usize, nodes: usize) -> bool {
+pub(crate) fn is_wanted(number: usize, nodes: usize) -> bool {
     let distance = (nodes / WANTED_NODES).saturating_sub(1) / PARTITION_EVERY * PARTITION_EVERY + 1;
     number.is_multiple_of(distance) && number / distance < WANTED_NODES
 }

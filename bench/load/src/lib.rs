@@ -1,0 +1,36 @@
+//! Load for the engine on the machine's own clock: how many containers a second it places, by workload.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `cluster` | starts an engine with nodes, queues and applications: [`Setup`] |
+//! | `profile`, `queues`, `sizes`, `tasks` | say how large nodes and containers are, who asks, and in which queues |
+//! | `fill` | fills an empty cluster: [`fill()`] |
+//! | `churn` | keeps a full cluster busy: [`Churn`] |
+//! | `meter`, `latency`, `memory`, `commit_times`, `process` | measure time, processor time and memory |
+//!
+//! The benches in `benches/` need only this and the engine, so that they build in a minute or two: `instructions` is a
+//! gate in CI.
+
+#![forbid(unsafe_code)]
+
+mod churn;
+mod cluster;
+mod commit_times;
+mod fill;
+mod latency;
+mod memory;
+mod meter;
+pub mod process;
+mod profile;
+mod queues;
+pub mod sizes;
+mod tasks;
+
+pub use churn::{Churn, GoOn};
+pub use cluster::{Cluster, ClusterShape, Setup};
+pub use commit_times::{LatencySink, Notes};
+pub use fill::fill;
+pub use memory::Memory;
+pub use meter::Record;
+pub use profile::{Profile, Room, WANTED_NODES};
+pub use tasks::{Kinds, Task};
