@@ -94,17 +94,17 @@ fn serve(
             proposals.requests.reserve_exact(limits.requests.min(EXPECTED_MAX));
         }
         let size = walk.size_of(candidate.shape);
-        match picker.pick(&candidate, walk.scratch, proposals) {
+        let pick = picker.pick(&candidate, walk.scratch, proposals);
+        if walk.is_at_once && matches!(pick, Pick::Placed | Pick::Claimed) {
+            walk.publish_pick(&candidate, &size, &mut proposals.amounts);
+        }
+        match pick {
             Pick::Placed => {
                 list_unit(walk.state, candidate.pending.ask, &mut proposals.amounts);
-                walk.publish_pick(&candidate, &size, &mut proposals.amounts);
                 walk.charge(&candidate, &size);
                 walk.count_unit(candidate.leaf, candidate.user);
             }
-            Pick::Claimed => {
-                walk.publish_pick(&candidate, &size, &mut proposals.amounts);
-                walk.charge(&candidate, &size);
-            }
+            Pick::Claimed => walk.charge(&candidate, &size),
             Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
             Pick::HoldsBack => walk.leave_application(candidate.leaf, candidate.slot),
             Pick::NoRoom | Pick::NextPass => {}
