@@ -1,6 +1,6 @@
 //! Signals that end the program (INT, TERM, HUP): a run stops and reports what it has, and no temporary file stays.
 //!
-//! A command calls [`Interruptible::begin`] when it has something to report, or will have it within a moment. A first
+//! A command calls [`Interruptible::begin`] when it has figures to report, or will have them within a moment. A first
 //! signal before that ends the program. A first signal after that is left to the command: it stops at its next step,
 //! writes its reports with the [`Interruption`], and ends. A second signal always ends the program.
 
@@ -172,7 +172,7 @@ pub fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the program whatever its other threads hold or wait for: nothing here waits for them for long.
+/// Ends the program. It waits for no other thread for long, even if that thread holds a lock.
 #[cfg(unix)]
 mod end {
     use std::collections::BTreeSet;

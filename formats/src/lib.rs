@@ -7,6 +7,8 @@
 
 mod billionths;
 pub mod capacity_scheduler;
+#[cfg(test)]
+mod damage;
 mod file;
 mod imported;
 pub mod toml;

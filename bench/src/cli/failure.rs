@@ -34,7 +34,7 @@ impl Failure {
         Self { code, message: message.to_string() }
     }
 
-    /// A signal ended the run before there was anything to report: `before` says before what.
+    /// A signal ended the run too early for a report. `before` names the step that it did not reach.
     pub(super) fn nothing_to_report(before: impl fmt::Display) -> Self {
         Self::interrupted(format!("interrupted before {before}; no report was written"))
     }

@@ -89,7 +89,7 @@ pub(super) fn run(job: Job<'_>, output: &OutputArgs) -> Result<(), Failure> {
     Failure::of_interruption(record.interrupted)
 }
 
-/// Writes all outputs, also those behind one that fails: the reader of a pipe may be gone.
+/// Writes every output, even if another output fails: the reader of a pipe may be gone.
 fn hand_out(
     parameters: &RunParameters,
     workload: &Workload,

@@ -119,7 +119,7 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
         )));
     }
     if let (Some(case), []) = (not_begun, stopped.as_slice()) {
-        // The signal came between two simulations. One that stops at its first step says so in the JSON.
+        // The signal came between two simulations. The next simulation stops at its first step and says so in the JSON.
         stopped.push(simulate(&input, case)?);
     }
     let interrupted = format!("interrupted after {} of {} simulations", whole.len(), cases.len());
@@ -190,7 +190,7 @@ impl ApplicationOrderArg {
     }
 }
 
-/// What came of a case, until its end or a signal.
+/// Runs a case until its end or a signal.
 fn simulate(input: &Input, case: &Case) -> Result<Run, Failure> {
     let interruptible = Interruptible::begin();
     let go_on = |_| interruptible.flow();

@@ -200,7 +200,7 @@ fn judge(rows: &mut [Row], tolerance: f64) {
     }
     for row in rows.iter_mut().filter(|row| row.verdict != Verdict::Same) {
         let is_sure = row.p.is_none_or(|p| p <= FALSE_DISCOVERIES);
-        // A figure that single runs have says nothing of noise, whatever the others of its file do.
+        // A figure of a single run has no measure of noise, even if other figures of its file have one.
         let tolerance = if row.p.is_none() && tolerance == 0.0 { SINGLE_TOLERANCE } else { tolerance };
         let is_visible = row.difference.abs() >= row.unit.resolution();
         if is_sure && is_visible && row.relative().abs() > tolerance {

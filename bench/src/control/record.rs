@@ -101,7 +101,7 @@ impl Watch {
 }
 
 impl Watch {
-    /// Counts what has come of requests without a last word.
+    /// Counts the results so far of requests that have no final answer.
     pub(super) fn add_open(&mut self, job: &Job<SlowHosts>) {
         job.progress().for_each(|(_, tally)| self.add(tally));
     }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::tests::{file, import};
 use super::*;
+use crate::damage::damage;
 
 #[track_caller]
 fn refused(text: &str, message: &str) {
@@ -152,17 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_makes_the_importer_panic(
-        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        end in any::<prop::sample::Index>(),
-    ) {
-        let mut data = whole().into_bytes();
-        for (index, byte) in damage {
-            let position = index.index(data.len());
-            data[position] = byte;
-        }
-        fuzz_capacity_scheduler_xml(&data);
-        data.truncate(end.index(data.len()));
-        fuzz_capacity_scheduler_xml(&data);
+    fn no_damage_makes_the_importer_panic(damage in damage()) {
+        damage.read_with(whole(), fuzz_capacity_scheduler_xml);
     }
 }

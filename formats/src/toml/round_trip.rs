@@ -18,6 +18,7 @@ use proptest::prelude::*;
 use queues::{name_partitions, percent, root};
 
 use super::*;
+use crate::damage::damage;
 
 /// Names that need quoting as well as plain ones.
 fn name() -> impl Strategy<Value = String> {
@@ -247,18 +248,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_makes_the_reader_panic(
-        config in config(),
-        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        end in any::<prop::sample::Index>(),
-    ) {
-        let mut data = to_toml(&config).into_bytes();
-        for (index, byte) in damage {
-            let position = index.index(data.len());
-            data[position] = byte;
-        }
-        fuzz_toml(&data);
-        data.truncate(end.index(data.len()));
-        fuzz_toml(&data);
+    fn no_damage_makes_the_reader_panic(config in config(), damage in damage()) {
+        damage.read_with(to_toml(&config), fuzz_toml);
     }
 }

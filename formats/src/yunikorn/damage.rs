@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::fuzz_queues_yaml;
 use super::tests::{below_root, import};
+use crate::damage::damage;
 
 #[track_caller]
 fn refused(text: &str, message: &str) {
@@ -124,18 +125,8 @@ proptest! {
     }
 
     #[test]
-    fn no_damage_makes_the_importer_panic(
-        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        end in any::<prop::sample::Index>(),
-    ) {
-        let mut data = whole().into_bytes();
+    fn no_damage_makes_the_importer_panic(damage in damage()) {
         assert!(import(&whole()).is_ok());
-        for (index, byte) in damage {
-            let position = index.index(data.len());
-            data[position] = byte;
-        }
-        fuzz_queues_yaml(&data);
-        data.truncate(end.index(data.len()));
-        fuzz_queues_yaml(&data);
+        damage.read_with(whole(), fuzz_queues_yaml);
     }
 }

@@ -100,7 +100,7 @@ pub(crate) struct Facts {
     queue_ids: FxHashMap<Arc<str>, QueueId>,
     /// Some parent orders those below by what is pending in them.
     pub(crate) looks_at_demand: bool,
-    /// Some parent orders those below by more than what they use.
+    /// Some parent orders its children by more than their use.
     pub(crate) orders_by_priority: bool,
     pub(crate) users: Vec<LeafUser>,
     /// Of users and groups with limits, which follow from the rest.

@@ -11,7 +11,7 @@ use super::{Ask, Facts, Locality};
 use crate::config::{LocalityDelay, Semantics};
 use crate::ids::AskId;
 
-/// What an ask's next opportunity depends on.
+/// The counts of an ask that decide about its next opportunity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opportunities {
     pub(crate) missed: u32,
@@ -23,8 +23,8 @@ impl Opportunities {
         Self { missed: ask.missed, outstanding: ask.outstanding() }
     }
 
-    /// The same after a container so near to what the ask named, at an opportunity or from a claim. Counting goes on after an
-    /// off-switch one.
+    /// The counts after a container of this locality, at an opportunity or from a claim. An off-switch container does not
+    /// reset the missed opportunities.
     pub(crate) fn after(self, locality: Locality, is_claimed: bool, full_reset: bool) -> Self {
         let begins_anew = match locality {
             Locality::NodeLocal => true,
@@ -76,7 +76,7 @@ impl Facts {
         ask.missed = ask.missed.saturating_add(count);
     }
 
-    /// The ask gets a container so near to what it named.
+    /// The ask gets a container of this locality.
     pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, is_claimed: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
         let ask = self.asks.at_mut(id);

@@ -137,7 +137,7 @@ impl Queue {
         )
     }
 
-    /// Whether it orders those below by more than what they use.
+    /// Whether it orders its children by more than their use.
     pub(crate) fn orders_by_priority(&self) -> bool {
         self.config.child_ordering != QueueOrdering::Utilization
     }

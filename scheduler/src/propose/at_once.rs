@@ -1,7 +1,7 @@
 //! Trees that order queues by priority: passes see each other's picks at once.
 //!
-//! Where queues are ordered by what they use alone, the next pass makes up for what the passes beside it gave. A priority
-//! lets a queue keep what it got too much of.
+//! Two passes at the same time may give one queue too much. If use alone orders the queues, the next pass corrects that. A
+//! priority would let the queue keep the excess.
 
 use std::cmp::Reverse;
 
@@ -12,8 +12,8 @@ use crate::resource::Resources;
 use crate::state::State;
 
 impl QueueWalk<'_> {
-    /// The child that comes first by what is in flight now. What others give only makes a queue come later, so the top of
-    /// the heap, which is looked at again until its key is right, is before all others.
+    /// The first child by the amounts that are in flight now. Picks of other passes only move a queue back, so the heap's
+    /// top is the first of all once its key is up to date.
     ///
     /// Kept out of line, and without the `peek_mut` of `charge`, which would not be inlined twice: trees that order by use
     /// alone would pay 220 instructions a container.

@@ -1,16 +1,16 @@
-//! Queues ordered by what is pending in them: what this pass or another one gives away is pending no more.
+//! Queues ordered by the priority of their pending asks: units that this pass or another pass gives away no longer count.
 
 use super::queue_walk::QueueWalk;
 use crate::ids::{AskId, QueueId, SlotId};
 
 impl QueueWalk<'_> {
-    /// How urgent the queue is, without what was given.
+    /// How urgent the queue is without the units that were given.
     pub(super) fn demand_priority(&self, id: QueueId) -> i32 {
         let known = || self.state.facts.queue(id).demand_priority;
         self.scratch.priorities.get(&id).copied().unwrap_or_else(known)
     }
 
-    /// Takes what was given meanwhile, by this pass and by others, from what is pending.
+    /// Takes the units that this pass and others have given meanwhile from the pending ones.
     pub(super) fn catch_up_with_demand(&mut self) {
         if !self.state.facts.looks_at_demand {
             return;
@@ -22,7 +22,7 @@ impl QueueWalk<'_> {
     }
 
     /// One more unit of the ask gets a container. With the last one of its application its leaf is urgent for it no more,
-    /// nor are the queues above. What was cancelled meanwhile is pending no more anyway.
+    /// nor are the queues above. A unit that was cancelled meanwhile is pending no more anyway.
     fn take_from_demand(&mut self, id: AskId) {
         let facts = &self.state.facts;
         let Some(ask) = facts.asks.get(id) else { return };

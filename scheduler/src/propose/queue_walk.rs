@@ -34,7 +34,7 @@ pub(super) struct QueueWalk<'a> {
     pub(super) is_single_step: bool,
     /// The only leaf to walk to, if not all.
     only_leaf: Option<QueueId>,
-    /// Queues are ordered by more than what they use, which later picks do not make up for: passes see each other's picks.
+    /// Queues are ordered by more than their use, so later picks do not correct earlier ones: passes see each other's picks.
     pub(super) is_at_once: bool,
     /// No node of the asks' partition is claimed, so no unit of an ask is.
     pub(super) is_unclaimed: bool,

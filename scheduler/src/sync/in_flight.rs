@@ -55,8 +55,8 @@ impl Clone for InFlightUnits {
     }
 }
 
-/// Units in flight in the order in which they were taken. While proposers hold the read guard it only
-/// grows, so each of them can go on behind what it has seen.
+/// Units in flight in the order in which they were taken. While proposers hold the read guard the list only
+/// grows, so each proposer continues behind the units that it has counted.
 #[derive(Debug)]
 pub(crate) struct InFlightList<T> {
     length: InFlightUnits,

@@ -27,7 +27,7 @@ struct StarvationReport {
     with_reservations: Outcome,
     /// Null if a signal came before anything of it was measured.
     without_reservations: Option<Outcome>,
-    /// What reservations cost of the vcores; null if a signal cut either run short.
+    /// The part of the vcores that reservations cost; null if a signal cut either run short.
     used_part_lost: Option<f64>,
     audit_violations: usize,
 }

@@ -10,14 +10,14 @@ use serde_json::Value;
 use super::interrupt::{send, start, temporary_files, wait_until};
 use crate::case::{Case, contains_all, fetches_nothing, json};
 
-/// What is left of a run that a signal ended after something was measured.
+/// The output of a run that a signal ended after its first figures.
 struct Partial {
     case: Case,
     figures: Value,
     text: String,
 }
 
-/// Interrupts a run that takes far longer than the test, later and later until it has something to report.
+/// Interrupts a run that takes far longer than the test, later and later until it has figures to report.
 fn interrupted(command: &str, outputs: &[&str]) -> Partial {
     let named = outputs.iter().map(|output| match *output {
         "json" => " --json out.json",

@@ -114,7 +114,7 @@ impl Applier<'_> {
         }
     }
 
-    /// A container of the application has ended. If it was the last one that was awaited, the application ends.
+    /// A container of the application has ended. An ending application ends with its last container.
     pub(super) fn finish_if_awaited(&mut self, id: ApplicationId) {
         let application = self.state.facts.applications.at(id);
         if let Some(end) = application.ending.filter(|_| application.containers.running() == 0) {
