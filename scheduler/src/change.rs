@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 pub use ask::AskSpec;
 pub use running::RunningContainer;
 
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{EngineConfig, QueueUpdate, Reconfiguration};
 use crate::facts::{
     ApplicationEnd, BlacklistUpdate, EndCause, ExecutionType, Master, NodeAttributes, NodeState,
 };
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, ReservationId};
+use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{DEVICE_MILLI, Resources};
 
 /// One change of the state.

@@ -4,10 +4,10 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::commit::{CommitSeq, RejectReason};
 use crate::facts::{ApplicationEnd, EndCause, ExecutionType, Locality};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::label::labels;
+use crate::request::{CommitSeq, RejectReason};
 
 /// Something that happened to an application, with the change that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

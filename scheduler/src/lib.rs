@@ -44,6 +44,8 @@ mod log;
 pub mod nearest;
 mod place;
 mod propose;
+mod replay;
+mod request;
 mod resource;
 mod state;
 mod stats;
@@ -54,10 +56,7 @@ mod view;
 pub use audit::{AuditReport, Violation};
 pub use change::{ApplicationSpec, AskSpec, Change, NodeSpec, RunningContainer};
 pub use clock::{Clock, ManualClock};
-pub use commit::{
-    AllocationProposal, CommitOutcome, CommitSeq, RejectReason, ReservationProposal,
-    ResourceAllocationCommitRequest, ResourceAllocationCommitter,
-};
+pub use commit::ResourceAllocationCommitter;
 pub use engine::{
     AttachedAsk, Attachment, Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging,
     Mode, NotSerial, PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, Refusals, StartError, Step,
@@ -76,11 +75,16 @@ pub use facts::{
 pub use ids::{
     ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,
 };
-#[doc(hidden)]
-pub use log::fuzz_log;
-pub use log::{LogDigest, LogError, LogReader, LogSink, LoggedGroup, Replay, SharedLog};
-pub use place::{BUCKETS, NodeOrder, NodeOrderKind, PlacementSet, ScoredNode};
+pub use log::{LogDigest, LogError, LogReader, LogSink, LoggedGroup, SharedLog};
+pub use place::{BUCKETS, NodeOrder, PlacementSet, ScoredNode};
 pub use propose::{PassScope, ProposalBatch};
+pub use replay::Replay;
+#[doc(hidden)]
+pub use replay::fuzz_log;
+pub use request::{
+    AllocationProposal, CommitOutcome, CommitSeq, RejectReason, ReservationProposal,
+    ResourceAllocationCommitRequest,
+};
 pub use resource::{
     AMOUNT_MAX, DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices, Need, RESOURCE_TYPES_MAX, ResourceError,
     ResourceTypes, Resources, Room, SHARE_ONE, dominant_share, fits,

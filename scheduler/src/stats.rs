@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::commit::{RejectReason, ResourceAllocationCommitRequest};
 use crate::event::Refusal;
+use crate::request::{RejectReason, ResourceAllocationCommitRequest};
 
 /// What an engine has done since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 //! "Without quota" is a leaf without guarantee that may use everything. User limits play no part in these
 //! cases, so there are none.
 
-use apportion::config::{ApplicationOrdering, Capacity, EngineConfig, Factor, Maximum, Percent, QueueConfig};
-use apportion::{ApplicationEnd, ApplicationId, Mode, NodeOrderKind, Quota};
+use apportion::config::{
+    ApplicationOrdering, Capacity, EngineConfig, Factor, Maximum, NodeOrderKind, Percent, QueueConfig,
+};
+use apportion::{ApplicationEnd, ApplicationId, Mode, Quota};
 use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};

@@ -1,9 +1,11 @@
 //! Reservations: when they are made, and that each counts once.
 
-use apportion::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, ReservationPolicy};
+use apportion::config::{
+    Capacity, EngineConfig, Maximum, NodeOrderKind, Percent, QueueConfig, ReservationPolicy,
+};
 use apportion::{
-    AskSpec, AttributeRule, CommitOutcome, NodeAttributes, NodeOrderKind, NodeSpec, NodeState, RejectReason,
-    ReservationId, ResourceAllocationCommitRequest, Resources,
+    AskSpec, AttributeRule, CommitOutcome, NodeAttributes, NodeSpec, NodeState, RejectReason, ReservationId,
+    ResourceAllocationCommitRequest, Resources,
 };
 use apportion_tests::support::cluster::Cluster;
 

@@ -1,7 +1,8 @@
 //! How plans are drawn.
 
-use apportion::NodeOrderKind;
-use apportion::config::{EngineLimits, HeartbeatPolicy, LocalityDelay, Percent, ReservationPolicy};
+use apportion::config::{
+    EngineLimits, HeartbeatPolicy, LocalityDelay, NodeOrderKind, Percent, ReservationPolicy,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;

@@ -7,10 +7,10 @@ use std::fmt;
 
 use apportion::config::{
     ApplicationLimits, Capacity, EngineConfig, EngineLimits, HeartbeatPolicy, Lifetimes, LocalityDelay,
-    ParallelLimits, Percent, QueueConfig, QueueOrdering, QueueState, QueueUpdate, ReservationPolicy,
-    Semantics,
+    NodeOrderKind, ParallelLimits, Percent, QueueConfig, QueueOrdering, QueueState, QueueUpdate,
+    ReservationPolicy, Semantics,
 };
-use apportion::{NodeOrderKind, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
+use apportion::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
 use crate::edits::TreeEdit;
 use crate::queues::factor;

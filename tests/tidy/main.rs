@@ -43,6 +43,18 @@ fn every_allowed_edge_is_used() {
     assert!(unused.is_empty(), "ARCHITECTURE.md allows edges that nothing uses: {unused:?}");
 }
 
+/// So no two rooms use each other, directly or around a corner.
+#[test]
+fn no_room_uses_a_room_below_it() {
+    let listed = edges::listed();
+    let place = |room: &str| listed.iter().position(|(listed, _)| listed == room);
+    for (number, (room, others)) in listed.iter().enumerate() {
+        // Rooms that use no other are not in the list.
+        let below = others.iter().find(|other| place(other).is_some_and(|place| place >= number));
+        assert_eq!(below, None, "{room} stands above it in the edges of ARCHITECTURE.md");
+    }
+}
+
 /// Proposers and committer share one fit test (Nomad's #9506 is what two of them lead to).
 #[test]
 fn there_is_one_fits() {

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use apportion::NodeOrderKind;
-use apportion::config::EngineConfig;
+use apportion::config::{EngineConfig, NodeOrderKind};
 use clap::{Args, ValueEnum};
 
 use super::Failure;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use apportion::NodeOrderKind;
+use apportion::config::NodeOrderKind;
 use apportion_placement::ComponentChange;
 use apportion_placement::control::{JobAction, JobSpec, Pace, ProcessorSpec, RollingRestart};
 

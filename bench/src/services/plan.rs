@@ -1,6 +1,6 @@
 //! What happens in a year, drawn beforehand, so that the same happens however the service is placed.
 
-use apportion::NodeOrderKind;
+use apportion::config::NodeOrderKind;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use apportion::NodeOrderKind;
-use apportion::config::{ApplicationOrdering, EngineConfig, QueueConfig};
+use apportion::config::{ApplicationOrdering, EngineConfig, NodeOrderKind, QueueConfig};
 
 /// What may be decided one way or another.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The tables `resources` and `engine`.
 
-use apportion::NodeOrderKind;
 use apportion::config::{
-    AllocationSizes, EngineConfig, EngineLimits, HeartbeatPolicy, LocalityDelay, ReservationPolicy, Semantics,
+    AllocationSizes, EngineConfig, EngineLimits, HeartbeatPolicy, LocalityDelay, NodeOrderKind,
+    ReservationPolicy, Semantics,
 };
 use apportion::{ResourceError, ResourceTypes, Resources};
 

@@ -4,11 +4,10 @@ mod queues;
 
 use std::collections::BTreeMap;
 
-use apportion::NodeOrderKind;
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
-    Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, Maximum, Otherwise,
-    ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent, PlaceIn, Placement,
+    Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, Maximum, NodeOrderKind,
+    Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent, PlaceIn, Placement,
     PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
     Semantics, Share, Whose,
 };

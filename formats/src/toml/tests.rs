@@ -1,9 +1,8 @@
 //! What native files say, and what is said about those that are wrong.
 
-use apportion::NodeOrderKind;
 use apportion::config::{
     ApplicationOrdering, Bound, Capacity, EngineLimits, Factor, HeartbeatPolicy, LocalityDelay, Maximum,
-    PartitionAccess, PartitionCapacity, Percent, QueueConfig, ReservationPolicy, Share,
+    NodeOrderKind, PartitionAccess, PartitionCapacity, Percent, QueueConfig, ReservationPolicy, Share,
 };
 use apportion::{ResourceTypes, Resources};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apportion::NodeOrderKind;
+use apportion::config::NodeOrderKind;
 
 use super::entry::Entry;
 use crate::file::excerpt;

@@ -1,9 +1,8 @@
 //! What is imported, and what is reported.
 
-use apportion::NodeOrderKind;
 use apportion::config::{
-    ApplicationOrdering, Capacity, Factor, Maximum, ParallelLimits, Percent, QueueConfig, QueueOrdering,
-    TenantLimit,
+    ApplicationOrdering, Capacity, Factor, Maximum, NodeOrderKind, ParallelLimits, Percent, QueueConfig,
+    QueueOrdering, TenantLimit,
 };
 use apportion::{RESOURCE_TYPES_MAX, Resources};
 

@@ -23,7 +23,7 @@ fn state() -> State {
     let mut config =
         EngineConfig::new(types, QueueConfig::single_leaf().with_limits([limit]).with_parallel(parallel));
     config.reservations.delay_ms = Some(0);
-    config.node_order = crate::place::NodeOrderKind::First;
+    config.node_order = crate::config::NodeOrderKind::First;
     let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
     let handle = engine.handle();
     let events = handle.event_stream(1 << 10);

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::commit::RejectReason;
 use crate::ids::AskId;
+use crate::request::RejectReason;
 
 /// Of so many pending asks rejections are counted at a time.
 const REJECTED_MAX: usize = 1_024;

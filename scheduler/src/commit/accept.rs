@@ -5,11 +5,11 @@
 
 use smallvec::SmallVec;
 
-use super::outcome::RejectReason;
-use super::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
 use crate::facts::{Application, Ask, Breach, Facts, Footing, Lodging, Node, Shape, TagCounts};
 use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::propose::Amounts;
+use crate::request::RejectReason;
+use crate::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
 use crate::resource::{Resources, Room, fits};
 
 /// Whether everything together that a batch adds stays within the limits of queues and users. Then any part of it does;

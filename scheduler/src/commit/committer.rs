@@ -4,13 +4,13 @@ use super::accept::{accept, is_within_limits};
 use super::admit::admit;
 use super::apply::{Applier, Effects};
 use super::fetch::fetch_ended;
-use super::outcome::{CommitOutcome, CommitSeq, RejectReason};
-use super::request::ResourceAllocationCommitRequest;
 use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::{AskId, SetId};
 use crate::log::{LogBuffer, Logged};
 use crate::propose::{Amounts, ProposalBatch, propose_rescue};
+use crate::request::ResourceAllocationCommitRequest;
+use crate::request::{CommitOutcome, CommitSeq, RejectReason};
 use crate::state::State;
 use crate::stats::EngineStats;
 

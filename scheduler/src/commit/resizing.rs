@@ -1,9 +1,9 @@
 //! Whether a container may have another size.
 
 use super::accept::{check_account, check_active, check_queue_limit, check_unclaimed, check_user_limit};
-use super::outcome::RejectReason;
 use crate::facts::{Facts, Footing, Shape};
 use crate::ids::ContainerId;
+use crate::request::RejectReason;
 use crate::resource::{Need, Resources, fits};
 
 /// As what the container would be charged with this size. Its devices stay, and with them the type that counts them.

@@ -3,6 +3,7 @@
 mod access;
 mod auto_creation;
 mod capacity;
+mod node_order;
 mod partitions;
 mod placement;
 mod queue;
@@ -19,6 +20,7 @@ use thiserror::Error;
 pub use access::{AccessList, ParseAccessListError};
 pub use auto_creation::AutoCreation;
 pub use capacity::{Bound, Capacity, Maximum, Share};
+pub use node_order::NodeOrderKind;
 pub use partitions::{PartitionAccess, PartitionCapacity};
 pub(crate) use placement::check as check_placement;
 pub use placement::{
@@ -35,7 +37,6 @@ pub use share::{Factor, ParseDecimalError, Percent};
 pub(crate) use tenant_limit::EVERYBODY_ELSE;
 pub use tenant_limit::TenantLimit;
 
-use crate::place::NodeOrderKind;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};
 
 /// Everything that decides how an engine schedules. It is the first record of every log.

@@ -6,10 +6,10 @@ use super::handle::{Handle, SubmitError};
 use super::shared::Message;
 use super::stream::EventStream;
 use crate::change::{ApplicationSpec, Change};
-use crate::commit::CommitSeq;
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, Blacklist, BlacklistUpdate, QueueRole};
 use crate::ids::ApplicationId;
+use crate::request::CommitSeq;
 use crate::sync::Ticket;
 
 impl Handle {

@@ -3,10 +3,10 @@
 use super::handle::{Handle, SubmitError};
 use super::shared::Message;
 use crate::change::Change;
-use crate::commit::CommitSeq;
 use crate::event::Refusal;
 use crate::facts::{EndCause, ExecutionType};
 use crate::ids::ContainerId;
+use crate::request::CommitSeq;
 use crate::resource::Resources;
 use crate::sync::Ticket;
 

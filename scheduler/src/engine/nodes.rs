@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::handle::{Handle, SubmitError};
 use super::shared::Message;
 use crate::change::{Change, NodeSpec, RunningContainer};
-use crate::commit::CommitSeq;
 use crate::event::Refusal;
 use crate::facts::{NodeAttributes, NodeState};
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId};
+use crate::request::CommitSeq;
 use crate::resource::{DEVICE_MILLI, DEVICES_MAX, Resources};
 use crate::sync::Ticket;
 

@@ -5,11 +5,12 @@ use std::sync::{Arc, Weak};
 use super::refusals::RefusalList;
 use super::shared::{AttachResult, ChangeResult, RecoveryResult, Shared, UpdateResult};
 use super::stream::StreamCore;
-use crate::commit::{CommitOutcome, Effects};
+use crate::commit::Effects;
 use crate::event::{Event, Refused};
 use crate::ids::{ApplicationId, SlotId};
 use crate::log::{HEADER, LogBuffer, LogSink};
 use crate::propose::ProposalBatch;
+use crate::request::CommitOutcome;
 use crate::sync::Promise;
 
 /// Collects what a group of commits has to say while the guard is held, and says it afterwards.

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use super::handle::Handle;
 use crate::change::Change;
-use crate::commit::{CommitSeq, Committer};
+use crate::commit::Committer;
 use crate::event::{Event, EventKind, Refusal, Refused, Subject};
+use crate::request::CommitSeq;
 use crate::sync::Mutex;
 
 /// A list holds the newest refusals up to this number.

@@ -8,13 +8,13 @@ use super::stream::StreamCore;
 use super::timing::EngineTiming;
 use crate::change::Change;
 use crate::clock::Clock;
-use crate::commit::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::config::{ConfigError, EngineConfig};
 use crate::event::Refusal;
 use crate::facts::{IdPool, QueueRole};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, SlotId};
 use crate::place::Leases;
 use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch};
+use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
 use crate::sync::{

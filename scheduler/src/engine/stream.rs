@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::commit::CommitSeq;
 use crate::event::Event;
+use crate::request::CommitSeq;
 use crate::sync::{Condvar, Mutex};
 
 /// The reader was too slow and events were left out. It resynchronises with

@@ -28,10 +28,10 @@ pub(crate) use reason::pending_reason;
 pub use shortage::{DeviceShortage, Shortage};
 
 use crate::backlog::{Ending, Waiting};
-use crate::commit::{CommitSeq, RejectReason};
 use crate::config::Setting;
 use crate::facts::{Ask, AttributeRule, Locality};
 use crate::ids::{ApplicationId, AskId, NodeId};
+use crate::request::{CommitSeq, RejectReason};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 use crate::state::State;
 use nodes::{Judge, survey};

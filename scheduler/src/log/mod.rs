@@ -6,15 +6,10 @@
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
 //! replay judges every change again and commits by the same `accept`.
 
-mod fuzz;
 mod reader;
-mod replay;
 mod sink;
 
-#[doc(hidden)]
-pub use fuzz::fuzz_log;
 pub use reader::{LogError, LogReader};
-pub use replay::Replay;
 pub(crate) use sink::{LogBuffer, Logged};
 pub use sink::{LogDigest, LogSink, LoggedGroup, SharedLog};
 

@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::FRAME_HEADER_BYTES;
 use crate::change::Change;
-use crate::commit::{CommitSeq, ResourceAllocationCommitRequest};
+use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::sync::Mutex;
 
 /// Takes the log of an engine, group by group, on the committing thread after the guard is dropped.

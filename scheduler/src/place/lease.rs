@@ -1,7 +1,8 @@
 //! Homes of placement sets. Taking a set from its home is taking its lease.
 
+use crate::config::NodeOrderKind;
 use crate::ids::{PartitionId, SETS_MAX, SetId};
-use crate::place::{NodeOrderKind, PlacementSet};
+use crate::place::PlacementSet;
 use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// Where placement sets rest between passes.

@@ -30,7 +30,7 @@ mod roster;
 mod set;
 
 pub(crate) use lease::{Leases, Look};
-pub use order::{BUCKETS, NodeOrder, NodeOrderKind, ScoredNode};
+pub use order::{BUCKETS, NodeOrder, ScoredNode};
 pub(crate) use roster::Roster;
 pub use set::PlacementSet;
 pub(crate) use set::{Found, Nodes};

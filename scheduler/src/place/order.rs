@@ -7,26 +7,12 @@
 //! Ties: a node's score falls in one of the steps, and the lowest place wins within a step. Places follow the order
 //! of registration; a new node takes the lowest place that another node left.
 
-use serde::{Deserialize, Serialize};
-
+use crate::config::NodeOrderKind;
 use crate::resource::{Resources, SHARE_ONE, dominant_share};
 
 /// How many steps a score has. Nodes in one step are equal; the one at the lowest
 /// place wins: the one registered first, but for newcomers, which take places that others left.
 pub const BUCKETS: usize = 128;
-
-/// A built-in node order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NodeOrderKind {
-    /// The emptiest node first, by dominant share of what is allocated.
-    #[default]
-    Spread,
-    /// The fullest node that still fits first.
-    Pack,
-    /// The node at the lowest place, in the order of registration but for places that were taken over.
-    First,
-}
 
 /// A node as an order sees it.
 #[derive(Clone, Copy, Debug)]

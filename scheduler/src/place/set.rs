@@ -5,9 +5,10 @@ use std::hint::black_box;
 use rustc_hash::FxHashMap;
 
 use super::index::BucketIndex;
-use super::order::{NodeOrder, NodeOrderKind, ScoredNode};
+use super::order::{NodeOrder, ScoredNode};
 use super::ring::NodeChange;
 use super::roster::Roster;
+use crate::config::NodeOrderKind;
 use crate::facts::{Facts, Node, Shape, TagCounts};
 use crate::ids::{ApplicationId, NodeId, SetId};
 use crate::in_flight::InFlight;

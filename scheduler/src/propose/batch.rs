@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::backlog::ParkReason;
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::Locality;
 use crate::ids::{AccountId, AskId, LaneId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::place::PlacementSet;
+use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
 /// Something a pass saw without placing anything. Proposers only report it; the committer records it.

@@ -4,9 +4,9 @@ use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::Semantics;
 use crate::facts::Shape;
+use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {

@@ -6,11 +6,11 @@ use super::pass::PassScope;
 use super::queue_walk::Candidate;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::LocalityDelay;
 use crate::facts::{Ask, Locality, Lodging, Node, Opportunities, Reservation, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::place::{Found, PlacementSet};
+use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::fits;
 use crate::state::State;
 

@@ -1,9 +1,9 @@
 //! The committer's own proposal, for an ask that was unlucky too often.
 
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::{Application, Ask, Facts, Locality, Lodging, Shape};
 use crate::ids::{AskId, LeafUserId, NodeId, QueueId};
 use crate::place::{NodeOrder, ScoredNode};
+use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
 /// A container for the ask on the best node of its whole partition, if any has room, or else where it may be a guest. What

@@ -12,10 +12,10 @@ use smallvec::SmallVec;
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::scratch::{Scratch, ShapeStatus};
-use crate::commit::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::facts::{Locality, Reservation};
 use crate::ids::{AskId, ReservationId, ShapeId};
 use crate::place::Found;
+use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
 
 /// When reservations are given back for containers elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use super::queue_walk::QueueWalk;
 use super::scratch::Threshold;
 use crate::backlog::Lane;
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::facts::{ActiveUsers, Application, LeafUse};
 use crate::ids::{LeafUserId, QueueId};
+use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 impl QueueWalk<'_> {

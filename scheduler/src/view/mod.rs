@@ -7,11 +7,11 @@ mod queue;
 pub use application::ApplicationView;
 pub use placements::{ContainerView, ReservationView};
 
-use crate::commit::CommitSeq;
 use crate::config::{Placement, QueueConfig};
 use crate::explain::{Explanation, PendingReason, explain, pending_reason};
 use crate::facts::{Ask, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
+use crate::request::CommitSeq;
 use crate::resource::{Devices, ResourceTypes, Resources};
 use crate::state::State;
 

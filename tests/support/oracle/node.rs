@@ -1,8 +1,9 @@
 //! Nodes of the model: when they take a container, and in which order they are tried.
 
+use apportion::config::NodeOrderKind;
 use apportion::{
-    AskSpec, AttributeCondition, AttributeTest, DeviceNeed, Locality, NodeAttributes, NodeId, NodeOrderKind,
-    NodeState, PartitionId, RackId, SHARE_ONE, TagNamespace, TagScope,
+    AskSpec, AttributeCondition, AttributeTest, DeviceNeed, Locality, NodeAttributes, NodeId, NodeState,
+    PartitionId, RackId, SHARE_ONE, TagNamespace, TagScope,
 };
 
 use super::amounts::{Amounts, amounts, may_add, minus, share};

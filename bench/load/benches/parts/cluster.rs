@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use apportion::config::{ApplicationOrdering, Capacity, EngineConfig, Factor, Maximum, Percent, QueueConfig};
+use apportion::config::{
+    ApplicationOrdering, Capacity, EngineConfig, Factor, Maximum, NodeOrderKind, Percent, QueueConfig,
+};
 use apportion::{
     ApplicationId, ApplicationSpec, AskSpec, Clock, ContainerId, Engine, Event, EventKind, EventStream,
-    GroupCommitter, Handle, LogSink, ManualClock, NodeOrderKind, NodeSpec, Parts, ProposalBatch, Proposer,
-    ResourceTypes, Resources, Step,
+    GroupCommitter, Handle, LogSink, ManualClock, NodeSpec, Parts, ProposalBatch, Proposer, ResourceTypes,
+    Resources, Step,
 };
 use apportion_load::sizes::{CONTAINER_SIZES, node_vcores};
 use rand::{RngExt, SeedableRng};

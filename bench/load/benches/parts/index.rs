@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use apportion::{AskSpec, NodeOrderKind, Resources};
+use apportion::config::NodeOrderKind;
+use apportion::{AskSpec, Resources};
 use criterion::{BenchmarkId, Criterion, Throughput};
 
 use super::cluster::{BATCH, Cluster, Shape};

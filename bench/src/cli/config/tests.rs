@@ -5,11 +5,11 @@ use std::path::Path;
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
     Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, Maximum,
-    Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, Percent, PlaceIn, Placement,
-    PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
-    Semantics, Share, TenantLimit, Whose,
+    NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, Percent, PlaceIn,
+    Placement, PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState,
+    ReservationPolicy, Semantics, Share, TenantLimit, Whose,
 };
-use apportion::{NodeOrderKind, NodeSpec, ResourceTypes, Resources};
+use apportion::{NodeSpec, ResourceTypes, Resources};
 use apportion_formats::Imported;
 use apportion_formats::toml::{from_toml, to_toml};
 use serde_json::{Value, json};

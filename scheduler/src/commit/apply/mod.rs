@@ -15,10 +15,10 @@ mod shapes;
 use std::sync::Arc;
 
 use crate::change::Change;
-use crate::commit::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::event::{Event, EventKind, Refused};
 use crate::facts::{Charged, QueueRole};
 use crate::ids::{ApplicationId, AskId, LeafUserId, NodeId, QueueId, SetId};
+use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 
 /// What has to be done outside the state because of the changes applied, after the guard is dropped.

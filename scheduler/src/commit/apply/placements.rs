@@ -1,10 +1,10 @@
 //! Containers and claims: carrying out accepted requests, and their ends.
 
 use super::Applier;
-use crate::commit::request::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::event::EventKind;
 use crate::facts::EndCause;
 use crate::ids::{AskId, ContainerId, NodeId, ReservationId, SetId};
+use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::timers::Timer;
 

@@ -1,9 +1,9 @@
 //! Claims (reservations): fulfilled, swapped, dropped, and what others may do to the claimed node meanwhile.
 
 use super::{Bound, Cluster, accepted, allocate, model};
-use crate::commit::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::event::EventKind;
 use crate::ids::{AskId, NodeId, ReservationId};
+use crate::request::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 
 /// The first node is claimed for an ask of `units`; nothing runs anywhere.
 fn with_claim(nodes: usize, units: u32) -> (Cluster, AskId, ReservationId) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::{Bound, Cluster, Workers, allocate, answer, model, plain, work_off};
-use crate::commit::CommitOutcome;
 use crate::config::{Maximum, QueueUpdate};
+use crate::request::CommitOutcome;
 
 /// I14. A request against the closing of the gate. The bug: a gate that is looked at and counted in two steps.
 #[test]

@@ -34,11 +34,11 @@ use super::{Driver, Engine, GroupCommitter, Handle, Mode, Parts, Proposer, Step}
 use crate::audit::AuditReport;
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::commit::{CommitOutcome, ResourceAllocationCommitRequest};
 use crate::config::{Capacity, EngineConfig, Percent, QueueConfig};
 use crate::engine::EventStream;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::propose::ProposalBatch;
+use crate::request::{CommitOutcome, ResourceAllocationCommitRequest};
 use crate::resource::{ResourceTypes, Resources};
 use crate::sync::Ticket;
 

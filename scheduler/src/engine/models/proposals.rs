@@ -2,12 +2,12 @@
 
 use super::{Bound, Cluster, accepted, allocate, answer, half, model, one, plain, with_queues};
 use crate::change::AskSpec;
-use crate::commit::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::config::{Capacity, Factor, Maximum, Percent, QueueConfig, QueueUpdate, Reconfiguration};
 use crate::engine::Handle;
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, NodeAttributes, TagLimit};
 use crate::ids::{AskId, NodeId, PartitionId};
+use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::resource::Resources;
 
 /// A parent that may use one memory at most, with two leaves that may use all of that.

@@ -6,8 +6,9 @@ use loom::thread;
 
 use super::{Bound, Cluster, Workers, model, one, plain, propose_once, several_sets, work_off};
 use crate::change::NodeSpec;
+use crate::config::NodeOrderKind;
 use crate::ids::PartitionId;
-use crate::place::{Leases, NodeOrderKind};
+use crate::place::Leases;
 use crate::propose::ProposalBatch;
 use crate::sync::{AtomicU64, Ordering};
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::{Bound, model, one};
+use crate::config::NodeOrderKind;
 use crate::ids::{PartitionId, SetId};
-use crate::place::{Leases, NodeOrderKind};
+use crate::place::Leases;
 use crate::resource::Resources;
 use crate::sync::{AtomicU64, InFlightResources, InFlightUnits, Ordering, Signal};
 

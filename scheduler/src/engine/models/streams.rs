@@ -6,11 +6,11 @@ use loom::thread;
 
 use super::{Bound, Cluster, model};
 use crate::change::ApplicationSpec;
-use crate::commit::CommitSeq;
 use crate::engine::stream::{EventStream, Lagging};
 use crate::event::{Event, EventKind};
 use crate::facts::ApplicationEnd;
 use crate::ids::{ApplicationId, SlotId};
+use crate::request::CommitSeq;
 
 fn event(seq: u64) -> Event {
     let kind = EventKind::ApplicationEnded { end: ApplicationEnd::Finished };

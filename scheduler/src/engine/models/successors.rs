@@ -6,10 +6,10 @@ use loom::thread;
 
 use super::{Bound, Cluster, accepted, allocate, answer, model, one};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
-use crate::commit::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::event::EventKind;
 use crate::facts::ApplicationEnd;
 use crate::ids::SlotId;
+use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::sync::Ticket;
 
 /// I5. A request that releases a container, against its natural end and the start of another in its slot and on its

@@ -9,7 +9,8 @@ use crate::clock::ManualClock;
 use crate::engine::{Engine, Mode, SubmitError};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, ContainerId};
-use crate::log::{Replay, SharedLog};
+use crate::log::SharedLog;
+use crate::replay::Replay;
 
 /// More than go to the committer together.
 const MANY: i64 = 300;

@@ -2,11 +2,11 @@
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec, RunningContainer};
-use crate::commit::RejectReason;
 use crate::config::{ApplicationOrdering, Maximum};
 use crate::event::Refusal;
 use crate::facts::{ApplicationEnd, ExecutionType, NodeAttributes};
 use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, SlotId};
+use crate::request::RejectReason;
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 
 const OTHER: PartitionId = PartitionId(1);

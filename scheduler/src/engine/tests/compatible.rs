@@ -2,9 +2,9 @@
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec};
-use crate::commit::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::config::{EngineConfig, LocalityDelay, Percent, Semantics};
 use crate::ids::{AskId, NodeId};
+use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 
 fn compatible() -> EngineConfig {
     let mut config = config([leaf("a").with_user_limit_factor(None)]);

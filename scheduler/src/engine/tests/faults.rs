@@ -7,10 +7,11 @@ use super::hand::{Hand, busy};
 use super::{Bench, config, leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::commit::ResourceAllocationCommitRequest;
+use crate::config::NodeOrderKind;
 use crate::engine::{Engine, Mode, Proposer};
 use crate::ids::{PartitionId, SetId};
-use crate::place::{Leases, NodeOrderKind};
+use crate::place::Leases;
+use crate::request::ResourceAllocationCommitRequest;
 use crate::sync::fault;
 
 #[test]

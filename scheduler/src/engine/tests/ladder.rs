@@ -3,11 +3,11 @@
 use super::hand::{Hand, busy};
 use super::{config, leaf, memory};
 use crate::change::AskSpec;
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{Factor, Maximum, Semantics};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::propose::propose_rescue;
+use crate::request::ResourceAllocationCommitRequest;
 
 /// Two asks want the room of one node; there are three sets.
 struct Rivals {

@@ -7,13 +7,13 @@ use super::{Bench, config, leaf, memory, with_ask};
 use crate::backlog::ParkReason;
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{EngineConfig, Factor, Maximum, Percent, QueueConfig, QueueUpdate};
 use crate::engine::proposer::propose;
 use crate::engine::shared::Message;
 use crate::engine::{Engine, Handle, Parts, Step};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, SetId};
 use crate::propose::{Observation, ProposalBatch, Scratch};
+use crate::request::ResourceAllocationCommitRequest;
 
 impl Bench {
     /// Commits a batch as the committer would, after everything that was sent before.

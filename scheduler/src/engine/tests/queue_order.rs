@@ -2,11 +2,11 @@
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec};
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{
     ApplicationOrdering, EngineConfig, Maximum, QueueConfig, QueueOrdering, Reconfiguration, TenantLimit,
 };
 use crate::ids::ApplicationId;
+use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
 /// Two leaves of which the one with the more urgent application comes first.

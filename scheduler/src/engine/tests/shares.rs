@@ -4,10 +4,10 @@ use super::late::is_blocked;
 use super::{Bench, config, memory};
 use crate::backlog::ParkReason;
 use crate::change::AskSpec;
-use crate::commit::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::config::{Capacity, Percent, QueueConfig, Semantics};
 use crate::ids::{ApplicationId, AskId};
 use crate::propose::ProposalBatch;
+use crate::request::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 
 /// A leaf that is guaranteed next to nothing and holds users to a tenth of what it uses, or to equal shares of what active
 /// users use if those are larger, with one container on top.

@@ -2,12 +2,12 @@
 
 use super::{Bench, config, leaf, memory};
 use crate::change::AskSpec;
-use crate::commit::ResourceAllocationCommitRequest;
 use crate::config::{EngineConfig, LocalityDelay, Maximum, Percent};
 use crate::engine::{Mode, NotSerial, PassError};
 use crate::explain::PendingReason;
 use crate::ids::{AskId, NodeId};
 use crate::propose::PassScope;
+use crate::request::ResourceAllocationCommitRequest;
 use crate::view::ReservationView;
 
 impl Bench {

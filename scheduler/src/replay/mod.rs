@@ -1,14 +1,19 @@
 //! Replaying: the state at any position of a log.
 
+mod fuzz;
+
 use std::io::Read;
 
-use super::{LogError, LogReader};
+#[doc(hidden)]
+pub use fuzz::fuzz_log;
+
 use crate::audit::AuditReport;
 use crate::change::Change;
-use crate::commit::{CommitOutcome, CommitSeq, Committer, Effects, ResourceAllocationCommitter};
+use crate::commit::{Committer, Effects, ResourceAllocationCommitter};
 use crate::event::Event;
 use crate::facts::StateDigest;
-use crate::log::LogBuffer;
+use crate::log::{LogBuffer, LogError, LogReader};
+use crate::request::{CommitOutcome, CommitSeq};
 use crate::state::State;
 use crate::stats::EngineStats;
 use crate::view::View;

@@ -1,5 +1,8 @@
 //! Commit requests: what a proposer asks the committer to do.
 
+mod outcome;
+
+pub use outcome::{CommitOutcome, CommitSeq, RejectReason};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use thin_vec::{ThinVec, thin_vec};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{HEADER, Replay};
+use super::Replay;
 use crate::change::Change;
 use crate::config::{EngineConfig, QueueConfig};
+use crate::log::HEADER;
 use crate::resource::ResourceTypes;
 
 /// Replays `data` as a log, and as the changes after a valid configuration with right checksums, so that the
@@ -40,8 +41,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::FRAME_HEADER_BYTES;
     use super::*;
+    use crate::log::FRAME_HEADER_BYTES;
     use crate::{ApplicationSpec, AskSpec, Clock, Engine, ManualClock, Mode, NodeSpec, Resources, SharedLog};
 
     /// The payloads of a small run's frames, joined; the configuration is the first.

@@ -1,0 +1,16 @@
+//! The order in which a pass tries the nodes of a set.
+
+use serde::{Deserialize, Serialize};
+
+/// A built-in node order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeOrderKind {
+    /// The emptiest node first, by dominant share of what is allocated.
+    #[default]
+    Spread,
+    /// The fullest node that still fits first.
+    Pack,
+    /// The node at the lowest place, in the order of registration but for places that were taken over.
+    First,
+}
