@@ -38,7 +38,7 @@ impl EngineClient {
                 launch: launched(container),
                 is_stopping: found.stopping.is_some(),
             };
-            client.containers.insert(container, placed);
+            client.insert(container, placed);
         }
         client
     }
@@ -67,7 +67,15 @@ impl EngineClient {
             is_stopping: found.stopping.is_some(),
         };
         let running = placed.as_running(reference);
-        self.containers.insert(reference, placed);
+        self.insert(reference, placed);
         Some(Callback::Recovered(running))
+    }
+
+    /// The event that tells a found container to stop came before this client, or is still to be heard.
+    fn insert(&mut self, container: ContainerRef, placed: Placed) {
+        if placed.is_stopping {
+            self.found_stopping.insert(container);
+        }
+        self.containers.insert(container, placed);
     }
 }

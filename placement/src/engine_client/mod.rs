@@ -38,6 +38,8 @@ pub struct EngineClient {
     events: EventStream,
     requests: Requests,
     containers: BTreeMap<ContainerRef, Placed>,
+    /// Containers that were being stopped when this client found them: their agents are still to be told.
+    found_stopping: BTreeSet<ContainerRef>,
     exits: BTreeMap<ContainerId, ContainerExit>,
     /// What runs in containers that were reported and not heard of.
     late: BTreeMap<ContainerRef, Launch>,
@@ -100,6 +102,7 @@ impl EngineClient {
             swaps: Swaps::default(),
             requests: Requests::default(),
             containers: BTreeMap::new(),
+            found_stopping: BTreeSet::new(),
             exits: BTreeMap::new(),
             late: BTreeMap::new(),
             nodes: ReportedNodes::default(),
@@ -395,6 +398,7 @@ impl ClusterClient for EngineClient {
         for event in events {
             callbacks.extend(self.hear(&event));
         }
+        self.obey_found_stops();
         callbacks.append(&mut self.told);
         callbacks.extend(self.nodes.update(&self.handle));
         callbacks

@@ -59,6 +59,7 @@ impl EngineClient {
     /// container is stopped again.
     pub(super) fn stop(&mut self, container: ContainerRef) {
         let Some(placed) = self.containers.get_mut(&container) else { return };
+        self.found_stopping.remove(&container);
         let host = placed.host.clone();
         let is_first = !std::mem::replace(&mut placed.is_stopping, true);
         if is_first && let Err(error) = self.handle.stop_container(ContainerId::from_number(container.0)) {
@@ -73,21 +74,34 @@ impl EngineClient {
         }
     }
 
-    /// The engine told this container to stop. Without node agents it ends at once.
+    /// The engine told this container to stop. A second word of the engine changes nothing.
     pub(super) fn told_to_stop(&mut self, container: ContainerId) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.get_mut(&reference)?;
         let was_told = std::mem::replace(&mut placed.is_stopping, true);
-        let (runs, host) = (placed.launch.is_some(), placed.host.clone());
-        if self.has_node_agents && (runs || was_told) {
-            if !was_told {
-                self.command_kill(reference, host);
-            }
-        } else {
-            // An engine that is shut down is noticed by the next call.
-            let _ = self.handle.complete_container(container);
+        if self.found_stopping.remove(&reference) || !was_told {
+            self.obey_stop(reference);
         }
         None
+    }
+
+    /// Containers were being stopped before this client could be told so.
+    pub(super) fn obey_found_stops(&mut self) {
+        for container in std::mem::take(&mut self.found_stopping) {
+            self.obey_stop(container);
+        }
+    }
+
+    /// The agent of the container kills what runs in it. Without agents, or if nothing runs in it, the container ends at once.
+    fn obey_stop(&mut self, container: ContainerRef) {
+        let Some(placed) = self.containers.get(&container) else { return };
+        if self.has_node_agents && placed.launch.is_some() {
+            let host = placed.host.clone();
+            self.command_kill(container, host);
+        } else {
+            // An engine that is shut down is noticed by the next call.
+            let _ = self.handle.complete_container(ContainerId::from_number(container.0));
+        }
     }
 
     /// Gives a container back in which nothing runs.
@@ -136,6 +150,7 @@ impl EngineClient {
     pub(super) fn ended(&mut self, container: ContainerId, cause: Option<EndCause>) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.remove(&reference)?;
+        self.found_stopping.remove(&reference);
         // After the timeout of a stop the process may still run: its agent failed to kill it, or never heard of it.
         let has_timed_out = cause == Some(EndCause::StopTimedOut);
         if placed.launch.is_some() && (!placed.is_stopping || has_timed_out) {
