@@ -36,7 +36,7 @@ impl EngineClient {
                 priority: found.priority,
                 host,
                 launch: launched(container),
-                is_stopping: found.stopping.is_some(),
+                stopping: found.stopping.map(|stopping| stopping.cause),
             };
             client.insert(container, placed);
         }
@@ -64,7 +64,7 @@ impl EngineClient {
             priority: found.priority,
             host,
             launch: Some(launch),
-            is_stopping: found.stopping.is_some(),
+            stopping: found.stopping.map(|stopping| stopping.cause),
         };
         let running = placed.as_running(reference);
         self.insert(reference, placed);
@@ -73,7 +73,7 @@ impl EngineClient {
 
     /// The event that tells a found container to stop came before this client, or is still to be heard.
     fn insert(&mut self, container: ContainerRef, placed: Placed) {
-        if placed.is_stopping {
+        if placed.stopping.is_some() {
             self.found_stopping.insert(container);
         }
         self.containers.insert(container, placed);

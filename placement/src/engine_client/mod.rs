@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, ApplicationView, AskId, Blacklist, ContainerId, Event,
-    EventKind, EventStream, Handle, SubmitError,
+    ApplicationEnd, ApplicationId, ApplicationSpec, ApplicationView, AskId, Blacklist, ContainerId, EndCause,
+    Event, EventKind, EventStream, Handle, SubmitError,
 };
 
 use crate::client::{
@@ -59,8 +59,8 @@ struct Placed {
     priority: u32,
     host: Arc<str>,
     launch: Option<Launch>,
-    /// The engine waits for its end.
-    is_stopping: bool,
+    /// Set while the engine waits for its end: the cause that the end will have.
+    stopping: Option<EndCause>,
 }
 
 impl Placed {
@@ -70,7 +70,7 @@ impl Placed {
             priority: self.priority,
             host: self.host.clone(),
             launch: self.launch.clone(),
-            is_stopping: self.is_stopping,
+            is_stopping: self.stopping.is_some(),
         }
     }
 }
@@ -157,7 +157,7 @@ impl EngineClient {
     /// When the container has ended.
     pub fn report_start_failed(&mut self, container: ContainerRef, why: String) -> Result<(), ClientError> {
         let placed = self.containers.get_mut(&container).ok_or(ClientError::UnknownContainer(container))?;
-        if placed.is_stopping {
+        if placed.stopping.is_some() {
             return self.report_exit(container, ContainerExit { status: 1, diagnostics: why });
         }
         placed.launch = None;
@@ -195,7 +195,7 @@ impl EngineClient {
                 let host = self.nodes.host_of(&self.handle, node);
                 self.allocated(ask, container, host)
             }
-            EventKind::ContainerStopping { container, .. } => self.told_to_stop(container),
+            EventKind::ContainerStopping { container, cause, .. } => self.told_to_stop(container, cause),
             EventKind::ContainerRecovered { container, .. } => self.recovered(container),
             EventKind::ContainerEnded { container, cause } => self.ended(container, Some(cause)),
             EventKind::AskCancelled { ask, .. } | EventKind::AskRefused { ask, .. } => {
@@ -233,7 +233,7 @@ impl EngineClient {
         let reference = Self::reference(container);
         let allocation = self.requests.served(ask, reference, host)?;
         let (priority, host) = (allocation.priority, allocation.host.clone());
-        self.containers.insert(reference, Placed { priority, host, launch: None, is_stopping: false });
+        self.containers.insert(reference, Placed { priority, host, launch: None, stopping: None });
         Some(Callback::Allocated(vec![allocation]))
     }
 
@@ -257,8 +257,8 @@ impl EngineClient {
                 let came = self.allocated(found.ask, container, host);
                 callbacks.extend(came.or_else(|| self.recovered(container)));
             }
-            if found.stopping.is_some() {
-                self.told_to_stop(container);
+            if let Some(stopping) = found.stopping {
+                self.told_to_stop(container, stopping.cause);
             }
         }
         let over: Vec<AskId> = self.handle.read(|view| self.requests.over_in(view));

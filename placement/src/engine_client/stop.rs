@@ -52,7 +52,7 @@ impl EngineClient {
 
     /// Whether something may run in it that an agent has to end.
     pub(super) fn awaits_end_of(&self, placed: &Placed) -> bool {
-        self.has_node_agents && (placed.launch.is_some() || placed.is_stopping)
+        self.has_node_agents && (placed.launch.is_some() || placed.stopping.is_some())
     }
 
     /// Lets the engine wait for the end of a container, and its agent bring it about. The agent is told again when the
@@ -61,7 +61,8 @@ impl EngineClient {
         let Some(placed) = self.containers.get_mut(&container) else { return };
         self.found_stopping.remove(&container);
         let host = placed.host.clone();
-        let is_first = !std::mem::replace(&mut placed.is_stopping, true);
+        let is_first = placed.stopping.is_none();
+        placed.stopping.get_or_insert(EndCause::Released);
         if is_first && let Err(error) = self.handle.stop_container(ContainerId::from_number(container.0)) {
             self.refused(&error);
         }
@@ -75,10 +76,11 @@ impl EngineClient {
     }
 
     /// The engine told this container to stop. A second word of the engine changes nothing.
-    pub(super) fn told_to_stop(&mut self, container: ContainerId) -> Option<Callback> {
+    pub(super) fn told_to_stop(&mut self, container: ContainerId, cause: EndCause) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.get_mut(&reference)?;
-        let was_told = std::mem::replace(&mut placed.is_stopping, true);
+        // The engine may have had another cause before it heard of this client's.
+        let was_told = placed.stopping.replace(cause).is_some();
         if self.found_stopping.remove(&reference) || !was_told {
             self.obey_stop(reference);
         }
@@ -153,7 +155,7 @@ impl EngineClient {
         self.found_stopping.remove(&reference);
         // After the timeout of a stop the process may still run: its agent failed to kill it, or never heard of it.
         let has_timed_out = cause == Some(EndCause::StopTimedOut);
-        if placed.launch.is_some() && (!placed.is_stopping || has_timed_out) {
+        if placed.launch.is_some() && (placed.stopping.is_none() || has_timed_out) {
             self.command_kill(reference, placed.host);
         }
         if let Some(request) = self.swaps.take_instead_of(reference) {
@@ -165,6 +167,7 @@ impl EngineClient {
         let reported = self.exits.remove(&container);
         let exit = match (cause, reported) {
             (Some(EndCause::Completed) | None, Some(reported)) => reported,
+            (Some(EndCause::StopTimedOut), _) => unconfirmed(placed.stopping),
             (cause, _) => exit_of(cause),
         };
         Some(Callback::Completed(vec![(reference, exit)]))
@@ -180,9 +183,11 @@ fn exit_of(cause: Option<EndCause>) -> ContainerExit {
         Some(EndCause::ApplicationEnded) => ContainerExit::KILLED_AFTER_APP_COMPLETION,
         Some(EndCause::NodeLost) | None => ContainerExit::ABORTED,
     };
-    let mut exit = ContainerExit::of(status);
-    if cause == Some(EndCause::StopTimedOut) {
-        exit.diagnostics = "its host did not confirm the stop in time".to_owned();
-    }
-    exit
+    ContainerExit::of(status)
+}
+
+/// The exit of a container that was stopped for this cause, and whose agent did not confirm it.
+fn unconfirmed(stopping: Option<EndCause>) -> ContainerExit {
+    let diagnostics = "its host did not confirm the stop in time".to_owned();
+    ContainerExit { diagnostics, ..exit_of(stopping.or(Some(EndCause::Released))) }
 }

@@ -147,3 +147,23 @@ fn a_container_that_is_stopped_before_its_recovery_is_heard_of_is_killed() -> Ou
     assert_eq!(client.take_commands(), [kill(late, "beta")]);
     Ok(())
 }
+
+#[test]
+fn a_preemption_that_is_not_confirmed_in_time_is_one() -> Outcome {
+    let site = Site::new()?;
+    let mut client = site.client(1_000)?.with_node_agents();
+    let (taken, given_back) = (site.run_one(&mut client, 1)?, site.run_one(&mut client, 2)?);
+    let id = client.engine_container(taken).ok_or("it runs")?;
+    site.engine.handle().preempt_container(id)?;
+    client.release(given_back)?;
+    site.engine.run_until_quiet();
+    assert_eq!(exits(&client.poll()), []);
+    site.clock.set(site.engine.handle().config().stop_timeout_ms + 1);
+    site.engine.run_until_quiet();
+    let ended = exits(&client.poll());
+    let statuses: Vec<_> = ended.iter().map(|(container, exit)| (*container, exit.status)).collect();
+    let expected = [(taken, ContainerExit::PREEMPTED), (given_back, ContainerExit::KILLED_BY_APPMASTER)];
+    assert_eq!(statuses, expected);
+    assert!(ended.iter().all(|(_, exit)| exit.diagnostics.contains("did not confirm")), "{ended:?}");
+    Ok(())
+}
