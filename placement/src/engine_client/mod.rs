@@ -172,13 +172,11 @@ impl EngineClient {
     /// # Errors
     /// When the engine is shut down.
     pub fn finish(&mut self, end: ApplicationEnd) -> Result<(), SubmitError> {
+        self.handle.end_application(self.application, end)?;
         if self.handle.config().stop_ended_applications && !self.has_node_agents {
-            // Nothing runs in them, and nobody may be left to confirm a stop.
-            for container in self.engine_containers() {
-                self.handle.release_container(container)?;
-            }
+            self.confirm_all()?;
         }
-        self.handle.end_application(self.application, end)
+        Ok(())
     }
 
     fn engine_containers(&self) -> impl Iterator<Item = ContainerId> {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use apportion::{ContainerId, EndCause};
+use apportion::{ContainerId, EndCause, SubmitError};
 
 use super::{EngineClient, NodeCommand, Placed, swap};
 use crate::client::{Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest};
@@ -104,6 +104,19 @@ impl EngineClient {
             // An engine that is shut down is noticed by the next call.
             let _ = self.handle.complete_container(ContainerId::from_number(container.0));
         }
+    }
+
+    /// The engine stops all containers, whose ends nobody else may be left to confirm. Nothing runs in them.
+    pub(super) fn confirm_all(&mut self) -> Result<(), SubmitError> {
+        let found_stopping = std::mem::take(&mut self.found_stopping);
+        for (container, placed) in &mut self.containers {
+            let is_confirmed = placed.stopping.is_some() && !found_stopping.contains(container);
+            placed.stopping.get_or_insert(EndCause::ApplicationEnded);
+            if !is_confirmed {
+                self.handle.complete_container(ContainerId::from_number(container.0))?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives a container back in which nothing runs.

@@ -167,3 +167,20 @@ fn a_preemption_that_is_not_confirmed_in_time_is_one() -> Outcome {
     assert!(ended.iter().all(|(_, exit)| exit.diagnostics.contains("did not confirm")), "{ended:?}");
     Ok(())
 }
+
+#[test]
+fn containers_end_with_their_application_whether_or_not_the_engine_stops_them() -> Outcome {
+    for stop_ended_applications in [false, true] {
+        let site = Site::with(|config| config.stop_ended_applications = stop_ended_applications)?;
+        let mut client = site.client(1_000)?;
+        let container = site.run_one(&mut client, 1)?;
+        client.finish(ApplicationEnd::Finished)?;
+        site.engine.run_until_quiet();
+        assert_eq!(site.containers(), 0);
+        let exit = ContainerExit::of(ContainerExit::KILLED_AFTER_APP_COMPLETION);
+        assert_eq!(exits(&client.poll()), [(container, exit)], "stops: {stop_ended_applications}");
+        site.engine.run_until_quiet();
+        assert_eq!(site.engine.health().refused.len(), 0, "each end is confirmed once");
+    }
+    Ok(())
+}
