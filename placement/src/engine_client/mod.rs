@@ -179,6 +179,11 @@ impl EngineClient {
         Ok(())
     }
 
+    /// Whether the engine has no such application any more, or not yet.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.handle.read(|view| view.application(self.application).is_none())
+    }
+
     fn engine_containers(&self) -> impl Iterator<Item = ContainerId> {
         self.containers.keys().map(|container| ContainerId::from_number(container.0))
     }
