@@ -402,6 +402,7 @@ impl ClusterClient for EngineClient {
             callbacks.extend(self.hear(&event));
         }
         self.obey_found_stops();
+        self.forget_late();
         callbacks.append(&mut self.told);
         callbacks.extend(self.nodes.update(&self.handle));
         callbacks
