@@ -258,7 +258,11 @@ impl EngineClient {
             if !self.containers.contains_key(&Self::reference(container)) {
                 let host = self.nodes.host_of(&self.handle, found.node);
                 let came = self.allocated(found.ask, container, host);
-                callbacks.extend(came.or_else(|| self.recovered(container)));
+                // Of what was placed for asks that this client did not make nothing was told before either.
+                callbacks.extend(match came {
+                    None if found.is_recovered => self.recovered(container),
+                    came => came,
+                });
             }
             if let Some(stopping) = found.stopping {
                 self.told_to_stop(container, stopping.cause);

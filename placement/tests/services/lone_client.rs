@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, ManualClock, Mode,
-    NodeSpec, ResourceTypes, Resources, RunningContainer,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, ManualClock, Mode, NodeSpec,
+    ResourceTypes, Resources, RunningContainer,
 };
 use apportion_placement::{
     Callback, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, EngineClient, Launch,
@@ -181,6 +181,31 @@ fn containers_end_with_their_application_whether_or_not_the_engine_stops_them() 
         assert_eq!(exits(&client.poll()), [(container, exit)], "stops: {stop_ended_applications}");
         site.engine.run_until_quiet();
         assert_eq!(site.engine.health().refused.len(), 0, "each end is confirmed once");
+    }
+    Ok(())
+}
+
+/// The service did not ask for it, and nothing says that it is the service's.
+#[test]
+fn a_container_that_was_asked_for_elsewhere_is_not_taken_on_after_an_overflow() -> Outcome {
+    for events_max in [1_000, 1] {
+        let site = Site::new()?;
+        let mut client = site.client(events_max)?;
+        site.engine.run_until_quiet();
+        client.poll();
+        let ask = AskSpec::new(Resources::new(&[1]), 3).with_priority(1);
+        site.engine.handle().submit_ask(client.application(), ask)?;
+        let late = site.recover(client.application(), "beta")?;
+        assert_eq!(site.containers(), 4);
+        let told = [client.poll(), client.poll()].concat();
+        let recovered: Vec<_> = told
+            .iter()
+            .filter_map(|callback| match callback {
+                Callback::Recovered(found) => Some(found.container),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(recovered, [late], "{events_max} events");
     }
     Ok(())
 }
