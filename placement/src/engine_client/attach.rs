@@ -10,7 +10,7 @@ impl EngineClient {
     /// [`Handle::attach`] answered about the application for `events`; `launched` says what runs in a container, as its node
     /// agent reports, or `None` if nothing was started there. Containers have the [numbers](Self::reference) that they had
     /// before, as long as the engine runs. [`Service::restart`](crate::Service::restart) takes the
-    /// containers over.
+    /// containers over. Without a service, the next [`poll`](crate::ClusterClient::poll) carries out stops that came before.
     ///
     /// After a restart of the engine submit the application again, and register its nodes with
     /// [`Handle::recover_node`] before `Handle::attach`. Containers of a node that is recovered later come as

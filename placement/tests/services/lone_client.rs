@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, ManualClock, Mode, NodeSpec,
-    ResourceTypes, Resources, RunningContainer,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, ContainerId, Engine, ManualClock, Mode,
+    NodeSpec, ResourceTypes, Resources, RunningContainer,
 };
 use apportion_placement::{
     Callback, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, EngineClient, Launch,
