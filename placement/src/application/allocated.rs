@@ -128,6 +128,7 @@ impl ApplicationState {
             came_ms: now_ms,
             started_ms: None,
             outcome,
+            racks_version: self.history.racks_version(),
             version,
             generation: self.generation_of(component),
             is_killed: false,

@@ -103,6 +103,30 @@ impl ApplicationState {
         })
     }
 
+    /// Whether the service keeps the instance although another one of its group is too near. The service judges by the racks
+    /// that it knows when the later of the two comes, and does not separate them when it learns of another rack. An instance
+    /// that ran before it had to be apart stays beside one that is on its way out.
+    pub(super) fn is_wrongly_near(&self, component: ComponentId, container: ContainerRef) -> bool {
+        let is_held = |container| self.instance_state(container).is_some_and(InstanceState::is_held);
+        let Some(known) = self.components.get(&component).filter(|_| is_held(container)) else {
+            return false;
+        };
+        let Some(instance) = self.instances.get(&container) else { return false };
+        let ran_before = known.untagged.contains(&container);
+        let peers = self.peers(component).filter_map(|peer| self.components.get(&peer));
+        let mut others = peers.flat_map(|peer| peer.census.iter()).filter_map(|(other, state)| {
+            let is_tolerated = ran_before && !state.is_held();
+            self.instances.get(&other).filter(|_| !is_tolerated)
+        });
+        others.any(|other| {
+            let rack_version = |host: &str| self.history.node(host).map_or(0, |node| node.rack_version);
+            let racks_version = rack_version(&instance.host).max(rack_version(&other.host));
+            let is_known = instance.host == other.host
+                || racks_version <= instance.racks_version.max(other.racks_version);
+            is_known && self.is_near(component, &instance.host, &other.host)
+        })
+    }
+
     /// Whether these are too near to each other for the component's group.
     pub(super) fn is_near(&self, component: ComponentId, one: &str, other: &str) -> bool {
         let spans_racks = self.fault_domain(component) == Some(FaultDomain::Rack);

@@ -28,7 +28,8 @@ pub enum Inconsistency {
         /// How many.
         held: u32,
     },
-    /// An instance is too near to one of those that its component is kept apart from.
+    /// An instance that stays is too near to one of those that its component is kept apart from, and the service knew of
+    /// it: by the racks known when the later of the two came, and unless it ran before and the other one is on its way out.
     #[error("component {} is on {host}, too near to those that it should be apart from", .component.0)]
     TooNearToPeers {
         /// Whose.
@@ -146,8 +147,8 @@ impl ApplicationState {
         if held > 1 && self.is_anti_affine(component) {
             found.push(Inconsistency::TogetherThoughApart { component, host: host.to_owned(), held });
         }
-        let is_near = held > 0 && self.is_grouped(component) && self.would_be_together(component, host, None);
-        if is_near {
+        let mut here = entry.instances.iter();
+        if here.any(|(container, _)| self.is_wrongly_near(component, container)) {
             found.push(Inconsistency::TooNearToPeers { component, host: host.to_owned() });
         }
         let is_here =

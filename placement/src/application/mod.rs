@@ -124,6 +124,8 @@ struct ComponentInstance {
     came_ms: u64,
     started_ms: Option<u64>,
     outcome: AllocationOutcome,
+    /// The racks that were known when it came.
+    racks_version: u64,
     /// Of what runs in it.
     version: String,
     /// How many generations of its component were short-lived when it came.

@@ -15,7 +15,7 @@ impl ApplicationState {
 
     /// Takes on containers that ran on while the service's master was away. Requests made before are forgotten: what
     /// comes of them is taken if it is wanted. Containers of components that are no more are given back, those in which
-    /// nothing was started, those that were given back before, and those that should be apart and are not.
+    /// nothing was started, those that were given back before, and those that should be apart from others that stay.
     pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
         self.now_ms = now_ms;
@@ -33,7 +33,7 @@ impl ApplicationState {
                 self.give_back(found.container, &mut operations);
                 continue;
             };
-            let is_too_near = self.would_be_together(component, &found.host, None);
+            let is_too_near = self.is_beside_a_held_one(component, &found.host, found.container);
             self.take_on_running(found, launch, component, now_ms);
             if is_too_near || found.is_stopping {
                 self.release(found.container, &mut operations);
@@ -97,6 +97,7 @@ impl ApplicationState {
             came_ms: now_ms,
             started_ms: Some(now_ms),
             outcome: AllocationOutcome::Unallocated,
+            racks_version: self.history.racks_version(),
             version: launch.version.clone(),
             generation: self.generation_of(component),
             is_killed: false,

@@ -10,7 +10,7 @@ impl EngineClient {
     /// [`Handle::attach`] answered about the application for `events`; `launched` says what runs in a container, as its node
     /// agent reports, or `None` if nothing was started there. Containers have the [numbers](Self::reference) that they had
     /// before, as long as the engine runs. [`Service::restart`](crate::Service::restart) takes the
-    /// containers over.
+    /// containers over. Without a service, the next [`poll`](crate::ClusterClient::poll) carries out stops that came before.
     ///
     /// After a restart of the engine submit the application again, and register its nodes with
     /// [`Handle::recover_node`] before `Handle::attach`. Containers of a node that is recovered later come as
@@ -36,9 +36,9 @@ impl EngineClient {
                 priority: found.priority,
                 host,
                 launch: launched(container),
-                is_stopping: found.stopping.is_some(),
+                stopping: found.stopping.map(|stopping| stopping.cause),
             };
-            client.containers.insert(container, placed);
+            client.insert(container, placed);
         }
         client
     }
@@ -49,6 +49,21 @@ impl EngineClient {
         if !self.containers.contains_key(&container) {
             self.late.insert(container, launch);
         }
+    }
+
+    /// Keeps what runs in containers that are still to be heard of: a container that has ended is not heard of any more.
+    pub(super) fn forget_late(&mut self) {
+        if self.late.is_empty() {
+            return;
+        }
+        let Self { late, containers, handle, application, .. } = self;
+        handle.read(|view| {
+            late.retain(|container, _| {
+                let found = view.container(ContainerId::from_number(container.0));
+                let is_its = found.is_some_and(|found| found.application == *application);
+                is_its && !containers.contains_key(container)
+            });
+        });
     }
 
     /// A container that its node reported after the attach. One that has ended since is not worth a word.
@@ -64,10 +79,57 @@ impl EngineClient {
             priority: found.priority,
             host,
             launch: Some(launch),
-            is_stopping: found.stopping.is_some(),
+            stopping: found.stopping.map(|stopping| stopping.cause),
         };
         let running = placed.as_running(reference);
-        self.containers.insert(reference, placed);
+        self.insert(reference, placed);
         Some(Callback::Recovered(running))
+    }
+
+    /// The event that tells a found container to stop came before this client, or is still to be heard.
+    fn insert(&mut self, container: ContainerRef, placed: Placed) {
+        if placed.stopping.is_some() {
+            self.found_stopping.insert(container);
+        }
+        self.containers.insert(container, placed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apportion::config::{EngineConfig, QueueConfig};
+    use apportion::{ApplicationSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
+
+    use super::*;
+    use crate::client::{ClusterClient, ContainerRequest, RequestId};
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    /// The events of the recovery and of the end do not fit the stream.
+    #[test]
+    fn what_runs_in_a_container_is_forgotten_with_the_container() -> Outcome {
+        let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+        let engine = Engine::start(config, Mode::Serial, std::sync::Arc::new(ManualClock::new()), None)?;
+        let spec = ApplicationSpec::new("service", "root.default", "ann");
+        let mut client = EngineClient::submit(engine.handle(), spec, 1)?;
+        for id in [1, 2].map(RequestId) {
+            client.request(ContainerRequest::new(id, Resources::new(&[1]), 1))?;
+            client.cancel(id)?;
+        }
+        let found = apportion::RunningContainer::new(client.application(), Resources::new(&[1]));
+        let node = NodeSpec::new("alpha", Resources::new(&[10]));
+        let recovery = engine.handle().recover_node(node, vec![found])?;
+        engine.run_until_quiet();
+        let [Ok(late)] = recovery.containers.try_take().ok_or("it is answered")?[..] else {
+            return Err("known".into());
+        };
+        client.report_running(EngineClient::reference(late), Launch::of("worker"));
+        engine.handle().complete_container(late)?;
+        engine.run_until_quiet();
+        for _ in 0..2 {
+            client.poll();
+        }
+        assert_eq!(client.late.len(), 0);
+        Ok(())
     }
 }

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, ApplicationView, AskId, Blacklist, ContainerId, Event,
-    EventKind, EventStream, Handle, SubmitError,
+    ApplicationEnd, ApplicationId, ApplicationSpec, ApplicationView, AskId, Blacklist, ContainerId, EndCause,
+    Event, EventKind, EventStream, Handle, SubmitError,
 };
 
 use crate::client::{
@@ -38,6 +38,8 @@ pub struct EngineClient {
     events: EventStream,
     requests: Requests,
     containers: BTreeMap<ContainerRef, Placed>,
+    /// Containers that were being stopped when this client found them: their agents are still to be told.
+    found_stopping: BTreeSet<ContainerRef>,
     exits: BTreeMap<ContainerId, ContainerExit>,
     /// What runs in containers that were reported and not heard of.
     late: BTreeMap<ContainerRef, Launch>,
@@ -57,8 +59,8 @@ struct Placed {
     priority: u32,
     host: Arc<str>,
     launch: Option<Launch>,
-    /// The engine waits for its end.
-    is_stopping: bool,
+    /// Set while the engine waits for its end: the cause that the end will have.
+    stopping: Option<EndCause>,
 }
 
 impl Placed {
@@ -68,7 +70,7 @@ impl Placed {
             priority: self.priority,
             host: self.host.clone(),
             launch: self.launch.clone(),
-            is_stopping: self.is_stopping,
+            is_stopping: self.stopping.is_some(),
         }
     }
 }
@@ -100,6 +102,7 @@ impl EngineClient {
             swaps: Swaps::default(),
             requests: Requests::default(),
             containers: BTreeMap::new(),
+            found_stopping: BTreeSet::new(),
             exits: BTreeMap::new(),
             late: BTreeMap::new(),
             nodes: ReportedNodes::default(),
@@ -154,7 +157,7 @@ impl EngineClient {
     /// When the container has ended.
     pub fn report_start_failed(&mut self, container: ContainerRef, why: String) -> Result<(), ClientError> {
         let placed = self.containers.get_mut(&container).ok_or(ClientError::UnknownContainer(container))?;
-        if placed.is_stopping {
+        if placed.stopping.is_some() {
             return self.report_exit(container, ContainerExit { status: 1, diagnostics: why });
         }
         placed.launch = None;
@@ -169,13 +172,16 @@ impl EngineClient {
     /// # Errors
     /// When the engine is shut down.
     pub fn finish(&mut self, end: ApplicationEnd) -> Result<(), SubmitError> {
+        self.handle.end_application(self.application, end)?;
         if self.handle.config().stop_ended_applications && !self.has_node_agents {
-            // Nothing runs in them, and nobody may be left to confirm a stop.
-            for container in self.engine_containers() {
-                self.handle.release_container(container)?;
-            }
+            self.confirm_all()?;
         }
-        self.handle.end_application(self.application, end)
+        Ok(())
+    }
+
+    /// Whether the engine has no such application any more, or not yet.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.handle.read(|view| view.application(self.application).is_none())
     }
 
     fn engine_containers(&self) -> impl Iterator<Item = ContainerId> {
@@ -192,7 +198,7 @@ impl EngineClient {
                 let host = self.nodes.host_of(&self.handle, node);
                 self.allocated(ask, container, host)
             }
-            EventKind::ContainerStopping { container, .. } => self.told_to_stop(container),
+            EventKind::ContainerStopping { container, cause, .. } => self.told_to_stop(container, cause),
             EventKind::ContainerRecovered { container, .. } => self.recovered(container),
             EventKind::ContainerEnded { container, cause } => self.ended(container, Some(cause)),
             EventKind::AskCancelled { ask, .. } | EventKind::AskRefused { ask, .. } => {
@@ -230,7 +236,7 @@ impl EngineClient {
         let reference = Self::reference(container);
         let allocation = self.requests.served(ask, reference, host)?;
         let (priority, host) = (allocation.priority, allocation.host.clone());
-        self.containers.insert(reference, Placed { priority, host, launch: None, is_stopping: false });
+        self.containers.insert(reference, Placed { priority, host, launch: None, stopping: None });
         Some(Callback::Allocated(vec![allocation]))
     }
 
@@ -252,10 +258,14 @@ impl EngineClient {
             if !self.containers.contains_key(&Self::reference(container)) {
                 let host = self.nodes.host_of(&self.handle, found.node);
                 let came = self.allocated(found.ask, container, host);
-                callbacks.extend(came.or_else(|| self.recovered(container)));
+                // Of what was placed for asks that this client did not make nothing was told before either.
+                callbacks.extend(match came {
+                    None if found.is_recovered => self.recovered(container),
+                    came => came,
+                });
             }
-            if found.stopping.is_some() {
-                self.told_to_stop(container);
+            if let Some(stopping) = found.stopping {
+                self.told_to_stop(container, stopping.cause);
             }
         }
         let over: Vec<AskId> = self.handle.read(|view| self.requests.over_in(view));
@@ -395,6 +405,8 @@ impl ClusterClient for EngineClient {
         for event in events {
             callbacks.extend(self.hear(&event));
         }
+        self.obey_found_stops();
+        self.forget_late();
         callbacks.append(&mut self.told);
         callbacks.extend(self.nodes.update(&self.handle));
         callbacks

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use apportion::{ContainerId, EndCause};
+use apportion::{ContainerId, EndCause, SubmitError};
 
 use super::{EngineClient, NodeCommand, Placed, swap};
 use crate::client::{Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest};
@@ -52,15 +52,17 @@ impl EngineClient {
 
     /// Whether something may run in it that an agent has to end.
     pub(super) fn awaits_end_of(&self, placed: &Placed) -> bool {
-        self.has_node_agents && (placed.launch.is_some() || placed.is_stopping)
+        self.has_node_agents && (placed.launch.is_some() || placed.stopping.is_some())
     }
 
     /// Lets the engine wait for the end of a container, and its agent bring it about. The agent is told again when the
     /// container is stopped again.
     pub(super) fn stop(&mut self, container: ContainerRef) {
         let Some(placed) = self.containers.get_mut(&container) else { return };
+        self.found_stopping.remove(&container);
         let host = placed.host.clone();
-        let is_first = !std::mem::replace(&mut placed.is_stopping, true);
+        let is_first = placed.stopping.is_none();
+        placed.stopping.get_or_insert(EndCause::Released);
         if is_first && let Err(error) = self.handle.stop_container(ContainerId::from_number(container.0)) {
             self.refused(&error);
         }
@@ -73,21 +75,48 @@ impl EngineClient {
         }
     }
 
-    /// The engine told this container to stop. Without node agents it ends at once.
-    pub(super) fn told_to_stop(&mut self, container: ContainerId) -> Option<Callback> {
+    /// The engine told this container to stop. A second word of the engine changes nothing.
+    pub(super) fn told_to_stop(&mut self, container: ContainerId, cause: EndCause) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.get_mut(&reference)?;
-        let was_told = std::mem::replace(&mut placed.is_stopping, true);
-        let (runs, host) = (placed.launch.is_some(), placed.host.clone());
-        if self.has_node_agents && (runs || was_told) {
-            if !was_told {
-                self.command_kill(reference, host);
-            }
-        } else {
-            // An engine that is shut down is noticed by the next call.
-            let _ = self.handle.complete_container(container);
+        // The engine may have had another cause before it heard of this client's.
+        let was_told = placed.stopping.replace(cause).is_some();
+        if self.found_stopping.remove(&reference) || !was_told {
+            self.obey_stop(reference);
         }
         None
+    }
+
+    /// Containers were being stopped before this client could be told so.
+    pub(super) fn obey_found_stops(&mut self) {
+        for container in std::mem::take(&mut self.found_stopping) {
+            self.obey_stop(container);
+        }
+    }
+
+    /// The agent of the container kills what runs in it. Without agents, or if nothing runs in it, the container ends at once.
+    fn obey_stop(&mut self, container: ContainerRef) {
+        let Some(placed) = self.containers.get(&container) else { return };
+        if self.has_node_agents && placed.launch.is_some() {
+            let host = placed.host.clone();
+            self.command_kill(container, host);
+        } else {
+            // An engine that is shut down is noticed by the next call.
+            let _ = self.handle.complete_container(ContainerId::from_number(container.0));
+        }
+    }
+
+    /// The engine stops all containers, whose ends nobody else may be left to confirm. Nothing runs in them.
+    pub(super) fn confirm_all(&mut self) -> Result<(), SubmitError> {
+        let found_stopping = std::mem::take(&mut self.found_stopping);
+        for (container, placed) in &mut self.containers {
+            let is_confirmed = placed.stopping.is_some() && !found_stopping.contains(container);
+            placed.stopping.get_or_insert(EndCause::ApplicationEnded);
+            if !is_confirmed {
+                self.handle.complete_container(ContainerId::from_number(container.0))?;
+            }
+        }
+        Ok(())
     }
 
     /// Gives a container back in which nothing runs.
@@ -136,9 +165,10 @@ impl EngineClient {
     pub(super) fn ended(&mut self, container: ContainerId, cause: Option<EndCause>) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.remove(&reference)?;
+        self.found_stopping.remove(&reference);
         // After the timeout of a stop the process may still run: its agent failed to kill it, or never heard of it.
         let has_timed_out = cause == Some(EndCause::StopTimedOut);
-        if placed.launch.is_some() && (!placed.is_stopping || has_timed_out) {
+        if placed.launch.is_some() && (placed.stopping.is_none() || has_timed_out) {
             self.command_kill(reference, placed.host);
         }
         if let Some(request) = self.swaps.take_instead_of(reference) {
@@ -150,6 +180,7 @@ impl EngineClient {
         let reported = self.exits.remove(&container);
         let exit = match (cause, reported) {
             (Some(EndCause::Completed) | None, Some(reported)) => reported,
+            (Some(EndCause::StopTimedOut), _) => unconfirmed(placed.stopping),
             (cause, _) => exit_of(cause),
         };
         Some(Callback::Completed(vec![(reference, exit)]))
@@ -165,9 +196,11 @@ fn exit_of(cause: Option<EndCause>) -> ContainerExit {
         Some(EndCause::ApplicationEnded) => ContainerExit::KILLED_AFTER_APP_COMPLETION,
         Some(EndCause::NodeLost) | None => ContainerExit::ABORTED,
     };
-    let mut exit = ContainerExit::of(status);
-    if cause == Some(EndCause::StopTimedOut) {
-        exit.diagnostics = "its host did not confirm the stop in time".to_owned();
-    }
-    exit
+    ContainerExit::of(status)
+}
+
+/// The exit of a container that was stopped for this cause, and whose agent did not confirm it.
+fn unconfirmed(stopping: Option<EndCause>) -> ContainerExit {
+    let diagnostics = "its host did not confirm the stop in time".to_owned();
+    ContainerExit { diagnostics, ..exit_of(stopping.or(Some(EndCause::Released))) }
 }

@@ -40,6 +40,8 @@ pub(crate) struct RoleHistory {
     shunned: BTreeMap<ComponentId, BTreeSet<Arc<str>>>,
     /// Moves when a host begins or ceases to take containers.
     hosts_version: u64,
+    /// Moves when the rack of a host is learnt or changes.
+    racks_version: u64,
     /// Moves with every change worth saving.
     version: u64,
 }
@@ -81,7 +83,12 @@ impl RoleHistory {
     pub(crate) fn update_nodes(&mut self, reports: &[NodeReport]) {
         for report in reports {
             let node = self.nodes.entry(report.host.clone()).or_default();
+            let rack = node.rack().cloned();
             self.hosts_version += u64::from(node.report(report));
+            if node.rack() != rack.as_ref() {
+                self.racks_version += 1;
+                node.rack_version = self.racks_version;
+            }
             self.refresh_all(&report.host);
         }
     }
@@ -123,6 +130,10 @@ impl RoleHistory {
 
     pub(crate) fn hosts_version(&self) -> u64 {
         self.hosts_version
+    }
+
+    pub(crate) fn racks_version(&self) -> u64 {
+        self.racks_version
     }
 
     pub(crate) fn unreliable(&self) -> &BTreeSet<Arc<str>> {

@@ -16,6 +16,8 @@ pub(crate) struct NodeInstance {
     pub(crate) is_online: bool,
     /// What the last report said of it.
     pub(crate) report: Option<NodePlace>,
+    /// The [version of the racks](super::RoleHistory::racks_version) at which its rack was learnt or changed last.
+    pub(crate) rack_version: u64,
     /// Somebody wants it free of the service.
     pub(crate) is_excluded: bool,
     /// More failed on it than some component bears.
@@ -83,6 +85,7 @@ impl Default for NodeInstance {
         Self {
             is_online: true,
             report: None,
+            rack_version: 0,
             is_excluded: false,
             is_unreliable: false,
             entries: BTreeMap::new(),

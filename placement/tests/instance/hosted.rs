@@ -1,11 +1,14 @@
 //! Instances that really run: on an engine and on the fake, with their histories in files.
 
-use apportion::ApplicationEnd;
-use apportion_placement::OutstandingCause;
+use std::sync::Arc;
+
+use apportion::config::{EngineConfig, QueueConfig};
+use apportion::{ApplicationEnd, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::instance::{
-    ApplicationHost, Definition, DestroyOptions, EngineFactory, ExistsOptions, ExitCode, HostError,
-    InstanceName, ListOptions, RunState, ServiceHost, SizeBounds, StopOptions, Submission,
+    ApplicationHost, ClientFactory, Definition, DestroyOptions, EngineFactory, ExistsOptions, ExitCode,
+    HostError, InstanceName, ListOptions, RunState, ServiceHost, SizeBounds, StopOptions, Submission,
 };
+use apportion_placement::{ClusterClient, ContainerRequest, OutstandingCause, RequestId};
 
 use super::hosts::{Bed, Factory, client, on_both};
 use super::support::{AT_ONCE, Outcome, code, forced, web};
@@ -199,6 +202,26 @@ fn containers_of_two_services_have_numbers_of_their_own<F: Factory>() -> Outcome
     let other = others[0].container.0.to_string();
     assert_eq!(code(&bed.client.kill_container("web", Some(&other))), ExitCode::BadState);
     assert_eq!((containers("web")?, containers("other")?), (mine, others));
+    Ok(())
+}
+
+/// A container that the client has not heard of is stopped with its application, and nobody else confirms its end.
+#[test]
+fn the_containers_of_an_application_that_ends_wait_for_no_timeout() -> Outcome {
+    let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
+    config.stop_ended_applications = true;
+    let engine = Arc::new(Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None)?);
+    engine.handle().add_node(NodeSpec::new("alpha", Resources::new(&[1_024, 8])))?;
+    let mut factory = EngineFactory::new(Arc::clone(&engine), "root.default");
+    let mut client = factory.connect("ann", "web")?;
+    client.request(ContainerRequest::new(RequestId(1), Resources::new(&[1, 1]), 1))?;
+    factory.settle();
+    let application = client.application();
+    let counts = || engine.read(|view| (view.application(application).is_some(), view.container_count()));
+    assert_eq!(counts(), (true, 1));
+    factory.disconnect(client, ApplicationEnd::Finished);
+    factory.settle();
+    assert_eq!(counts(), (false, 0));
     Ok(())
 }
 

@@ -19,6 +19,7 @@ mod failures;
 mod flexing;
 mod hand_over;
 mod history;
+mod lone_client;
 mod lost_and_late;
 mod matching;
 mod outstanding;

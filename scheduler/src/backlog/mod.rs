@@ -215,6 +215,13 @@ impl Backlog {
         in_lanes.chain(backlog.waiting.iter().copied()).collect()
     }
 
+    /// The same in the order of submission. The other order depends on what passes saw, and a replay has no passes.
+    pub(crate) fn asks_in_order(&self, facts: &Facts, application: ApplicationId) -> Vec<AskId> {
+        let mut asks = self.asks_of(application);
+        asks.sort_by_key(|ask| facts.asks.at(*ask).number);
+        asks
+    }
+
     /// How many shapes that may fit in the set are wanted, claims that may be settled there included.
     pub(crate) fn count_wanted(&self, set: SetId) -> u32 {
         self.wanted[set.index()]

@@ -68,9 +68,7 @@ pub(super) fn attachment(state: &State, application: ApplicationId) -> Result<At
     let found = view.application(application).ok_or(Refusal::ApplicationEnded)?;
     let facts = &state.facts;
     // As the backlog lists them: all asks of a cluster would be too many to look at under the guard.
-    let mut asks = state.backlog.asks_of(application);
-    asks.sort_by_key(|ask| facts.asks.at(*ask).number);
-    let asks = asks.into_iter().map(|id| {
+    let asks = state.backlog.asks_in_order(facts, application).into_iter().map(|id| {
         let ask = facts.asks.at(id);
         AttachedAsk {
             ask: id,

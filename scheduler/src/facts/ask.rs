@@ -102,6 +102,8 @@ pub(crate) struct Container {
     pub(crate) devices: DeviceMask,
     /// Of the request that it answers.
     pub(crate) priority: u32,
+    /// Its node reported it; no pass placed it.
+    pub(crate) is_recovered: bool,
 }
 
 /// A container that was told to stop and whose end is not confirmed yet. It stays on its node and charged.
@@ -157,6 +159,8 @@ pub struct ContainerOnNode {
     pub node: NodeId,
     /// The priority of that ask, or the one it was recovered with.
     pub priority: u32,
+    /// It was [recovered](crate::Handle::recover_node) with its node. The application did not make that ask.
+    pub is_recovered: bool,
     /// Set while it is being stopped.
     pub stopping: Option<Stopping>,
 }

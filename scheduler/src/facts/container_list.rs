@@ -61,6 +61,7 @@ mod tests {
             shape: ShapeId(0),
             devices: DeviceMask::default(),
             priority: 0,
+            is_recovered: false,
         };
         for generation in 0..1_000 {
             let ids = [ContainerId::new(0, generation), ContainerId::new(1, generation)];

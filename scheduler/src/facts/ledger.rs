@@ -47,17 +47,18 @@ impl Facts {
         self.note_taken_units(application, charged.user, 1);
         self.count_tags(&charged, 1);
         self.shapes.add_user(shape);
-        (self.start(ask_id, &charged, priority), charged)
+        (self.start(ask_id, &charged, priority, false), charged)
     }
 
     /// What is charged becomes a container on the node. It already uses its shape.
-    fn start(&mut self, ask: AskId, charged: &Charged, priority: u32) -> ContainerId {
+    fn start(&mut self, ask: AskId, charged: &Charged, priority: u32, is_recovered: bool) -> ContainerId {
         let Charged { application, node, shape, .. } = *charged;
         let devices = self.take_room(node, charged);
         let id = self.container_ids.take();
         self.applications.at_mut(application).containers.add(id);
         self.nodes.at_mut(node).containers.push(id);
-        self.containers.insert(id, Container { application, ask, node, shape, devices, priority });
+        let container = Container { application, ask, node, shape, devices, priority, is_recovered };
+        self.containers.insert(id, container);
         id
     }
 

@@ -83,6 +83,7 @@ impl<'a> ApplicationView<'a> {
                 ask: container.ask,
                 node: container.node,
                 priority: container.priority,
+                is_recovered: container.is_recovered,
                 stopping: state.facts.stopping.get(&id).copied(),
             }
         })

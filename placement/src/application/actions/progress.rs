@@ -78,6 +78,7 @@ impl ApplicationState {
             came_ms: now_ms,
             started_ms: None,
             outcome: AllocationOutcome::Placed,
+            racks_version: self.history.racks_version(),
             version: version.unwrap_or_else(|| self.version_of(active.action.component)),
             generation: self.generation_of(active.action.component),
             is_killed: false,

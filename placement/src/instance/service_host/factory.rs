@@ -1,7 +1,7 @@
 //! Where services get their clients from: one connection to the cluster manager for each application.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use apportion::{ApplicationEnd, ApplicationSpec, Engine};
 
@@ -20,7 +20,7 @@ pub trait ClientFactory: fmt::Debug + Send {
     /// When the manager does not take it; in words.
     fn connect(&mut self, user: &str, name: &str) -> Result<Self::Client, String>;
 
-    /// The application is over; what it still has goes back.
+    /// The application is over; what it still has goes back. The factory keeps the client for as long as the manager needs it.
     fn disconnect(&mut self, client: Self::Client, end: ApplicationEnd);
 
     /// The nodes as they are now.
@@ -35,6 +35,8 @@ pub trait ClientFactory: fmt::Debug + Send {
 pub struct EngineFactory {
     engine: Arc<Engine>,
     queue: String,
+    /// Clients of applications that end, which confirm stops of containers that they had not heard of.
+    ending: Arc<Mutex<Vec<EngineClient>>>,
 }
 
 impl EngineFactory {
@@ -44,13 +46,26 @@ impl EngineFactory {
     /// Applications go to this leaf.
     #[must_use]
     pub fn new(engine: Arc<Engine>, queue: impl Into<String>) -> Self {
-        Self { engine, queue: queue.into() }
+        Self { engine, queue: queue.into(), ending: Arc::default() }
     }
 
     /// The engine.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// Confirms what the engine stopped, until the applications are gone.
+    fn confirm_ends(&self) {
+        let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        if ending.is_empty() {
+            return;
+        }
+        for client in ending.iter_mut() {
+            client.poll();
+        }
+        self.engine.run_until_quiet();
+        ending.retain(|client| !client.is_gone());
     }
 }
 
@@ -65,7 +80,9 @@ impl ClientFactory for EngineFactory {
 
     fn disconnect(&mut self, mut client: EngineClient, end: ApplicationEnd) {
         // An engine that was shut down has ended it already.
-        let _ = client.finish(end);
+        if client.finish(end).is_ok() {
+            self.ending.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+        }
     }
 
     fn nodes(&self) -> Vec<NodeReport> {
@@ -74,6 +91,7 @@ impl ClientFactory for EngineFactory {
 
     fn settle(&mut self) {
         self.engine.run_until_quiet();
+        self.confirm_ends();
     }
 }
 

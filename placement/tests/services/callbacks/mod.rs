@@ -5,7 +5,8 @@
 mod world;
 
 use apportion_placement::{
-    AntiAffinity, ApartGroup, ComponentId, ComponentSpec, FaultDomain, PlacementPolicy, RetryPolicy,
+    AntiAffinity, ApartGroup, ComponentId, ComponentSpec, FaultDomain, InstanceState, PlacementPolicy,
+    RetryPolicy,
 };
 use proptest::prelude::*;
 
@@ -101,7 +102,10 @@ enum Step {
     StopFails {
         which: usize,
     },
-    RestartMaster,
+    RestartMaster {
+        /// Otherwise the nodes register after it has taken over the containers.
+        knows_racks: bool,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -130,7 +134,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..2 * HOSTS).prop_map(|host| Step::Exclude { host }),
         1 => (0..4_u64).prop_map(|back| Step::CancelAction { back }),
         1 => which.prop_map(|which| Step::StopFails { which }),
-        1 => Just(Step::RestartMaster),
+        1 => any::<bool>().prop_map(|knows_racks| Step::RestartMaster { knows_racks }),
     ]
 }
 
@@ -190,12 +194,59 @@ fn a_list_of_hosts_is_not_kept_for_longer_than_it_is_needed() {
     let steps = [
         grant(6, 5),
         Step::Flex { component: 3, desired: 3 },
-        Step::RestartMaster,
+        Step::RestartMaster { knows_racks: false },
         grant(6, 1),
         Step::End { which: 0, exit: 0 },
         grant(11, 1),
     ];
     whatever_is_told(AntiAffinity::AllAtOnce, &steps);
+}
+
+/// The second host and the third share a rack, so the standby that is recovered there is given back.
+fn with_a_standby_given_back(then: &[Step]) -> World {
+    let mut world = World::new(AntiAffinity::AllAtOnce);
+    let recovered =
+        [Step::Recover { component: ACTIVE, host: 1 }, Step::Recover { component: STANDBY, host: 2 }];
+    for step in recovered.iter().chain(then) {
+        world.take(step);
+    }
+    world
+}
+
+fn states(world: &World) -> Vec<(String, InstanceState)> {
+    world.service.containers().map(|found| (found.host, found.state)).collect()
+}
+
+/// The next master cannot undo that the standby still runs near the active container, which stays.
+#[test]
+fn a_container_that_is_being_stopped_may_be_near_one_that_stays() {
+    for knows_racks in [false, true] {
+        let world = with_a_standby_given_back(&[Step::RestartMaster { knows_racks }]);
+        let expected = [("host1", InstanceState::Live), ("host2", InstanceState::Releasing)];
+        assert_eq!(states(&world), expected.map(|(host, state)| (host.to_owned(), state)));
+    }
+}
+
+/// The active container is killed, and the standby could not be stopped: only the standby is left to stay.
+#[test]
+fn a_container_that_is_being_stopped_takes_no_other_one_with_it() {
+    let then =
+        [Step::StopFails { which: 1 }, Step::Kill { which: 0 }, Step::RestartMaster { knows_racks: true }];
+    let world = with_a_standby_given_back(&then);
+    let expected = [("host1", InstanceState::Releasing), ("host2", InstanceState::Live)];
+    assert_eq!(states(&world), expected.map(|(host, state)| (host.to_owned(), state)));
+}
+
+/// The standby could not be stopped, so the next master finds two containers that run, and learns the racks of their hosts
+/// before or after it takes them over.
+#[test]
+fn containers_stay_on_one_rack_if_the_rack_is_learnt_later() {
+    for (knows_racks, standby) in [(false, InstanceState::Live), (true, InstanceState::Releasing)] {
+        let fails = Step::StopFails { which: 1 };
+        let world = with_a_standby_given_back(&[fails, Step::RestartMaster { knows_racks }]);
+        let expected = [("host1", InstanceState::Live), ("host2", standby)];
+        assert_eq!(states(&world), expected.map(|(host, state)| (host.to_owned(), state)));
+    }
 }
 
 proptest! {

@@ -218,15 +218,9 @@ impl World {
     /// A node comes back with a container that runs.
     fn recover(&mut self, priority: u32, host: Arc<str>) {
         let found = self.runs(priority, host);
-        let container = found.container;
-        self.started.insert(container);
+        self.started.insert(found.container);
         let launch = Some(Launch::of("component"));
         self.tell(Callback::Recovered(RunningContainer { launch, ..found }));
-        // A master that is started again would take on one that was given back, near its peers.
-        if self.service.outcome(container).is_none() {
-            self.running.remove(&container);
-            self.tell(Callback::Completed(vec![(container, ContainerExit::of(-105))]));
-        }
     }
 
     fn grant(&mut self, which: usize, at: usize, rightly: bool, echoes: bool) {
@@ -319,7 +313,7 @@ impl World {
                 self.released.remove(&found.container);
                 self.tell(Callback::StopFailed(found.container));
             }
-            Step::RestartMaster => self.restart_master(),
+            Step::RestartMaster { knows_racks } => self.restart_master(knows_racks),
         }
     }
 
@@ -348,28 +342,31 @@ impl World {
         }
     }
 
-    /// The next master knows the history and what runs, and nothing else.
-    fn restart_master(&mut self) {
+    /// The next master knows the history, the containers that run, and the nodes or, if they register late, no nodes.
+    fn restart_master(&mut self, knows_racks: bool) {
         let file = self.service.image(self.now_ms);
         self.service = ApplicationState::new(self.components.clone(), self.settings.clone(), self.now_ms);
         self.service.thaw(&file);
         self.requests.clear();
         self.served.clear();
         self.asked.clear();
-        self.released.clear();
         self.told.clear();
         self.actions.clear();
-        let launch = |found: &RunningContainer| {
-            self.started.contains(&found.container).then(|| Launch::of("component"))
+        let released = std::mem::take(&mut self.released);
+        let report_of = |found: &RunningContainer| RunningContainer {
+            launch: self.started.contains(&found.container).then(|| Launch::of("component")),
+            is_stopping: released.contains_key(&found.container),
+            ..found.clone()
         };
-        let running =
-            self.running.values().map(|found| RunningContainer { launch: launch(found), ..found.clone() });
-        let running: Vec<RunningContainer> = running.collect();
+        let running: Vec<RunningContainer> = self.running.values().map(report_of).collect();
+        // The first host registers late.
+        let reports: Vec<_> = (1..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
+        if knows_racks {
+            self.service.learn_nodes(&reports);
+        }
         for operation in self.service.adopt(&running, self.now_ms) {
             self.carry_out(operation);
         }
-        // The first host registers late.
-        let reports = (1..HOSTS).map(|number| report(number, true, number % 2 == 0)).collect();
         self.tell(Callback::NodesUpdated(reports));
     }
 

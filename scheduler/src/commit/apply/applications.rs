@@ -106,10 +106,7 @@ impl Applier<'_> {
     }
 
     fn cancel_all(&mut self, id: ApplicationId) {
-        // In the order of submission: how the backlog lists them depends on what passes saw, and a replay has none.
-        let mut asks = self.state.backlog.asks_of(id);
-        asks.sort_by_key(|ask| self.state.facts.asks.at(*ask).number);
-        for ask in asks {
+        for ask in self.state.backlog.asks_in_order(&self.state.facts, id) {
             self.cancel(ask, u32::MAX);
         }
     }

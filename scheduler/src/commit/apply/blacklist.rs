@@ -19,10 +19,7 @@ impl Applier<'_> {
         }
         let new = (!new.is_empty()).then(|| Arc::new(new));
         self.state.facts.transition_update_blacklist(id, new.clone());
-        let mut asks = self.state.backlog.asks_of(id);
-        // How the backlog lists them depends on what passes saw, and a replay has none.
-        asks.sort_by_key(|ask| self.state.facts.asks.at(*ask).number);
-        for ask in asks {
+        for ask in self.state.backlog.asks_in_order(&self.state.facts, id) {
             self.drop_shunned_claims(ask, new.as_deref());
             self.shun(ask, new.clone());
         }

@@ -20,9 +20,8 @@ impl Applier<'_> {
         if leaf == old_leaf {
             return;
         }
-        // In the order of submission, as in a rebuilt backlog.
-        let mut asks = backlog.asks_of(id);
-        asks.sort_by_key(|ask| facts.asks.at(*ask).number);
+        // As in a rebuilt backlog.
+        let asks = backlog.asks_in_order(facts, id);
         for ask in &asks {
             backlog.remove_ask(*ask, facts.asks.at(*ask));
         }

@@ -2,7 +2,7 @@
 
 use super::hand::Hand;
 use super::{config, leaf, memory};
-use crate::change::AskSpec;
+use crate::change::{AskSpec, NodeSpec, RunningContainer};
 use crate::engine::{AttachedAsk, EventStream};
 use crate::event::{EventKind, Refusal};
 use crate::facts::{ApplicationEnd, Blacklist};
@@ -56,6 +56,20 @@ fn what_an_application_has_and_what_its_new_stream_hears_are_all_there_is() {
     assert_eq!((&attachment.asks[..], attachment.application), (&asks[..], application));
     assert_eq!(attachment.blacklist, shunned);
     assert_eq!((ended(&hand.events), ended(&events)), (vec![containers[0]], vec![containers[1]]));
+}
+
+#[test]
+fn a_container_that_was_recovered_is_told_from_those_that_were_placed() {
+    let (mut hand, application, mut containers) = running();
+    let handle = hand.engine.handle();
+    let found = RunningContainer::new(application, memory(1));
+    let recovery = handle.recover_node(NodeSpec::new("n2", memory(10)), vec![found]).unwrap();
+    hand.settle();
+    let recovered = recovery.containers.try_take().unwrap()[0].unwrap();
+    let running = handle.resync(&hand.events, &[application]).1.remove(0).1;
+    let is_recovered: Vec<_> = running.iter().map(|found| (found.container, found.is_recovered)).collect();
+    containers.push(recovered);
+    assert_eq!(is_recovered, containers.iter().map(|id| (*id, *id == recovered)).collect::<Vec<_>>());
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl Facts {
         let charged = self.charge(application, shape, node, Use::Running, 1);
         self.count_tags(&charged, 1);
         self.applications.at_mut(application).demand += charged.resources;
-        let id = self.start(ask, &charged, priority);
+        let id = self.start(ask, &charged, priority, true);
         let node = self.nodes.at_mut(node);
         node.overcommitted = !Resources::ZERO.within(&node.room.free);
         (id, charged)
