@@ -82,7 +82,7 @@ impl State {
         check_containers(&self.facts, &mut report);
         check_reservations(&self.facts, &mut report);
         check_tags(&self.facts, &mut report);
-        check_ready_claims(self, &mut report);
+        check_ready_reservations(self, &mut report);
         for (invariant, detail) in self.backlog.findings(&self.facts, &self.roster) {
             report.check(false, invariant, || detail);
         }
@@ -127,7 +127,7 @@ fn check_nodes(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// What queues and users hold, added up from containers and claims.
+/// What queues and users hold, added up from containers and reservations.
 #[derive(Default)]
 struct Held {
     used: Resources,
@@ -135,16 +135,16 @@ struct Held {
     containers: u64,
 }
 
-/// I2: what a queue, user or application uses is the sum of its containers and claims, at every level.
+/// I2: what a queue, user or application uses is the sum of its containers and reservations, at every level.
 fn check_use(facts: &Facts, report: &mut AuditReport) {
     let mut queues: BTreeMap<(QueueId, PartitionId), Held> = BTreeMap::new();
     let mut users: BTreeMap<(LeafUserId, PartitionId), Resources> = BTreeMap::new();
     let mut applications: BTreeMap<_, Resources> = BTreeMap::new();
     let containers = facts.containers.iter().map(|(_, c)| (c.application, c.shape, false));
-    let claims = facts.reservations.iter().filter_map(|(_, reservation)| {
+    let reservations = facts.reservations.iter().filter_map(|(_, reservation)| {
         facts.asks.get(reservation.ask).map(|ask| (ask.application, ask.shape, true))
     });
-    for (id, shape, is_claim) in containers.chain(claims) {
+    for (id, shape, is_reservation) in containers.chain(reservations) {
         let Some(application) = facts.applications.get(id) else { continue };
         let shape = facts.shapes.at(shape);
         let size = shape.need.resources;
@@ -153,7 +153,7 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
         for queue in &facts.queue(application.leaf).chain {
             let held = queues.entry((*queue, shape.partition)).or_default();
             held.used += size;
-            if is_claim {
+            if is_reservation {
                 held.reserved += size;
             } else {
                 held.containers += 1;
@@ -187,7 +187,7 @@ fn check_use(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I4: every ask still known has something outstanding and no more claims than it may keep; leaves count what
+/// I4: every ask still known has something outstanding and no more reservations than it may keep; leaves count what
 /// is pending.
 fn check_asks(facts: &Facts, report: &mut AuditReport) {
     let mut pending: BTreeMap<(QueueId, PartitionId), Resources> = BTreeMap::new();
@@ -196,9 +196,9 @@ fn check_asks(facts: &Facts, report: &mut AuditReport) {
         let settled = u64::from(ask.allocated) + u64::from(ask.cancelled);
         report
             .check(settled < u64::from(ask.asked), "I4", || format!("{id} has nothing outstanding: {ask:?}"));
-        let claims = ask.reservations.len();
-        let surplus = facts.surplus_claims(ask.asked.saturating_sub(settled as u32), claims);
-        report.check(surplus == 0, "I4", || format!("{id} claims {surplus} too many"));
+        let reservations = ask.reservations.len();
+        let surplus = facts.surplus_reservations(ask.asked.saturating_sub(settled as u32), reservations);
+        report.check(surplus == 0, "I4", || format!("{id} reservations {surplus} too many"));
         let Some(application) = facts.applications.get(ask.application) else {
             report.check(false, "I10", || format!("{id} has lost its application"));
             continue;
@@ -298,15 +298,15 @@ fn check_tags(facts: &Facts, report: &mut AuditReport) {
     });
 }
 
-/// I12: claims that could be fulfilled now are known to be ready, and no others.
-fn check_ready_claims(state: &State, report: &mut AuditReport) {
+/// I12: reservations that could be fulfilled now are known to be ready, and no others.
+fn check_ready_reservations(state: &State, report: &mut AuditReport) {
     for (id, reservation) in state.facts.reservations.iter() {
         let Some(node) = state.facts.nodes.get(reservation.node) else { continue };
         if state.facts.asks.get(reservation.ask).is_none() {
             continue;
         }
         let (set, _) = state.roster.place_of(reservation.node, node.partition);
-        let is_listed = state.roster.ready_claims(set).contains(&id);
+        let is_listed = state.roster.ready_reservations(set).contains(&id);
         report.check(is_listed == state.is_ready(id), "I12", || {
             format!(
                 "{id} is {}",
@@ -316,7 +316,7 @@ fn check_ready_claims(state: &State, report: &mut AuditReport) {
     }
 }
 
-/// I6: a claim is known to its node and its ask alike, and the node could serve the ask if it were empty.
+/// I6: a reservation is known to its node and its ask alike, and the node could serve the ask if it were empty.
 fn check_reservations(facts: &Facts, report: &mut AuditReport) {
     for (id, reservation) in facts.reservations.iter() {
         let at_node = facts.nodes.get(reservation.node).and_then(|node| node.reservation);
@@ -333,7 +333,7 @@ fn check_reservations(facts: &Facts, report: &mut AuditReport) {
     let at_asks: usize = facts.asks.iter().map(|(_, ask)| ask.reservations.len()).sum();
     let count = facts.reservations.len();
     report.check(at_nodes == count && at_asks == count, "I6", || {
-        format!("{count} claims; nodes know {at_nodes}, asks {at_asks}")
+        format!("{count} reservations; nodes know {at_nodes}, asks {at_asks}")
     });
 }
 

@@ -167,7 +167,7 @@ pub enum Change {
         /// How many nodes more.
         count: u32,
     },
-    /// A pass over a node that an ask has claimed found it still too full; where re-reservations count.
+    /// A pass over a node that an ask has reserved found it still too full; where re-reservations count.
     ReservedAgain {
         /// Which ask.
         ask: AskId,
@@ -206,7 +206,7 @@ pub enum Change {
         /// Which.
         queue: QueueId,
     },
-    /// A claim on a node was dropped because it was too old.
+    /// A reservation on a node was dropped because it was too old.
     ReservationExpired {
         /// Which.
         reservation: ReservationId,

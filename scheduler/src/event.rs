@@ -93,14 +93,14 @@ pub enum EventKind {
         /// How many units.
         units: u32,
     },
-    /// A node is claimed for one unit of an ask.
+    /// A node is reserved for one unit of an ask.
     Reserved {
         /// Which ask.
         ask: AskId,
         /// Which node.
         node: NodeId,
     },
-    /// A claim was dropped without being used.
+    /// A reservation was dropped without being used.
     Unreserved {
         /// Which ask's.
         ask: AskId,
@@ -231,7 +231,7 @@ pub enum Refusal {
     /// Too few of the node's devices have enough left.
     #[error("the node has not got the devices")]
     NoDevices,
-    /// The claim was fulfilled or dropped meanwhile.
+    /// The reservation was fulfilled or dropped meanwhile.
     #[error("the reservation has ended")]
     UnknownReservation,
     /// The queue, or one above it, is stopped.

@@ -19,7 +19,7 @@
 //! # Words
 //!
 //! *Partition*: nodes with one label. *Queue*: parent or leaf; leaves take applications. *Ask*: a request for
-//! containers of one size, with a *priority*. *Container*: an *allocation* on a node. *Reservation* (or claim): a
+//! containers of one size, with a *priority*. *Container*: an *allocation* on a node. *Reservation*: a
 //! node kept for an ask that fits nowhere now. *Guaranteed* and *maximum capacity*: what a queue is promised, and
 //! what it may use at most. *User limit*: what one user may use in a leaf. *Locality*: *node-local*, *rack-local* or
 //! *off-switch*, as near as a container is to what its ask named.
@@ -64,8 +64,8 @@ pub use engine::{
 };
 pub use event::{Event, EventKind, Refusal, Refused, Subject};
 pub use explain::{
-    ActivationLimit, Amounts, Blocker, ClaimedNode, DeviceShortage, Explanation, Funnel, KeptNode,
-    LimitReached, LocalityWait, PendingReason, Rejection, Shortage, Stage, Standing, Tenant, WhyPending,
+    ActivationLimit, Amounts, Blocker, DeviceShortage, Explanation, Funnel, KeptNode, LimitReached,
+    LocalityWait, PendingReason, Rejection, ReservedNode, Shortage, Stage, Standing, Tenant, WhyPending,
 };
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,

@@ -124,7 +124,7 @@ impl State {
     }
 
     fn tell_of_gain(&mut self, id: NodeId) {
-        self.review_claim(id);
+        self.review_reservation(id);
         let Self { facts, roster, backlog, .. } = self;
         let node = facts.nodes.at(id);
         if !node.is_open() {
@@ -151,7 +151,7 @@ impl State {
         if moved.iter().any(|(_, scope)| *scope == TagScope::Rack) {
             for node in self.roster.nodes_on(rack).to_vec() {
                 if is_placed {
-                    self.review_claim(node);
+                    self.review_reservation(node);
                 } else {
                     self.node_gained(node);
                 }
@@ -182,43 +182,43 @@ impl State {
         moved
     }
 
-    /// Whether the claim could be fulfilled now.
-    pub(crate) fn is_ready(&self, claim: ReservationId) -> bool {
-        let reservation = self.facts.reservations.at(claim);
+    /// Whether the reservation could be fulfilled now.
+    pub(crate) fn is_ready(&self, reservation: ReservationId) -> bool {
+        let reservation = self.facts.reservations.at(reservation);
         let shape = self.facts.shapes.at(self.facts.asks.at(reservation.ask).shape);
         let node = self.facts.nodes.at(reservation.node);
         node.is_candidate() && fits(&shape.need, &node.room) && self.facts.meets_rule(shape, node)
     }
 
-    /// Whether the ask has claimed the node, which could hold it and is too full, and passes over such count.
-    pub(crate) fn is_claimed_in_vain(&self, ask: AskId, node: NodeId) -> bool {
-        let Some(claim) = self.facts.claim_of(ask, node) else { return false };
+    /// Whether the ask has reserved the node, which could hold it and is too full, and passes over such count.
+    pub(crate) fn is_reserved_in_vain(&self, ask: AskId, node: NodeId) -> bool {
+        let Some(reservation) = self.facts.reservation_of(ask, node) else { return false };
         let need = &self.facts.shapes.at(self.facts.asks.at(ask).shape).need;
         let could_hold = fits(need, &self.facts.nodes.at(node).empty_room());
-        self.facts.counts_re_reservations() && could_hold && !self.is_ready(claim)
+        self.facts.counts_re_reservations() && could_hold && !self.is_ready(reservation)
     }
 
-    /// Notes whether the claim on this node, if any, could be fulfilled now.
-    pub(crate) fn review_claim(&mut self, id: NodeId) {
+    /// Notes whether the reservation on this node, if any, could be fulfilled now.
+    pub(crate) fn review_reservation(&mut self, id: NodeId) {
         let node = self.facts.nodes.at(id);
-        let Some(claim) = node.reservation else { return };
-        let is_ready = self.is_ready(claim);
+        let Some(reservation) = node.reservation else { return };
+        let is_ready = self.is_ready(reservation);
         let (set, _) = self.roster.place_of(id, node.partition);
         let is_news = if is_ready {
-            self.roster.add_ready_claim(set, claim)
+            self.roster.add_ready_reservation(set, reservation)
         } else {
-            self.roster.remove_ready_claim(set, claim)
+            self.roster.remove_ready_reservation(set, reservation)
         };
         if is_news {
-            self.backlog.count_ready_claim(set, is_ready);
+            self.backlog.count_ready_reservation(set, is_ready);
         }
     }
 
-    /// Lets a shape that fits nowhere be looked at in one set more, so that a node there can be claimed. While
+    /// Lets a shape that fits nowhere be looked at in one set more, so that a node there can be reserved. While
     /// all of its lanes are parked that can wait for [`seek_for_relieved`](Self::seek_for_relieved).
     pub(crate) fn seek_reservation(&mut self, shape: ShapeId) {
         let backlog = &mut self.backlog;
-        // Guests claim nothing.
+        // Guests reserve nothing.
         if self.facts.config.reservations.delay_ms.is_none()
             || self.facts.shapes.at(shape).lodging == Lodging::Guest
             || !backlog.is_closed_everywhere(shape)
@@ -244,14 +244,14 @@ impl State {
         self.backlog.relieve_kept_out(self.version);
     }
 
-    /// Lanes that became runnable, and whose shapes fit nowhere, may claim nodes.
+    /// Lanes that became runnable, and whose shapes fit nowhere, may reserve nodes.
     pub(crate) fn seek_for_relieved(&mut self) {
         for shape in self.backlog.take_relieved() {
             self.seek_reservation(shape);
         }
     }
 
-    /// A claim ended, or a node came that may be claimed: shapes that fit nowhere may claim a node again.
+    /// A reservation ended, or a node came that may be reserved: shapes that fit nowhere may reserve a node again.
     pub(crate) fn reconsider_reservations(&mut self, partition: PartitionId) {
         let starved: Vec<ShapeId> = self
             .facts
@@ -297,8 +297,8 @@ impl State {
         self.backlog.resharded(partition, sets, &shapes);
         for number in 0..sets {
             let set = SetId::new(partition, number);
-            for _ in self.roster.ready_claims(set) {
-                self.backlog.count_ready_claim(set, true);
+            for _ in self.roster.ready_reservations(set) {
+                self.backlog.count_ready_reservation(set, true);
             }
         }
     }

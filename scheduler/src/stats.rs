@@ -12,7 +12,7 @@ pub struct EngineStats {
     pub committed: u64,
     /// Containers placed.
     pub allocated: u64,
-    /// Claims made on nodes.
+    /// Reservations made on nodes.
     pub reserved: u64,
     /// Rejected commit requests, by reason.
     pub rejected: BTreeMap<&'static str, u64>,

@@ -11,9 +11,9 @@ pub(crate) enum Timer {
     Silence(NodeId),
     /// Whether nobody has used a queue that was made on demand.
     QueueIdle(QueueId),
-    /// Whether the claim is too old.
+    /// Whether the reservation is too old.
     ReservationAge(ReservationId),
-    /// Whether an ask of the shape has waited long enough to claim a node.
+    /// Whether an ask of the shape has waited long enough to reserve a node.
     Reserve(ShapeId),
     /// Whether the ask may look further than the hosts or racks it names.
     Locality(AskId),

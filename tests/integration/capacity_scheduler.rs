@@ -111,9 +111,9 @@ fn case_02_node_over_allocation_against_proposers() {
     assert_eq!(cluster.allocated(nodes[0]), 6);
 }
 
-/// Two nodes, the second drained; on the first a master of 1, a container of 6, and a claim for one of two
+/// Two nodes, the second drained; on the first a master of 1, a container of 6, and a reservation for one of two
 /// containers of 5. Returns the application and the container.
-fn with_claim() -> (Cluster, [NodeId; 2], ApplicationId, ContainerId) {
+fn with_reservation() -> (Cluster, [NodeId; 2], ApplicationId, ContainerId) {
     let mut config = engine([leaf("a", 100)]);
     config.reservations.delay_ms = Some(0);
     config.reservations.nodes = Percent::whole(10);
@@ -132,10 +132,10 @@ fn with_claim() -> (Cluster, [NodeId; 2], ApplicationId, ContainerId) {
     (cluster, nodes, application, big)
 }
 
-/// The request with which the engine itself fulfils the claim of [`with_claim`]. Serial engines do the same
+/// The request with which the engine itself fulfils the reservation of [`with_reservation`]. Serial engines do the same
 /// with the same input, so it is valid in a second one as well.
 fn from_reserved() -> ResourceAllocationCommitRequest {
-    let (mut cluster, _, _, big) = with_claim();
+    let (mut cluster, _, _, big) = with_reservation();
     cluster.complete(big);
     cluster.run();
     let fulfils = |change: &Change| match change {
@@ -144,14 +144,14 @@ fn from_reserved() -> ResourceAllocationCommitRequest {
     };
     match read_log(&cluster.log()).into_iter().find(fulfils) {
         Some(Change::Committed { request }) => request,
-        other => panic!("the claim was not fulfilled: {other:?}"),
+        other => panic!("the reservation was not fulfilled: {other:?}"),
     }
 }
 
 #[test]
 fn case_03_duplicate_from_reserved() {
     let request = from_reserved();
-    let (mut cluster, nodes, application, big) = with_claim();
+    let (mut cluster, nodes, application, big) = with_reservation();
     cluster.complete(big);
     for _ in 0..3 {
         cluster.commit(request.clone());
@@ -159,7 +159,7 @@ fn case_03_duplicate_from_reserved() {
     cluster.run();
     assert!(cluster.outcomes()[0].is_accepted());
     assert_eq!(cluster.outcomes()[1..], [CommitOutcome::Rejected(RejectReason::UnknownReservation); 2]);
-    // 1 and 5 on the first node. The second unit of 5 claims it again; it is the only candidate.
+    // 1 and 5 on the first node. The second unit of 5 reservations it again; it is the only candidate.
     assert_eq!(cluster.running(application).len(), 2);
     assert_eq!(cluster.allocated(nodes[0]), 6);
     cluster.end(application, ApplicationEnd::Finished);
@@ -170,7 +170,7 @@ fn case_03_duplicate_from_reserved() {
 #[test]
 fn case_07_decommissioning_node() {
     let fulfil = from_reserved();
-    let (mut cluster, nodes, application, big) = with_claim();
+    let (mut cluster, nodes, application, big) = with_reservation();
     let ask = cluster.ask(application, &[1], 1);
     cluster.complete(big);
     cluster.drain(nodes[0]);
@@ -179,7 +179,7 @@ fn case_07_decommissioning_node() {
     cluster.commit(fulfil);
     cluster.run();
     assert_eq!(cluster.outcomes()[..2], [CommitOutcome::Rejected(RejectReason::NodeNotCandidate); 2]);
-    // The claim went when the node was drained, so either reason is true of the third.
+    // The reservation went when the node was drained, so either reason is true of the third.
     let third = cluster.outcomes()[2];
     let reasons = [RejectReason::NodeNotCandidate, RejectReason::UnknownReservation];
     assert!(reasons.map(CommitOutcome::Rejected).contains(&third), "{third:?}");
@@ -234,12 +234,12 @@ fn case_08_stale_heartbeat_and_draining() {
     stale_heartbeat_and_draining(Mode::Parallel { proposers: 2 });
 }
 
-/// Identifiers that a log does not hold cannot be made up: a claim's is known from the request that used it.
+/// Identifiers that a log does not hold cannot be made up: a reservation's is known from the request that used it.
 #[test]
-fn case_03_a_claim_that_was_used_is_unknown() {
+fn case_03_a_reservation_that_was_used_is_unknown() {
     let request = from_reserved();
     let id: ReservationId = request.allocate[0].from_reservation.unwrap();
-    let (mut cluster, nodes, application, _) = with_claim();
+    let (mut cluster, nodes, application, _) = with_reservation();
     let ask = cluster.ask(application, &[1], 1);
     let allocate = [AllocationProposal { ask, node: nodes[0], from_reservation: Some(id) }];
     let other =
@@ -247,5 +247,5 @@ fn case_03_a_claim_that_was_used_is_unknown() {
     cluster.commit(other);
     cluster.run();
     let mismatch = CommitOutcome::Rejected(RejectReason::ReservationMismatch);
-    assert_eq!(cluster.outcomes(), [mismatch], "another ask's claim");
+    assert_eq!(cluster.outcomes(), [mismatch], "another ask's reservation");
 }

@@ -198,7 +198,7 @@ fn larger_than_every_node() {
 
 /// The only node with room is kept for an ask that came before.
 #[test]
-fn behind_a_claimed_node() {
+fn behind_a_reserved_node() {
     let reservations = ReservationPolicy { delay_ms: Some(0), ..ReservationPolicy::default() };
     let mut cluster = Cluster::serial(EngineConfig { reservations, ..engine([leaf("default", 100)]) });
     let n1 = cluster.node("n1", &[8]);
@@ -218,9 +218,9 @@ fn behind_a_claimed_node() {
     assert_eq!(funnel(&behind), [(Stage::NotNamed, 3), (Stage::Kept, 1)]);
     assert_eq!(behind.kept_node.unwrap().kept_for, large);
     let first = why(&cluster, large, &["Kept for it: n1 (5 memory_mib must become free)."]);
-    assert_eq!((first.reason, first.claims.len()), (PendingReason::HoldsReservation, 1));
+    assert_eq!((first.reason, first.reservations.len()), (PendingReason::HoldsReservation, 1));
     assert_eq!(funnel(&first), [(Stage::TooSmall, 3), (Stage::NoRoom, 1)]);
-    assert_eq!(memory(&first.claims[0].missing), 5);
+    assert_eq!(memory(&first.reservations[0].missing), 5);
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn a_strictly_local_ask_gets_its_rack_after_being_offered_other_nodes() {
 }
 
 #[test]
-fn claims_beyond_a_maximum_are_not_tried_for_ever() {
+fn reservations_beyond_a_maximum_are_not_tried_for_ever() {
     let mut config = single();
     config.reservations.delay_ms = Some(0);
     config.reservations.nodes = Percent::ALL;
@@ -138,13 +138,17 @@ fn claims_beyond_a_maximum_are_not_tried_for_ever() {
     let application = cluster.application("root.default", "user");
     cluster.ask(application, &[2], 6);
     cluster.run();
-    assert_eq!(cluster.used("root"), 6, "two containers and a claim, and no room for a second claim");
+    assert_eq!(
+        cluster.used("root"),
+        6,
+        "two containers and a reservation, and no room for a second reservation"
+    );
     cluster.node("n3", &[2]);
     cluster.run();
 }
 
 #[test]
-fn a_node_is_offered_again_when_its_claim_is_fulfilled() {
+fn a_node_is_offered_again_when_its_reservation_is_fulfilled() {
     let locality_delay = LocalityDelay::nodes(1, 1);
     let mut config = EngineConfig { locality_delay, ..single() };
     config.reservations.delay_ms = Some(0);
@@ -248,10 +252,10 @@ fn a_heartbeat_policy_may_mean_never() {
     cluster.engine.run_until_quiet();
 }
 
-/// A claim of an ask that is bound to what it names is not exchanged for another node, so it lets no unit look further
+/// A reservation of an ask that is bound to what it names is not exchanged for another node, so it lets no unit look further
 /// before its time; nor do explanations say so.
 #[test]
-fn a_bound_ask_with_a_claim_waits_for_its_rack_all_the_same() {
+fn a_bound_ask_with_a_reservation_waits_for_its_rack_all_the_same() {
     let mut config = single();
     config.reservations.delay_ms = None;
     config.locality_delay = LocalityDelay::nodes(2, 2);

@@ -16,12 +16,12 @@ fn reserving(queue: QueueConfig, delay_ms: u64) -> EngineConfig {
     EngineConfig { reservations, ..engine([queue]) }
 }
 
-fn claims(cluster: &Cluster) -> usize {
+fn reservations(cluster: &Cluster) -> usize {
     cluster.engine.read(|view| view.reservation_count())
 }
 
 #[test]
-fn a_node_that_takes_containers_again_is_claimed_although_it_is_in_use() {
+fn a_node_that_takes_containers_again_is_reserved_although_it_is_in_use() {
     let mut cluster = Cluster::serial(reserving(leaf("default", 100), 0));
     for number in 0..10 {
         cluster.node(&format!("small{number}"), &[4]);
@@ -35,15 +35,15 @@ fn a_node_that_takes_containers_again_is_claimed_although_it_is_in_use() {
     let second = cluster.application("root.default", "other");
     cluster.ask(second, &[8], 1);
     cluster.run();
-    assert_eq!(claims(&cluster), 0, "the only node large enough is draining");
+    assert_eq!(reservations(&cluster), 0, "the only node large enough is draining");
     cluster.activate(big);
     cluster.run();
-    assert_eq!(claims(&cluster), 1);
+    assert_eq!(reservations(&cluster), 1);
     assert_eq!(cluster.engine.read(|view| view.node(big).unwrap().state()), NodeState::Active);
 }
 
 #[test]
-fn a_node_that_grows_is_claimed_although_it_is_in_use() {
+fn a_node_that_grows_is_reserved_although_it_is_in_use() {
     let mut cluster = Cluster::serial(reserving(leaf("default", 100), 0));
     for number in 0..10 {
         cluster.node(&format!("small{number}"), &[4]);
@@ -53,15 +53,15 @@ fn a_node_that_grows_is_claimed_although_it_is_in_use() {
     cluster.ask(first, &[3], 11);
     cluster.ask(first, &[8], 1);
     cluster.run();
-    assert_eq!(claims(&cluster), 0, "no node is large enough");
+    assert_eq!(reservations(&cluster), 0, "no node is large enough");
     cluster.update_node(growing, &[8], apportion::NodeAttributes::new());
     cluster.run();
-    assert_eq!(claims(&cluster), 1);
+    assert_eq!(reservations(&cluster), 1);
 }
 
 /// The delay is over while the only lane is parked at its user's limit.
 #[test]
-fn an_ask_that_is_relieved_after_its_delay_claims_a_node() {
+fn an_ask_that_is_relieved_after_its_delay_reserves_a_node() {
     let capacity = Capacity::Percent(Percent::whole(100));
     let tenth = Some("0.1".parse().unwrap());
     let mut config = reserving(QueueConfig::leaf("default", capacity).with_user_limit_factor(tenth), 1000);
@@ -90,14 +90,14 @@ fn an_ask_that_is_relieved_after_its_delay_claims_a_node() {
     cluster.run();
     cluster.advance(2000);
     cluster.run();
-    assert_eq!(claims(&cluster), 0);
+    assert_eq!(reservations(&cluster), 0);
     cluster.complete(cluster.running(own)[0]);
     cluster.run();
-    assert_eq!(claims(&cluster), 1);
+    assert_eq!(reservations(&cluster), 1);
 }
 
-/// Two full nodes of 8, a third of 4 that is empty, and a claim for a further container of 8.
-fn with_claim(maximum: i64) -> (Cluster, apportion::AskId, ReservationId) {
+/// Two full nodes of 8, a third of 4 that is empty, and a reservation for a further container of 8.
+fn with_reservation(maximum: i64) -> (Cluster, apportion::AskId, ReservationId) {
     let queue = leaf("default", 100).with_maximum(Maximum::absolute(&[maximum]));
     let mut cluster = Cluster::serial(reserving(queue, 0));
     cluster.node("n1", &[8]);
@@ -109,31 +109,31 @@ fn with_claim(maximum: i64) -> (Cluster, apportion::AskId, ReservationId) {
     cluster.run();
     let ask = cluster.ask(application, &[8], 1);
     cluster.run();
-    let claims: Vec<_> =
+    let reservations: Vec<_> =
         cluster.engine.read(|view| view.nodes().filter_map(|node| node.reservation()).collect());
-    let [claim] = claims[..] else { panic!("one claim, not {claims:?}") };
-    (cluster, ask, claim)
+    let [reservation] = reservations[..] else { panic!("one reservation, not {reservations:?}") };
+    (cluster, ask, reservation)
 }
 
-/// A container elsewhere makes the claim superfluous. It ends in the same step, so it does not count twice.
+/// A container elsewhere makes the reservation superfluous. It ends in the same step, so it does not count twice.
 #[test]
-fn a_claim_that_becomes_superfluous_makes_room_at_the_limit() {
-    let (mut cluster, ask, _) = with_claim(16);
+fn a_reservation_that_becomes_superfluous_makes_room_at_the_limit() {
+    let (mut cluster, ask, _) = with_reservation(16);
     let n4 = cluster.node("n4", &[8]);
     cluster.commit(ResourceAllocationCommitRequest::allocate(ask, n4));
     cluster.run();
     assert!(cluster.outcomes()[0].is_accepted(), "{:?}", cluster.outcomes());
-    assert_eq!((claims(&cluster), cluster.used("root")), (0, 16));
+    assert_eq!((reservations(&cluster), cluster.used("root")), (0, 16));
 }
 
 #[test]
-fn a_claim_cannot_be_ended_twice_in_one_request() {
-    let (mut cluster, _, claim) = with_claim(100);
-    let unreserve = [claim, claim].into();
+fn a_reservation_cannot_be_ended_twice_in_one_request() {
+    let (mut cluster, _, reservation) = with_reservation(100);
+    let unreserve = [reservation, reservation].into();
     cluster.commit(ResourceAllocationCommitRequest { unreserve, ..Default::default() });
     cluster.run();
     assert_eq!(cluster.outcomes(), [CommitOutcome::Rejected(RejectReason::UnknownReservation)]);
-    assert_eq!(claims(&cluster), 1);
+    assert_eq!(reservations(&cluster), 1);
 }
 
 /// As after a change of capacity, which `nodes/resized_below_the_reservation.yaml` shows.
@@ -154,8 +154,8 @@ fn a_node_that_is_no_longer_what_the_ask_requires_loses_the_reservation() {
     assert!(cluster.engine.read(|view| view.node(node).unwrap().reservation().is_some()));
     cluster.update_node(node, &[7], fast());
     cluster.run();
-    assert_eq!(claims(&cluster), 1, "it could still serve the ask");
+    assert_eq!(reservations(&cluster), 1, "it could still serve the ask");
     cluster.update_node(node, &[7], NodeAttributes::new());
     cluster.run();
-    assert_eq!((claims(&cluster), cluster.used("root")), (0, 4));
+    assert_eq!((reservations(&cluster), cluster.used("root")), (0, 4));
 }

@@ -1,4 +1,4 @@
-//! Limits on containers with a tag, and blacklists: what requests made by hand, claims and many sets make of them.
+//! Limits on containers with a tag, and blacklists: what requests made by hand, reservations and many sets make of them.
 
 use apportion::config::{EngineConfig, EngineLimits, Percent, ReservationPolicy};
 use apportion::{
@@ -59,15 +59,15 @@ fn units_of_a_request_count_each_other_and_what_it_releases() {
     assert_eq!(nodes.map(|node| running_on(&cluster, application, node)), [1, 1]);
 }
 
-/// Both claims are ready at once, and only one may be fulfilled: the other waits, and nobody proposes it in vain.
+/// Both reservations are ready at once, and only one may be fulfilled: the other waits, and nobody proposes it in vain.
 #[test]
-fn claims_wait_for_the_cap_of_their_rack() {
+fn reservations_wait_for_the_cap_of_their_rack() {
     let mut config = plain();
     config.reservations =
         ReservationPolicy { delay_ms: Some(0), nodes: Percent::ALL, ..ReservationPolicy::default() };
     let mut cluster = Cluster::serial(config);
     let nodes = [node_on(&mut cluster, "n1", "r", 4), node_on(&mut cluster, "n2", "r", 4)];
-    // Claims are charged to the queue: there has to be something for them.
+    // Reservations are charged to the queue: there has to be something for them.
     let spare = cluster.node("spare", &[8]);
     cluster.drain(spare);
     let (small, large) =
@@ -78,8 +78,8 @@ fn claims_wait_for_the_cap_of_their_rack() {
         AskSpec::new(Resources::new(&[3]), 2).with_tag("db").with_tag_limit(TagLimit::per_rack("db", 1));
     let ask = cluster.submit_ask(large, spec);
     cluster.run();
-    let claims = || cluster.engine.read(|view| view.reservation_count());
-    assert_eq!(claims(), 2);
+    let reservations = || cluster.engine.read(|view| view.reservation_count());
+    assert_eq!(reservations(), 2);
     cluster.running(small).into_iter().for_each(|container| cluster.complete(container));
     cluster.run();
     assert_eq!(cluster.running(large).len(), 1);

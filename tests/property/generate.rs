@@ -295,7 +295,7 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
     let allocate = prop_oneof![2 => pairs(), 1 => several];
     let commit = (allocate, pairs(), vec(pick(), 0..=2))
         .prop_map(|(allocate, reserve, release)| Operation::Commit { allocate, reserve, release });
-    // Again and again over a node that an ask has claimed lets it claim another.
+    // Again and again over a node that an ask has reserved lets it reserve another.
     let times = prop_oneof![2 => Just(1u8), 1 => 2..=4u8];
     let pass = (pick(), times).prop_map(|(node, times)| Operation::Pass { node, times });
     let heartbeat = prop_oneof![vec(pick(), 1..=8).prop_map(Operation::Heartbeat), pass];

@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 mod bursts;
-mod claims;
 mod edits;
 mod explain;
 mod fairness;
@@ -17,6 +16,7 @@ mod placement;
 mod plan;
 mod play;
 mod queues;
+mod reservations;
 mod serial;
 mod user_limits;
 

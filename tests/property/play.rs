@@ -343,10 +343,10 @@ impl Player {
     fn commit(&mut self, allocate: &[(Pick, Pick)], reserve: &[(Pick, Pick)], release: &[Pick]) {
         let pair = |(ask, node): &(Pick, Pick)| Some((pick(&self.asks, *ask)?, pick(&self.nodes, *node)?));
         let allocation = |(ask, node)| AllocationProposal { ask, node, from_reservation: None };
-        let claim = |(ask, node)| ReservationProposal { ask, node };
+        let reservation = |(ask, node)| ReservationProposal { ask, node };
         let request = ResourceAllocationCommitRequest {
             allocate: allocate.iter().filter_map(pair).map(allocation).collect(),
-            reserve: reserve.iter().filter_map(pair).map(claim).collect(),
+            reserve: reserve.iter().filter_map(pair).map(reservation).collect(),
             release: release.iter().filter_map(|number| pick(&self.containers, *number)).collect(),
             unreserve: Default::default(),
         };

@@ -225,8 +225,9 @@ impl Expected<'_, '_> {
             to.amounts("free", &node.free(), wanted.free.as_ref())?;
             to.amounts("opportunistic", &node.opportunistic(), wanted.opportunistic.as_ref())?;
             to.equal("containers", node.containers().len(), wanted.containers);
-            let claim = self.view.reservations().find(|(_, claim)| claim.node == id);
-            let holder = claim.map_or(NOBODY, |(_, claim)| self.cluster.names.ask_called(claim.ask));
+            let reservation = self.view.reservations().find(|(_, reservation)| reservation.node == id);
+            let holder =
+                reservation.map_or(NOBODY, |(_, reservation)| self.cluster.names.ask_called(reservation.ask));
             to.equal("reserved by", holder, wanted.reserved_by.as_deref());
             Ok(())
         })
@@ -241,9 +242,11 @@ impl Expected<'_, '_> {
             names.node(&wanted.node)?;
             wanted_lines.push(line(&wanted.ask, &wanted.node));
         }
-        let claims = self.view.reservations();
-        let mut got: Vec<String> = claims
-            .map(|(_, claim)| line(names.ask_called(claim.ask), names.node_called(claim.node)))
+        let reservations = self.view.reservations();
+        let mut got: Vec<String> = reservations
+            .map(|(_, reservation)| {
+                line(names.ask_called(reservation.ask), names.node_called(reservation.node))
+            })
             .collect();
         got.sort();
         wanted_lines.sort();

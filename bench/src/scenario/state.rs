@@ -60,7 +60,7 @@ fn queues(cluster: &Cluster, view: &View<'_>) -> Option<String> {
 fn nodes(cluster: &Cluster, view: &View<'_>) -> Option<String> {
     let text = |amounts: &Resources| to_text(cluster.types(), amounts);
     let rows = view.nodes().map(|node| {
-        let claim = view.reservations().find(|(_, claim)| claim.node == node.id());
+        let reservation = view.reservations().find(|(_, reservation)| reservation.node == node.id());
         let state = match node.state() {
             _ if node.is_stale() => "stale",
             NodeState::Active => "active",
@@ -72,7 +72,9 @@ fn nodes(cluster: &Cluster, view: &View<'_>) -> Option<String> {
             text(&node.allocated()),
             text(&node.free()),
             node.containers().len().to_string(),
-            claim.map_or_else(String::new, |(_, claim)| cluster.names.ask_called(claim.ask).to_owned()),
+            reservation.map_or_else(String::new, |(_, reservation)| {
+                cluster.names.ask_called(reservation.ask).to_owned()
+            }),
         ]
     });
     table(["node", "state", "used", "free", "containers", "reserved by"], rows)

@@ -111,8 +111,8 @@ impl Steady {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Asks for which a node is claimed.
-    pub(super) fn claims(&self) -> FxHashSet<AskId> {
+    /// Asks for which a node is reserved.
+    pub(super) fn reservations(&self) -> FxHashSet<AskId> {
         self.cluster
             .engine
             .read(|view| view.asks().filter(|ask| ask.reserved() > 0).map(|ask| ask.id()).collect())

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use apportion::{PartitionId, Resources};
 
-use super::claims::{Demands, Partition};
+use super::demands::{Demands, Partition};
 use super::driver::{Steady, Unwatched};
 use crate::interrupt::Interruption;
 use apportion_load::Setup;

@@ -1,7 +1,7 @@
 //! Clusters on virtual time that want more than there is, and ask again for every container that ends: how fairly is
 //! what there is divided, and how long do large containers wait?
 
-mod claims;
+mod demands;
 mod driver;
 mod fairness;
 mod heads;

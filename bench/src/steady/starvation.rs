@@ -21,7 +21,7 @@ const LOOK_MS: u64 = 1_000;
 /// How long large containers waited.
 #[derive(Clone, Debug)]
 pub struct Starvation {
-    /// Whether asks that fit nowhere claimed nodes.
+    /// Whether asks that fit nowhere reserved nodes.
     pub reservations: bool,
     /// Virtual time.
     pub end_ms: u64,
@@ -42,7 +42,7 @@ pub struct Starvation {
     pub longest_still_waiting_ms: u64,
     /// What part of the vcores was in use on average.
     pub used_part: f64,
-    /// What part of the vcores was free on nodes that were claimed, on average.
+    /// What part of the vcores was free on nodes that were reserved, on average.
     pub kept_free_part: f64,
 }
 

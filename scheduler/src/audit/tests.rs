@@ -14,7 +14,7 @@ use crate::state::State;
 const NODES: [&str; 3] = ["n0", "n1", "n2"];
 
 /// Three nodes of 8 and a device; containers of 4, of 3 with half a device, and twice of 5; an ask of 2 that
-/// waits for a host, one of 6 that has a claim, and one of 9 that no node can hold.
+/// waits for a host, one of 6 that has a reservation, and one of 9 that no node can hold.
 fn state() -> State {
     let types = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
     let most = std::array::from_fn(|i| (i == 0).then_some(100));
@@ -45,7 +45,7 @@ fn state() -> State {
     }
     let state = engine.shared_state();
     assert_eq!(violations(&state), [""; 0]);
-    assert_eq!(state.facts.reservations.len(), 1, "one ask holds a claim");
+    assert_eq!(state.facts.reservations.len(), 1, "one ask holds a reservation");
     state
 }
 
@@ -71,7 +71,7 @@ fn first_container(state: &State) -> ContainerId {
     state.facts.containers.iter().next().unwrap().0
 }
 
-fn claim(state: &State) -> ReservationId {
+fn reservation(state: &State) -> ReservationId {
     state.facts.reservations.iter().next().unwrap().0
 }
 
@@ -173,13 +173,13 @@ fn i5_an_application_that_is_ending_awaits_its_containers() {
 }
 
 #[test]
-fn i6_a_claim_is_known_to_its_node_and_its_ask() {
+fn i6_a_reservation_is_known_to_its_node_and_its_ask() {
     expect("I6", |state| {
-        let node = state.facts.reservations.at(claim(state)).node;
+        let node = state.facts.reservations.at(reservation(state)).node;
         state.facts.nodes.at_mut(node).reservation = None;
     });
     expect("I6", |state| {
-        let ask = state.facts.reservations.at(claim(state)).ask;
+        let ask = state.facts.reservations.at(reservation(state)).ask;
         state.facts.asks.at_mut(ask).reservations.clear();
     });
 }
@@ -206,13 +206,13 @@ fn i10_every_ask_is_in_the_backlog() {
 #[test]
 fn i12_the_backlog_equals_a_rebuilt_one() {
     expect("I12", |state| {
-        let id = claim(state);
+        let id = reservation(state);
         let shape = state.facts.asks.at(state.facts.reservations.at(id).ask).shape;
-        state.backlog.remove_claim(id, shape);
+        state.backlog.remove_reservation(id, shape);
     });
     expect("I12", |state| {
         let set = crate::ids::SetId::new(PartitionId::DEFAULT, 0);
-        state.backlog.count_ready_claim(set, true);
+        state.backlog.count_ready_reservation(set, true);
     });
 }
 
@@ -272,8 +272,8 @@ fn the_digest_covers_every_fact() {
             let application = state.facts.containers.at(first_container(state)).application;
             state.facts.applications.at_mut(application).ending = Some(ApplicationEnd::Killed);
         }),
-        ("claims", |state| {
-            let id = claim(state);
+        ("reservations", |state| {
+            let id = reservation(state);
             state.facts.reservations.at_mut(id).created_ms += 1;
         }),
     ];

@@ -28,7 +28,7 @@ impl Backlog {
         self.check_asks(facts, &mut findings);
         let rebuilt = Self::rebuild(facts, |partition| roster.sets(partition));
         self.check_lanes(&rebuilt, &mut findings);
-        self.check_claims(&rebuilt, facts, &mut findings);
+        self.check_reservations(&rebuilt, facts, &mut findings);
         self.check_notes(facts, roster, &mut findings);
         self.check_kept(facts, &mut findings);
         self.check_wanted(facts, roster, &mut findings);
@@ -115,19 +115,20 @@ impl Backlog {
         }
     }
 
-    fn check_claims(&self, rebuilt: &Self, facts: &Facts, findings: &mut Findings) {
+    fn check_reservations(&self, rebuilt: &Self, facts: &Facts, findings: &mut Findings) {
         for (id, ..) in facts.shapes.iter() {
-            let sorted = |claims: &[ReservationId]| {
-                let mut claims = claims.to_vec();
-                claims.sort();
-                claims
+            let sorted = |reservations: &[ReservationId]| {
+                let mut reservations = reservations.to_vec();
+                reservations.sort();
+                reservations
             };
-            let (kept, all) = (sorted(self.claims_for(id)), sorted(rebuilt.claims_for(id)));
-            findings.check(kept == all, "I12", || format!("{id} lists the claims {kept:?}, has {all:?}"));
+            let (kept, all) = (sorted(self.reservations_for(id)), sorted(rebuilt.reservations_for(id)));
+            findings
+                .check(kept == all, "I12", || format!("{id} lists the reservations {kept:?}, has {all:?}"));
         }
-        for (kept, all) in self.claimed.iter().zip(&rebuilt.claimed) {
+        for (kept, all) in self.reserved.iter().zip(&rebuilt.reserved) {
             let is_same = kept.len() == all.len() && kept.iter().all(|shape| all.contains(shape));
-            findings.check(is_same, "I12", || format!("shapes with claims are {kept:?}, not {all:?}"));
+            findings.check(is_same, "I12", || format!("shapes with reservations are {kept:?}, not {all:?}"));
         }
     }
 
@@ -189,13 +190,13 @@ impl Backlog {
             for set in (0..roster.sets(partition)).map(|number| SetId::new(partition, number)) {
                 let open = facts.shapes.iter().filter(|(id, shape, _)| {
                     let is_wanting = match self.own_if_guest(*id) {
-                        None => runnable.contains_key(id) || !self.claims_for(*id).is_empty(),
+                        None => runnable.contains_key(id) || !self.reservations_for(*id).is_empty(),
                         Some(own) if self.is_closed_everywhere(own) => runnable.contains_key(id),
                         Some(_) => ahead.contains_key(id),
                     };
                     shape.partition == partition && is_wanting && self.is_open(*id, set)
                 });
-                let wanted = open.count() + roster.ready_claims(set).len();
+                let wanted = open.count() + roster.ready_reservations(set).len();
                 let kept = self.wanted[set.index()] as usize;
                 findings
                     .check(wanted == kept, "I12", || format!("{set} is wanted {kept} times, not {wanted}"));

@@ -24,8 +24,8 @@ pub(crate) struct Demand {
     pub(crate) since: u64,
     /// How many runnable lanes have this shape.
     runnable: u32,
-    /// Claims for this shape, oldest first, that end when any other node has room.
-    claims: Vec<ReservationId>,
+    /// Reservations for this shape, oldest first, that end when any other node has room.
+    reservations: Vec<ReservationId>,
     /// All lanes with this shape.
     pub(super) lanes: Vec<LaneId>,
     /// The shapes as which its asks are guests. Each has this one as the own shape of its guests.
@@ -43,7 +43,7 @@ impl Default for Demand {
             reserve_tried: 0,
             since: 0,
             runnable: 0,
-            claims: Vec::new(),
+            reservations: Vec::new(),
             lanes: Vec::new(),
             twins: SmallVec::new(),
             guest: None,
@@ -55,7 +55,7 @@ impl Demand {
     /// Whether a pass over a set in which the shape is open could use it.
     fn is_wanting(&self) -> bool {
         match &self.guest {
-            None => self.runnable > 0 || !self.claims.is_empty(),
+            None => self.runnable > 0 || !self.reservations.is_empty(),
             Some(guest) => self.runnable > 0 && (guest.is_due || guest.ahead > 0),
         }
     }
@@ -151,8 +151,8 @@ impl Backlog {
         self.closed[set.index()] = closed;
     }
 
-    /// Counts a claim whose node now has room for it (or, with false, one that is settled).
-    pub(crate) fn count_ready_claim(&mut self, set: SetId, is_ready: bool) {
+    /// Counts a reservation whose node now has room for it (or, with false, one that is settled).
+    pub(crate) fn count_ready_reservation(&mut self, set: SetId, is_ready: bool) {
         let wanted = &mut self.wanted[set.index()];
         *wanted = if is_ready { *wanted + 1 } else { *wanted - 1 };
     }
@@ -203,36 +203,36 @@ impl Backlog {
         }
     }
 
-    /// Notes a claim. That of an ask which will not do with any node ends with its node's room, or by age, and so do all
+    /// Notes a reservation. That of an ask which will not do with any node ends with its node's room, or by age, and so do all
     /// where nobody continues looking.
-    pub(crate) fn add_claim(&mut self, facts: &Facts, claim: ReservationId, ask: &Ask) {
+    pub(crate) fn add_reservation(&mut self, facts: &Facts, reservation: ReservationId, ask: &Ask) {
         if ask.wishes.loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
             return;
         }
         let demand = &self.demand[ask.shape.index()];
-        if demand.claims.is_empty() {
-            self.claimed[demand.partition.index()].push(ask.shape);
+        if demand.reservations.is_empty() {
+            self.reserved[demand.partition.index()].push(ask.shape);
         }
-        self.change_demand(ask.shape, |demand| demand.claims.push(claim));
+        self.change_demand(ask.shape, |demand| demand.reservations.push(reservation));
     }
 
-    /// Forgets a claim that ended.
-    pub(crate) fn remove_claim(&mut self, claim: ReservationId, shape: ShapeId) {
+    /// Forgets a reservation that ended.
+    pub(crate) fn remove_reservation(&mut self, reservation: ReservationId, shape: ShapeId) {
         let partition = self.demand[shape.index()].partition;
-        self.change_demand(shape, |demand| demand.claims.retain(|other| *other != claim));
-        if self.demand[shape.index()].claims.is_empty() {
-            self.claimed[partition.index()].retain(|other| *other != shape);
+        self.change_demand(shape, |demand| demand.reservations.retain(|other| *other != reservation));
+        if self.demand[shape.index()].reservations.is_empty() {
+            self.reserved[partition.index()].retain(|other| *other != shape);
         }
     }
 
-    /// Shapes of a partition that have claims.
-    pub(crate) fn claimed_shapes(&self, partition: PartitionId) -> &[ShapeId] {
-        &self.claimed[partition.index()]
+    /// Shapes of a partition that have reservations.
+    pub(crate) fn reserved_shapes(&self, partition: PartitionId) -> &[ShapeId] {
+        &self.reserved[partition.index()]
     }
 
-    /// Claims for a shape that end when any other node has room, oldest first.
-    pub(crate) fn claims_for(&self, shape: ShapeId) -> &[ReservationId] {
-        &self.demand[shape.index()].claims
+    /// Reservations for a shape that end when any other node has room, oldest first.
+    pub(crate) fn reservations_for(&self, shape: ShapeId) -> &[ReservationId] {
+        &self.demand[shape.index()].reservations
     }
 
     pub(crate) fn demand_mut(&mut self, shape: ShapeId) -> &mut Demand {

@@ -74,7 +74,7 @@ pub(crate) struct Backlog {
     applications: Vec<ApplicationBacklog>,
     /// By shape.
     demand: Vec<Demand>,
-    /// By placement set: how many open shapes with runnable lanes or claims, and how many claims whose node has
+    /// By placement set: how many open shapes with runnable lanes or reservations, and how many reservations whose node has
     /// room now.
     wanted: Vec<u32>,
     /// By partition: sets over which a pass would find nothing until something in flight is decided, one bit each.
@@ -83,8 +83,8 @@ pub(crate) struct Backlog {
     decided_at: u64,
     /// By placement set: shapes that were found to fit on none of its nodes.
     closed: Vec<Vec<ShapeId>>,
-    /// By partition: shapes with claims that will do with any node.
-    claimed: Vec<Vec<ShapeId>>,
+    /// By partition: shapes with reservations that will do with any node.
+    reserved: Vec<Vec<ShapeId>>,
     /// Shapes that fit nowhere and lately got a runnable lane.
     relieved: Vec<ShapeId>,
     pub(crate) waiting: Waiting,
@@ -134,7 +134,7 @@ impl Backlog {
             paused: vec![0; partitions],
             decided_at: 0,
             closed: vec![Vec::new(); partitions * SETS_MAX],
-            claimed: vec![Vec::new(); partitions],
+            reserved: vec![Vec::new(); partitions],
             relieved: Vec::new(),
             waiting: Waiting::new(partitions),
             unlucky: Unlucky::default(),
@@ -172,8 +172,8 @@ impl Backlog {
         for (id, ask) in pending {
             backlog.add_ask(facts, id, ask, 0);
         }
-        for (claim, reservation) in facts.reservations.iter() {
-            backlog.add_claim(facts, claim, facts.asks.at(reservation.ask));
+        for (id, reservation) in facts.reservations.iter() {
+            backlog.add_reservation(facts, id, facts.asks.at(reservation.ask));
         }
         backlog
     }
@@ -222,7 +222,7 @@ impl Backlog {
         asks
     }
 
-    /// How many shapes that may fit in the set are wanted, claims that may be settled there included.
+    /// How many shapes that may fit in the set are wanted, reservations that may be settled there included.
     pub(crate) fn count_wanted(&self, set: SetId) -> u32 {
         self.wanted[set.index()]
     }

@@ -40,9 +40,9 @@ pub(super) fn accept(
     if request.is_empty() {
         return Err(RejectReason::Empty);
     }
-    let has_claims = |id| facts.asks.get(id).is_some_and(|ask| !ask.reservations.is_empty());
+    let has_reservations = |id| facts.asks.get(id).is_some_and(|ask| !ask.reservations.is_empty());
     match request.as_single() {
-        Some(proposal) if !has_claims(proposal.ask) => {
+        Some(proposal) if !has_reservations(proposal.ask) => {
             let verdict = accept_single(facts, proposal, is_within_limits);
             debug_assert_eq!(verdict, accept_sums(facts, request), "a single container is no special case");
             verdict
@@ -51,14 +51,14 @@ pub(super) fn accept(
     }
 }
 
-/// Nearly every request: one container for an ask without claims. What [`accept_sums`] would say, without the sums.
+/// Nearly every request: one container for an ask without reservations. What [`accept_sums`] would say, without the sums.
 fn accept_single(
     facts: &Facts,
     proposal: &AllocationProposal,
     is_within_limits: bool,
 ) -> Result<(), RejectReason> {
     let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, None)?;
-    check_unclaimed(node, &[])?;
+    check_unreserved(node, &[])?;
     if !fits(&shape.need, &node.room) {
         return Err(RejectReason::NodeFull);
     }
@@ -122,10 +122,10 @@ pub(super) fn check_active(application: &Application) -> Result<(), RejectReason
     if application.is_active { Ok(()) } else { Err(RejectReason::ApplicationInactive) }
 }
 
-/// A claimed node is only for whoever ends the claim in the same request.
-pub(super) fn check_unclaimed(node: &Node, ended: &[ReservationId]) -> Result<(), RejectReason> {
+/// A reserved node is only for whoever ends the reservation in the same request.
+pub(super) fn check_unreserved(node: &Node, ended: &[ReservationId]) -> Result<(), RejectReason> {
     match node.reservation {
-        Some(claim) if !ended.contains(&claim) => Err(RejectReason::NodeReserved),
+        Some(reservation) if !ended.contains(&reservation) => Err(RejectReason::NodeReserved),
         _ => Ok(()),
     }
 }
@@ -137,7 +137,7 @@ fn accept_sums(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Resu
     for proposal in &request.allocate {
         sums.allocate(facts, proposal)?;
     }
-    sums.drop_surplus_claims(facts);
+    sums.drop_surplus_reservations(facts);
     for proposal in &request.reserve {
         sums.reserve(facts, proposal)?;
     }
@@ -153,11 +153,11 @@ struct Sums {
     tags: TagCounts,
     /// Change of use at each queue of every chain concerned. If it is for guests alone, it is held to what those may have.
     queues: SmallVec<[(QueueId, Footing, Resources); 6]>,
-    /// The same for users, and at least as much as any one container or claim that they get.
+    /// The same for users, and at least as much as any one container or reservation that they get.
     users: SmallVec<[(LeafUserId, Footing, Resources, Resources); 1]>,
     /// The same for users and groups with limits.
     accounts: SmallVec<[(AccountId, PartitionId, Resources); 2]>,
-    /// Units taken and claims gained, by ask.
+    /// Units taken and reservations gained, by ask.
     asks: SmallVec<[(AskId, u32, i64); 1]>,
     ended: SmallVec<[ReservationId; 1]>,
     reserved: SmallVec<[(AskId, NodeId); 1]>,
@@ -218,7 +218,7 @@ impl Sums {
 
     fn allocate(&mut self, facts: &Facts, proposal: &AllocationProposal) -> Result<(), RejectReason> {
         let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
-        check_unclaimed(node, &self.ended)?;
+        check_unreserved(node, &self.ended)?;
         let room = self.room(facts, proposal.node);
         if !fits(&shape.need, room) {
             return Err(RejectReason::NodeFull);
@@ -240,14 +240,15 @@ impl Sums {
         Ok(())
     }
 
-    /// Claims that an ask has too many end with the request.
-    fn drop_surplus_claims(&mut self, facts: &Facts) {
+    /// Reservations that an ask has too many end with the request.
+    fn drop_surplus_reservations(&mut self, facts: &Facts) {
         let asks: SmallVec<[(AskId, u32, i64); 1]> =
             self.asks.iter().copied().filter(|ask| ask.1 > 0).collect();
-        for (id, allocated, claims) in asks {
+        for (id, allocated, reservations) in asks {
             let ask = facts.asks.at(id);
-            let kept = ask.reservations.len() as i64 + claims;
-            let surplus = facts.surplus_claims(ask.outstanding() - allocated, kept.max(0) as usize) as i64;
+            let kept = ask.reservations.len() as i64 + reservations;
+            let surplus =
+                facts.surplus_reservations(ask.outstanding() - allocated, kept.max(0) as usize) as i64;
             let shape = facts.shapes.at(ask.shape);
             let freed = shape.need.resources.times(-surplus);
             let application = facts.applications.at(ask.application);
@@ -261,7 +262,7 @@ impl Sums {
         if shape.lodging == Lodging::Guest {
             return Err(RejectReason::WrongPartition);
         }
-        check_unclaimed(node, &self.ended)?;
+        check_unreserved(node, &self.ended)?;
         if self.reserved.iter().any(|(_, node)| *node == proposal.node) {
             return Err(RejectReason::NodeReserved);
         }
@@ -274,12 +275,12 @@ impl Sums {
             return Err(RejectReason::ReservationLimit);
         }
         let units = self.units(proposal.ask);
-        let claims = (ask.reservations.len() as i64 + units.2).max(0) as usize;
+        let reservations = (ask.reservations.len() as i64 + units.2).max(0) as usize;
         let outstanding = ask.outstanding() - units.1;
         units.2 += 1;
         // With the first one, counting begins anew.
         let re_reservations = if is_first { ask.re_reservations } else { 0 };
-        if claims as u64 >= facts.claims_max(ask, outstanding, claims, re_reservations) {
+        if reservations as u64 >= facts.reservations_max(ask, outstanding, reservations, re_reservations) {
             return Err(RejectReason::NothingOutstanding);
         }
         let application = facts.applications.at(ask.application);
@@ -301,7 +302,7 @@ impl Sums {
         Ok(())
     }
 
-    /// How many nodes of the partition would be claimed.
+    /// How many nodes of the partition would be reserved.
     fn reserved_nodes(&self, facts: &Facts, partition: PartitionId) -> usize {
         let here = |node: NodeId| facts.nodes.at(node).partition == partition;
         let ended = self.ended.iter().filter(|id| here(facts.reservations.at(**id).node)).count();

@@ -69,7 +69,7 @@ pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
             ok(facts.asks.get(*ask).is_some(), Refusal::UnknownAsk)
         }
         Change::ReservedAgain { ask, node } => {
-            ok(state.is_claimed_in_vain(*ask, *node), Refusal::UnknownReservation)
+            ok(state.is_reserved_in_vain(*ask, *node), Refusal::UnknownReservation)
         }
         Change::ContainerRecovered { .. }
         | Change::ContainerResized { .. }

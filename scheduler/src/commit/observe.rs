@@ -42,9 +42,9 @@ impl Committer<'_> {
         }
     }
 
-    /// The claim may be gone by now.
+    /// The reservation may be gone by now.
     fn count_re_reservation(&mut self, ask: AskId, node: NodeId) {
-        if self.state.is_claimed_in_vain(ask, node) {
+        if self.state.is_reserved_in_vain(ask, node) {
             self.apply(Change::ReservedAgain { ask, node });
         }
     }

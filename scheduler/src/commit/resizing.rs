@@ -1,6 +1,6 @@
 //! Whether a container may have another size.
 
-use super::accept::{check_account, check_active, check_queue_limit, check_unclaimed, check_user_limit};
+use super::accept::{check_account, check_active, check_queue_limit, check_unreserved, check_user_limit};
 use crate::facts::{Facts, Footing, Shape};
 use crate::ids::ContainerId;
 use crate::request::RejectReason;
@@ -29,7 +29,7 @@ pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Res
     if !node.is_candidate() {
         return Err(RejectReason::NodeNotCandidate);
     }
-    check_unclaimed(node, &[])?;
+    check_unreserved(node, &[])?;
     if !fits(&Need { resources: more, devices: None }, &node.room) {
         return Err(RejectReason::NodeFull);
     }

@@ -52,7 +52,7 @@ pub struct EngineConfig {
     pub root: QueueConfig,
     /// Which of the nodes that fit an ordinary ask gets.
     pub node_order: NodeOrderKind,
-    /// When an ask that fits nowhere may claim a node.
+    /// When an ask that fits nowhere may reserve a node.
     pub reservations: ReservationPolicy,
     /// How long an ask waits for the hosts it names.
     pub locality_delay: LocalityDelay,
@@ -177,7 +177,7 @@ impl Semantics {
     }
 }
 
-/// Reservations: a claim on a node for an ask that no node of its partition can hold now.
+/// Reservations: a node is kept for an ask that no node of its partition can hold now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationPolicy {
     /// How long an ask must have been pending before it may reserve; `None` turns reservations off.

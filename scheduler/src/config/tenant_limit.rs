@@ -22,7 +22,7 @@ pub struct TenantLimit {
     pub users: Vec<String>,
     /// Names of groups; `*`: all who are in no group that a limit names.
     pub groups: Vec<String>,
-    /// What containers and claims may hold at most; `None` stands for a type without a limit.
+    /// What containers and reservations may hold at most; `None` stands for a type without a limit.
     pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
     /// How many applications may be active at a time; `None`: any number. One more waits.
     pub parallel: Option<u32>,

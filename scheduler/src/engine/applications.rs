@@ -87,7 +87,7 @@ impl Handle {
     }
 
     /// Adds to an application's blacklist, and takes off it: none of its asks is placed on what is there from then on.
-    /// Containers that run stay, nodes that are claimed are given up. A name in both is taken off. An application
+    /// Containers that run stay, nodes that are reserved are given up. A name in both is taken off. An application
     /// that has ended is [refused](Self::take_refusals).
     ///
     /// # Errors

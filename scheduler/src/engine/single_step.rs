@@ -45,9 +45,9 @@ impl Engine {
     /// as that allows. Without a node it is about the whole cluster, the default partition first. Returns how many
     /// requests it proposed.
     ///
-    /// Such a pass is what a node's heartbeat is to YARN. As always a node is claimed only if no other node of the
+    /// Such a pass is what a node's heartbeat is to YARN. As always a node is reserved only if no other node of the
     /// partition has room; with [`Semantics::YarnCompatible`](crate::config::Semantics) a node over which the pass goes
-    /// alone is claimed although another has room. What it sees in vain is not remembered, except that a node was offered to an ask that names
+    /// alone is reserved although another has room. What it sees in vain is not remembered, except that a node was offered to an ask that names
     /// others, and in that mode that a node reserved for an ask was still too full (`AskView::re_reservations`). On a node that is not there it proposes nothing.
     ///
     /// # Errors

@@ -85,8 +85,8 @@ fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
     for (_, ask) in facts.asks.iter() {
         let shape = facts.shapes.at(ask.shape);
         let Application { leaf, user, is_active, .. } = *facts.applications.at(ask.application);
-        let is_unclaimed = ask.outstanding() as usize > ask.reservations.len();
-        if shape.partition != partition || !is_active || !is_unclaimed || !seen.insert((user, ask.shape)) {
+        let is_unreserved = ask.outstanding() as usize > ask.reservations.len();
+        if shape.partition != partition || !is_active || !is_unreserved || !seen.insert((user, ask.shape)) {
             continue;
         }
         let size = shape.need.resources;

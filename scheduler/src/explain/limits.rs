@@ -51,7 +51,7 @@ pub enum Blocker {
         units: u32,
     },
     /// All that the ask wants has nodes kept for it, and it may not go anywhere else.
-    Claims {
+    Reservations {
         /// How many nodes.
         nodes: usize,
     },
@@ -114,7 +114,7 @@ pub enum ActivationLimit {
 pub struct LimitReached {
     /// The path of the queue whose limit it is.
     pub queue: String,
-    /// What containers and claims hold, of the types that are short.
+    /// What containers and reservations hold, of the types that are short.
     pub used: Amounts,
     /// What is proposed and not decided; it counts as used meanwhile.
     pub in_flight: Amounts,
@@ -130,13 +130,13 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
         return Some(held_back);
     }
     let in_flight = state.in_flight.of_ask(id).load();
-    let unclaimed = ask.outstanding().saturating_sub(ask.reservations.len() as u32);
-    if unclaimed == 0 {
+    let unreserved = ask.outstanding().saturating_sub(ask.reservations.len() as u32);
+    if unreserved == 0 {
         // Charged already, so no limit stands in the way.
         let is_bound = ask.wishes.loosest() < Locality::OffSwitch;
-        return is_bound.then_some(Blocker::Claims { nodes: ask.reservations.len() });
+        return is_bound.then_some(Blocker::Reservations { nodes: ask.reservations.len() });
     }
-    if in_flight >= unclaimed {
+    if in_flight >= unreserved {
         return Some(Blocker::InFlight { units: in_flight });
     }
     first_limit(state, ask).or_else(|| room_kept(state, ask))

@@ -117,8 +117,8 @@ pub struct WhyPending {
     pub stopping: usize,
     /// The first node with room for it that is kept for another ask.
     pub kept_node: Option<KeptNode>,
-    /// Nodes that are kept for it, oldest claim first.
-    pub claims: Vec<ClaimedNode>,
+    /// Nodes that are kept for it, oldest reservation first.
+    pub reservations: Vec<ReservedNode>,
     /// How it waits for the hosts or racks that it names, while it does.
     pub locality: Option<LocalityWait>,
     /// Rejected requests for it by reason, the latest first. `None` if nobody counted: a log holds only what was
@@ -141,7 +141,7 @@ pub struct KeptNode {
 
 /// A node that is kept for the ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ClaimedNode {
+pub struct ReservedNode {
     /// Which node.
     #[serde(serialize_with = "as_text")]
     pub node: NodeId,
@@ -261,26 +261,26 @@ fn explain_pending(state: &State, id: AskId, ask: &Ask) -> WhyPending {
         shortage: survey.shortage,
         stopping: survey.stopping,
         kept_node: survey.kept_node,
-        claims: claims(state, ask),
+        reservations: reservations(state, ask),
         locality: locality_wait(state, id, ask),
         rejections: rejections(state, id),
     }
 }
 
-fn claims(state: &State, ask: &Ask) -> Vec<ClaimedNode> {
+fn reservations(state: &State, ask: &Ask) -> Vec<ReservedNode> {
     let facts = &state.facts;
     let need = &facts.shapes.at(ask.shape).need.resources;
-    let claimed = ask.reservations.iter().map(|claim| {
-        let reservation = facts.reservations.at(*claim);
+    let reserved = ask.reservations.iter().map(|reservation| {
+        let reservation = facts.reservations.at(*reservation);
         let node = facts.nodes.at(reservation.node);
-        ClaimedNode {
+        ReservedNode {
             node: reservation.node,
             name: node.name.to_string(),
             since_ms: reservation.created_ms,
             missing: Amounts::new(&facts.config.resources, &shortage::missing(need, &node.room.free)),
         }
     });
-    claimed.collect()
+    reserved.collect()
 }
 
 fn locality_wait(state: &State, id: AskId, ask: &Ask) -> Option<LocalityWait> {

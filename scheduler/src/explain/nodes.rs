@@ -112,15 +112,15 @@ pub(super) struct Judge<'a> {
 impl<'a> Judge<'a> {
     pub(super) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
         let shape = state.facts.shapes.at(ask.shape);
-        // A unit for which a node was claimed has waited long enough to go anywhere, if its ask ever may.
+        // A unit for which a node was reserved has waited long enough to go anywhere, if its ask ever may.
         let is_bound = ask.wishes.loosest() < Locality::OffSwitch;
         let allowed = if shape.located && (is_bound || ask.reservations.is_empty()) {
             state.backlog.waiting.allowed(&state.facts, id, ask)
         } else {
             ask.wishes.loosest()
         };
-        let is_unclaimed = ask.outstanding() as usize > ask.reservations.len();
-        let twins = state.facts.shapes.twins_of(ask.shape).iter().filter(|_| is_unclaimed);
+        let is_unreserved = ask.outstanding() as usize > ask.reservations.len();
+        let twins = state.facts.shapes.twins_of(ask.shape).iter().filter(|_| is_unreserved);
         let lender = |twin: &ShapeId| {
             let twin = state.facts.shapes.at(*twin);
             (twin.partition, first_limit_of(state, ask, twin).is_some())
@@ -202,7 +202,7 @@ impl<'a> Judge<'a> {
             Stage::NoRoom
         } else if !fits(&shape.need, &node.room) {
             Stage::NoDevice
-        } else if node.reservation.is_some_and(|claim| !ask.reservations.contains(&claim)) {
+        } else if node.reservation.is_some_and(|reservation| !ask.reservations.contains(&reservation)) {
             Stage::Kept
         } else if !fits(&shape.need, &state.nodes().room_left(id, node)) {
             Stage::InFlight
@@ -234,10 +234,10 @@ pub(super) fn survey(judge: &Judge<'_>) -> Survey {
         let may_gain = matches!(stage, Stage::TagLimit | Stage::NoRoom | Stage::NoDevice);
         stopping += usize::from(may_gain && facts.stops_on(node));
         if stage == Stage::Kept && kept_node.is_none() {
-            kept_node = node.reservation.map(|claim| KeptNode {
+            kept_node = node.reservation.map(|reservation| KeptNode {
                 node: id,
                 name: node.name.to_string(),
-                kept_for: facts.reservations.at(claim).ask,
+                kept_for: facts.reservations.at(reservation).ask,
             });
         }
     }

@@ -23,7 +23,7 @@ pub enum PendingReason {
     UserLimit,
     /// What its queues have left is kept for one that comes first.
     RoomKept,
-    /// It holds a claim on a node and waits for that node's room.
+    /// It holds a reservation on a node and waits for that node's room.
     HoldsReservation,
     /// It waits for the hosts or racks it names.
     WaitsForHosts,

@@ -36,7 +36,7 @@ impl Display for WhyPending {
                 _ => f.write_str("No node that meets its conditions could hold it, even empty."),
             },
             (Some(blocker), _) => blocker.fmt(f),
-            (None, PendingReason::HoldsReservation) => self.write_claims(f),
+            (None, PendingReason::HoldsReservation) => self.write_reservations(f),
             (None, _) if self.funnel.at(Stage::Fits) > 0 => {
                 f.write_str("Nothing is in its way: it will be looked at, or is being decided.")
             }
@@ -99,9 +99,9 @@ impl WhyPending {
                 "\n{count} more {nodes} may gain what the ask lacks: containers on {them} are being stopped."
             )?;
         }
-        if self.blocker.is_some() && !self.claims.is_empty() {
+        if self.blocker.is_some() && !self.reservations.is_empty() {
             f.write_str("\n")?;
-            self.write_claims(f)?;
+            self.write_reservations(f)?;
         }
         if let Some(rejections) = self.rejections.as_ref().filter(|rejections| !rejections.is_empty()) {
             let each: Vec<String> = rejections.iter().map(Rejection::to_string).collect();
@@ -110,13 +110,13 @@ impl WhyPending {
         Ok(())
     }
 
-    fn write_claims(&self, f: &mut Formatter<'_>) -> fmt::Result {
+    fn write_reservations(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let each: Vec<String> = self
-            .claims
+            .reservations
             .iter()
-            .map(|claim| match claim.missing.is_empty() {
-                true => claim.name.clone(),
-                false => format!("{} ({} must become free)", claim.name, claim.missing),
+            .map(|reservation| match reservation.missing.is_empty() {
+                true => reservation.name.clone(),
+                false => format!("{} ({} must become free)", reservation.name, reservation.missing),
             })
             .collect();
         write!(f, "Kept for it: {}.", each.join(", "))
@@ -187,8 +187,8 @@ impl Display for Blocker {
             Self::InFlight { units } => {
                 write!(f, "All it wants is proposed and about to be decided: {}.", containers(*units))
             }
-            Self::Claims { nodes: 1 } => f.write_str("All it wants has a node kept for it."),
-            Self::Claims { nodes } => write!(f, "All it wants has {nodes} nodes kept for it."),
+            Self::Reservations { nodes: 1 } => f.write_str("All it wants has a node kept for it."),
+            Self::Reservations { nodes } => write!(f, "All it wants has {nodes} nodes kept for it."),
         }
     }
 }

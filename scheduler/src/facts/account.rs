@@ -28,7 +28,7 @@ pub(crate) enum Holder {
 pub(crate) struct Account {
     pub(crate) queue: QueueId,
     pub(crate) holder: Holder,
-    /// By partition, claims included.
+    /// By partition, reservations included.
     pub(crate) used: Vec<Resources>,
     /// Applications that are active.
     pub(crate) active: u32,

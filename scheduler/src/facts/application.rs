@@ -41,7 +41,7 @@ pub(crate) struct Application {
     /// Order of submission over the engine's life.
     pub(crate) submitted: u64,
     pub(crate) submitted_ms: u64,
-    /// The number of the last container or claim that it was given, 0 if there was none.
+    /// The number of the last container or reservation that it was given, 0 if there was none.
     pub(crate) last_served: u64,
     pub(crate) master: Option<Master>,
     /// When it is ended if it is still there.

@@ -74,7 +74,7 @@ pub(crate) struct Ask {
     pub(crate) asked: u32,
     pub(crate) allocated: u32,
     pub(crate) cancelled: u32,
-    /// Claims held for units that are still outstanding.
+    /// Reservations held for units that are still outstanding.
     pub(crate) reservations: ThinVec<ReservationId>,
     pub(crate) pending_since_ms: u64,
     /// Opportunities that it had since it was last placed where it wished to be; counted in the compatible mode.

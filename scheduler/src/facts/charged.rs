@@ -20,9 +20,9 @@ pub(crate) struct Charged {
 /// What an application has in one partition.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
-    /// What its containers and claims hold.
+    /// What its containers and reservations hold.
     pub(crate) used: Resources,
-    /// What its claims hold.
+    /// What its reservations hold.
     pub(crate) reserved: Resources,
     /// What its asks want.
     pub(crate) pending: Resources,

@@ -29,7 +29,7 @@ enum Use {
     Placed,
     /// One that was placed before: it is recovered, has another shape, or ends.
     Running,
-    /// A claim, which serves as well.
+    /// A reservation, which serves as well.
     Reserved,
 }
 
@@ -86,7 +86,7 @@ impl Facts {
         charged
     }
 
-    /// One unit of `ask` becomes a claim on `node`: charged to queue and user, not to the node (I1).
+    /// One unit of `ask` becomes a reservation on `node`: charged to queue and user, not to the node (I1).
     pub(crate) fn transition_reserve(&mut self, ask_id: AskId, node_id: NodeId) -> (ReservationId, Charged) {
         let id = self.reservation_ids.take();
         let created_ms = self.now_ms;
@@ -103,7 +103,7 @@ impl Facts {
         (id, charged)
     }
 
-    /// A claim ends, fulfilled or dropped.
+    /// A reservation ends, fulfilled or dropped.
     pub(crate) fn transition_end_reservation(&mut self, id: ReservationId) -> (Reservation, Charged) {
         let reservation = self.reservations.remove(id).expect("the caller checked that it is alive");
         self.reservation_ids.give_back(id);
@@ -369,7 +369,7 @@ impl Facts {
         self.inactive.note_change();
     }
 
-    /// An ask with nothing outstanding and no claims left is gone. True if its shape went with it.
+    /// An ask with nothing outstanding and no reservations left is gone. True if its shape went with it.
     pub(crate) fn transition_forget_ask(&mut self, id: AskId) -> bool {
         let ask = self.asks.remove(id).expect("the caller checked that it is alive");
         debug_assert!(ask.outstanding() == 0 && ask.reservations.is_empty(), "{id} is still wanted");

@@ -13,7 +13,6 @@ mod attribute_rule;
 mod auto_creation;
 mod blacklist;
 mod charged;
-mod claims;
 mod container_list;
 mod demand_priority;
 mod digest;
@@ -25,6 +24,7 @@ mod node;
 mod opportunity;
 mod queue;
 mod queue_order;
+mod reservations;
 mod rule;
 mod shape;
 mod table;
@@ -111,7 +111,7 @@ pub(crate) struct Facts {
     pub(crate) inactive: Inactive,
     pub(crate) asks: Table<AskId, Ask>,
     pub(crate) asks_submitted: u64,
-    /// Containers and claims given so far, which numbers them: whoever has the smallest number has waited longest.
+    /// Containers and reservations given so far, which numbers them: whoever has the smallest number has waited longest.
     pub(crate) served: u64,
     pub(crate) containers: Table<ContainerId, Container>,
     /// The sizes of opportunistic containers, which they would be charged if they were guaranteed them.

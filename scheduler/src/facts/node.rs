@@ -30,7 +30,7 @@ pub(crate) struct Node {
     /// Capacity was lowered below use; ends when the use fits again.
     pub(crate) overcommitted: bool,
     pub(crate) partition: PartitionId,
-    /// The claim on this node, if any; only its ask may be placed here then.
+    /// The reservation on this node, if any; only its ask may be placed here then.
     pub(crate) reservation: Option<ReservationId>,
     pub(crate) rack: RackId,
     pub(crate) containers: Vec<ContainerId>,
@@ -45,7 +45,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Whether asks without a claim on the node may be placed here at all.
+    /// Whether asks without a reservation on the node may be placed here at all.
     pub(crate) fn is_open(&self) -> bool {
         self.is_candidate() && self.reservation.is_none()
     }

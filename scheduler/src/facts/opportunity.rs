@@ -23,15 +23,15 @@ impl Opportunities {
         Self { missed: ask.missed, outstanding: ask.outstanding() }
     }
 
-    /// The counts after a container of this locality, at an opportunity or from a claim. An off-switch container does not
+    /// The counts after a container of this locality, at an opportunity or from a reservation. An off-switch container does not
     /// reset the missed opportunities.
-    pub(crate) fn after(self, locality: Locality, is_claimed: bool, full_reset: bool) -> Self {
+    pub(crate) fn after(self, locality: Locality, is_reserved: bool, full_reset: bool) -> Self {
         let begins_anew = match locality {
             Locality::NodeLocal => true,
             Locality::RackLocal => full_reset,
             Locality::OffSwitch => false,
         };
-        let missed = if begins_anew { 0 } else { self.missed.saturating_add(u32::from(!is_claimed)) };
+        let missed = if begins_anew { 0 } else { self.missed.saturating_add(u32::from(!is_reserved)) };
         Self { missed, outstanding: self.outstanding.saturating_sub(1) }
     }
 }
@@ -77,11 +77,11 @@ impl Facts {
     }
 
     /// The ask gets a container of this locality.
-    pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, is_claimed: bool) {
+    pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, is_reserved: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
         let ask = self.asks.at_mut(id);
         if !ask.wishes.is_empty() {
-            ask.missed = Opportunities::of(ask).after(locality, is_claimed, full_reset).missed;
+            ask.missed = Opportunities::of(ask).after(locality, is_reserved, full_reset).missed;
         }
     }
 }

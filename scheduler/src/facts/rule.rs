@@ -91,7 +91,7 @@ impl Facts {
         self.breach(shape, node).is_none()
     }
 
-    /// Whether a container of this shape may be placed on the node now, by an ask that holds no claim on it.
+    /// Whether a container of this shape may be placed on the node now, by an ask that holds no reservation on it.
     #[inline]
     pub(crate) fn can_take(&self, shape: &Shape, node: &Node) -> bool {
         node.is_open()

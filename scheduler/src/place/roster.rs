@@ -23,8 +23,8 @@ pub(crate) struct Roster {
     changes: Vec<ChangeRing>,
     /// By partition: nodes that lately came to have room.
     gains: Vec<Gains>,
-    /// By set: claims whose node now has room for them.
-    ready_claims: Vec<Vec<ReservationId>>,
+    /// By set: reservations whose node now has room for them.
+    ready_reservations: Vec<Vec<ReservationId>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ impl Roster {
             racks: FxHashMap::default(),
             changes: vec![ChangeRing::new(types); sets],
             gains: vec![Gains::default(); partitions],
-            ready_claims: vec![Vec::new(); sets],
+            ready_reservations: vec![Vec::new(); sets],
         }
     }
 
@@ -172,27 +172,27 @@ impl Roster {
         (gains.forgotten <= seen).then(|| newer.map(|(_, node)| *node))
     }
 
-    /// Claims in the set whose nodes now have room for them.
-    pub(crate) fn ready_claims(&self, set: SetId) -> &[ReservationId] {
-        &self.ready_claims[set.index()]
+    /// Reservations in the set whose nodes now have room for them.
+    pub(crate) fn ready_reservations(&self, set: SetId) -> &[ReservationId] {
+        &self.ready_reservations[set.index()]
     }
 
-    /// Notes that a claim's node has room for it; false if that was known.
-    pub(crate) fn add_ready_claim(&mut self, set: SetId, claim: ReservationId) -> bool {
-        let claims = &mut self.ready_claims[set.index()];
-        let is_new = !claims.contains(&claim);
+    /// Notes that a reservation's node has room for it; false if that was known.
+    pub(crate) fn add_ready_reservation(&mut self, set: SetId, reservation: ReservationId) -> bool {
+        let reservations = &mut self.ready_reservations[set.index()];
+        let is_new = !reservations.contains(&reservation);
         if is_new {
-            claims.push(claim);
+            reservations.push(reservation);
         }
         is_new
     }
 
-    /// Forgets a claim that ended or no longer fits; false if it was not noted.
-    pub(crate) fn remove_ready_claim(&mut self, set: SetId, claim: ReservationId) -> bool {
-        let claims = &mut self.ready_claims[set.index()];
-        let before = claims.len();
-        claims.retain(|other| *other != claim);
-        claims.len() < before
+    /// Forgets a reservation that ended or no longer fits; false if it was not noted.
+    pub(crate) fn remove_ready_reservation(&mut self, set: SetId, reservation: ReservationId) -> bool {
+        let reservations = &mut self.ready_reservations[set.index()];
+        let before = reservations.len();
+        reservations.retain(|other| *other != reservation);
+        reservations.len() < before
     }
 
     /// How many sets the partition should be cut into. Powers of two with a gap between growing and
@@ -220,11 +220,11 @@ impl Roster {
             self.changes[set.index()].skip();
         }
         let first = SetId::new(partition, 0).index();
-        let claims: Vec<_> =
-            self.ready_claims[first..first + SETS_MAX].iter_mut().flat_map(std::mem::take).collect();
-        for claim in claims {
-            let (set, _) = self.place_of(facts.reservations.at(claim).node, partition);
-            self.add_ready_claim(set, claim);
+        let reservations: Vec<_> =
+            self.ready_reservations[first..first + SETS_MAX].iter_mut().flat_map(std::mem::take).collect();
+        for reservation in reservations {
+            let (set, _) = self.place_of(facts.reservations.at(reservation).node, partition);
+            self.add_ready_reservation(set, reservation);
         }
     }
 }

@@ -173,7 +173,7 @@ impl PlacementSet {
         }
     }
 
-    /// Looks one position up. A node that takes nothing new, or is somebody's claim, is no candidate.
+    /// Looks one position up. A node that takes nothing new, or is somebody's reservation, is no candidate.
     fn refresh(&mut self, nodes: Nodes<'_>, position: usize) {
         let candidate = nodes.roster.node_at(self.id, position).and_then(|id| {
             let node = nodes.facts.nodes.get(id)?;
@@ -319,7 +319,7 @@ impl PlacementSet {
         self.debited.clear();
     }
 
-    /// Takes a node out of the view because this pass claims it.
+    /// Takes a node out of the view because this pass reserves it.
     pub(crate) fn withdraw(&mut self, position: usize) {
         self.nodes[position].node = None;
         self.debited.push(position as u32);

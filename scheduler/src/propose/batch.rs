@@ -23,11 +23,11 @@ pub(crate) enum Observation {
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },
     /// Nothing could be proposed, only because of what others have in flight.
     InUse,
-    /// Claiming nodes of the pass's set for the shape was tried; claims made are among the requests.
+    /// Reserving nodes of the pass's set for the shape was tried; reservations made are among the requests.
     ReserveTried { shape: ShapeId },
-    /// A node that the ask has claimed was passed over alone, and is still too full.
+    /// A node that the ask has reserved was passed over alone, and is still too full.
     ReservedAgain { ask: AskId, node: NodeId },
-    /// The shape's first ask may claim a node only at this time.
+    /// The shape's first ask may reserve a node only at this time.
     ReserveLater { shape: ShapeId, at_ms: u64 },
 }
 

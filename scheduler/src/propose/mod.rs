@@ -5,8 +5,6 @@
 //!
 //! # Reservations
 //!
-//! In code and events a reservation is also called a claim.
-//!
 //! When a shape is closed in every set of its partition, asks whose wait exceeds the delay may reserve. The first
 //! of them in order reserves the node that lacks least. At most a part of the partition's nodes is reserved at a
 //! time. A pass looks for such an ask again when:
@@ -28,7 +26,6 @@
 
 mod at_once;
 mod batch;
-mod claim;
 mod demand_priority;
 mod guests;
 mod kept;
@@ -37,6 +34,7 @@ mod pass;
 mod pick;
 mod queue_walk;
 mod rescue;
+mod reservation;
 mod scratch;
 mod settle;
 mod shares;

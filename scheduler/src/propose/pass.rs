@@ -51,15 +51,15 @@ pub(crate) fn run_pass(
     set.sync(state.nodes());
     let mut walk = QueueWalk::start(state, scratch, set.id(), false, limits);
     let mut picker = Picker::new(state, set, limits.scope);
-    picker.settle_claims(limits.requests, proposals);
+    picker.settle_reservations(limits.requests, proposals);
     walk.count_settled(&proposals.requests);
     list_settled(state, 0, proposals);
-    // Visits count from here, or a shape whose claims find nothing would never get to claim a further node.
+    // Visits count from here, or a shape whose reservations find nothing would never get to reserve a further node.
     let visits_max = picker.visits + limits.visits;
     let is_exhausted = serve(walk, &mut picker, visits_max, limits, proposals);
     if is_exhausted {
         let placed = proposals.requests.len();
-        picker.settle_claims_at_limits(scratch, limits.requests, proposals);
+        picker.settle_reservations_at_limits(scratch, limits.requests, proposals);
         list_settled(state, placed, proposals);
     }
     // Guests come after all of the partition's own asks, in a pass that has nothing for those.
@@ -95,7 +95,7 @@ fn serve(
         }
         let size = walk.size_of(candidate.shape);
         let pick = picker.pick(&candidate, walk.scratch, proposals);
-        if walk.is_at_once && matches!(pick, Pick::Placed | Pick::Claimed) {
+        if walk.is_at_once && matches!(pick, Pick::Placed | Pick::Reserved) {
             walk.publish_pick(&candidate, &size, &mut proposals.amounts);
         }
         match pick {
@@ -104,7 +104,7 @@ fn serve(
                 walk.charge(&candidate, &size);
                 walk.count_unit(candidate.leaf, candidate.user);
             }
-            Pick::Claimed => walk.charge(&candidate, &size),
+            Pick::Reserved => walk.charge(&candidate, &size),
             Pick::Skipped => walk.skip_ask(candidate.leaf, proposals),
             Pick::HoldsBack => walk.leave_application(candidate.leaf, candidate.slot),
             Pick::NoRoom | Pick::NextPass => {}
@@ -114,7 +114,7 @@ fn serve(
     is_exhausted
 }
 
-/// Lists the units that get containers for claims, from the `from`-th request on.
+/// Lists the units that get containers for reservations, from the `from`-th request on.
 fn list_settled(state: &State, from: usize, proposals: &mut Proposals) {
     let Proposals { requests, amounts, .. } = proposals;
     let units = requests[from..].iter().flat_map(|request| &request.allocate);

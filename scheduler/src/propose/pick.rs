@@ -1,9 +1,9 @@
 //! Picks a node for the next ask.
 
 use super::batch::{Observation, Proposals};
-use super::claim::give_up;
 use super::pass::PassScope;
 use super::queue_walk::Candidate;
+use super::reservation::give_up;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
 use crate::config::LocalityDelay;
@@ -19,8 +19,8 @@ use crate::state::State;
 pub(super) enum Pick {
     /// A container is proposed.
     Placed,
-    /// A claim is proposed.
-    Claimed,
+    /// A reservation is proposed.
+    Reserved,
     /// Nothing for this ask in this pass.
     Skipped,
     /// Nothing for this ask, nor for lower keys of its application, in this pass.
@@ -44,8 +44,8 @@ pub(super) struct Picker<'a> {
     pub(super) set: &'a mut PlacementSet,
     /// How many nodes this pass has looked at.
     pub(super) visits: usize,
-    /// Claims proposed in this pass.
-    pub(super) claims: usize,
+    /// Reservations proposed in this pass.
+    pub(super) reservations: usize,
     /// Something was passed over only because of what others have in flight.
     pub(super) in_use: bool,
     /// Containers that are not where their ask named are limited in number.
@@ -56,7 +56,7 @@ pub(super) struct Picker<'a> {
 impl<'a> Picker<'a> {
     pub(super) fn new(state: &'a State, set: &'a mut PlacementSet, scope: PassScope) -> Self {
         let counts_off_switch = state.facts.config.limits.off_switch_per_pass.is_some();
-        Self { state, set, visits: 0, claims: 0, in_use: false, counts_off_switch, scope }
+        Self { state, set, visits: 0, reservations: 0, in_use: false, counts_off_switch, scope }
     }
 
     pub(super) fn pick(
@@ -68,7 +68,7 @@ impl<'a> Picker<'a> {
         let shape = self.state.facts.shapes.at(candidate.shape);
         let unit = self.unit_of(&candidate.pending);
         if scratch.shape_status(candidate.shape) == ShapeStatus::MayReserve {
-            return self.claim(candidate, shape, scratch, proposals);
+            return self.reservation(candidate, shape, scratch, proposals);
         }
         if shape.located {
             let ask = self.state.facts.asks.at(unit.ask);
@@ -96,7 +96,7 @@ impl<'a> Picker<'a> {
                 if shape.lodging == Lodging::Guest {
                     return give_up(candidate, scratch);
                 }
-                self.claim(candidate, shape, scratch, proposals)
+                self.reservation(candidate, shape, scratch, proposals)
             }
         }
     }
@@ -178,7 +178,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Further distinct nodes that have room for the ask and are not what it named, as many as count. Where opportunities
-    /// count, a node over which the pass goes alone is one whatever room it has, until the pass claims it.
+    /// count, a node over which the pass goes alone is one whatever room it has, until the pass reserves it.
     fn offer(&mut self, id: AskId, ask: &Ask, shape: &Shape, allowed: Locality) -> Vec<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let LocalityDelay::Nodes { rack, any, .. } = state.facts.config.locality_delay else {
@@ -189,7 +189,7 @@ impl<'a> Picker<'a> {
         }
         let counts_all = state.facts.counts_opportunities();
         if let Some(node) = self.scope.node.filter(|_| counts_all) {
-            if self.claims > 0 {
+            if self.reservations > 0 {
                 return Vec::new();
             }
             // As in YARN, neither one that is reserved nor one that is shunned.
@@ -239,12 +239,12 @@ impl<'a> Picker<'a> {
             && ask.wishes.loosest() == Locality::OffSwitch
     }
 
-    /// Whether the pass may settle this claim.
-    pub(super) fn may_settle(&self, claim: &Reservation, on_its_node: bool) -> bool {
-        let ask = self.state.facts.asks.at(claim.ask);
+    /// Whether the pass may settle this reservation.
+    pub(super) fn may_settle(&self, reservation: &Reservation, on_its_node: bool) -> bool {
+        let ask = self.state.facts.asks.at(reservation.ask);
         let leaf = self.state.facts.applications.at(ask.application).leaf;
         self.scope.leaf.is_none_or(|only| only == leaf)
-            && self.scope.node.is_none_or(|only| !on_its_node || only == claim.node)
+            && self.scope.node.is_none_or(|only| !on_its_node || only == reservation.node)
     }
 
     /// Whether a node that the pass does not look at has room for the shape.

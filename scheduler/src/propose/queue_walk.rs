@@ -36,8 +36,8 @@ pub(super) struct QueueWalk<'a> {
     only_leaf: Option<QueueId>,
     /// Queues are ordered by more than their use, so later picks do not correct earlier ones: passes see each other's picks.
     pub(super) is_at_once: bool,
-    /// No node of the asks' partition is claimed, so no unit of an ask is.
-    pub(super) is_unclaimed: bool,
+    /// No node of the asks' partition is reserved, so no unit of an ask is.
+    pub(super) is_unreserved: bool,
 }
 
 const ROOT: QueueId = QueueId(0);
@@ -60,7 +60,7 @@ impl<'a> QueueWalk<'a> {
         scratch.open_shapes = if is_anybodys_turn { u32::MAX } else { state.backlog.count_wanted(set) };
         let partition = set.partition();
         let wanted_in = if is_guest { PartitionId::DEFAULT } else { partition };
-        let is_unclaimed = facts.partitions[wanted_in.index()].reserved_nodes == 0;
+        let is_unreserved = facts.partitions[wanted_in.index()].reserved_nodes == 0;
         let footing = Footing { partition, is_guest };
         Self {
             state,
@@ -71,7 +71,7 @@ impl<'a> QueueWalk<'a> {
             is_single_step: limits.is_single_step,
             only_leaf: limits.scope.leaf,
             is_at_once: facts.orders_by_priority,
-            is_unclaimed,
+            is_unreserved,
         }
     }
 

@@ -23,11 +23,11 @@ pub(crate) struct Scratch {
     /// By shape.
     shapes: Vec<(u64, ShapeStatus)>,
     /// Of the shapes that may fit and are wanted, how many this pass has not closed: no more than that are left to be
-    /// found. Claims are counted with them, so it may be more.
+    /// found. Reservations are counted with them, so it may be more.
     pub(super) open_shapes: u32,
     /// What this pass gave to applications of fair leaves, by slot.
     pub(super) given: FxHashMap<u32, Given>,
-    /// Containers and claims proposed in this pass.
+    /// Containers and reservations proposed in this pass.
     pub(super) picks: u64,
     /// Whether any queue keeps anything from those that come later.
     pub(super) keeps_room: bool,
@@ -169,7 +169,7 @@ pub(super) enum ShapeStatus {
     /// Its set may have room for it.
     #[default]
     Open,
-    /// There is no room, but a node of the set may be claimed.
+    /// There is no room, but a node of the set may be reserved.
     MayReserve,
     /// There is nothing for it in this set.
     Closed,

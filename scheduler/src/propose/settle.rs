@@ -1,6 +1,6 @@
-//! Settling claims: a claimed unit becomes a container, on its node or on any other that has room first.
+//! Settling reservations: a reserved unit becomes a container, on its node or on any other that has room first.
 //!
-//! Claims were charged to queue and user when they were made, so a pass settles them before it gives anything
+//! Reservations were charged to queue and user when they were made, so a pass settles them before it gives anything
 //! that has to be charged.
 //!
 //! An ask that has more outstanding than reserved keeps its reservations: the walk places the other units. A
@@ -27,50 +27,52 @@ enum Swapped {
 }
 
 impl Picker<'_> {
-    /// Proposes a container for every claim that the pass's set can serve, up to `requests_max` in all.
-    pub(super) fn settle_claims(&mut self, requests_max: usize, proposals: &mut Proposals) {
+    /// Proposes a container for every reservation that the pass's set can serve, up to `requests_max` in all.
+    pub(super) fn settle_reservations(&mut self, requests_max: usize, proposals: &mut Proposals) {
         self.note_reserved_again(proposals);
-        self.fulfil_claims(requests_max, proposals);
+        self.fulfil_reservations(requests_max, proposals);
         let state = self.state;
-        for &shape in state.backlog.claimed_shapes(self.set.id().partition()) {
+        for &shape in state.backlog.reserved_shapes(self.set.id().partition()) {
             if state.backlog.is_open(shape, self.set.id()) {
-                self.swap_claims(shape, Swapped::Reserved, requests_max, proposals);
+                self.swap_reservations(shape, Swapped::Reserved, requests_max, proposals);
             }
         }
     }
 
     /// Proposes containers instead of reservations for asks whose other units found a limit in the way of the walk. The
     /// walk has nothing left to give; the shapes that it closed have no room.
-    pub(super) fn settle_claims_at_limits(
+    pub(super) fn settle_reservations_at_limits(
         &mut self,
         scratch: &mut Scratch,
         requests_max: usize,
         proposals: &mut Proposals,
     ) {
         let state = self.state;
-        for &shape in state.backlog.claimed_shapes(self.set.id().partition()) {
+        for &shape in state.backlog.reserved_shapes(self.set.id().partition()) {
             let may_fit = scratch.shape_status(shape) == ShapeStatus::Open;
             if may_fit && state.backlog.is_open(shape, self.set.id()) {
-                self.swap_claims(shape, Swapped::AtLimits, requests_max, proposals);
+                self.swap_reservations(shape, Swapped::AtLimits, requests_max, proposals);
             }
         }
     }
 
-    /// As YARN does, a pass over one node alone that is claimed and still too full reserves it over again, which counts.
+    /// As YARN does, a pass over one node alone that is reserved and still too full reserves it over again, which counts.
     fn note_reserved_again(&self, proposals: &mut Proposals) {
         let facts = &self.state.facts;
-        let claim = self.scope.node.and_then(|node| facts.nodes.get(node)?.reservation);
-        let Some(reservation) = claim.map(|claim| facts.reservations.at(claim)) else { return };
+        let reservation = self.scope.node.and_then(|node| facts.nodes.get(node)?.reservation);
+        let Some(reservation) = reservation.map(|reservation| facts.reservations.at(reservation)) else {
+            return;
+        };
         let Reservation { ask, node, .. } = *reservation;
-        if self.state.is_claimed_in_vain(ask, node) && self.may_settle(reservation, true) {
+        if self.state.is_reserved_in_vain(ask, node) && self.may_settle(reservation, true) {
             proposals.observations.push(Observation::ReservedAgain { ask, node });
         }
     }
 
-    /// Containers for claims on nodes of the set that have room now.
-    fn fulfil_claims(&mut self, requests_max: usize, proposals: &mut Proposals) {
-        for &claim in self.state.roster.ready_claims(self.set.id()) {
-            let Some(reservation) = self.state.facts.reservations.get(claim) else { continue };
+    /// Containers for reservations on nodes of the set that have room now.
+    fn fulfil_reservations(&mut self, requests_max: usize, proposals: &mut Proposals) {
+        for &id in self.state.roster.ready_reservations(self.set.id()) {
+            let Some(reservation) = self.state.facts.reservations.get(id) else { continue };
             if proposals.requests.len() >= requests_max {
                 return;
             }
@@ -89,7 +91,7 @@ impl Picker<'_> {
                 let proposal = AllocationProposal {
                     ask: reservation.ask,
                     node: reservation.node,
-                    from_reservation: Some(claim),
+                    from_reservation: Some(id),
                 };
                 let allocate = SmallVec::from_iter([proposal]);
                 proposals.requests.push(ResourceAllocationCommitRequest { allocate, ..Default::default() });
@@ -99,30 +101,30 @@ impl Picker<'_> {
         }
     }
 
-    /// Containers elsewhere in the set for claims of one shape, until there is no room.
-    fn swap_claims(
+    /// Containers elsewhere in the set for reservations of one shape, until there is no room.
+    fn swap_reservations(
         &mut self,
         shape: ShapeId,
         swapped: Swapped,
         requests_max: usize,
         proposals: &mut Proposals,
     ) {
-        let ready = self.state.roster.ready_claims(self.set.id());
-        for &claim in self.state.backlog.claims_for(shape) {
+        let ready = self.state.roster.ready_reservations(self.set.id());
+        for &id in self.state.backlog.reservations_for(shape) {
             if proposals.requests.len() >= requests_max {
                 return;
             }
-            let reservation = self.state.facts.reservations.at(claim);
+            let reservation = self.state.facts.reservations.at(id);
             let is_asked_for = swapped == self.swapped_when(reservation.ask);
-            if !is_asked_for || ready.contains(&claim) || !self.may_settle(reservation, false) {
+            if !is_asked_for || ready.contains(&id) || !self.may_settle(reservation, false) {
                 continue;
             }
-            if self.is_in_use(claim, swapped) {
+            if self.is_in_use(id, swapped) {
                 self.in_use = true;
                 continue;
             }
-            match self.swap_claim(claim, shape, proposals) {
-                Pick::Placed | Pick::Claimed => {}
+            match self.swap_reservation(id, shape, proposals) {
+                Pick::Placed | Pick::Reserved => {}
                 Pick::Skipped | Pick::HoldsBack => self.in_use = true,
                 Pick::NextPass => return,
                 Pick::NoRoom => {
@@ -139,24 +141,29 @@ impl Picker<'_> {
         if facts.has_unreserved_unit(facts.asks.at(ask), 0) { Swapped::AtLimits } else { Swapped::Reserved }
     }
 
-    /// Whether a container for the claim's unit is likely to be in flight. An ask's claims are used in order, so its first
+    /// Whether a container for the reservation's unit is likely to be in flight. An ask's reservations are used in order, so its first
     /// ones belong to its units in flight. At limits all of them do while no further unit is left.
-    fn is_in_use(&self, claim: ReservationId, swapped: Swapped) -> bool {
-        let id = self.state.facts.reservations.at(claim).ask;
+    fn is_in_use(&self, reservation: ReservationId, swapped: Swapped) -> bool {
+        let id = self.state.facts.reservations.at(reservation).ask;
         let ask = self.state.facts.asks.at(id);
         let in_flight = self.state.in_flight.of_ask(id).load();
         match swapped {
             Swapped::AtLimits => !self.state.facts.has_unreserved_unit(ask, in_flight),
             Swapped::Reserved => {
-                ask.reservations.iter().take(in_flight as usize).any(|first| *first == claim)
+                ask.reservations.iter().take(in_flight as usize).any(|first| *first == reservation)
             }
         }
     }
 
-    /// A container elsewhere for one claim, which ends in the same request. A unit for which a node was claimed
+    /// A container elsewhere for one reservation, which ends in the same request. A unit for which a node was reserved
     /// has waited long enough to go anywhere.
-    fn swap_claim(&mut self, claim: ReservationId, shape: ShapeId, proposals: &mut Proposals) -> Pick {
-        let id = self.state.facts.reservations.at(claim).ask;
+    fn swap_reservation(
+        &mut self,
+        reservation: ReservationId,
+        shape: ShapeId,
+        proposals: &mut Proposals,
+    ) -> Pick {
+        let id = self.state.facts.reservations.at(reservation).ask;
         let (ask, shape) = (self.state.facts.asks.at(id), self.state.facts.shapes.at(shape));
         let wished = if shape.located { self.wished_for(ask, shape, Locality::OffSwitch) } else { None };
         let pick = match wished {
@@ -170,7 +177,7 @@ impl Picker<'_> {
         if pick == Pick::Placed
             && let Some(request) = proposals.requests.last_mut()
         {
-            request.unreserve.push(claim);
+            request.unreserve.push(reservation);
         }
         pick
     }

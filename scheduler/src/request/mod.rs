@@ -11,18 +11,18 @@ use crate::ids::{AskId, ContainerId, NodeId, ReservationId};
 
 /// A proposal: all of it is applied, or nothing.
 ///
-/// The three lists are those of the seed (YARN-5139); `unreserve` names the claims that it released as
+/// The three lists are those of the seed (YARN-5139); `unreserve` names the reservations that it released as
 /// reserved containers. A gang, a reservation swap and a preemption with its beneficiary are one request each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceAllocationCommitRequest {
     /// Containers to start.
     pub allocate: SmallVec<[AllocationProposal; 1]>,
-    /// Nodes to claim.
+    /// Nodes to reserve.
     pub reserve: ThinVec<ReservationProposal>,
     /// Containers to end; their room can be used by `allocate`. One whose application starts another one by the same request
     /// counts as given back, any other as preempted.
     pub release: ThinVec<ContainerId>,
-    /// Claims to drop.
+    /// Reservations to drop.
     pub unreserve: ThinVec<ReservationId>,
 }
 
@@ -33,14 +33,14 @@ pub struct AllocationProposal {
     pub ask: AskId,
     /// Where.
     pub node: NodeId,
-    /// The claim on that node which this fulfils.
+    /// The reservation on that node which this fulfils.
     pub from_reservation: Option<ReservationId>,
 }
 
-/// One node to claim for one unit of an ask.
+/// One node to reserve for one unit of an ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationProposal {
-    /// Whose claim it is.
+    /// Whose reservation it is.
     pub ask: AskId,
     /// Which node.
     pub node: NodeId,
@@ -54,7 +54,7 @@ impl ResourceAllocationCommitRequest {
         Self { allocate: [proposal].into_iter().collect(), ..Self::default() }
     }
 
-    /// A request to claim one node.
+    /// A request to reserve one node.
     #[must_use]
     pub fn reserve(ask: AskId, node: NodeId) -> Self {
         Self { reserve: thin_vec![ReservationProposal { ask, node }], ..Self::default() }
@@ -69,7 +69,7 @@ impl ResourceAllocationCommitRequest {
             && self.unreserve.is_empty()
     }
 
-    /// Its only content, if that is one container and no claim.
+    /// Its only content, if that is one container and no reservation.
     pub(crate) fn as_single(&self) -> Option<&AllocationProposal> {
         let is_rest_empty = self.reserve.is_empty() && self.release.is_empty() && self.unreserve.is_empty();
         match &self.allocate[..] {

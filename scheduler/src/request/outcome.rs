@@ -57,7 +57,7 @@ reject_reasons! {
     Empty => "empty",
     /// The ask was satisfied, cancelled, or went with its application.
     UnknownAsk => "unknown_ask",
-    /// The ask has fewer units outstanding than the request takes, or may claim no more nodes.
+    /// The ask has fewer units outstanding than the request takes, or may reserve no more nodes.
     NothingOutstanding => "nothing_outstanding",
     /// The node was removed.
     UnknownNode => "unknown_node",
@@ -71,11 +71,11 @@ reject_reasons! {
     NodeBlacklisted => "node_blacklisted",
     /// With it, too many containers with a tag would be on the node or its rack.
     TagLimit => "tag_limit",
-    /// The node is claimed by another ask.
+    /// The node is reserved by another ask.
     NodeReserved => "node_reserved",
     /// The node has too little room.
     NodeFull => "node_full",
-    /// Even empty, the node would be too small to claim.
+    /// Even empty, the node would be too small to reserve.
     NodeTooSmall => "node_too_small",
     /// The ask's application waits to be activated.
     ApplicationInactive => "application_inactive",
@@ -83,11 +83,11 @@ reject_reasons! {
     QueueLimit => "queue_limit",
     /// The user would exceed the user limit.
     UserLimit => "user_limit",
-    /// As many nodes are claimed as may be.
+    /// As many nodes are reserved as may be.
     ReservationLimit => "reservation_limit",
-    /// The claim was fulfilled or dropped before.
+    /// The reservation was fulfilled or dropped before.
     UnknownReservation => "unknown_reservation",
-    /// The claim is another ask's or on another node.
+    /// The reservation is another ask's or on another node.
     ReservationMismatch => "reservation_mismatch",
     /// The container to release has ended before.
     UnknownContainer => "unknown_container",

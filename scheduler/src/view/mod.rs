@@ -93,7 +93,7 @@ impl<'a> View<'a> {
         self.state.facts.containers.len()
     }
 
-    /// How many nodes are claimed.
+    /// How many nodes are reserved.
     #[must_use]
     pub fn reservation_count(&self) -> usize {
         self.state.facts.reservations.len()
@@ -207,7 +207,7 @@ impl<'a> NodeView<'a> {
         self.node.stale
     }
 
-    /// Whether a claim is on it.
+    /// Whether a reservation is on it.
     #[must_use]
     pub fn is_reserved(&self) -> bool {
         self.node.reservation.is_some()
@@ -295,14 +295,14 @@ impl AskView<'_> {
         self.ask.missed
     }
 
-    /// How many passes over nodes that it has claimed were in vain since a claim of it was made or ended, in the mode in which
+    /// How many passes over nodes that it has reserved were in vain since a reservation of it was made or ended, in the mode in which
     /// re-reservations count (`capacity-scheduler.md` 2.6).
     #[must_use]
     pub fn re_reservations(&self) -> u32 {
         self.ask.re_reservations
     }
 
-    /// How many nodes are claimed for it.
+    /// How many nodes are reserved for it.
     #[must_use]
     pub fn reserved(&self) -> u32 {
         self.ask.reservations.len() as u32

@@ -1,4 +1,4 @@
-//! Looking at what nodes are given to: containers and claims.
+//! Looking at what nodes are given to: containers and reservations.
 
 use super::View;
 use crate::facts::{ExecutionType, Stopping};
@@ -24,7 +24,7 @@ pub struct ContainerView {
     pub stopping: Option<Stopping>,
 }
 
-/// A claim on a node.
+/// A reservation on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReservationView {
     /// Whose unit it is for.
@@ -65,11 +65,11 @@ impl<'a> View<'a> {
         all.filter_map(move |(id, _)| Some((id, view.container(id)?)))
     }
 
-    /// All claims, by identifier.
+    /// All reservations, by identifier.
     pub fn reservations(&self) -> impl Iterator<Item = (ReservationId, ReservationView)> + use<'a> {
-        self.state.facts.reservations.iter().map(|(id, claim)| {
-            let created_ms = claim.created_ms;
-            (id, ReservationView { ask: claim.ask, node: claim.node, created_ms })
+        self.state.facts.reservations.iter().map(|(id, reservation)| {
+            let created_ms = reservation.created_ms;
+            (id, ReservationView { ask: reservation.ask, node: reservation.node, created_ms })
         })
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
             let why = explanation.pending().unwrap();
             assert_eq!(why.funnel.stages.values().sum::<usize>(), view.node_count(), "{explanation}");
             assert_eq!((why.in_flight, why.funnel.at(Stage::InFlight)), (0, 0), "{explanation}");
-            let is_kept = !continues_looking && !why.claims.is_empty();
+            let is_kept = !continues_looking && !why.reservations.is_empty();
             let is_explained = is_kept || why.blocker.is_some() || why.funnel.at(Stage::Fits) == 0;
             assert!(is_explained, "quiet, but nothing is in the way: {explanation}");
             assert_eq!(why.setting.is_some(), is_configured(why.blocker.as_ref()), "{explanation}");
@@ -39,10 +39,10 @@ pub fn compare_explanations(engine: &Engine, oracle: &Oracle) {
     engine.read(|view| {
         for explanation in pending(view) {
             let why = explanation.pending().unwrap();
-            // What is claimed is charged already, and may be used on the node that is claimed. The model does not count
+            // What is reserved is charged already, and may be used on the node that is reserved. The model does not count
             // the nodes offered to an ask.
             let counts_offers = why.locality.as_ref().is_some_and(|wait| wait.until_ms.is_none());
-            if why.claims.is_empty() && !counts_offers {
+            if why.reservations.is_empty() && !counts_offers {
                 compare(&explanation, why, oracle);
             }
         }

@@ -43,8 +43,8 @@ pub struct Checker {
     /// What is expected of the engine from the next step on.
     pub certainty: Certainty,
     seen: u64,
-    /// A claim of the present step ended: the pass in which it did takes no notice of its node.
-    has_ended_claims: bool,
+    /// A reservation of the present step ended: the pass in which it did takes no notice of its node.
+    has_ended_reservations: bool,
     /// In the present step room was kept from somebody who may be a guest. A pass over lent nodes does not learn that it is
     /// kept no more, since those for whom it was are guests by then.
     has_kept_room: bool,
@@ -77,7 +77,7 @@ impl Checker {
             oracle,
             certainty,
             seen: 0,
-            has_ended_claims: false,
+            has_ended_reservations: false,
             has_kept_room: false,
             pass: None,
             refused: Vec::new(),
@@ -103,7 +103,7 @@ impl Checker {
         let Step { engine, log, events, mut sent, refusals } = step;
         let mut told = Told::new(events);
         let mut has_scheduled = false;
-        (self.has_ended_claims, self.has_kept_room) = (false, false);
+        (self.has_ended_reservations, self.has_kept_room) = (false, false);
         for change in read_log(log).into_iter().skip(usize::try_from(self.seen).unwrap()) {
             self.seen += 1;
             let is_own = self.follow(&change, &mut sent, &mut told);
@@ -173,7 +173,7 @@ impl Checker {
                 if place.is_none() {
                     self.has_kept_room |= self.oracle.keeps_room_from_guests();
                     self.check_own_request(request);
-                    self.has_ended_claims |= !hints.dropped.is_empty()
+                    self.has_ended_reservations |= !hints.dropped.is_empty()
                         || request.allocate.iter().any(|one| one.from_reservation.is_some());
                 }
                 self.judge(request, &hints)
@@ -222,7 +222,7 @@ impl Checker {
             assert!(objection.is_none(), "change {}: {request:?}, but {}", self.seen, objection.unwrap());
         }
         self.check_own_guests(request);
-        // A unit for which a node was claimed has waited long enough to go anywhere.
+        // A unit for which a node was reserved has waited long enough to go anywhere.
         let is_swap = |proposal: &AllocationProposal| {
             proposal.from_reservation.is_some() || request.unreserve.len() == request.allocate.len()
         };
@@ -232,13 +232,13 @@ impl Checker {
             let is_due = !knows_both || self.oracle.may_take(ask, node) && self.is_opportune(ask, node);
             assert!(is_due, "change {}: too early, the ask waits for its hosts: {request:?}", self.seen);
         }
-        let keeps_claims = !self.oracle.config.reservations.continue_looking;
-        assert!(!keeps_claims || request.unreserve.is_empty(), "change {}: {request:?}", self.seen);
+        let keeps_reservations = !self.oracle.config.reservations.continue_looking;
+        assert!(!keeps_reservations || request.unreserve.is_empty(), "change {}: {request:?}", self.seen);
         let mut nodes =
             request.allocate.iter().map(|one| one.node).chain(request.reserve.iter().map(|one| one.node));
         assert!(nodes.all(|node| self.pass.is_none_or(|only| node == only)), "change {}", self.seen);
         self.check_own_swap(request);
-        request.reserve.iter().for_each(|proposal| self.check_own_claim(proposal));
+        request.reserve.iter().for_each(|proposal| self.check_own_reservation(proposal));
     }
 
     /// A reservation is given back for a container elsewhere only where the ask could not have both.
@@ -246,7 +246,7 @@ impl Checker {
         let [AllocationProposal { ask, .. }] = request.allocate[..] else { return };
         let is_known = self.certainty > Certainty::Legal && self.oracle.asks.contains_key(&ask);
         // A reservation that ended in the same step may have been what was in the way.
-        if is_known && !request.unreserve.is_empty() && !self.has_ended_claims {
+        if is_known && !request.unreserve.is_empty() && !self.has_ended_reservations {
             let needs_none = self.oracle.needs_no_swap(ask, self.pass.is_some());
             assert!(!needs_none, "change {}: a reservation given back: {request:?}", self.seen);
         }
@@ -275,7 +275,7 @@ impl Checker {
         }
     }
 
-    fn check_own_claim(&self, proposal: &ReservationProposal) {
+    fn check_own_reservation(&self, proposal: &ReservationProposal) {
         let Some(ask) = self.oracle.asks.get(&proposal.ask) else { return };
         let waited_ms = self.oracle.now_ms - ask.since_ms;
         let delay_ms = self.oracle.config.reservations.delay_ms;
@@ -286,9 +286,9 @@ impl Checker {
         );
         let is_last_in_order = self.oracle.config.semantics == Semantics::YarnCompatible
             && self.certainty > Certainty::Legal
-            && !self.has_ended_claims
+            && !self.has_ended_reservations
             && self.pass.is_none();
-        let last = self.oracle.last_claimable(proposal.ask);
+        let last = self.oracle.last_reservable(proposal.ask);
         assert!(
             !is_last_in_order || last == Some(proposal.node),
             "change {}: {proposal:?}, {last:?}",
@@ -314,10 +314,10 @@ impl Checker {
             assert!(!is_overdue || application.ending.is_some(), "{id} has outlived its lifetime");
         }
         assert_eq!(self.oracle.overdue_stop(), None, "its stop has timed out");
-        for (node, claim) in &self.oracle.claims {
-            let age_ms = self.oracle.now_ms - claim.since_ms;
+        for (node, reservation) in &self.oracle.reservations {
+            let age_ms = self.oracle.now_ms - reservation.since_ms;
             let limit_ms = self.oracle.config.reservations.age_limit_ms;
-            assert!(age_ms < limit_ms, "the claim on {node} is {age_ms} ms old");
+            assert!(age_ms < limit_ms, "the reservation on {node} is {age_ms} ms old");
         }
     }
 }

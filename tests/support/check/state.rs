@@ -66,13 +66,13 @@ fn compare_nodes(view: &View<'_>, oracle: &Oracle, books: &Books) {
     let ids: Vec<NodeId> = view.nodes().map(|node| node.id()).collect();
     assert!(ids.iter().eq(oracle.nodes.keys()), "nodes {ids:?}");
     assert_eq!(view.node_count(), ids.len());
-    assert_eq!(view.reservation_count(), oracle.claims.len(), "claims");
+    assert_eq!(view.reservation_count(), oracle.reservations.len(), "reservations");
     for (id, node) in &oracle.nodes {
         let (seen, book) = (view.node(*id).unwrap(), &books.nodes[id]);
         let free = std::array::from_fn(|i| node.capacity[i] - book.used[i]);
         assert_eq!((seen.name(), seen.partition()), (&*node.name, node.partition), "{id}");
         assert_eq!((seen.state(), seen.is_stale()), (node.state, node.stale), "state of {id}");
-        assert_eq!(seen.is_reserved(), oracle.claims.contains_key(id), "claim on {id}");
+        assert_eq!(seen.is_reserved(), oracle.reservations.contains_key(id), "reservation on {id}");
         same(seen.capacity(), &node.capacity, &format!("capacity of {id}"));
         same(seen.allocated(), &book.used, &format!("allocated on {id}"));
         same(seen.free(), &free, &format!("free on {id}"));
@@ -115,13 +115,13 @@ fn compare_asks(view: &View<'_>, oracle: &Oracle) {
         (ask.id(), (ask.application(), amounts(&ask.size()), numbers))
     });
     let known = oracle.asks.iter().map(|(id, ask)| {
-        let numbers = (ask.outstanding, oracle.claimed(*id), ask.missed, ask.re_reserved, ask.since_ms);
+        let numbers = (ask.outstanding, oracle.reserved(*id), ask.missed, ask.re_reserved, ask.since_ms);
         (*id, (ask.application, amounts(&ask.spec.size), numbers))
     });
     let (seen, known): (BTreeMap<_, _>, BTreeMap<_, _>) = (seen.collect(), known.collect());
     assert_eq!(
         seen, known,
-        "asks (owner, size, outstanding, claimed, missed, claimed in vain, since): left got, right expected"
+        "asks (owner, size, outstanding, reserved, missed, reserved in vain, since): left got, right expected"
     );
 }
 

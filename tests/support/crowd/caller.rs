@@ -183,7 +183,7 @@ impl Caller {
         }
     }
 
-    /// Two containers at once, one for another, or a claim.
+    /// Two containers at once, one for another, or a reservation.
     fn commit_by_hand(&mut self) {
         let ask = self.one_ask();
         let on = |node: NodeId| AllocationProposal { ask, node, from_reservation: None };

@@ -75,18 +75,18 @@ impl Oracle {
             Change::NodeAdded { node, rack, spec } => self.add_node(*node, *rack, spec),
             Change::NodeUpdated { node, capacity, attributes } => {
                 self.update_node(*node, capacity, attributes);
-                self.drop_claim_that_cannot_be_served(*node, &mut effects);
+                self.drop_reservation_that_cannot_be_served(*node, &mut effects);
             }
             Change::NodePartitionSet { node, partition } => {
                 self.set_partition(*node, *partition, &mut effects);
             }
             Change::NodeStateSet { node, state } => {
                 self.nodes.get_mut(node).expect("checked before").state = *state;
-                self.drop_claim_unless_candidate(*node, &mut effects);
+                self.drop_reservation_unless_candidate(*node, &mut effects);
             }
             Change::NodeSilenceSet { node, stale } => {
                 self.set_silence(*node, *stale)?;
-                self.drop_claim_unless_candidate(*node, &mut effects);
+                self.drop_reservation_unless_candidate(*node, &mut effects);
             }
             Change::NodeRemoved { node } => self.remove_node(*node, &mut effects),
             Change::Heartbeats { nodes } => self.hear(nodes),
@@ -199,7 +199,7 @@ impl Oracle {
         let position = self.take_position(partition);
         let node = self.nodes.get_mut(&id).expect("checked before");
         (node.partition, node.position) = (partition, position);
-        self.drop_claim(id, effects);
+        self.drop_reservation(id, effects);
     }
 
     fn remove_node(&mut self, id: NodeId, effects: &mut Vec<Effect>) {
@@ -208,7 +208,7 @@ impl Oracle {
         for container in lost {
             self.end_container(container, EndCause::NodeLost, effects);
         }
-        self.drop_claim(id, effects);
+        self.drop_reservation(id, effects);
         let node = self.nodes.remove(&id).expect("checked before");
         self.vacated.insert((node.partition, node.position));
     }
@@ -299,19 +299,20 @@ impl Oracle {
         assert!(self.applications.insert(id, application).is_none(), "{id} is submitted twice");
     }
 
-    /// Names that come and go at once are gone; claims on nodes that are shunned now are dropped.
+    /// Names that come and go at once are gone; reservations on nodes that are shunned now are dropped.
     fn update_blacklist(&mut self, id: ApplicationId, update: &BlacklistUpdate, effects: &mut Vec<Effect>) {
         let [hosts, racks] = &mut self.applications.get_mut(&id).expect("checked before").shunned;
         hosts.extend(update.add.hosts.iter().cloned());
         racks.extend(update.add.racks.iter().cloned());
         hosts.retain(|name| !update.remove.hosts.contains(name));
         racks.retain(|name| !update.remove.racks.contains(name));
-        let is_in_vain = |(node, claim): &(&NodeId, &super::Claim)| {
-            let ask = &self.asks[&claim.ask];
+        let is_in_vain = |(node, reservation): &(&NodeId, &super::Reservation)| {
+            let ask = &self.asks[&reservation.ask];
             ask.application == id && self.shuns(ask, &self.nodes[*node])
         };
-        let in_vain: Vec<NodeId> = self.claims.iter().filter(is_in_vain).map(|(node, _)| *node).collect();
-        in_vain.into_iter().for_each(|node| self.drop_claim(node, effects));
+        let in_vain: Vec<NodeId> =
+            self.reservations.iter().filter(is_in_vain).map(|(node, _)| *node).collect();
+        in_vain.into_iter().for_each(|node| self.drop_reservation(node, effects));
     }
 
     fn check_expired(&self, id: ApplicationId) -> Result<(), String> {
@@ -348,7 +349,7 @@ impl Oracle {
         let own = self.asks.iter().filter(|(_, ask)| ask.application == id);
         let asks: Vec<(AskId, u32)> = own.map(|(ask, own)| (*ask, own.outstanding)).collect();
         for (ask, units) in asks {
-            self.drop_claims_of(ask, effects);
+            self.drop_reservations_of(ask, effects);
             effects.push((id, EventKind::AskCancelled { ask, units }));
             self.asks.remove(&ask);
         }
@@ -414,13 +415,14 @@ impl Oracle {
         ask.outstanding -= units;
         let (application, outstanding) = (ask.application, ask.outstanding);
         let surplus = self.surplus(id) as usize;
-        let dropped = hints.dropped.iter().filter(|(ask, node)| *ask == id && self.claim_is_of(*node, id));
+        let dropped =
+            hints.dropped.iter().filter(|(ask, node)| *ask == id && self.reservation_is_of(*node, id));
         let dropped: Vec<NodeId> = dropped.map(|(_, node)| *node).collect();
         if dropped.len() != surplus {
-            return Err(format!("{id}: {surplus} claims are too many, dropped were {dropped:?}"));
+            return Err(format!("{id}: {surplus} reservations are too many, dropped were {dropped:?}"));
         }
         for node in dropped {
-            self.drop_claim(node, effects);
+            self.drop_reservation(node, effects);
         }
         effects.push((application, EventKind::AskCancelled { ask: id, units }));
         if outstanding == 0 {
@@ -429,8 +431,8 @@ impl Oracle {
         Ok(())
     }
 
-    fn claim_is_of(&self, node: NodeId, ask: AskId) -> bool {
-        self.claims.get(&node).is_some_and(|claim| claim.ask == ask)
+    fn reservation_is_of(&self, node: NodeId, ask: AskId) -> bool {
+        self.reservations.get(&node).is_some_and(|reservation| reservation.ask == ask)
     }
 
     /// Ends a container, with the event for its application, and the application if this was the last one awaited.

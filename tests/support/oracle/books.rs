@@ -15,9 +15,9 @@ pub struct QueueBook {
     pub limits: Limits,
     /// What its use is divided by in the order of queues.
     pub base: Amounts,
-    /// What its containers and claims hold.
+    /// What its containers and reservations hold.
     pub used: Amounts,
-    /// What its claims hold.
+    /// What its reservations hold.
     pub reserved: Amounts,
     /// What its asks want.
     pub pending: Amounts,
@@ -76,7 +76,7 @@ impl Oracle {
         let applications = self.applications.keys().map(|id| (*id, NOTHING)).collect();
         let mut books = Books { totals, queues, users: BTreeMap::new(), applications, nodes };
         self.add_containers(&mut books);
-        self.add_asks_and_claims(&mut books);
+        self.add_asks_and_reservations(&mut books);
         books
     }
 
@@ -105,7 +105,7 @@ impl Oracle {
         }
     }
 
-    fn add_asks_and_claims(&self, books: &mut Books) {
+    fn add_asks_and_reservations(&self, books: &mut Books) {
         for ask in self.asks.values() {
             let partition = self.partition(ask.partition);
             for queue in self.tree.chain(self.applications[&ask.application].leaf) {
@@ -113,8 +113,8 @@ impl Oracle {
                 *pending = plus(pending, &times(&amounts(&ask.spec.size), ask.outstanding));
             }
         }
-        for claim in self.claims.values() {
-            let ask = &self.asks[&claim.ask];
+        for reservation in self.reservations.values() {
+            let ask = &self.asks[&reservation.ask];
             let (partition, size) = (self.partition(ask.partition), amounts(&ask.spec.size));
             self.charge(books, ask.application, partition, &size);
             for queue in self.tree.chain(self.applications[&ask.application].leaf) {

@@ -55,7 +55,7 @@ impl Oracle {
             && self.tenants_allow(books, partition, (application.leaf, user), &size)
     }
 
-    /// Whether a unit of the ask without a claim could start now on a node of its own partition. Where the room there is kept
+    /// Whether a unit of the ask without a reservation could start now on a node of its own partition. Where the room there is kept
     /// for others it could not.
     #[must_use]
     pub fn could_stay_home(&self, id: AskId) -> bool {
@@ -64,7 +64,7 @@ impl Oracle {
             && !self.is_kept_out(&books, id, Kept::AtMost)
             && self.nodes.iter().any(|(node, known)| {
                 known.partition == ask.partition
-                    && !self.claims.contains_key(node)
+                    && !self.reservations.contains_key(node)
                     && known.is_candidate()
                     && self.takes_now(&books, id, *node)
             })

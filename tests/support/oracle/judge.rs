@@ -8,7 +8,7 @@ use apportion::{
 use super::amounts::{Amounts, NOTHING, amounts, minus};
 use super::guests::Taker;
 use super::node::choose_devices;
-use super::{Books, Claim, Container, Effect, Hints, Oracle};
+use super::{Books, Container, Effect, Hints, Oracle, Reservation};
 
 /// What is wrong with a request, and what applications should be told of it.
 #[derive(Debug, Default)]
@@ -43,8 +43,8 @@ impl Oracle {
         verdict
     }
 
-    /// Where an ask never claims more nodes than it has units outstanding, one that got a container elsewhere loses
-    /// a claim. Which one is the engine's choice.
+    /// Where an ask never reserves more nodes than it has units outstanding, one that got a container elsewhere loses
+    /// a reservation. Which one is the engine's choice.
     fn drop_surplus(
         &mut self,
         request: &ResourceAllocationCommitRequest,
@@ -55,11 +55,14 @@ impl Oracle {
             hints.dropped.iter().skip(request.unreserve.len()).map(|(_, node)| *node).collect();
         for proposal in &request.allocate {
             while self.asks.contains_key(&proposal.ask) && self.surplus(proposal.ask) > 0 {
-                let own =
-                    self.claims.iter().filter(|(_, claim)| claim.ask == proposal.ask).map(|(node, _)| *node);
+                let own = self
+                    .reservations
+                    .iter()
+                    .filter(|(_, reservation)| reservation.ask == proposal.ask)
+                    .map(|(node, _)| *node);
                 let own: Vec<NodeId> = own.collect();
                 let node = own.iter().find(|node| chosen.contains(node)).unwrap_or(&own[0]);
-                self.drop_claim(*node, &mut verdict.effects);
+                self.drop_reservation(*node, &mut verdict.effects);
             }
         }
     }
@@ -97,7 +100,7 @@ impl Oracle {
             let are_guests = theirs.iter().all(|taker| taker.is_guest);
             let contest = if are_guests { contest.of_guests(&totals[*partition]) } else { contest };
             let held = before.user(*partition, *leaf, user);
-            // Of each type the most that one container or claim of the request takes.
+            // Of each type the most that one container or reservation of the request takes.
             let last = theirs
                 .iter()
                 .fold(NOTHING, |largest, taker| std::array::from_fn(|i| largest[i].max(taker.size[i])));
@@ -114,8 +117,8 @@ impl Oracle {
         let mut dropped = hints.dropped.iter();
         for id in &request.unreserve {
             match dropped.next() {
-                Some((_, node)) if self.identify_claim(*node, *id) => {
-                    self.drop_claim(*node, &mut verdict.effects);
+                Some((_, node)) if self.identify_reservation(*node, *id) => {
+                    self.drop_reservation(*node, &mut verdict.effects);
                 }
                 _ => verdict.reasons.push(RejectReason::UnknownReservation),
             }
@@ -146,8 +149,8 @@ impl Oracle {
             return;
         }
         reasons.extend(match proposal.from_reservation {
-            Some(id) => self.use_claim(proposal, id),
-            None => self.claim_in_the_way(ask, node),
+            Some(id) => self.use_reservation(proposal, id),
+            None => self.reservation_in_the_way(ask, node),
         });
         if !self.has_room(&self.books(), &self.asks[&ask].spec, node) {
             reasons.push(RejectReason::NodeFull);
@@ -162,14 +165,14 @@ impl Oracle {
         verdict.reasons.extend(reasons);
     }
 
-    fn use_claim(&mut self, proposal: &AllocationProposal, id: ReservationId) -> Vec<RejectReason> {
+    fn use_reservation(&mut self, proposal: &AllocationProposal, id: ReservationId) -> Vec<RejectReason> {
         let node = proposal.node;
-        if !self.claims.contains_key(&node) || self.retired.contains(&id) {
+        if !self.reservations.contains_key(&node) || self.retired.contains(&id) {
             vec![RejectReason::UnknownReservation]
-        } else if self.claims[&node].ask != proposal.ask || !self.identify_claim(node, id) {
+        } else if self.reservations[&node].ask != proposal.ask || !self.identify_reservation(node, id) {
             vec![RejectReason::ReservationMismatch]
         } else {
-            self.take_claim(node);
+            self.take_reservation(node);
             Vec::new()
         }
     }
@@ -198,20 +201,20 @@ impl Oracle {
         let mut reasons = self.misfits(id, node, true);
         if let (Some(ask), true) = (self.asks.get(&id), self.nodes.contains_key(&node)) {
             let in_partition = self.nodes.iter().filter(|(_, other)| other.partition == ask.partition);
-            let (nodes, claimed) = in_partition.fold((0u64, 0u64), |(nodes, claimed), (node, _)| {
-                (nodes + 1, claimed + u64::from(self.claims.contains_key(node)))
+            let (nodes, reserved) = in_partition.fold((0u64, 0u64), |(nodes, reserved), (node, _)| {
+                (nodes + 1, reserved + u64::from(self.reservations.contains_key(node)))
             });
             let part = nodes * u64::from(self.config.reservations.nodes.millionths()) / 1_000_000;
             let checks = [
-                (self.claims.contains_key(&node), RejectReason::NodeReserved),
+                (self.reservations.contains_key(&node), RejectReason::NodeReserved),
                 (!self.nodes[&node].could_hold(&ask.spec), RejectReason::NodeTooSmall),
-                (claimed >= part.max(1), RejectReason::ReservationLimit),
-                (!self.may_claim(id), RejectReason::NothingOutstanding),
+                (reserved >= part.max(1), RejectReason::ReservationLimit),
+                (!self.may_reserve(id), RejectReason::NothingOutstanding),
             ];
             reasons.extend(checks.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| reason));
         }
         if reasons.is_empty() {
-            self.claims.insert(node, Claim { ask: id, since_ms: self.now_ms, id: None });
+            self.reservations.insert(node, Reservation { ask: id, since_ms: self.now_ms, id: None });
             self.asks.get_mut(&id).expect("checked before").re_reserved = 0;
             let application = self.asks[&id].application;
             self.note_served(id, node);
@@ -223,12 +226,12 @@ impl Oracle {
     }
 
     /// Why the ask can have nothing on the node, whatever is free.
-    fn misfits(&self, ask: AskId, node: NodeId, is_claim: bool) -> Vec<RejectReason> {
+    fn misfits(&self, ask: AskId, node: NodeId, is_reservation: bool) -> Vec<RejectReason> {
         let mut reasons = Vec::new();
         match (self.asks.get(&ask), self.nodes.get(&node)) {
             (Some(ask), Some(known)) => {
-                // Guests claim nothing.
-                if !self.may_be_on(ask, node) || (is_claim && self.is_guest(ask, node)) {
+                // Guests reserve nothing.
+                if !self.may_be_on(ask, node) || (is_reservation && self.is_guest(ask, node)) {
                     reasons.push(RejectReason::WrongPartition);
                 }
                 if self.may_be_on(ask, node) && !ask.accepts(node, known) {
@@ -255,9 +258,9 @@ impl Oracle {
         reasons
     }
 
-    /// A claimed node takes nothing but what fulfils the claim, not even another unit of the same ask.
-    fn claim_in_the_way(&self, ask: AskId, node: NodeId) -> Vec<RejectReason> {
-        let other = self.claims.contains_key(&node);
+    /// A reserved node takes nothing but what fulfils the reservation, not even another unit of the same ask.
+    fn reservation_in_the_way(&self, ask: AskId, node: NodeId) -> Vec<RejectReason> {
+        let other = self.reservations.contains_key(&node);
         let nothing = self.asks[&ask].outstanding == 0;
         let checks = [(other, RejectReason::NodeReserved), (nothing, RejectReason::NothingOutstanding)];
         checks.into_iter().filter(|(applies, _)| *applies).map(|(_, reason)| reason).collect()

@@ -1,6 +1,6 @@
 //! The sequential model: a scheduler too simple to be wrong in interesting ways.
 //!
-//! It holds what exists (nodes, applications, asks, containers, claims) and no sum of anything. Every decision
+//! It holds what exists (nodes, applications, asks, containers, reservations) and no sum of anything. Every decision
 //! adds up the [`books`](Books) anew, so there is nothing that could be kept wrongly. It was written from the
 //! described semantics and the engine's public types, without looking at how the engine does it.
 
@@ -8,7 +8,6 @@ mod activation;
 mod amounts;
 mod apply;
 mod books;
-mod claims;
 mod guests;
 mod judge;
 mod kept;
@@ -19,6 +18,7 @@ mod order;
 mod placement;
 mod progress;
 mod recover;
+mod reservations;
 mod resize;
 mod stop;
 mod tenants;
@@ -79,7 +79,7 @@ pub struct Ask {
     pub outstanding: u32,
     /// Opportunities it had since it last got what it named.
     pub missed: u32,
-    /// Passes over its claimed nodes in vain since it claimed the last one.
+    /// Passes over its reserved nodes in vain since it reserved the last one.
     pub re_reserved: u32,
     /// When it was submitted.
     pub since_ms: u64,
@@ -110,9 +110,9 @@ pub struct Container {
     pub tags: Vec<String>,
 }
 
-/// A node claimed for one unit of an ask.
+/// A node reserved for one unit of an ask.
 #[derive(Clone, Debug)]
-pub struct Claim {
+pub struct Reservation {
     /// Whose it is.
     pub ask: AskId,
     /// When it was made.
@@ -121,13 +121,13 @@ pub struct Claim {
     pub id: Option<ReservationId>,
 }
 
-/// Identifiers that the engine chose for a change, and its choice of claims to drop. The model takes them as
+/// Identifiers that the engine chose for a change, and its choice of reservations to drop. The model takes them as
 /// they are, and insists that they are as many as they must be.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     /// Containers that were started, in order.
     pub containers: Vec<ContainerId>,
-    /// Claims that were dropped, in order.
+    /// Reservations that were dropped, in order.
     pub dropped: Vec<(AskId, NodeId)>,
 }
 
@@ -148,8 +148,8 @@ pub struct Oracle {
     pub asks: BTreeMap<AskId, Ask>,
     /// Running containers, by the order in which they were started.
     pub containers: BTreeMap<u64, Container>,
-    /// Claims by node.
-    pub claims: BTreeMap<NodeId, Claim>,
+    /// Reservations by node.
+    pub reservations: BTreeMap<NodeId, Reservation>,
     /// In which groups a user is, by leaf: those of the last application that came there.
     pub groups: BTreeMap<(usize, String), Vec<String>>,
     /// The time.
@@ -160,7 +160,7 @@ pub struct Oracle {
     positions: BTreeMap<PartitionId, u64>,
     vacated: BTreeSet<(PartitionId, u64)>,
     retired: BTreeSet<ReservationId>,
-    /// How many containers and claims were given, and which of them were the last of queues, by partition, and of
+    /// How many containers and reservations were given, and which of them were the last of queues, by partition, and of
     /// applications.
     served: u64,
     queues_served: BTreeMap<(usize, usize), u64>,
@@ -183,7 +183,7 @@ impl Oracle {
             applications: BTreeMap::new(),
             asks: BTreeMap::new(),
             containers: BTreeMap::new(),
-            claims: BTreeMap::new(),
+            reservations: BTreeMap::new(),
             groups: BTreeMap::new(),
             now_ms: 0,
             submissions: 0,
@@ -212,11 +212,11 @@ impl Oracle {
         self.partitions[place.expect("a configured partition")]
     }
 
-    /// How many units of the ask have a node claimed.
+    /// How many units of the ask have a node reserved.
     #[must_use]
-    pub fn claimed(&self, ask: AskId) -> u32 {
-        let count = self.claims.values().filter(|claim| claim.ask == ask).count();
-        u32::try_from(count).expect("a node has one claim at most")
+    pub fn reserved(&self, ask: AskId) -> u32 {
+        let count = self.reservations.values().filter(|reservation| reservation.ask == ask).count();
+        u32::try_from(count).expect("a node has one reservation at most")
     }
 
     /// The container that the engine knows under this identifier.

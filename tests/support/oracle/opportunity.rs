@@ -44,16 +44,17 @@ impl Oracle {
     #[must_use]
     pub fn misses_opportunity(&self, id: AskId, node: NodeId) -> bool {
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
-        // What the same pass has claimed is claimed before this is said, and containers that it placed have brought their
+        // What the same pass has reserved is reserved before this is said, and containers that it placed have brought their
         // tags: of those nothing is asked.
-        let is_open = self.claims.get(&node).is_none_or(|claim| claim.since_ms == self.now_ms);
+        let is_open =
+            self.reservations.get(&node).is_none_or(|reservation| reservation.since_ms == self.now_ms);
         let may_be_offered = known.is_candidate() && is_open && !self.shuns(ask, known);
         let has_room = self.has_room(&self.books(), &ask.spec, node);
         may_be_offered && (!has_room || !self.may_take_opportunity(id, node))
     }
 
     /// The ask gets a container on the node.
-    pub(super) fn note_opportunity(&mut self, id: AskId, node: NodeId, is_claimed: bool) {
+    pub(super) fn note_opportunity(&mut self, id: AskId, node: NodeId, is_reserved: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
         if !self.counts_opportunities() || !self.asks[&id].has_wishes() {
             return;
@@ -61,7 +62,7 @@ impl Oracle {
         let locality = self.asks[&id].locality(node, &self.nodes[&node]);
         let ask = self.asks.get_mut(&id).expect("just found");
         let is_reset = locality == Locality::NodeLocal || locality == Locality::RackLocal && full_reset;
-        ask.missed = if is_reset { 0 } else { ask.missed + u32::from(!is_claimed) };
+        ask.missed = if is_reset { 0 } else { ask.missed + u32::from(!is_reserved) };
     }
 
     /// The ask waited although so many nodes were offered to it.

@@ -222,27 +222,28 @@ impl Oracle {
         self.nodes.keys().filter(will_do).min_by_key(|id| self.step(books, **id)).copied()
     }
 
-    /// Of the nodes that the ask could claim the last in order.
+    /// Of the nodes that the ask could reserve the last in order.
     #[must_use]
-    pub fn last_claimable(&self, id: AskId) -> Option<NodeId> {
+    pub fn last_reservable(&self, id: AskId) -> Option<NodeId> {
         let (books, ask) = (self.books(), &self.asks[&id]);
-        let is_claimable = |node: &&NodeId| {
+        let is_reservable = |node: &&NodeId| {
             let known = &self.nodes[node];
             known.is_candidate()
-                && !self.claims.contains_key(node)
+                && !self.reservations.contains_key(node)
                 && known.could_hold(&ask.spec)
                 && known.partition == ask.partition
                 && ask.accepts(**node, known)
                 && !self.shuns(ask, known)
                 && self.keeps_tag_limits(ask, **node)
         };
-        self.nodes.keys().filter(is_claimable).max_by_key(|node| self.step(&books, **node)).copied()
+        self.nodes.keys().filter(is_reservable).max_by_key(|node| self.step(&books, **node)).copied()
     }
 
-    /// Whether the node takes containers of the ask, as far as its state and claims go.
+    /// Whether the node takes containers of the ask, as far as its state and reservations go.
     #[must_use]
     pub fn is_open_to(&self, id: NodeId, ask: AskId) -> bool {
-        self.nodes[&id].is_candidate() && self.claims.get(&id).is_none_or(|claim| claim.ask == ask)
+        self.nodes[&id].is_candidate()
+            && self.reservations.get(&id).is_none_or(|reservation| reservation.ask == ask)
     }
 }
 

@@ -18,12 +18,12 @@ impl Oracle {
             let nodes: Vec<NodeId> =
                 self.nodes.keys().filter(|n| self.is_free_for(&books, **n, *ask)).copied().collect();
             let due = nodes.iter().find(|node| self.is_due(*ask, **node, &nodes))?;
-            let (outstanding, claimed) = (self.asks[ask].outstanding, self.claimed(*ask));
-            Some(format!("{ask} ({outstanding} outstanding, {claimed} claimed) could run on {due}"))
+            let (outstanding, reserved) = (self.asks[ask].outstanding, self.reserved(*ask));
+            Some(format!("{ask} ({outstanding} outstanding, {reserved} reserved) could run on {due}"))
         })
     }
 
-    /// Whether one unit of the ask could start on the node now. A claim is part of what queue and user hold,
+    /// Whether one unit of the ask could start on the node now. A reservation is part of what queue and user hold,
     /// so a unit that has one needs nothing more of them, wherever it starts. One of a strictly local ask is
     /// for its node only.
     fn is_free_for(&self, books: &Books, node: NodeId, ask: AskId) -> bool {
@@ -32,13 +32,13 @@ impl Oracle {
             return self.is_free_for_guest(books, node, ask);
         }
         let is_settled = if self.may_swap(ask) {
-            self.claimed(ask) > 0
+            self.reserved(ask) > 0
         } else {
-            self.claims.get(&node).is_some_and(|claim| claim.ask == ask)
+            self.reservations.get(&node).is_some_and(|reservation| reservation.ask == ask)
         };
-        let has_unclaimed = known.outstanding > self.claimed(ask);
+        let has_unreserved = known.outstanding > self.reserved(ask);
         let within_limits = || {
-            has_unclaimed
+            has_unreserved
                 && self.limits_allow(books, ask) == (true, true)
                 && !self.is_kept_out(books, ask, Kept::WhenQuiet)
         };
@@ -48,16 +48,16 @@ impl Oracle {
             && (is_settled || within_limits())
     }
 
-    /// Whether a unit of the ask could start on the node as a guest. One that has a claim waits for that, or for another
+    /// Whether a unit of the ask could start on the node as a guest. One that has a reservation waits for that, or for another
     /// node of its own partition.
     fn is_free_for_guest(&self, books: &Books, node: NodeId, id: AskId) -> bool {
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
         self.is_guest(ask, node)
-            && ask.outstanding > self.claimed(id)
+            && ask.outstanding > self.reserved(id)
             && self.guest_limits_allow(books, ask, self.partition(known.partition))
             && self.applications[&ask.application].is_active
             && known.is_candidate()
-            && !self.claims.contains_key(&node)
+            && !self.reservations.contains_key(&node)
             && self.takes_now(books, id, node)
     }
 
@@ -65,9 +65,9 @@ impl Oracle {
     fn is_due(&self, id: AskId, node: NodeId, with_room: &[NodeId]) -> bool {
         let ask = &self.asks[&id];
         let locality = ask.locality(node, &self.nodes[&node]);
-        let has_claim = self.claims.get(&node).is_some_and(|claim| claim.ask == id);
-        let has_any_claim = self.may_swap(id) && self.claimed(id) > 0;
-        if has_claim || has_any_claim || locality == Locality::NodeLocal || !ask.has_wishes() {
+        let has_reservation = self.reservations.get(&node).is_some_and(|reservation| reservation.ask == id);
+        let has_any_reservation = self.may_swap(id) && self.reserved(id) > 0;
+        if has_reservation || has_any_reservation || locality == Locality::NodeLocal || !ask.has_wishes() {
             return true;
         }
         match self.config.locality_delay {
@@ -86,7 +86,7 @@ impl Oracle {
         }
     }
 
-    /// Whether a unit of the ask that has a node claimed may run on another one.
+    /// Whether a unit of the ask that has a node reserved may run on another one.
     fn may_swap(&self, id: AskId) -> bool {
         self.config.reservations.continue_looking && self.may_go_anywhere(id)
     }

@@ -32,7 +32,7 @@ impl Oracle {
         let weight = self.tree.weight(application.leaf, user);
         let held = books.user(partition, application.leaf, user);
         node.is_candidate()
-            && !self.claims.contains_key(&container.node)
+            && !self.reservations.contains_key(&container.node)
             && may_add(&books.nodes[&container.node].used, &more, &node.capacity)
             && application.is_active
             && queues.all(|queue| may_add(&queue.used, &more, &queue.limits.maximum))

@@ -160,7 +160,7 @@ fn to_text(one: &Starvation) -> String {
         "{} reservations{}: {} large containers were first in their queue and placed later, {} at once, {} still wait\n  \
          at the head, those that still wait included: median {}, 99 % {}, {:.2} mean lives\n  \
          from first to placed: median {}, 99 %: {}, {:.2} mean lives; the longest that waits was first {} ago\n  \
-         {:.2} % of the vcores in use, {:.2} % free on claimed nodes; {} containers placed, audit: nothing found",
+         {:.2} % of the vcores in use, {:.2} % free on reserved nodes; {} containers placed, audit: nothing found",
         if one.reservations { "with" } else { "without" },
         one.interrupted.map_or_else(String::new, |interruption| format!(", {interruption}")),
         count_text(one.first_to_placed_ms.len()),

@@ -182,7 +182,7 @@ impl Applier<'_> {
         rule.boxed()
     }
 
-    /// When an ask may look further, and when one that fits nowhere may claim a node.
+    /// When an ask may look further, and when one that fits nowhere may reserve a node.
     fn set_timers(&mut self, id: AskId, shape: ShapeId, located: bool) {
         let state = &mut *self.state;
         let (config, now_ms) = (&state.facts.config, state.facts.now_ms);
@@ -223,15 +223,15 @@ impl Applier<'_> {
         self.settle_ask(id);
     }
 
-    /// Drops claims that an ask has too many, and the ask itself when it wants nothing more.
+    /// Drops reservations that an ask has too many, and the ask itself when it wants nothing more.
     pub(super) fn settle_ask(&mut self, id: AskId) {
         let Some(ask) = self.state.facts.asks.get(id) else { return };
         let (cancelled, placed) = (ask.cancelled, ask.allocated);
         let outstanding = ask.outstanding();
-        let surplus = self.state.facts.surplus_claims(outstanding, ask.reservations.len());
-        let claims: SmallVec<[_; 2]> = ask.reservations[..surplus].into();
-        for claim in claims {
-            self.drop_claim(claim);
+        let surplus = self.state.facts.surplus_reservations(outstanding, ask.reservations.len());
+        let reservations: SmallVec<[_; 2]> = ask.reservations[..surplus].into();
+        for reservation in reservations {
+            self.drop_reservation(reservation);
         }
         if outstanding == 0 {
             let state = &mut *self.state;

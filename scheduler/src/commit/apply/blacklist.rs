@@ -20,21 +20,22 @@ impl Applier<'_> {
         let new = (!new.is_empty()).then(|| Arc::new(new));
         self.state.facts.transition_update_blacklist(id, new.clone());
         for ask in self.state.backlog.asks_in_order(&self.state.facts, id) {
-            self.drop_shunned_claims(ask, new.as_deref());
+            self.drop_shunned_reservations(ask, new.as_deref());
             self.shun(ask, new.clone());
         }
     }
 
-    /// A node that the application shuns is of no use to the ask that claims it.
-    fn drop_shunned_claims(&mut self, ask: AskId, blacklist: Option<&Blacklist>) {
+    /// A node that the application shuns is of no use to the ask that reserves it.
+    fn drop_shunned_reservations(&mut self, ask: AskId, blacklist: Option<&Blacklist>) {
         let Some(blacklist) = blacklist else { return };
         let facts = &self.state.facts;
-        let is_shunned = |claim: &&ReservationId| {
-            let node = facts.nodes.at(facts.reservations.at(**claim).node);
+        let is_shunned = |reservation: &&ReservationId| {
+            let node = facts.nodes.at(facts.reservations.at(**reservation).node);
             blacklist.shuns(&node.name, &facts.racks[node.rack.index()])
         };
-        let claims: Vec<_> = facts.asks.at(ask).reservations.iter().filter(is_shunned).copied().collect();
-        claims.into_iter().for_each(|claim| self.drop_claim(claim));
+        let reservations: Vec<_> =
+            facts.asks.at(ask).reservations.iter().filter(is_shunned).copied().collect();
+        reservations.into_iter().for_each(|reservation| self.drop_reservation(reservation));
     }
 
     /// Gives the ask the shape that it would have if it were submitted now, and lets it be looked at again.
@@ -45,14 +46,14 @@ impl Applier<'_> {
         let rule = Rule { shunned, ..shape.rule.map_or_else(Rule::default, |rule| *rule) };
         let new = self.intern(&Shape { rule: rule.boxed(), ..shape });
         let state = &mut *self.state;
-        let claims = state.facts.asks.at(id).reservations.clone();
-        claims.iter().for_each(|claim| state.backlog.remove_claim(*claim, old));
+        let reservations = state.facts.asks.at(id).reservations.clone();
+        reservations.iter().for_each(|reservation| state.backlog.remove_reservation(*reservation, old));
         let version = state.version;
         state
             .backlog
             .move_to_shape(&mut state.facts, id, version, |facts| facts.transition_reshape_ask(id, new));
-        for claim in claims {
-            state.backlog.add_claim(&state.facts, claim, state.facts.asks.at(id));
+        for reservation in reservations {
+            state.backlog.add_reservation(&state.facts, reservation, state.facts.asks.at(id));
         }
     }
 }

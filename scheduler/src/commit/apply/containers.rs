@@ -102,7 +102,7 @@ impl Applier<'_> {
         backlog.rekey(facts, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
         self.state.note_tags(&charged, true);
-        self.state.review_claim(node);
+        self.state.review_reservation(node);
         self.tell(charged.application, EventKind::ContainerRecovered { ask, container, node });
         self.effects.vacated_asks.push(ask);
     }

@@ -117,7 +117,7 @@ impl Applier<'_> {
             Change::QueueUpdated { queue, update } => self.update_queue(*queue, update),
             Change::Reconfigured { configuration } => self.reconfigure(configuration),
             Change::QueueExpired { queue } => self.expire_queue(*queue),
-            Change::ReservationExpired { reservation } => self.drop_claim(*reservation),
+            Change::ReservationExpired { reservation } => self.drop_reservation(*reservation),
             Change::Committed { request } => self.carry_out(request, None),
         }
         self.activate_if_due();

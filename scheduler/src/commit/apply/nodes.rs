@@ -45,31 +45,31 @@ impl Applier<'_> {
         attributes.clone_into(&mut self.state.facts.nodes.at_mut(id).attributes);
         self.state.nodes_version += 1;
         self.state.mark_limits_stale();
-        self.drop_claim_that_is_in_vain(id);
+        self.drop_reservation_that_is_in_vain(id);
         self.state.node_gained(id);
         self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);
     }
 
     /// Ends the reservation of a node that could not serve the ask even if it were empty.
-    fn drop_claim_that_is_in_vain(&mut self, id: NodeId) {
+    fn drop_reservation_that_is_in_vain(&mut self, id: NodeId) {
         let facts = &self.state.facts;
         let node = facts.nodes.at(id);
-        let Some(claim) = node.reservation else { return };
-        let shape = facts.shapes.at(facts.asks.at(facts.reservations.at(claim).ask).shape);
+        let Some(reservation) = node.reservation else { return };
+        let shape = facts.shapes.at(facts.asks.at(facts.reservations.at(reservation).ask).shape);
         if !facts.could_hold(shape, node) {
-            self.drop_claim(claim);
+            self.drop_reservation(reservation);
         }
     }
 
     /// Its containers go on and are charged to the other partition, whatever the limits there: nothing new comes until they
-    /// have room. Its claim was made for the old one, and ends.
+    /// have room. Its reservation was made for the old one, and ends.
     pub(super) fn set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
         let node = self.state.facts.nodes.at(id);
-        let (old, claim) = (node.partition, node.reservation);
+        let (old, reservation) = (node.partition, node.reservation);
         if old == partition {
             return;
         }
-        claim.into_iter().for_each(|claim| self.drop_claim(claim));
+        reservation.into_iter().for_each(|reservation| self.drop_reservation(reservation));
         let State { facts, roster, .. } = &mut *self.state;
         roster.remove(id, facts.nodes.at(id));
         facts.transition_set_node_partition(id, partition);
@@ -117,8 +117,8 @@ impl Applier<'_> {
         // No candidate from here on, so that the room of its last containers is nobody's hope.
         self.state.facts.nodes.at_mut(id).state = NodeState::Draining;
         let node = self.state.facts.nodes.at(id);
-        if let Some(claim) = node.reservation {
-            self.drop_claim(claim);
+        if let Some(reservation) = node.reservation {
+            self.drop_reservation(reservation);
         }
         for container in self.state.facts.nodes.at(id).containers.clone() {
             self.end_container(container, EndCause::NodeLost);
@@ -136,9 +136,9 @@ impl Applier<'_> {
     fn node_availability_changed(&mut self, id: NodeId) {
         self.state.nodes_version += 1;
         if !self.state.facts.nodes.at(id).is_candidate()
-            && let Some(claim) = self.state.facts.nodes.at(id).reservation
+            && let Some(reservation) = self.state.facts.nodes.at(id).reservation
         {
-            self.drop_claim(claim);
+            self.drop_reservation(reservation);
         }
         self.state.node_gained(id);
         self.state.reconsider_reservations(self.state.facts.nodes.at(id).partition);

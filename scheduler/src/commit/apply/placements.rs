@@ -1,4 +1,4 @@
-//! Containers and claims: carrying out accepted requests, and their ends.
+//! Containers and reservations: carrying out accepted requests, and their ends.
 
 use super::Applier;
 use crate::event::EventKind;
@@ -15,8 +15,8 @@ impl Applier<'_> {
             let cause = self.cause_of_end(container, request);
             self.end_container(container, cause);
         }
-        for &claim in &request.unreserve {
-            self.drop_claim(claim);
+        for &reservation in &request.unreserve {
+            self.drop_reservation(reservation);
         }
         for proposal in &request.allocate {
             self.allocate(proposal, debited_in);
@@ -39,8 +39,8 @@ impl Applier<'_> {
     }
 
     fn allocate(&mut self, proposal: &AllocationProposal, debited_in: Option<SetId>) {
-        if let Some(claim) = proposal.from_reservation {
-            self.end_claim(claim);
+        if let Some(reservation) = proposal.from_reservation {
+            self.end_reservation(reservation);
         }
         let State { facts, roster, backlog, version, .. } = &mut *self.state;
         let node = facts.nodes.at(proposal.node);
@@ -70,24 +70,24 @@ impl Applier<'_> {
 
     fn reserve(&mut self, ask: AskId, node: NodeId) {
         let state = &mut *self.state;
-        let (claim, charged) = state.facts.transition_reserve(ask, node);
+        let (reservation, charged) = state.facts.transition_reserve(ask, node);
         state.roster.note_change(node, charged.partition);
-        state.backlog.add_claim(&state.facts, claim, state.facts.asks.at(ask));
+        state.backlog.add_reservation(&state.facts, reservation, state.facts.asks.at(ask));
         state.backlog.rekey(&state.facts, charged.application);
         state.backlog.leaf_changed(charged.leaf, state.version);
         let age_limit_ms = state.facts.config.reservations.age_limit_ms;
-        state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(claim));
-        state.review_claim(node);
+        state.timers.add(state.facts.now_ms.saturating_add(age_limit_ms), Timer::ReservationAge(reservation));
+        state.review_reservation(node);
         self.tell(charged.application, EventKind::Reserved { ask, node });
     }
 
-    /// A node that the ask has claimed is still too full.
+    /// A node that the ask has reserved is still too full.
     pub(super) fn reserve_again(&mut self, id: AskId) {
         self.state.facts.reserve_again(id);
         self.wake_if_starved(id);
     }
 
-    /// Who wants no more nodes than it has claimed, and has the rest in flight, is not looked at: now it may claim another.
+    /// Who wants no more nodes than it has reserved, and has the rest in flight, is not looked at: now it may reserve another.
     fn wake_if_starved(&mut self, id: AskId) {
         let state = &mut *self.state;
         if !state.facts.counts_re_reservations() {
@@ -95,30 +95,30 @@ impl Applier<'_> {
         }
         let Some(ask) = state.facts.asks.get(id).filter(|ask| ask.re_reservations > 0) else { return };
         let (user, shape) = (state.facts.applications.at(ask.application).user, ask.shape);
-        if state.facts.may_claim_more(ask) {
+        if state.facts.may_reserve_more(ask) {
             state.backlog.units_returned(user, shape, state.version);
             state.backlog.demand_mut(shape).reserve_tried = 0;
             state.seek_reservation(shape);
         }
     }
 
-    /// A claim ends without being used.
-    pub(super) fn drop_claim(&mut self, claim: ReservationId) {
-        let reservation = self.state.facts.reservations.at(claim);
+    /// A reservation ends without being used.
+    pub(super) fn drop_reservation(&mut self, id: ReservationId) {
+        let reservation = self.state.facts.reservations.at(id);
         let (ask, node) = (reservation.ask, reservation.node);
         let application = self.state.facts.asks.at(ask).application;
-        self.end_claim(claim);
+        self.end_reservation(id);
         self.tell(application, EventKind::Unreserved { ask, node });
     }
 
-    fn end_claim(&mut self, claim: ReservationId) {
-        let (reservation, charged) = self.state.facts.transition_end_reservation(claim);
+    fn end_reservation(&mut self, id: ReservationId) {
+        let (reservation, charged) = self.state.facts.transition_end_reservation(id);
         let state = &mut *self.state;
         let (set, _) = state.roster.place_of(reservation.node, charged.partition);
-        if state.roster.remove_ready_claim(set, claim) {
-            state.backlog.count_ready_claim(set, false);
+        if state.roster.remove_ready_reservation(set, id) {
+            state.backlog.count_ready_reservation(set, false);
         }
-        state.backlog.remove_claim(claim, charged.shape);
+        state.backlog.remove_reservation(id, charged.shape);
         state.backlog.units_returned(charged.user, charged.shape, state.version);
         self.relieve(&charged);
         self.state.node_gained(reservation.node);

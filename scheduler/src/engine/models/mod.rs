@@ -11,7 +11,6 @@
 
 mod batches;
 mod channels;
-mod claims;
 mod directory;
 mod held_back;
 mod lifecycle;
@@ -19,6 +18,7 @@ mod panics;
 mod passes;
 mod proposals;
 mod quiet;
+mod reservations;
 mod sets;
 mod signals;
 mod streams;
@@ -84,7 +84,7 @@ fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
     assert!(executions > 1, "nothing races in this model");
 }
 
-/// Memory, one leaf, and no node is claimed unless a request says so.
+/// Memory, one leaf, and no node is reserved unless a request says so.
 fn plain() -> EngineConfig {
     with_queues(QueueConfig::single_leaf())
 }
@@ -227,9 +227,9 @@ impl Cluster {
         self.engine.read(|view| view.node(node).unwrap().containers()[0])
     }
 
-    /// The claim on the node.
-    fn claim_on(&self, node: NodeId) -> ReservationId {
-        self.engine.read(|view| view.node(node).unwrap().reservation().expect("a claim"))
+    /// The reservation on the node.
+    fn reservation_on(&self, node: NodeId) -> ReservationId {
+        self.engine.read(|view| view.node(node).unwrap().reservation().expect("a reservation"))
     }
 
     fn is_pending(&self, ask: AskId) -> bool {

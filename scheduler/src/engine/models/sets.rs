@@ -1,4 +1,4 @@
-//! Placement sets: cut anew, and at work on one claim.
+//! Placement sets: cut anew, and at work on one reservation.
 
 use loom::thread;
 
@@ -77,10 +77,10 @@ fn reserved(cluster: &Cluster) -> usize {
     cluster.engine.read(|view| view.reservation_count())
 }
 
-/// I6 (YARN-8546). Both nodes get room: one proposer fulfils the claim on its node, another swaps it for its own set's
-/// node. The bug: one unit that is placed twice, or a claim that nobody ends.
+/// I6 (YARN-8546). Both nodes get room: one proposer fulfils the reservation on its node, another swaps it for its own set's
+/// node. The bug: one unit that is placed twice, or a reservation that nobody ends.
 #[test]
-fn two_proposers_and_one_claim() {
+fn two_proposers_and_one_reservation() {
     model(Bound::None, || {
         let (cluster, mut workers, running) = half_full(several_sets());
         workers.settle();
@@ -100,10 +100,10 @@ fn two_proposers_and_one_claim() {
     });
 }
 
-/// I6, I13. One node gets room and a pass settles the claim there, while the other node gets room. The bug: a claim
+/// I6, I13. One node gets room and a pass settles the reservation there, while the other node gets room. The bug: a reservation
 /// that is settled twice, or waits on although a node is free.
 #[test]
-fn a_claim_is_settled_while_another_node_gets_room() {
+fn a_reservation_is_settled_while_another_node_gets_room() {
     model(Bound::Four, || {
         let (cluster, mut workers, [first, second]) = half_full(several_sets());
         workers.settle();
@@ -116,10 +116,10 @@ fn a_claim_is_settled_while_another_node_gets_room() {
     });
 }
 
-/// I6, I13. A pass claims a node, since none has room, while that node gets room. The bug: a claim that is never ready,
-/// because the room was there before the claim.
+/// I6, I13. A pass reserves a node, since none has room, while that node gets room. The bug: a reservation that is never ready,
+/// because the room was there before the reservation.
 #[test]
-fn a_claim_is_made_while_its_node_gets_room() {
+fn a_reservation_is_made_while_its_node_gets_room() {
     model(Bound::None, || {
         let (cluster, mut workers, [first, _]) = half_full(plain());
         pass_while(&mut workers, &cluster.handle, |handle| handle.complete_container(first).unwrap());

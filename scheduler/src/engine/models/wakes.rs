@@ -156,18 +156,18 @@ fn all_in_flight_against_a_rejection() {
     });
 }
 
-/// A claim whose node has room, and a batch on its way that serves it elsewhere, on a node that drains by now: the
-/// next pass over the claim's set finds the unit in flight.
-fn claim_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
+/// A reservation whose node has room, and a batch on its way that serves it elsewhere, on a node that drains by now: the
+/// next pass over the reservation's set finds the unit in flight.
+fn reservation_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
     let (cluster, mut workers, running) = half_full(several_sets());
     workers.settle();
     running.iter().for_each(|container| cluster.handle.complete_container(*container).unwrap());
     work_off(&mut workers.committer);
-    let is_claimed =
+    let is_reserved =
         |node: NodeId| cluster.engine.read(|view| view.node(node).unwrap().reservation().is_some());
     let batch = loop {
         let batch = workers.pass();
-        if !is_claimed(batch.requests()[0].allocate[0].node) {
+        if !is_reserved(batch.requests()[0].allocate[0].node) {
             break batch;
         }
     };
@@ -175,12 +175,12 @@ fn claim_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
     (cluster, workers, batch)
 }
 
-/// I13. A claim whose unit another batch has in flight, against the drop of that batch: the pass over the claim's set
+/// I13. A reservation whose unit another batch has in flight, against the drop of that batch: the pass over the reservation's set
 /// is paused. The bug: a set that is paused after what it waits for was decided.
 #[test]
 fn a_pause_against_a_batch_that_is_dropped() {
     model(Bound::Four, || {
-        let (cluster, mut workers, batch) = claim_in_use();
+        let (cluster, mut workers, batch) = reservation_in_use();
         pass_against(&mut workers, &cluster.handle, |_| drop(batch));
         expect_placed(&cluster, 1);
     });
@@ -191,7 +191,7 @@ fn a_pause_against_a_batch_that_is_dropped() {
 #[test]
 fn a_pause_against_a_rejection() {
     model(Bound::Four, || {
-        let (cluster, mut workers, batch) = claim_in_use();
+        let (cluster, mut workers, batch) = reservation_in_use();
         let shared = Arc::clone(&cluster.engine.shared);
         pass_against(&mut workers, &cluster.handle, move |_| {
             assert!(shared.outbox.send(Message::Batch(batch)).is_ok());

@@ -19,7 +19,7 @@ impl Bench {
     }
 
     fn reserved_nodes(&self) -> Vec<NodeId> {
-        self.engine.read(|view| view.reservations().map(|(_, claim)| claim.node).collect())
+        self.engine.read(|view| view.reservations().map(|(_, reservation)| reservation.node).collect())
     }
 
     fn located(&self, size: i64, count: u32, hosts: &[NodeId]) -> AskId {
@@ -31,20 +31,20 @@ impl Bench {
 }
 
 #[test]
-fn a_pass_over_one_node_claims_it_although_another_has_room() {
+fn a_pass_over_one_node_reserves_it_although_another_has_room() {
     let bench = Bench::serial(compatible());
     let nodes = [bench.node("n1", 4), bench.node("n2", 8)];
     let application = bench.application("root.a");
     bench.ask(application, 1, 1);
     assert_eq!(bench.pass_on(nodes[0]), 1);
     let large = bench.ask(application, 4, 1);
-    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (1, 1));
+    assert_eq!((bench.pass_on(nodes[0]), bench.reservations(large)), (1, 1));
     bench.expect_sound();
     assert_eq!((bench.containers_on(nodes[1]), bench.reserved_nodes()), (1, Vec::new()), "it was swapped");
 }
 
 #[test]
-fn without_continued_looking_a_claim_waits_for_its_node() {
+fn without_continued_looking_a_reservation_waits_for_its_node() {
     let mut config = compatible();
     config.reservations.continue_looking = false;
     let bench = Bench::serial(config);
@@ -53,7 +53,7 @@ fn without_continued_looking_a_claim_waits_for_its_node() {
     let small = bench.ask(application, 1, 1);
     assert_eq!(bench.pass_on(nodes[0]), 1);
     let large = bench.ask(application, 4, 1);
-    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (1, 1));
+    assert_eq!((bench.pass_on(nodes[0]), bench.reservations(large)), (1, 1));
     bench.expect_sound();
     assert_eq!(bench.reserved_nodes(), [nodes[0]], "{small} still runs there");
     let running = bench.engine.read(|view| view.node(nodes[0]).unwrap().containers()[0]);
@@ -64,7 +64,7 @@ fn without_continued_looking_a_claim_waits_for_its_node() {
 
 /// Without a largest container each pass in vain counts whole.
 #[test]
-fn whoever_waits_at_a_claimed_node_may_claim_another() {
+fn whoever_waits_at_a_reserved_node_may_reserve_another() {
     let bench = Bench::serial(compatible());
     let nodes = ["n1", "n2", "n3", "n4", "n5"].map(|name| bench.node(name, 8));
     let application = bench.application("root.a");
@@ -88,12 +88,12 @@ fn whoever_waits_at_a_claimed_node_may_claim_another() {
     let running = bench.engine.read(|view| view.node(nodes[1]).unwrap().containers()[0]);
     bench.engine.handle().complete_container(running).unwrap();
     assert_eq!((bench.commit(), bench.pass_on(nodes[1])).1, 1);
-    assert_eq!((bench.claims(large), bench.reserved_nodes()), (0, Vec::new()), "it wants nothing more");
+    assert_eq!((bench.reservations(large), bench.reserved_nodes()), (0, Vec::new()), "it wants nothing more");
     bench.expect_sound();
 }
 
 #[test]
-fn of_several_nodes_the_last_in_order_is_claimed() {
+fn of_several_nodes_the_last_in_order_is_reserved() {
     let bench = Bench::serial(compatible());
     let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 8));
     let application = bench.application("root.a");
@@ -155,9 +155,9 @@ fn passes_over_all_nodes_go_on_until_enough_was_missed() {
     bench.expect_sound();
 }
 
-/// A node that the pass claims is not offered to those who come after: YARN's pass ends there.
+/// A node that the pass reserves is not offered to those who come after: YARN's pass ends there.
 #[test]
-fn what_the_pass_claims_is_no_opportunity_for_others() {
+fn what_the_pass_reserves_is_no_opportunity_for_others() {
     let mut config = compatible();
     // Until so many are placed the pass goes on.
     config.limits.off_switch_per_pass = Some(2);
@@ -169,7 +169,7 @@ fn what_the_pass_claims_is_no_opportunity_for_others() {
     assert_eq!(bench.pass_on(nodes[0]), 1);
     let large = bench.ask(application, 4, 1);
     let located = bench.located(1, 1, &nodes[1..]);
-    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large), bench.missed(located)), (1, 1, 0));
+    assert_eq!((bench.pass_on(nodes[0]), bench.reservations(large), bench.missed(located)), (1, 1, 0));
     bench.expect_sound();
 }
 
@@ -189,9 +189,9 @@ fn what_is_gone_was_no_opportunity() {
     assert_eq!(bench.missed(located), 1, "n1 is there, beside what {full} is on");
 }
 
-/// The opportunity was when the node was claimed.
+/// The opportunity was when the node was reserved.
 #[test]
-fn a_container_for_a_claim_is_no_opportunity() {
+fn a_container_for_a_reservation_is_no_opportunity() {
     let mut config = compatible();
     config.locality_delay = LocalityDelay::Nodes { rack: 0, any: Some(0), full_reset: false };
     let bench = Bench::serial(config);

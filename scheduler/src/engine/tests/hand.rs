@@ -71,7 +71,7 @@ impl Hand {
     }
 }
 
-/// Several sets, and asks of every kind: plain ones, some with hosts, and one for which a node has to be claimed and
+/// Several sets, and asks of every kind: plain ones, some with hosts, and one for which a node has to be reserved and
 /// never gets room. Returns how many containers there will be.
 pub(super) fn busy() -> (Hand, usize) {
     let mut config = config([leaf("a")]);

@@ -158,9 +158,9 @@ fn a_rescue_goes_to_the_best_node() {
     assert_eq!(request.allocate[0].node, nodes[1], "the emptiest one, since the order is to spread");
 }
 
-/// What its claim holds is all that the queue has left for it, in the mode too in which claims outlive what they are for.
+/// What its reservation holds is all that the queue has left for it, in the mode too in which reservations outlive what they are for.
 #[test]
-fn a_rescue_gives_a_claim_back() {
+fn a_rescue_gives_a_reservation_back() {
     for semantics in [Semantics::Strict, Semantics::YarnCompatible] {
         let mut config = config([leaf("a").with_maximum(Maximum::absolute(&[4]))]);
         (config.semantics, config.reservations.delay_ms) = (semantics, Some(0));
@@ -178,9 +178,9 @@ fn a_rescue_gives_a_claim_back() {
             small,
             hand.engine.read(|view| view.nodes().next().unwrap().id()),
         );
-        let claimed = hand.engine.handle().commit(reserve).unwrap();
+        let reserved = hand.engine.handle().commit(reserve).unwrap();
         hand.commit();
-        assert!(claimed.try_take().unwrap().is_accepted(), "{semantics:?}");
+        assert!(reserved.try_take().unwrap().is_accepted(), "{semantics:?}");
         let request = propose_rescue(&hand.engine.shared_state(), small).expect("there is room");
         assert_eq!((request.allocate[0].node, request.unreserve.len()), (free, 1));
         let rescued = hand.engine.handle().commit(request).unwrap();

@@ -362,9 +362,9 @@ fn the_committer_waits_for_what_went_through_the_gate() {
     assert_eq!(sets.parts.committer.step(), Step::Ended);
 }
 
-/// A unit for which a node is claimed is not offered elsewhere: such a claim ends with its node's room, or by age.
+/// A unit for which a node is reserved is not offered elsewhere: such a reservation ends with its node's room, or by age.
 #[test]
-fn a_claimed_unit_of_an_ask_that_names_its_hosts_waits_for_its_node() {
+fn a_reserved_unit_of_an_ask_that_names_its_hosts_waits_for_its_node() {
     let bench = Bench::serial(config([leaf("a")]));
     let hosts = [bench.node("n1", 1), bench.node("n2", 1)];
     let application = bench.application("root.a");
@@ -399,7 +399,7 @@ fn a_reservation_stays_while_another_container_of_the_ask_is_in_flight() {
     handle.drain_node(bench.node("idle", 100)).unwrap();
     let ask = bench.ask(application, 8, 2);
     bench.engine.run_until_quiet();
-    assert_eq!(bench.claims(ask), 1);
+    assert_eq!(bench.reservations(ask), 1);
     let n2 = bench.node("n2", 8);
     bench.commit();
     let batch = bench.pass(0);
@@ -408,8 +408,9 @@ fn a_reservation_stays_while_another_container_of_the_ask_is_in_flight() {
     assert_eq!(bench.pass_on(n3), 0);
     handle.drain_node(n2).unwrap();
     bench.decide(batch);
-    let reserved =
-        bench.engine.read(|view| view.reservations().map(|(_, claim)| claim.node).collect::<Vec<_>>());
+    let reserved = bench
+        .engine
+        .read(|view| view.reservations().map(|(_, reservation)| reservation.node).collect::<Vec<_>>());
     assert_eq!(reserved, [n1]);
     bench.expect_running(2);
 }

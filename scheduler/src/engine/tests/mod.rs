@@ -129,9 +129,9 @@ fn batches_may_be_without_bound() {
     assert_eq!(bench.pass(0).requests().len(), 600);
 }
 
-/// That nothing fits is known after the first claim, and yet there are more to make.
+/// That nothing fits is known after the first reservation, and yet there are more to make.
 #[test]
-fn a_pass_claims_nodes_for_every_unit_that_fits_nowhere() {
+fn a_pass_reserves_nodes_for_every_unit_that_fits_nowhere() {
     let mut config = config([leaf("a").with_maximum(Maximum::Percent(Percent::ALL))]);
     (config.reservations.delay_ms, config.reservations.nodes) = (Some(0), Percent::ALL);
     let bench = Bench::serial(config);
@@ -148,8 +148,8 @@ fn a_pass_claims_nodes_for_every_unit_that_fits_nowhere() {
         bench.ask(application, 4, 1);
     }
     bench.commit();
-    let claims = bench.pass(0).requests().iter().filter(|request| !request.reserve.is_empty()).count();
-    assert_eq!(claims, 3);
+    let reservations = bench.pass(0).requests().iter().filter(|request| !request.reserve.is_empty()).count();
+    assert_eq!(reservations, 3);
 }
 
 #[test]

@@ -92,12 +92,12 @@ fn a_rejected_batch_parks_nobody_who_is_held_because_of_it() {
 
 /// A user who reserves a node for the last unit still waits for it: three users share 12, not two of them 4.
 #[test]
-fn a_user_who_claims_a_node_is_no_less_active() {
+fn a_user_who_reserves_a_node_is_no_less_active() {
     let leaf = Shared::new(&[("n1", 8), ("n2", 5)]);
-    let [claiming, second] = ["claiming", "second"].map(|user| leaf.user(user));
-    leaf.run(claiming, "n1", 2);
+    let [reserving, second] = ["reserving", "second"].map(|user| leaf.user(user));
+    leaf.run(reserving, "n1", 2);
     leaf.run(second, "n1", 4);
-    leaf.bench.ask(claiming, 6, 1);
+    leaf.bench.ask(reserving, 6, 1);
     leaf.bench.ask(second, 4, 1);
     leaf.add_hopeless();
     let batch = leaf.pass();
@@ -107,21 +107,21 @@ fn a_user_who_claims_a_node_is_no_less_active() {
 
 /// A user who gets a container for the reservation of the last unit waits for nothing more: two users share 4, not three 12.
 #[test]
-fn a_user_whose_last_claim_is_settled_is_active_no_more() {
+fn a_user_whose_last_reservation_is_settled_is_active_no_more() {
     let leaf = Shared::new(&[("n1", 12), ("n2", 5), ("n3", 6)]);
-    let [claiming, second, passing] = ["claiming", "second", "passing"].map(|user| leaf.user(user));
+    let [reserving, second, passing] = ["reserving", "second", "passing"].map(|user| leaf.user(user));
     leaf.run(passing, "n1", 12);
     let passing = leaf.bench.containers()[0];
-    leaf.run(claiming, "n3", 2);
+    leaf.run(reserving, "n3", 2);
     leaf.run(second, "n3", 4);
-    let claimed = leaf.bench.ask(claiming, 6, 1);
+    let reserved = leaf.bench.ask(reserving, 6, 1);
     leaf.bench.engine.run_until_quiet();
     leaf.bench.ask(second, 4, 1);
     leaf.add_hopeless();
     leaf.bench.engine.handle().complete_container(passing).unwrap();
     let batch = leaf.pass();
     let proposed: Vec<AskId> = batch.requests().iter().map(|request| request.allocate[0].ask).collect();
-    assert_eq!(proposed, [claimed]);
+    assert_eq!(proposed, [reserved]);
     expect_held(&batch);
 }
 

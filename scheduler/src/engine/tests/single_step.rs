@@ -19,7 +19,7 @@ impl Bench {
         self.engine.read(|view| view.node(node).unwrap().containers().len())
     }
 
-    pub(super) fn claims(&self, ask: AskId) -> u32 {
+    pub(super) fn reservations(&self, ask: AskId) -> u32 {
         self.engine.read(|view| view.ask(ask).map_or(0, |ask| ask.reserved()))
     }
 
@@ -64,25 +64,26 @@ fn a_single_pass_for_a_leaf_leaves_the_others_alone() {
     bench.expect_sound();
 }
 
-/// A claim is for what fits nowhere, also when the pass looks at one node only.
+/// A reservation is for what fits nowhere, also when the pass looks at one node only.
 #[test]
-fn a_single_pass_claims_a_node_only_if_no_other_has_room() {
+fn a_single_pass_reserves_a_node_only_if_no_other_has_room() {
     let bench = Bench::serial(reserving());
     let nodes = [bench.node("n1", 4), bench.node("n2", 8)];
     let application = bench.application("root.a");
     bench.ask(application, 1, 1);
     assert_eq!(bench.pass_on(nodes[0]), 1);
     let large = bench.ask(application, 4, 1);
-    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (0, 0), "the other has room");
+    assert_eq!((bench.pass_on(nodes[0]), bench.reservations(large)), (0, 0), "the other has room");
     bench.engine.handle().drain_node(nodes[1]).unwrap();
-    assert_eq!((bench.pass_on(nodes[0]), bench.claims(large)), (1, 1));
-    let known = bench.engine.read(|view| view.reservations().map(|(_, claim)| claim).collect::<Vec<_>>());
+    assert_eq!((bench.pass_on(nodes[0]), bench.reservations(large)), (1, 1));
+    let known =
+        bench.engine.read(|view| view.reservations().map(|(_, reservation)| reservation).collect::<Vec<_>>());
     assert_eq!(known, [ReservationView { ask: large, node: nodes[0], created_ms: 0 }]);
     bench.expect_sound();
 }
 
 #[test]
-fn a_single_pass_fulfils_only_the_claim_on_its_node() {
+fn a_single_pass_fulfils_only_the_reservation_on_its_node() {
     let bench = Bench::serial(reserving());
     let nodes = [bench.node("n1", 4), bench.node("n2", 4)];
     let application = bench.application("root.a");
@@ -98,7 +99,7 @@ fn a_single_pass_fulfils_only_the_claim_on_its_node() {
     handle.drain_node(idle).unwrap();
     let large = bench.ask(application, 4, 2);
     bench.engine.run_until_quiet();
-    assert_eq!(bench.claims(large), 2);
+    assert_eq!(bench.reservations(large), 2);
     for node in nodes {
         let small = bench.engine.read(|view| view.node(node).unwrap().containers()[0]);
         handle.complete_container(small).unwrap();
@@ -107,14 +108,14 @@ fn a_single_pass_fulfils_only_the_claim_on_its_node() {
     assert_eq!(nodes.map(|node| bench.containers_on(node)), [0, 1]);
     let other_leaf = bench.engine.handle().queue("root.b").ok();
     let scope = PassScope { node: Some(nodes[0]), leaf: other_leaf };
-    assert_eq!(bench.engine.pass_once(scope), Ok(0), "the claim is another leaf's");
+    assert_eq!(bench.engine.pass_once(scope), Ok(0), "the reservation is another leaf's");
     bench.expect_sound();
     assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 1]);
 }
 
-/// Each claim that is ready is a request of its own.
+/// Each reservation that is ready is a request of its own.
 #[test]
-fn a_single_pass_over_all_fulfils_one_claim() {
+fn a_single_pass_over_all_fulfils_one_reservation() {
     let bench = Bench::serial(reserving());
     let nodes = [bench.node("n1", 4), bench.node("n2", 4)];
     let application = bench.application("root.a");
@@ -124,7 +125,7 @@ fn a_single_pass_over_all_fulfils_one_claim() {
     bench.engine.run_until_quiet();
     let second = bench.ask(application, 4, 2);
     bench.engine.run_until_quiet();
-    assert_eq!(bench.claims(second), 2);
+    assert_eq!(bench.reservations(second), 2);
     for node in nodes {
         let running = bench.engine.read(|view| view.node(node).unwrap().containers()[0]);
         bench.engine.handle().complete_container(running).unwrap();

@@ -23,7 +23,7 @@ impl Facts {
         self.partitions[node.partition.index()].capacity += change;
     }
 
-    /// A node without containers or claim leaves its partition.
+    /// A node without containers or reservation leaves its partition.
     pub(crate) fn transition_remove_node(&mut self, id: NodeId) -> Node {
         let node = self.nodes.remove(id).expect("the caller checked that it is alive");
         debug_assert!(node.containers.is_empty() && node.reservation.is_none(), "{id} is in use");
@@ -33,10 +33,10 @@ impl Facts {
         node
     }
 
-    /// A node without claim goes to another partition, with its capacity. Its containers are charged there one by one.
+    /// A node without reservation goes to another partition, with its capacity. Its containers are charged there one by one.
     pub(crate) fn transition_set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
         let node = self.nodes.at_mut(id);
-        debug_assert!(node.reservation.is_none(), "the claim on {id} is for its old partition");
+        debug_assert!(node.reservation.is_none(), "the reservation on {id} is for its old partition");
         let left = std::mem::replace(&mut node.partition, partition);
         let totals = &mut self.partitions[left.index()];
         totals.capacity -= node.capacity;

@@ -1,40 +1,40 @@
-//! Claims (reservations): fulfilled, swapped, dropped, and what others may do to the claimed node meanwhile.
+//! Reservations: fulfilled, swapped, dropped, and what others may do to the reserved node meanwhile.
 
 use super::{Bound, Cluster, accepted, allocate, model};
 use crate::event::EventKind;
 use crate::ids::{AskId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 
-/// The first node is claimed for an ask of `units`; nothing runs anywhere.
-fn with_claim(nodes: usize, units: u32) -> (Cluster, AskId, ReservationId) {
+/// The first node is reserved for an ask of `units`; nothing runs anywhere.
+fn with_reservation(nodes: usize, units: u32) -> (Cluster, AskId, ReservationId) {
     let cluster = Cluster::serial(nodes);
     let ask = cluster.ask(units);
     let request = ResourceAllocationCommitRequest::reserve(ask, cluster.nodes[0]);
     assert!(cluster.decide(request).is_accepted());
-    let claim = cluster.claim_on(cluster.nodes[0]);
-    (cluster, ask, claim)
+    let reservation = cluster.reservation_on(cluster.nodes[0]);
+    (cluster, ask, reservation)
 }
 
-fn fulfil(ask: AskId, node: NodeId, claim: ReservationId) -> ResourceAllocationCommitRequest {
-    let proposal = AllocationProposal { ask, node, from_reservation: Some(claim) };
+fn fulfil(ask: AskId, node: NodeId, reservation: ReservationId) -> ResourceAllocationCommitRequest {
+    let proposal = AllocationProposal { ask, node, from_reservation: Some(reservation) };
     ResourceAllocationCommitRequest { allocate: [proposal].into_iter().collect(), ..Default::default() }
 }
 
-fn swap(ask: AskId, node: NodeId, claim: ReservationId) -> ResourceAllocationCommitRequest {
-    ResourceAllocationCommitRequest { unreserve: [claim].into(), ..allocate(ask, node) }
+fn swap(ask: AskId, node: NodeId, reservation: ReservationId) -> ResourceAllocationCommitRequest {
+    ResourceAllocationCommitRequest { unreserve: [reservation].into(), ..allocate(ask, node) }
 }
 
 fn reserved(cluster: &Cluster) -> usize {
     cluster.engine.read(|view| view.reservation_count())
 }
 
-/// I6. A claim is fulfilled while its ask is cancelled. The bug: a claim that outlives its ask and keeps the node for
+/// I6. A reservation is fulfilled while its ask is cancelled. The bug: a reservation that outlives its ask and keeps the node for
 /// nobody, or a container of an ask that is gone.
 #[test]
-fn a_claim_is_fulfilled_or_goes_with_its_ask() {
+fn a_reservation_is_fulfilled_or_goes_with_its_ask() {
     model(Bound::None, || {
-        let (cluster, ask, claim) = with_claim(1, 1);
-        let (outcome, ()) = cluster.against(fulfil(ask, cluster.nodes[0], claim), move |handle| {
+        let (cluster, ask, reservation) = with_reservation(1, 1);
+        let (outcome, ()) = cluster.against(fulfil(ask, cluster.nodes[0], reservation), move |handle| {
             handle.cancel_ask(ask, 1).unwrap();
         });
         assert_eq!(cluster.containers(), accepted(&[outcome]), "{outcome:?}");
@@ -44,14 +44,14 @@ fn a_claim_is_fulfilled_or_goes_with_its_ask() {
     });
 }
 
-/// I6. A claim is fulfilled while another ask is proposed for the same node. The bug: a claimed node that is taken
-/// for a candidate, or that stays claimed after its claim was fulfilled.
+/// I6. A reservation is fulfilled while another ask is proposed for the same node. The bug: a reserved node that is taken
+/// for a candidate, or that stays reserved after its reservation was fulfilled.
 #[test]
-fn a_claimed_node_is_for_its_ask() {
+fn a_reserved_node_is_for_its_ask() {
     model(Bound::None, || {
-        let (cluster, ask, claim) = with_claim(2, 1);
+        let (cluster, ask, reservation) = with_reservation(2, 1);
         let (thief, node) = (cluster.ask(1), cluster.nodes[0]);
-        let outcomes = cluster.both(fulfil(ask, node, claim), allocate(thief, node));
+        let outcomes = cluster.both(fulfil(ask, node, reservation), allocate(thief, node));
         assert!(outcomes[0].is_accepted(), "{outcomes:?}");
         assert!(!outcomes[1].is_accepted(), "{outcomes:?}");
         assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
@@ -60,12 +60,12 @@ fn a_claimed_node_is_for_its_ask() {
     });
 }
 
-/// I6, I8. Another ask is proposed for a claimed node while the claim ends without use. The bug: a claim that is
+/// I6, I8. Another ask is proposed for a reserved node while the reservation ends without use. The bug: a reservation that is
 /// looked at by the request but ended by nobody, or the other way about.
 #[test]
-fn a_node_is_free_for_others_once_its_claim_has_ended() {
+fn a_node_is_free_for_others_once_its_reservation_has_ended() {
     model(Bound::None, || {
-        let (cluster, ask, _) = with_claim(2, 1);
+        let (cluster, ask, _) = with_reservation(2, 1);
         let (thief, node) = (cluster.ask(1), cluster.nodes[0]);
         let (outcome, ()) =
             cluster.against(allocate(thief, node), move |handle| handle.cancel_ask(ask, 1).unwrap());
@@ -76,13 +76,14 @@ fn a_node_is_free_for_others_once_its_claim_has_ended() {
     });
 }
 
-/// I6 (YARN-8546). Two swaps of one claim, to two nodes, of an ask that still wants both. The bug: a claim that two
+/// I6 (YARN-8546). Two swaps of one reservation, to two nodes, of an ask that still wants both. The bug: a reservation that two
 /// requests end, so that its use is given back twice.
 #[test]
-fn a_claim_is_swapped_once() {
+fn a_reservation_is_swapped_once() {
     model(Bound::None, || {
-        let (cluster, ask, claim) = with_claim(3, 2);
-        let outcomes = cluster.both(swap(ask, cluster.nodes[1], claim), swap(ask, cluster.nodes[2], claim));
+        let (cluster, ask, reservation) = with_reservation(3, 2);
+        let outcomes =
+            cluster.both(swap(ask, cluster.nodes[1], reservation), swap(ask, cluster.nodes[2], reservation));
         assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
         assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::UnknownReservation)));
         assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
@@ -90,14 +91,14 @@ fn a_claim_is_swapped_once() {
     });
 }
 
-/// I6 (YARN-8127). Two containers from one claim. The bug: a claim that is looked up by node, so that the second is
+/// I6 (YARN-8127). Two containers from one reservation. The bug: a reservation that is looked up by node, so that the second is
 /// let onto the node as well.
 #[test]
-fn a_claim_is_fulfilled_once() {
+fn a_reservation_is_fulfilled_once() {
     model(Bound::None, || {
-        let (cluster, ask, claim) = with_claim(2, 2);
+        let (cluster, ask, reservation) = with_reservation(2, 2);
         let node = cluster.nodes[0];
-        let outcomes = cluster.both(fulfil(ask, node, claim), fulfil(ask, node, claim));
+        let outcomes = cluster.both(fulfil(ask, node, reservation), fulfil(ask, node, reservation));
         assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
         assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::UnknownReservation)));
         assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
@@ -105,26 +106,27 @@ fn a_claim_is_fulfilled_once() {
     });
 }
 
-/// I6. A claim is fulfilled by one request and swapped by another. The bug: the ask's only unit is started twice.
+/// I6. A reservation is fulfilled by one request and swapped by another. The bug: the ask's only unit is started twice.
 #[test]
-fn a_claim_is_fulfilled_or_swapped() {
+fn a_reservation_is_fulfilled_or_swapped() {
     model(Bound::None, || {
-        let (cluster, ask, claim) = with_claim(2, 1);
-        let outcomes = cluster.both(fulfil(ask, cluster.nodes[0], claim), swap(ask, cluster.nodes[1], claim));
+        let (cluster, ask, reservation) = with_reservation(2, 1);
+        let outcomes = cluster
+            .both(fulfil(ask, cluster.nodes[0], reservation), swap(ask, cluster.nodes[1], reservation));
         assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
         assert_eq!((cluster.containers(), reserved(&cluster)), (1, 0));
         cluster.expect_sound();
     });
 }
 
-/// I6. Two asks claim one node. The bug: the second claim replaces the first, which nobody ends any more.
+/// I6. Two asks reserve one node. The bug: the second reservation replaces the first, which nobody ends any more.
 #[test]
-fn a_node_is_claimed_by_one() {
+fn a_node_is_reserved_by_one() {
     model(Bound::None, || {
         let cluster = Cluster::serial(2);
         let (asks, node) = ([cluster.ask(1), cluster.ask(1)], cluster.nodes[0]);
-        let claim = |ask| ResourceAllocationCommitRequest::reserve(ask, node);
-        let outcomes = cluster.both(claim(asks[0]), claim(asks[1]));
+        let reservation = |ask| ResourceAllocationCommitRequest::reserve(ask, node);
+        let outcomes = cluster.both(reservation(asks[0]), reservation(asks[1]));
         assert_eq!(accepted(&outcomes), 1, "{outcomes:?}");
         assert!(outcomes.contains(&CommitOutcome::Rejected(RejectReason::NodeReserved)));
         assert_eq!(reserved(&cluster), 1);
@@ -132,15 +134,15 @@ fn a_node_is_claimed_by_one() {
     });
 }
 
-/// I6. A claim against the draining of its node. The bug: a claim that stays on a node which takes nothing any more,
+/// I6. A reservation against the draining of its node. The bug: a reservation that stays on a node which takes nothing any more,
 /// so that the ask waits for ever.
 #[test]
-fn a_claim_against_the_draining_of_its_node() {
+fn a_reservation_against_the_draining_of_its_node() {
     model(Bound::None, || {
         let cluster = Cluster::serial(1);
         let (ask, node) = (cluster.ask(1), cluster.nodes[0]);
-        let claim = ResourceAllocationCommitRequest::reserve(ask, node);
-        let (outcome, ()) = cluster.against(claim, move |handle| handle.drain_node(node).unwrap());
+        let reservation = ResourceAllocationCommitRequest::reserve(ask, node);
+        let (outcome, ()) = cluster.against(reservation, move |handle| handle.drain_node(node).unwrap());
         assert_eq!(reserved(&cluster), 0, "{outcome:?}");
         let mut told = 0;
         while let Some(event) = cluster.events.try_next().unwrap() {
@@ -150,7 +152,7 @@ fn a_claim_against_the_draining_of_its_node() {
                 _ => 0,
             };
         }
-        assert_eq!(told, 0, "every claim that is told of is told to have ended");
+        assert_eq!(told, 0, "every reservation that is told of is told to have ended");
         assert!(cluster.is_pending(ask));
         cluster.expect_sound();
     });

@@ -1,4 +1,4 @@
-//! Claims and silence: what the engine does by itself when time passes.
+//! Reservations and silence: what the engine does by itself when time passes.
 
 use apportion::config::{AllocationSizes, Semantics};
 use apportion::{AskId, EventKind, NodeId, ReservationId};
@@ -7,75 +7,78 @@ use super::kept::Kept;
 use super::{Ask, Effect, Hints, Oracle};
 
 impl Oracle {
-    /// Drops the claim on a node, if there is one, with the event for its owner.
-    pub(super) fn drop_claim(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
-        if let Some(ask) = self.take_claim(node) {
+    /// Drops the reservation on a node, if there is one, with the event for its owner.
+    pub(super) fn drop_reservation(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
+        if let Some(ask) = self.take_reservation(node) {
             effects.push((self.asks[&ask].application, EventKind::Unreserved { ask, node }));
         }
     }
 
-    /// A node that takes no containers is of no use to whoever has claimed it.
-    pub(super) fn drop_claim_unless_candidate(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
+    /// A node that takes no containers is of no use to whoever has reserved it.
+    pub(super) fn drop_reservation_unless_candidate(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
         if !self.nodes[&node].is_candidate() {
-            self.drop_claim(node, effects);
+            self.drop_reservation(node, effects);
         }
     }
 
     /// A node that is too small for the ask even when empty, or is not what the ask requires, is given up.
-    pub(super) fn drop_claim_that_cannot_be_served(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
-        let Some(claim) = self.claims.get(&node) else { return };
-        let (ask, known) = (&self.asks[&claim.ask], &self.nodes[&node]);
+    pub(super) fn drop_reservation_that_cannot_be_served(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
+        let Some(reservation) = self.reservations.get(&node) else { return };
+        let (ask, known) = (&self.asks[&reservation.ask], &self.nodes[&node]);
         if !known.could_hold(&ask.spec) || !ask.accepts(node, known) {
-            self.drop_claim(node, effects);
+            self.drop_reservation(node, effects);
         }
     }
 
-    pub(super) fn drop_claims_of(&mut self, ask: AskId, effects: &mut Vec<Effect>) {
-        let own = self.claims.iter().filter(|(_, claim)| claim.ask == ask);
+    pub(super) fn drop_reservations_of(&mut self, ask: AskId, effects: &mut Vec<Effect>) {
+        let own = self.reservations.iter().filter(|(_, reservation)| reservation.ask == ask);
         let nodes: Vec<NodeId> = own.map(|(node, _)| *node).collect();
         for node in nodes {
-            self.drop_claim(node, effects);
+            self.drop_reservation(node, effects);
         }
     }
 
-    /// Takes the claim off a node without a word; its identifier may not come again. What was in vain before does not
+    /// Takes the reservation off a node without a word; its identifier may not come again. What was in vain before does not
     /// count any more.
-    pub(super) fn take_claim(&mut self, node: NodeId) -> Option<AskId> {
-        let claim = self.claims.remove(&node)?;
-        self.retired.extend(claim.id);
-        self.asks.get_mut(&claim.ask).expect("it has a claim").re_reserved = 0;
-        Some(claim.ask)
+    pub(super) fn take_reservation(&mut self, node: NodeId) -> Option<AskId> {
+        let reservation = self.reservations.remove(&node)?;
+        self.retired.extend(reservation.id);
+        self.asks.get_mut(&reservation.ask).expect("it has a reservation").re_reserved = 0;
+        Some(reservation.ask)
     }
 
-    /// Binds an identifier to the claim on a node; false if either is known to belong elsewhere.
-    pub(super) fn identify_claim(&mut self, node: NodeId, id: ReservationId) -> bool {
+    /// Binds an identifier to the reservation on a node; false if either is known to belong elsewhere.
+    pub(super) fn identify_reservation(&mut self, node: NodeId, id: ReservationId) -> bool {
         let belongs_elsewhere = self.retired.contains(&id)
-            || self.claims.iter().any(|(other, claim)| claim.id == Some(id) && *other != node);
-        let Some(claim) = self.claims.get_mut(&node) else { return false };
-        if belongs_elsewhere || claim.id.is_some_and(|known| known != id) {
+            || self
+                .reservations
+                .iter()
+                .any(|(other, reservation)| reservation.id == Some(id) && *other != node);
+        let Some(reservation) = self.reservations.get_mut(&node) else { return false };
+        if belongs_elsewhere || reservation.id.is_some_and(|known| known != id) {
             return false;
         }
-        claim.id = Some(id);
+        reservation.id = Some(id);
         true
     }
 
     pub(super) fn expire(&mut self, hints: &Hints, effects: &mut Vec<Effect>) -> Result<(), String> {
         let [(ask, node)] = hints.dropped[..] else {
-            return Err(format!("an expired claim is one claim, not {:?}", hints.dropped));
+            return Err(format!("an expired reservation is one reservation, not {:?}", hints.dropped));
         };
-        let claim = self.claims.get(&node).filter(|claim| claim.ask == ask);
-        let age = claim.map(|claim| self.now_ms - claim.since_ms);
+        let reservation = self.reservations.get(&node).filter(|reservation| reservation.ask == ask);
+        let age = reservation.map(|reservation| self.now_ms - reservation.since_ms);
         if age.is_none_or(|age| age < self.config.reservations.age_limit_ms) {
-            return Err(format!("{ask}'s claim on {node} expired at the age of {age:?} ms"));
+            return Err(format!("{ask}'s reservation on {node} expired at the age of {age:?} ms"));
         }
-        self.drop_claim(node, effects);
+        self.drop_reservation(node, effects);
         Ok(())
     }
 
-    /// How many nodes more than units the ask may claim: YARN's starvation, in whole nodes. Counts 2^-20 of the largest
+    /// How many nodes more than units the ask may reserve: YARN's starvation, in whole nodes. Counts 2^-20 of the largest
     /// container, as the engine does.
-    fn starvation(&self, ask: &Ask, claimed: u32) -> u64 {
-        if self.config.semantics == Semantics::Strict || claimed == 0 {
+    fn starvation(&self, ask: &Ask, reserved: u32) -> u64 {
+        if self.config.semantics == Semantics::Strict || reserved == 0 {
             return 0;
         }
         let AllocationSizes { minimum, maximum, .. } = &self.config.allocation;
@@ -84,21 +87,22 @@ impl Oracle {
             || maximum.iter().enumerate().filter_map(|(i, most)| Some((i, most.filter(|most| *most > 0)?)));
         let size = limited().map(|(i, most)| part(ask.spec.size[i], most)).max().unwrap_or(0);
         let spare = limited().map(|(i, most)| part(most - minimum[i], most)).max().unwrap_or(0);
-        u64::from(ask.re_reserved) * ((1 << 20) - size.min(spare)) / (u64::from(claimed) << 20)
+        u64::from(ask.re_reserved) * ((1 << 20) - size.min(spare)) / (u64::from(reserved) << 20)
     }
 
-    /// Whether the ask may claim one node more.
+    /// Whether the ask may reserve one node more.
     #[must_use]
-    pub fn may_claim(&self, id: AskId) -> bool {
-        let (ask, claimed) = (&self.asks[&id], self.claimed(id));
-        ask.outstanding > 0 && u64::from(claimed) < u64::from(ask.outstanding) + self.starvation(ask, claimed)
+    pub fn may_reserve(&self, id: AskId) -> bool {
+        let (ask, reserved) = (&self.asks[&id], self.reserved(id));
+        ask.outstanding > 0
+            && u64::from(reserved) < u64::from(ask.outstanding) + self.starvation(ask, reserved)
     }
 
-    /// How many more nodes the ask has claimed than it may keep: in YARN's way it keeps all while it wants anything.
+    /// How many more nodes the ask has reserved than it may keep: in YARN's way it keeps all while it wants anything.
     pub(super) fn surplus(&self, id: AskId) -> u32 {
         match self.asks[&id].outstanding {
             1.. if self.config.semantics == Semantics::YarnCompatible => 0,
-            outstanding => self.claimed(id).saturating_sub(outstanding),
+            outstanding => self.reserved(id).saturating_sub(outstanding),
         }
     }
 
@@ -107,7 +111,7 @@ impl Oracle {
     #[must_use]
     pub fn needs_no_swap(&self, id: AskId, is_single_step: bool) -> bool {
         let (books, ask) = (self.books(), &self.asks[&id]);
-        let is_within_quota = ask.outstanding > self.claimed(id) || is_single_step && self.may_claim(id);
+        let is_within_quota = ask.outstanding > self.reserved(id) || is_single_step && self.may_reserve(id);
         let is_alone = self.wanting(self.applications[&ask.application].leaf).len() == 1;
         is_within_quota
             && !ask.has_wishes()
@@ -116,11 +120,11 @@ impl Oracle {
             && !self.is_kept_out(&books, id, Kept::AtMost)
     }
 
-    /// A node that the ask has claimed is passed over in vain.
+    /// A node that the ask has reserved is passed over in vain.
     pub(super) fn reserve_again(&mut self, id: AskId, node: NodeId) -> Result<(), String> {
-        let is_claimed = self.claims.get(&node).is_some_and(|claim| claim.ask == id);
-        if !is_claimed || self.config.semantics == Semantics::Strict {
-            return Err(format!("{id} has not claimed {node}"));
+        let is_reserved = self.reservations.get(&node).is_some_and(|reservation| reservation.ask == id);
+        if !is_reserved || self.config.semantics == Semantics::Strict {
+            return Err(format!("{id} has not reserved {node}"));
         }
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
         if !known.could_hold(&ask.spec) {
@@ -129,7 +133,7 @@ impl Oracle {
         if ask.accepts(node, known) && self.has_room(&self.books(), &ask.spec, node) {
             return Err(format!("{node} has room for {id}"));
         }
-        self.asks.get_mut(&id).expect("it has a claim").re_reserved += 1;
+        self.asks.get_mut(&id).expect("it has a reservation").re_reserved += 1;
         Ok(())
     }
 

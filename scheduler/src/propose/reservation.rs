@@ -1,4 +1,4 @@
-//! Claims: reserving a node for an ask that fits nowhere now.
+//! Reservations: reserving a node for an ask that fits nowhere now.
 
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
@@ -10,9 +10,9 @@ use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {
-    /// Claims a node of the set for the ask, if that may be done and the ask has waited long enough. Otherwise there is
+    /// Reserves a node of the set for the ask, if that may be done and the ask has waited long enough. Otherwise there is
     /// nothing for the shape in this pass.
-    pub(super) fn claim(
+    pub(super) fn reservation(
         &mut self,
         candidate: &Candidate,
         shape: &Shape,
@@ -20,10 +20,10 @@ impl Picker<'_> {
         proposals: &mut Proposals,
     ) -> Pick {
         let facts = &self.state.facts;
-        let may_claim = self.claims_at_once()
+        let may_reserve = self.reservations_at_once()
             || self.state.backlog.is_last_open(candidate.shape, self.set.id())
                 && !self.fits_out_of_scope(shape);
-        let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| may_claim) else {
+        let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| may_reserve) else {
             return give_up(candidate, scratch);
         };
         let due_ms = facts.asks.at(candidate.pending.ask).pending_since_ms.saturating_add(delay_ms);
@@ -35,8 +35,8 @@ impl Picker<'_> {
             scratch.set_shape_status(candidate.shape, ShapeStatus::MayReserve);
             proposals.observations.push(Observation::ReserveTried { shape: candidate.shape });
         }
-        let reserved = facts.partitions[shape.partition.index()].reserved_nodes + self.claims;
-        let node = (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.claimable(shape));
+        let reserved = facts.partitions[shape.partition.index()].reserved_nodes + self.reservations;
+        let node = (reserved < facts.reserved_nodes_max(shape.partition)).then(|| self.reservable(shape));
         let Some(position) = node.flatten() else { return give_up(candidate, scratch) };
         let node = self.set.node(position);
         if !self.take(self.unit_of(&candidate.pending)) {
@@ -44,19 +44,19 @@ impl Picker<'_> {
         }
         proposals.requests.push(ResourceAllocationCommitRequest::reserve(candidate.pending.ask, node));
         self.set.withdraw(position);
-        self.claims += 1;
-        Pick::Claimed
+        self.reservations += 1;
+        Pick::Reserved
     }
 
-    /// As YARN does, a node over which a pass goes alone is claimed although another may have room (`capacity-scheduler.md`
+    /// As YARN does, a node over which a pass goes alone is reserved although another may have room (`capacity-scheduler.md`
     /// 2.6).
-    fn claims_at_once(&self) -> bool {
+    fn reservations_at_once(&self) -> bool {
         self.is_confined() && self.state.facts.config.semantics == Semantics::YarnCompatible
     }
 
-    /// Which candidate node that could hold the shape when empty is claimed: the one that lacks least of what the shape
+    /// Which candidate node that could hold the shape when empty is reserved: the one that lacks least of what the shape
     /// needs, or in YARN's way the last one in order (`capacity-scheduler.md` 2.6).
-    fn claimable(&self, shape: &Shape) -> Option<usize> {
+    fn reservable(&self, shape: &Shape) -> Option<usize> {
         let could_hold = |position: &usize| {
             self.set.node_if_candidate(*position).is_some_and(|id| {
                 let facts = &self.state.facts;
@@ -65,12 +65,12 @@ impl Picker<'_> {
                     && facts.breach_with(shape, node, self.set.given_tags()).is_none()
             })
         };
-        let claimable = (0..self.set.positions()).filter(could_hold);
+        let reservable = (0..self.set.positions()).filter(could_hold);
         if self.state.facts.config.semantics == Semantics::YarnCompatible {
-            return claimable.max_by_key(|position| (self.set.step_of(*position), *position));
+            return reservable.max_by_key(|position| (self.set.step_of(*position), *position));
         }
         let lacks = |position: &usize| missing_share(&shape.need.resources, &self.set.free_at(*position));
-        claimable.min_by_key(|position| (lacks(position), *position))
+        reservable.min_by_key(|position| (lacks(position), *position))
     }
 }
 

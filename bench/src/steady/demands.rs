@@ -24,7 +24,7 @@ struct Demand {
 }
 
 impl<'a> Demands<'a> {
-    /// Of what runs, what claims a node and what waits.
+    /// Of what runs, what reserves a node and what waits.
     /// Of what waits, sizes that do not count are left out.
     pub(super) fn of(
         steady: &Steady,
@@ -35,12 +35,12 @@ impl<'a> Demands<'a> {
         for task in steady.running.values() {
             demands.entry(steady, applications, *task).used += steady.kinds.of(*task).size;
         }
-        let claims = steady.claims();
+        let reservations = steady.reservations();
         for (ask, task) in &steady.asked {
             let size = steady.kinds.of(*task).size;
             let demand = demands.entry(steady, applications, *task);
             // What is kept for an ask is charged to its queue and user as if it were placed.
-            if claims.contains(ask) {
+            if reservations.contains(ask) {
                 demand.used += size;
             } else if counts(&size) {
                 demand.pending += size;

@@ -1,7 +1,7 @@
-//! How many nodes an ask may have claimed: the reservation quota (`capacity-scheduler.md` 2.6).
+//! How many nodes an ask may have reserved: the reservation quota (`capacity-scheduler.md` 2.6).
 //!
-//! No more than it wants containers. In the compatible mode as YARN has it: one whose claimed nodes were passed over again
-//! and again in vain is starved, and may claim more.
+//! No more than it wants containers. In the compatible mode as YARN has it: one whose reserved nodes were passed over again
+//! and again in vain is starved, and may reserve more.
 
 use super::{Ask, Facts};
 use crate::config::{AllocationSizes, Semantics};
@@ -9,54 +9,62 @@ use crate::ids::{AskId, NodeId, ReservationId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, SHARE_ONE, dominant_share};
 
 impl Facts {
-    /// How many nodes the ask may have claimed when it has claimed so many, of which it was given some over again.
-    pub(crate) fn claims_max(&self, ask: &Ask, outstanding: u32, claims: usize, re_reservations: u32) -> u64 {
-        let is_starved = re_reservations > 0 && claims > 0 && outstanding > 0;
-        u64::from(outstanding) + if is_starved { self.starvation(ask, claims, re_reservations) } else { 0 }
+    /// How many nodes the ask may have reserved when it has reserved so many, of which it was given some over again.
+    pub(crate) fn reservations_max(
+        &self,
+        ask: &Ask,
+        outstanding: u32,
+        reservations: usize,
+        re_reservations: u32,
+    ) -> u64 {
+        let is_starved = re_reservations > 0 && reservations > 0 && outstanding > 0;
+        u64::from(outstanding)
+            + if is_starved { self.starvation(ask, reservations, re_reservations) } else { 0 }
     }
 
-    /// Whether the ask may claim one node more than it has, though it may want no more.
+    /// Whether the ask may reserve one node more than it has, though it may want no more.
     #[cold]
-    pub(crate) fn may_claim_more(&self, ask: &Ask) -> bool {
-        let claims = ask.reservations.len();
-        (claims as u64) < self.claims_max(ask, ask.outstanding(), claims, ask.re_reservations)
+    pub(crate) fn may_reserve_more(&self, ask: &Ask) -> bool {
+        let reservations = ask.reservations.len();
+        (reservations as u64)
+            < self.reservations_max(ask, ask.outstanding(), reservations, ask.re_reservations)
     }
 
     /// Whether the ask may have a container, or reserve a node, and keep all of its reservations.
     pub(crate) fn has_unreserved_unit(&self, ask: &Ask, in_flight: u32) -> bool {
         let is_available = in_flight as usize + ask.reservations.len() < ask.outstanding() as usize;
         // One at a time: with a further reservation counting begins anew.
-        is_available || ask.re_reservations > 0 && in_flight == 0 && self.may_claim_more(ask)
+        is_available || ask.re_reservations > 0 && in_flight == 0 && self.may_reserve_more(ask)
     }
 
-    /// How many nodes more than units it may claim. Nothing counts but in the compatible mode.
+    /// How many nodes more than units it may reserve. Nothing counts but in the compatible mode.
     #[cold]
-    fn starvation(&self, ask: &Ask, claims: usize, re_reservations: u32) -> u64 {
+    fn starvation(&self, ask: &Ask, reservations: usize, re_reservations: u32) -> u64 {
         let size = &self.shapes.at(ask.shape).need.resources;
         let counts = u64::from(re_reservations) * (SHARE_ONE - bias(&self.config.allocation, size));
-        counts / (SHARE_ONE * claims as u64)
+        counts / (SHARE_ONE * reservations as u64)
     }
 
-    /// How many of an ask's claims end because it wants too little for them. In YARN's way all stay until it wants nothing.
-    pub(crate) fn surplus_claims(&self, outstanding: u32, claims: usize) -> usize {
+    /// How many of an ask's reservations end because it wants too little for them. In YARN's way all stay until it wants nothing.
+    pub(crate) fn surplus_reservations(&self, outstanding: u32, reservations: usize) -> usize {
         match self.config.semantics {
             Semantics::YarnCompatible if outstanding > 0 => 0,
-            _ => claims.saturating_sub(outstanding as usize),
+            _ => reservations.saturating_sub(outstanding as usize),
         }
     }
 
-    /// Whether passes over a claimed node in vain count.
+    /// Whether passes over a reserved node in vain count.
     pub(crate) fn counts_re_reservations(&self) -> bool {
         self.config.semantics == Semantics::YarnCompatible
     }
 
-    /// The claim of the ask on the node.
-    pub(crate) fn claim_of(&self, ask: AskId, node: NodeId) -> Option<ReservationId> {
-        let claim = self.nodes.get(node)?.reservation?;
-        (self.reservations.at(claim).ask == ask).then_some(claim)
+    /// The reservation of the ask on the node.
+    pub(crate) fn reservation_of(&self, ask: AskId, node: NodeId) -> Option<ReservationId> {
+        let reservation = self.nodes.get(node)?.reservation?;
+        (self.reservations.at(reservation).ask == ask).then_some(reservation)
     }
 
-    /// A node that the ask has claimed was passed over, and is still too full. Counts until the ask claims another one.
+    /// A node that the ask has reserved was passed over, and is still too full. Counts until the ask reserves another one.
     pub(crate) fn reserve_again(&mut self, ask: AskId) {
         let ask = self.asks.at_mut(ask);
         ask.re_reservations = ask.re_reservations.saturating_add(1);

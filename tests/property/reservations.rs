@@ -67,10 +67,10 @@ fn config(maximum: Option<i64>, continue_looking: bool) -> EngineConfig {
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// The model judges each claim and each count. Beside that: a pass over a claimed node that is too full counts, whoever
-    /// may claim one node more does so in the next pass over a node that it could, and nobody else.
+    /// The model judges each reservation and each count. Beside that: a pass over a reserved node that is too full counts, whoever
+    /// may reserve one node more does so in the next pass over a node that it could, and nobody else.
     #[test]
-    fn passes_in_vain_let_an_ask_claim_more(
+    fn passes_in_vain_let_an_ask_reservation_more(
         units in 1..=3u32,
         maximum in prop_oneof![Just(None), Just(Some(8)), Just(Some(30))],
         continue_looking in any::<bool>(),
@@ -158,14 +158,20 @@ fn pass(cluster: &mut Cluster, node: NodeId, ask: AskId) {
             (pending.map_or(0, |ask| ask.reserved()), pending.map_or(0, |ask| ask.re_reservations()))
         })
     };
-    let is_claimed = cluster.engine.read(|view| view.reservations().any(|(_, claim)| claim.node == node));
-    let (claims, counted) = seen(cluster);
+    let is_reserved =
+        cluster.engine.read(|view| view.reservations().any(|(_, reservation)| reservation.node == node));
+    let (reservations, counted) = seen(cluster);
     let is_full = cluster.engine.read(|view| view.node(node).unwrap().free()[0] < 6);
-    let may_claim = cluster.checker.oracle.asks.contains_key(&ask) && cluster.checker.oracle.may_claim(ask);
+    let may_reserve =
+        cluster.checker.oracle.asks.contains_key(&ask) && cluster.checker.oracle.may_reserve(ask);
     cluster.pass(node);
-    if is_full && is_claimed {
-        assert_eq!(seen(cluster), (claims, counted + 1), "a pass over {node} in vain");
+    if is_full && is_reserved {
+        assert_eq!(seen(cluster), (reservations, counted + 1), "a pass over {node} in vain");
     } else if is_full {
-        assert_eq!(seen(cluster).0 > claims, may_claim, "{claims} claims, {counted} in vain, {node}");
+        assert_eq!(
+            seen(cluster).0 > reservations,
+            may_reserve,
+            "{reservations} reservations, {counted} in vain, {node}"
+        );
     }
 }
