@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::backlog::Backlog;
 use crate::config::EngineConfig;
-use crate::facts::{Charged, Facts, Lodging, Shape, StateDigest, TagCap, TagScope};
+use crate::facts::{Borrowing, Charged, Facts, Shape, StateDigest, TagCap, TagScope};
 use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
 use crate::place::{Nodes, Roster};
@@ -218,9 +218,9 @@ impl State {
     /// all of its lanes are parked that can wait for [`seek_for_relieved`](Self::seek_for_relieved).
     pub(crate) fn seek_reservation(&mut self, shape: ShapeId) {
         let backlog = &mut self.backlog;
-        // Guests reserve nothing.
+        // Borrowed containers reserve nothing.
         if self.facts.config.reservations.delay_ms.is_none()
-            || self.facts.shapes.at(shape).lodging == Lodging::Guest
+            || self.facts.shapes.at(shape).borrowing == Borrowing::Borrowed
             || !backlog.is_closed_everywhere(shape)
             || !backlog.has_runnable_lane(shape)
         {

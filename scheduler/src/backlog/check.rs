@@ -32,17 +32,18 @@ impl Backlog {
         self.check_notes(facts, roster, &mut findings);
         self.check_kept(facts, &mut findings);
         self.check_wanted(facts, roster, &mut findings);
-        self.check_twins(&mut findings);
+        self.check_variants(&mut findings);
         findings.0
     }
 
     /// Also of shapes that nobody has any more.
-    fn check_twins(&self, findings: &mut Findings) {
+    fn check_variants(&self, findings: &mut Findings) {
         for (index, demand) in self.demand.iter().enumerate() {
             let own = ShapeId(index as u32);
-            let is_its = |twin: &ShapeId| self.own_if_guest(*twin) == Some(own);
-            findings
-                .check(demand.twins.iter().all(is_its), "I12", || format!("{own} has twins of other shapes"));
+            let is_its = |variant: &ShapeId| self.own_if_borrowed(*variant) == Some(own);
+            findings.check(demand.variants.iter().all(is_its), "I12", || {
+                format!("{own} has variants of other shapes")
+            });
         }
     }
 
@@ -87,7 +88,7 @@ impl Backlog {
             };
             let chain = &facts.queue(lane.leaf).chain;
             for queue in chain.iter().rev().take_while(|queue| **queue != limited) {
-                awaited[queue.index()][lane.footing.partition.index()] += lane.keeps;
+                awaited[queue.index()][lane.share.partition.index()] += lane.keeps;
             }
         }
         for (index, expected) in awaited.iter().enumerate() {
@@ -137,18 +138,19 @@ impl Backlog {
             let lane = self.lane(id);
             for (key, slot) in lane.order.iter() {
                 let asks = self.asks_in(slot, id).map(|entry| &entry.asks);
-                let twin = rebuilt.lane_of.get(&(user, shape)).map(|twin| (rebuilt.lane(*twin), *twin));
-                let Some((twin, twin_id)) = twin else {
+                let variant =
+                    rebuilt.lane_of.get(&(user, shape)).map(|variant| (rebuilt.lane(*variant), *variant));
+                let Some((variant, variant_id)) = variant else {
                     findings.check(false, "I12", || format!("{id} should not be there"));
                     continue;
                 };
-                let expected = rebuilt.asks_in(slot, twin_id).map(|entry| &entry.asks);
+                let expected = rebuilt.asks_in(slot, variant_id).map(|entry| &entry.asks);
                 // Asks that wait for hosts are in a rebuilt lane, not in the kept one.
                 let is_part =
                     asks.zip(expected).is_some_and(|(asks, all)| asks.iter().all(|ask| all.contains(ask)));
                 findings
                     .check(is_part, "I12", || format!("{id} lists asks of slot {slot} that it should not"));
-                findings.check(twin.order.contains((key, slot)), "I12", || {
+                findings.check(variant.order.contains((key, slot)), "I12", || {
                     format!("{id} lists slot {slot} under a stale key")
                 });
             }
@@ -159,7 +161,7 @@ impl Backlog {
     }
 
     fn check_wanted(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
-        // Lanes by shape, and of guests those that are due by the limits of their own lanes.
+        // Lanes by shape, and of borrowed containers those that are due by the limits of their own lanes.
         let (mut runnable, mut ahead) = (BTreeMap::<ShapeId, u32>::new(), BTreeMap::<ShapeId, u32>::new());
         let mut listed = 0;
         let mut below = vec![vec![0u32; facts.partitions.len() * 2]; facts.queues.len()];
@@ -170,11 +172,11 @@ impl Backlog {
             if lane.state == LaneState::Runnable {
                 listed += 1;
                 *runnable.entry(lane.shape).or_default() += 1;
-                if lane.footing.is_guest && self.is_own_at_limit(lane.user, lane.shape) {
+                if lane.share.is_borrowed && self.is_own_at_limit(lane.user, lane.shape) {
                     *ahead.entry(lane.shape).or_default() += 1;
                 }
                 for queue in &facts.queue(lane.leaf).chain {
-                    below[queue.index()][lane.footing.index()] += 1;
+                    below[queue.index()][lane.share.index()] += 1;
                 }
             }
         }
@@ -189,7 +191,7 @@ impl Backlog {
             let partition = PartitionId(partition);
             for set in (0..roster.sets(partition)).map(|number| SetId::new(partition, number)) {
                 let open = facts.shapes.iter().filter(|(id, shape, _)| {
-                    let is_wanting = match self.own_if_guest(*id) {
+                    let is_wanting = match self.own_if_borrowed(*id) {
                         None => runnable.contains_key(id) || !self.reservations_for(*id).is_empty(),
                         Some(own) if self.is_closed_everywhere(own) => runnable.contains_key(id),
                         Some(_) => ahead.contains_key(id),

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Backlog;
-use super::guests::GuestDemand;
+use super::borrowed::BorrowedDemand;
 use crate::facts::{Ask, Facts, Locality};
 use crate::ids::{LaneId, PartitionId, ReservationId, SETS_MAX, SetId, ShapeId};
 
@@ -28,10 +28,10 @@ pub(crate) struct Demand {
     reservations: Vec<ReservationId>,
     /// All lanes with this shape.
     pub(super) lanes: Vec<LaneId>,
-    /// The shapes as which its asks are guests. Each has this one as the own shape of its guests.
-    pub(super) twins: SmallVec<[ShapeId; 1]>,
-    /// What is known besides if the shape is a twin.
-    pub(super) guest: Option<GuestDemand>,
+    /// The shapes as which its asks are on borrowed nodes. Each has this one as the own shape of its borrowed containers.
+    pub(super) variants: SmallVec<[ShapeId; 1]>,
+    /// What is known besides if the shape is a borrowed variant.
+    pub(super) borrowed: Option<BorrowedDemand>,
 }
 
 impl Default for Demand {
@@ -45,8 +45,8 @@ impl Default for Demand {
             runnable: 0,
             reservations: Vec::new(),
             lanes: Vec::new(),
-            twins: SmallVec::new(),
-            guest: None,
+            variants: SmallVec::new(),
+            borrowed: None,
         }
     }
 }
@@ -54,9 +54,9 @@ impl Default for Demand {
 impl Demand {
     /// Whether a pass over a set in which the shape is open could use it.
     fn is_wanting(&self) -> bool {
-        match &self.guest {
+        match &self.borrowed {
             None => self.runnable > 0 || !self.reservations.is_empty(),
-            Some(guest) => self.runnable > 0 && (guest.is_due || guest.ahead > 0),
+            Some(borrowed) => self.runnable > 0 && (borrowed.is_due || borrowed.ahead > 0),
         }
     }
 }
@@ -92,7 +92,7 @@ impl Backlog {
         if self.demand.len() <= shape.index() {
             self.demand.resize_with(shape.index() + 1, Demand::default);
         }
-        self.unlink_twin(shape);
+        self.unlink_variant(shape);
         let new = Demand { open: all_sets(sets), partition, since: version, ..Demand::default() };
         let old = std::mem::replace(&mut self.demand[shape.index()], new);
         debug_assert!(!old.is_wanting(), "a vacated shape has no asks");
@@ -120,7 +120,7 @@ impl Backlog {
             demand.listed |= set.bit();
             self.closed[set.index()].push(shape);
         }
-        self.tell_guests(shape);
+        self.tell_borrowed(shape);
     }
 
     /// A node of the set may fit, or a reservation in it should be tried.
@@ -131,7 +131,7 @@ impl Backlog {
             if demand.is_wanting() {
                 self.wanted[set.index()] += 1;
             }
-            self.tell_guests(shape);
+            self.tell_borrowed(shape);
         }
     }
 
@@ -176,7 +176,7 @@ impl Backlog {
                     .for_each(|count| *count += 1);
             }
         }
-        shapes.iter().for_each(|shape| self.tell_guests(*shape));
+        shapes.iter().for_each(|shape| self.tell_borrowed(*shape));
     }
 
     /// One more (or fewer) runnable lane has the shape.
@@ -184,7 +184,7 @@ impl Backlog {
         self.change_demand(shape, |demand| {
             demand.runnable = if more { demand.runnable + 1 } else { demand.runnable - 1 };
         });
-        if more && self.is_closed_everywhere(shape) && self.demand(shape).guest.is_none() {
+        if more && self.is_closed_everywhere(shape) && self.demand(shape).borrowed.is_none() {
             self.relieved.push(shape);
         }
     }

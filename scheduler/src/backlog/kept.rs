@@ -122,7 +122,7 @@ impl Backlog {
     /// From the lane's leaf up to below the queue at whose limit it is.
     fn for_each_awaiting(&mut self, lane: LaneId, limited: QueueId, change: impl Fn(&mut Resources)) {
         let lane = &self.lanes[lane.index()];
-        let (partition, mut queue) = (lane.footing.partition.index(), lane.leaf);
+        let (partition, mut queue) = (lane.share.partition.index(), lane.leaf);
         while queue != limited {
             let backlog = &mut self.queues[queue.index()];
             change(&mut backlog.awaited[partition]);

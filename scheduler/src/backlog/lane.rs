@@ -5,7 +5,7 @@
 
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;
-use crate::facts::Footing;
+use crate::facts::PartitionShare;
 use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -47,8 +47,8 @@ pub(crate) struct Lane {
     pub(crate) leaf: QueueId,
     pub(crate) user: LeafUserId,
     pub(crate) shape: ShapeId,
-    /// Where its asks are looked at; those that may be guests stand in a lane of their own shape and in one of each twin.
-    pub(crate) footing: Footing,
+    /// Where its asks are looked at; those that may borrow nodes stand in a lane of their own shape and in one of each borrowed variant.
+    pub(crate) share: PartitionShare,
     /// Applications with asks in this lane.
     pub(crate) order: LaneApplications,
     pub(crate) state: LaneState,
@@ -62,12 +62,12 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(leaf: QueueId, user: LeafUserId, shape: ShapeId, footing: Footing) -> Self {
+    pub(super) fn new(leaf: QueueId, user: LeafUserId, shape: ShapeId, share: PartitionShare) -> Self {
         Self {
             leaf,
             user,
             shape,
-            footing,
+            share,
             order: LaneApplications::default(),
             state: LaneState::Empty,
             relieved_at: 0,

@@ -21,9 +21,9 @@
 //!   compares.
 
 mod applications;
+mod borrowed;
 mod check;
 mod demand;
-mod guests;
 mod kept;
 mod lane;
 mod notes;
@@ -49,7 +49,7 @@ pub(crate) use unlucky::Unlucky;
 pub(crate) use waiting::Waiting;
 
 use crate::config::ApplicationOrdering;
-use crate::facts::{Application, Ask, Facts, Footing};
+use crate::facts::{Application, Ask, Facts, PartitionShare};
 use crate::ids::{
     ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SETS_MAX, SetId, ShapeId, SlotId,
 };
@@ -95,9 +95,9 @@ pub(crate) struct Backlog {
 #[derive(Clone, Debug, Default)]
 struct QueueBacklog {
     parent: Option<QueueId>,
-    /// Runnable lanes by footing, in the order of their first applications; leaves only.
+    /// Runnable lanes by share, in the order of their first applications; leaves only.
     runnable: Vec<BTreeSet<(Place, LaneId)>>,
-    /// Runnable lanes in the subtree, by footing.
+    /// Runnable lanes in the subtree, by share.
     runnable_below: Vec<u32>,
     /// Lanes parked at this queue's maximum.
     blocked: Blocked,
@@ -146,11 +146,11 @@ impl Backlog {
 
     /// Makes room for queues that are new.
     pub(crate) fn add_queues(&mut self, facts: &Facts) {
-        let footings = facts.partitions.len() * 2;
+        let partition_shares = facts.partitions.len() * 2;
         let new = facts.queues[self.queues.len()..].iter().map(|queue| QueueBacklog {
             parent: queue.parent,
-            runnable: vec![BTreeSet::new(); footings],
-            runnable_below: vec![0; footings],
+            runnable: vec![BTreeSet::new(); partition_shares],
+            runnable_below: vec![0; partition_shares],
             blocked: Blocked::default(),
             at_shares: Blocked::default(),
             awaited: vec![Resources::ZERO; facts.partitions.len()],
@@ -165,7 +165,7 @@ impl Backlog {
             backlog.reset_shape(shape, content.partition, sets(content.partition), 0);
         }
         for (shape, ..) in facts.shapes.iter() {
-            facts.shapes.twins_of(shape).iter().for_each(|twin| backlog.link_twin(shape, *twin));
+            facts.shapes.variants_of(shape).iter().for_each(|variant| backlog.link_variant(shape, *variant));
         }
         let mut pending: Vec<_> = facts.asks.iter().filter(|(_, ask)| ask.outstanding() > 0).collect();
         pending.sort_by_key(|(_, ask)| ask.number);
@@ -182,23 +182,23 @@ impl Backlog {
         &self.lanes[id.index()]
     }
 
-    /// The first of the leaf's runnable lanes on a footing, or the next one behind `last`, with its first application.
+    /// The first of the leaf's runnable lanes on a share, or the next one behind `last`, with its first application.
     pub(crate) fn runnable_after(
         &self,
         leaf: QueueId,
-        footing: Footing,
+        share: PartitionShare,
         last: Option<(Place, LaneId)>,
     ) -> Option<(Place, LaneId)> {
-        let lanes = &self.queues[leaf.index()].runnable[footing.index()];
+        let lanes = &self.queues[leaf.index()].runnable[share.index()];
         match last {
             None => lanes.first().copied(),
             Some(last) => lanes.range((Bound::Excluded(last), Bound::Unbounded)).next().copied(),
         }
     }
 
-    /// Whether any leaf at or below `queue` has a runnable lane on this footing.
-    pub(crate) fn has_runnable(&self, queue: QueueId, footing: Footing) -> bool {
-        self.queues[queue.index()].runnable_below[footing.index()] > 0
+    /// Whether any leaf at or below `queue` has a runnable lane on this share.
+    pub(crate) fn has_runnable(&self, queue: QueueId, share: PartitionShare) -> bool {
+        self.queues[queue.index()].runnable_below[share.index()] > 0
     }
 
     /// The asks that the application in `slot` has in `lane`.
@@ -209,8 +209,8 @@ impl Backlog {
     /// Everything the application has pending, waiting asks last.
     pub(crate) fn asks_of(&self, application: ApplicationId) -> Vec<AskId> {
         let Some(backlog) = self.applications.get(application.index()) else { return Vec::new() };
-        // Those who may be guests stand in several.
-        let own = backlog.lanes.iter().filter(|entry| !self.lane(entry.lane).footing.is_guest);
+        // Those who may borrow nodes stand in several.
+        let own = backlog.lanes.iter().filter(|entry| !self.lane(entry.lane).share.is_borrowed);
         let in_lanes = own.flat_map(|entry| entry.asks.iter().map(|pending| pending.ask));
         in_lanes.chain(backlog.waiting.iter().copied()).collect()
     }
@@ -246,7 +246,7 @@ impl Backlog {
         self.paused.fill(0);
     }
 
-    /// Lists a pending ask in its lane and where it may be a guest, or holds it back with its application.
+    /// Lists a pending ask in its lane and where it may borrow nodes, or holds it back with its application.
     pub(crate) fn add_ask(&mut self, facts: &Facts, id: AskId, ask: &Ask, version: u64) {
         let application = facts.applications.at(ask.application);
         let slot = ask.application.index();
@@ -258,8 +258,8 @@ impl Backlog {
             return;
         }
         self.add_to_lane(facts, application, (id, ask), ask.shape, version);
-        for twin in self.twins_of(ask.shape) {
-            self.add_to_lane(facts, application, (id, ask), twin, version);
+        for variant in self.variants_of(ask.shape) {
+            self.add_to_lane(facts, application, (id, ask), variant, version);
         }
     }
 
@@ -310,8 +310,8 @@ impl Backlog {
             return;
         }
         self.remove_from_lane(id, ask, ask.shape);
-        for twin in self.twins_of(ask.shape) {
-            self.remove_from_lane(id, ask, twin);
+        for variant in self.variants_of(ask.shape) {
+            self.remove_from_lane(id, ask, variant);
         }
     }
 
@@ -402,7 +402,7 @@ impl Backlog {
         if let Some(&lane) = self.lane_of.get(&(user, shape)) {
             return lane;
         }
-        let lane = Lane::new(leaf, user, shape, facts.shapes.at(shape).footing());
+        let lane = Lane::new(leaf, user, shape, facts.shapes.at(shape).share());
         let id = self.vacant_lanes.pop().unwrap_or(LaneId(self.lanes.len() as u32));
         if id.index() == self.lanes.len() {
             self.lanes.push(lane);

@@ -92,13 +92,13 @@ impl Backlog {
         }
     }
 
-    /// As [`units_arrived`](Self::units_arrived), for the lanes of this user and shape, those of guests too.
+    /// As [`units_arrived`](Self::units_arrived), for the lanes of this user and shape, those of borrowed containers too.
     pub(crate) fn units_returned(&mut self, user: LeafUserId, shape: ShapeId, version: u64) {
         if let Some(&lane) = self.lane_of.get(&(user, shape)) {
             self.units_arrived(lane, version);
         }
-        for twin in self.twins_of(shape) {
-            self.units_returned(user, twin, version);
+        for variant in self.variants_of(shape) {
+            self.units_returned(user, variant, version);
         }
     }
 
@@ -194,7 +194,7 @@ impl Backlog {
             return;
         }
         let before = std::mem::replace(&mut lane.listed, now);
-        let runnable = &mut self.queues[lane.leaf.index()].runnable[lane.footing.index()];
+        let runnable = &mut self.queues[lane.leaf.index()].runnable[lane.share.index()];
         if let Some(place) = before {
             runnable.remove(&(place, lane_id));
         }
@@ -210,9 +210,9 @@ impl Backlog {
         }
         let lane = &mut self.lanes[lane_id.index()];
         let before = std::mem::replace(&mut lane.state, state);
-        let (leaf, footing, user, shape) = (lane.leaf, lane.footing, lane.user, lane.shape);
+        let (leaf, share, user, shape) = (lane.leaf, lane.share, lane.user, lane.shape);
         if before.is_at_limit() != state.is_at_limit() {
-            self.tell_guest_lanes(user, shape, state.is_at_limit());
+            self.tell_borrowed_lanes(user, shape, state.is_at_limit());
         }
         let (was, is) = (before == LaneState::Runnable, state == LaneState::Runnable);
         if was == is {
@@ -222,12 +222,12 @@ impl Backlog {
         let mut queue = Some(leaf);
         while let Some(id) = queue {
             let backlog = &mut self.queues[id.index()];
-            let count = &mut backlog.runnable_below[footing.index()];
+            let count = &mut backlog.runnable_below[share.index()];
             *count = if is { *count + 1 } else { *count - 1 };
             queue = backlog.parent;
         }
         self.count_runnable(shape, is);
-        if footing.is_guest && self.is_own_at_limit(user, shape) {
+        if share.is_borrowed && self.is_own_at_limit(user, shape) {
             self.count_ahead(shape, is);
         }
     }

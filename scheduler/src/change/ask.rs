@@ -107,7 +107,7 @@ impl AskSpec {
         self
     }
 
-    /// The same ask for what runs its application, which is no guest on nodes that another partition lends
+    /// The same ask for what runs its application, which borrows no nodes
     /// (`capacity-scheduler.md` 1.3, "AM label").
     #[must_use]
     pub fn as_master(mut self) -> Self {

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use crate::facts::{Application, Ask, Breach, Facts, Footing, Lodging, Node, Shape, TagCounts};
+use crate::facts::{Application, Ask, Borrowing, Breach, Facts, Node, PartitionShare, Shape, TagCounts};
 use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::propose::Amounts;
 use crate::request::RejectReason;
@@ -16,13 +16,17 @@ use crate::resource::{Resources, Room, fits};
 /// where users are held to shares, which move with each part, nobody can say. The amounts are those that the pass put in
 /// flight: all that its requests add.
 pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
-    let footing = |partition: &PartitionId| Footing { partition: *partition, is_guest: amounts.is_of_guests };
-    let queues = amounts.queues.iter().all(|(queue, partition, change)| {
-        check_queue_limit(facts, *queue, footing(partition), change).is_ok()
-    });
+    let share = |partition: &PartitionId| PartitionShare {
+        partition: *partition,
+        is_borrowed: amounts.is_of_borrowed,
+    };
+    let queues = amounts
+        .queues
+        .iter()
+        .all(|(queue, partition, change)| check_queue_limit(facts, *queue, share(partition), change).is_ok());
     let users = amounts.users.iter().all(|(user, partition, change)| {
         !facts.queue(facts.user(*user).leaf).shares_among_users()
-            && check_user_limit(facts, *user, footing(partition), change, change).is_ok()
+            && check_user_limit(facts, *user, share(partition), change, change).is_ok()
     });
     let accounts = amounts
         .accounts
@@ -72,23 +76,23 @@ fn accept_single(
     let (size, application) = (&shape.need.resources, facts.applications.at(ask.application));
     check_active(application)?;
     for queue in &facts.queue(application.leaf).chain {
-        check_queue_limit(facts, *queue, shape.footing(), size)?;
+        check_queue_limit(facts, *queue, shape.share(), size)?;
     }
     for account in &facts.user(application.user).accounts {
         check_account(facts, *account, shape.partition, size)?;
     }
-    check_user_limit(facts, application.user, shape.footing(), size, size)
+    check_user_limit(facts, application.user, shape.share(), size, size)
 }
 
 /// Whether the queue's use may change by so much.
 pub(super) fn check_queue_limit(
     facts: &Facts,
     queue: QueueId,
-    footing: Footing,
+    share: PartitionShare,
     change: &Resources,
 ) -> Result<(), RejectReason> {
-    let used = &facts.queue(queue).quota(footing.partition).used;
-    if facts.queue_admits(queue, footing, used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
+    let used = &facts.queue(queue).quota(share.partition).used;
+    if facts.queue_admits(queue, share, used, change) { Ok(()) } else { Err(RejectReason::QueueLimit) }
 }
 
 /// Whether the use that counts for a user or a group may change by so much.
@@ -110,11 +114,11 @@ pub(super) fn check_account(
 pub(super) fn check_user_limit(
     facts: &Facts,
     user: LeafUserId,
-    footing: Footing,
+    share: PartitionShare,
     change: &Resources,
     largest: &Resources,
 ) -> Result<(), RejectReason> {
-    if facts.user_may_use(user, footing, change, largest) { Ok(()) } else { Err(RejectReason::UserLimit) }
+    if facts.user_may_use(user, share, change, largest) { Ok(()) } else { Err(RejectReason::UserLimit) }
 }
 
 /// An application that is held back gets nothing.
@@ -151,10 +155,10 @@ struct Sums {
     nodes: SmallVec<[(NodeId, Room); 1]>,
     /// Containers with tags, more and fewer.
     tags: TagCounts,
-    /// Change of use at each queue of every chain concerned. If it is for guests alone, it is held to what those may have.
-    queues: SmallVec<[(QueueId, Footing, Resources); 6]>,
+    /// Change of use at each queue of every chain concerned. If it is for borrowed containers alone, it is held to what those may have.
+    queues: SmallVec<[(QueueId, PartitionShare, Resources); 6]>,
     /// The same for users, and at least as much as any one container or reservation that they get.
-    users: SmallVec<[(LeafUserId, Footing, Resources, Resources); 1]>,
+    users: SmallVec<[(LeafUserId, PartitionShare, Resources, Resources); 1]>,
     /// The same for users and groups with limits.
     accounts: SmallVec<[(AccountId, PartitionId, Resources); 2]>,
     /// Units taken and reservations gained, by ask.
@@ -183,8 +187,8 @@ impl Sums {
                 room.devices.give(container.devices, need.milli);
             }
             let freed = Resources::ZERO - shape.need.resources;
-            // What is given back is no reason to hold what guests get to what the queue may have of its own.
-            self.charge(facts, application, Footing::guest(shape.partition), &freed);
+            // What is given back is no reason to hold what borrowed containers get to what the queue may have of its own.
+            self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
         }
         Ok(())
     }
@@ -210,7 +214,7 @@ impl Sums {
             let shape = facts.shapes.at(ask.shape);
             let freed = Resources::ZERO - shape.need.resources;
             let application = facts.applications.at(ask.application);
-            self.charge(facts, application, Footing::guest(shape.partition), &freed);
+            self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
             self.units(reservation.ask).2 -= 1;
         }
         Ok(())
@@ -236,7 +240,7 @@ impl Sums {
         }
         let application = facts.applications.at(ask.application);
         check_active(application)?;
-        self.charge(facts, application, shape.footing(), &shape.need.resources);
+        self.charge(facts, application, shape.share(), &shape.need.resources);
         Ok(())
     }
 
@@ -252,14 +256,14 @@ impl Sums {
             let shape = facts.shapes.at(ask.shape);
             let freed = shape.need.resources.times(-surplus);
             let application = facts.applications.at(ask.application);
-            self.charge(facts, application, Footing::guest(shape.partition), &freed);
+            self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
             self.units(id).2 -= surplus;
         }
     }
 
     fn reserve(&mut self, facts: &Facts, proposal: &ReservationProposal) -> Result<(), RejectReason> {
         let (ask, node, shape) = candidate(facts, proposal.ask, proposal.node, Some(&self.tags))?;
-        if shape.lodging == Lodging::Guest {
+        if shape.borrowing == Borrowing::Borrowed {
             return Err(RejectReason::WrongPartition);
         }
         check_unreserved(node, &self.ended)?;
@@ -285,19 +289,19 @@ impl Sums {
         }
         let application = facts.applications.at(ask.application);
         check_active(application)?;
-        self.charge(facts, application, shape.footing(), &shape.need.resources);
+        self.charge(facts, application, shape.share(), &shape.need.resources);
         Ok(())
     }
 
     fn check_limits(&self, facts: &Facts) -> Result<(), RejectReason> {
-        for (queue, footing, change) in &self.queues {
-            check_queue_limit(facts, *queue, *footing, change)?;
+        for (queue, share, change) in &self.queues {
+            check_queue_limit(facts, *queue, *share, change)?;
         }
         for (account, partition, change) in &self.accounts {
             check_account(facts, *account, *partition, change)?;
         }
-        for (user, footing, change, largest) in &self.users {
-            check_user_limit(facts, *user, *footing, change, largest)?;
+        for (user, share, change, largest) in &self.users {
+            check_user_limit(facts, *user, *share, change, largest)?;
         }
         Ok(())
     }
@@ -327,30 +331,36 @@ impl Sums {
     }
 
     /// Counts a change of use. What is of the partition's own asks is held to what they may have, with all else.
-    fn charge(&mut self, facts: &Facts, application: &Application, footing: Footing, change: &Resources) {
+    fn charge(
+        &mut self,
+        facts: &Facts,
+        application: &Application,
+        share: PartitionShare,
+        change: &Resources,
+    ) {
         let Application { leaf, user, .. } = *application;
-        let is_same = |known: &Footing| known.partition == footing.partition;
+        let is_same = |known: &PartitionShare| known.partition == share.partition;
         for &queue in &facts.queue(leaf).chain {
             match self.queues.iter_mut().find(|entry| entry.0 == queue && is_same(&entry.1)) {
                 Some((_, known, sum)) => {
-                    known.is_guest &= footing.is_guest;
+                    known.is_borrowed &= share.is_borrowed;
                     *sum += *change;
                 }
-                None => self.queues.push((queue, footing, *change)),
+                None => self.queues.push((queue, share, *change)),
             }
         }
         for &account in &facts.user(user).accounts {
-            match self.accounts.iter_mut().find(|entry| (entry.0, entry.1) == (account, footing.partition)) {
+            match self.accounts.iter_mut().find(|entry| (entry.0, entry.1) == (account, share.partition)) {
                 Some(entry) => entry.2 += *change,
-                None => self.accounts.push((account, footing.partition, *change)),
+                None => self.accounts.push((account, share.partition, *change)),
             }
         }
         match self.users.iter_mut().find(|entry| entry.0 == user && is_same(&entry.1)) {
             Some((_, known, sum, largest)) => {
-                known.is_guest &= footing.is_guest;
+                known.is_borrowed &= share.is_borrowed;
                 (*sum, *largest) = (*sum + *change, largest.max(change));
             }
-            None => self.users.push((user, footing, *change, Resources::ZERO.max(change))),
+            None => self.users.push((user, share, *change, Resources::ZERO.max(change))),
         }
     }
 }

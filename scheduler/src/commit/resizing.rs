@@ -1,7 +1,7 @@
 //! Whether a container may have another size.
 
 use super::accept::{check_account, check_active, check_queue_limit, check_unreserved, check_user_limit};
-use crate::facts::{Facts, Footing, Shape};
+use crate::facts::{Facts, PartitionShare, Shape};
 use crate::ids::ContainerId;
 use crate::request::RejectReason;
 use crate::resource::{Need, Resources, fits};
@@ -35,8 +35,8 @@ pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Res
     }
     let application = facts.applications.at(container.application);
     check_active(application)?;
-    // A guest grows only as far as the partition's own may.
-    let own = Footing::own(shape.partition);
+    // A borrowed container grows only as far as the partition's own may.
+    let own = PartitionShare::own(shape.partition);
     for queue in &facts.queue(application.leaf).chain {
         check_queue_limit(facts, *queue, own, &change)?;
     }

@@ -81,7 +81,7 @@ impl Handle {
     }
 
     /// Guarantees an opportunistic container its size again. The ticket says whether its node, the queues and the user have
-    /// room for all of it, as for a container of that size, or what is in the way: then it stays as it is. A guest is
+    /// room for all of it, as for a container of that size, or what is in the way: then it stays as it is. A borrowed container is
     /// promoted, as it grows, only as far as the partition's own may. Nothing waits; whoever is refused may ask again.
     ///
     /// # Errors

@@ -186,7 +186,7 @@ pub(super) fn first_limit(state: &State, ask: &Ask) -> Option<Blocker> {
     first_limit_of(state, ask, state.facts.shapes.at(ask.shape))
 }
 
-/// The same if it were placed as this shape, which may be a guest's.
+/// The same if it were placed as this shape, which may borrow nodes's.
 pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<Blocker> {
     let facts = &state.facts;
     let application = facts.applications.at(ask.application);
@@ -194,7 +194,7 @@ pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<
     for &queue in &facts.queue(application.leaf).chain {
         let quota = facts.queue(queue).quota(partition);
         let in_flight = state.in_flight.of_queue(queue, partition).load();
-        if !facts.queue_admits(queue, shape.footing(), &(quota.used + in_flight), size) {
+        if !facts.queue_admits(queue, shape.share(), &(quota.used + in_flight), size) {
             let level = Level { used: quota.used, in_flight, limit: quota.maximum };
             return Some(Blocker::QueueMaximum(level.reached(state, &facts.queue(queue).path, size)));
         }
@@ -217,10 +217,10 @@ pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Opt
         let in_flight = state.in_flight.of_queue(user.leaf, partition).load();
         facts.leaf_use(user.leaf, partition, in_flight)
     };
-    if facts.user_may_grow(id, shape.footing(), &(used + in_flight), size, leaf_use) {
+    if facts.user_may_grow(id, shape.share(), &(used + in_flight), size, leaf_use) {
         return None;
     }
-    let limit = facts.user_limit(id, shape.footing(), size, leaf_use);
+    let limit = facts.user_limit(id, shape.share(), size, leaf_use);
     let level = Level { used, in_flight, limit };
     Some(Blocker::UserLimit { user: user.name.to_string(), reached: level.reached(state, &leaf.path, size) })
 }

@@ -34,7 +34,7 @@ pub enum Stage {
     /// It is none of the hosts or racks that the ask names, and the ask still waits for those.
     LaterByLocality,
     /// It would be lent by its partition, but the user has there what it may have.
-    GuestLimit,
+    BorrowedLimit,
     /// Even empty it could not hold one container.
     TooSmall,
     /// It has too little left of some resource type.
@@ -60,7 +60,7 @@ impl Stage {
         Self::Blacklisted,
         Self::TagLimit,
         Self::LaterByLocality,
-        Self::GuestLimit,
+        Self::BorrowedLimit,
         Self::TooSmall,
         Self::NoRoom,
         Self::NoDevice,
@@ -105,7 +105,7 @@ pub(super) struct Judge<'a> {
     pub(super) shape: &'a Shape,
     /// How far from what it names the ask may be placed now.
     allowed: Locality,
-    /// The partitions in which it may be a guest, and whether a limit is in its way there.
+    /// The partitions in which it may borrow nodes, and whether a limit is in its way there.
     lenders: Vec<(PartitionId, bool)>,
 }
 
@@ -120,12 +120,12 @@ impl<'a> Judge<'a> {
             ask.wishes.loosest()
         };
         let is_unreserved = ask.outstanding() as usize > ask.reservations.len();
-        let twins = state.facts.shapes.twins_of(ask.shape).iter().filter(|_| is_unreserved);
-        let lender = |twin: &ShapeId| {
-            let twin = state.facts.shapes.at(*twin);
-            (twin.partition, first_limit_of(state, ask, twin).is_some())
+        let variants = state.facts.shapes.variants_of(ask.shape).iter().filter(|_| is_unreserved);
+        let lender = |variant: &ShapeId| {
+            let variant = state.facts.shapes.at(*variant);
+            (variant.partition, first_limit_of(state, ask, variant).is_some())
         };
-        Self { state, ask, shape, allowed, lenders: twins.map(lender).collect() }
+        Self { state, ask, shape, allowed, lenders: variants.map(lender).collect() }
     }
 
     /// The nodes of the ask's partition, then those of partitions that lend theirs to it.
@@ -136,7 +136,7 @@ impl<'a> Judge<'a> {
         partitions.flat_map(|partition| roster.nodes_of(partition)).map(|id| (id, nodes.at(id)))
     }
 
-    /// Whether the node is of the ask's partition, or the ask may be a guest on it, with a limit in the way or not.
+    /// Whether the node is of the ask's partition, or the ask may borrow nodes on it, with a limit in the way or not.
     fn takes_it(&self, node: &Node, whatever_limit: bool) -> bool {
         let is_lender = |(lender, is_limited): &(PartitionId, bool)| {
             *lender == node.partition && (whatever_limit || !is_limited)
@@ -144,8 +144,8 @@ impl<'a> Judge<'a> {
         node.partition == self.shape.partition || self.lenders.iter().any(is_lender)
     }
 
-    /// Whether some node has room for the ask as a guest.
-    pub(super) fn may_be_guest(&self) -> bool {
+    /// Whether some node has room for the ask on a borrowed node.
+    pub(super) fn may_borrow(&self) -> bool {
         !self.lenders.is_empty()
             && self
                 .nodes()
@@ -195,7 +195,7 @@ impl<'a> Judge<'a> {
         } else if !self.is_near(id, node) {
             Stage::LaterByLocality
         } else if !self.takes_it(node, false) {
-            Stage::GuestLimit
+            Stage::BorrowedLimit
         } else if !fits(&shape.need, &node.empty_room()) {
             Stage::TooSmall
         } else if !fits(&Need { devices: None, ..shape.need }, &node.room) {

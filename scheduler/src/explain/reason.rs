@@ -49,8 +49,8 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     }
     match first_limit(state, ask) {
         None => {}
-        // Limits of its own partition are not those of guests.
-        Some(_) if judge.may_be_guest() => return PendingReason::Runnable,
+        // Limits of its own partition are not those of borrowed containers.
+        Some(_) if judge.may_borrow() => return PendingReason::Runnable,
         Some(Blocker::QueueMaximum(_)) => return PendingReason::QueueLimit,
         Some(_) => return PendingReason::UserLimit,
     }

@@ -19,7 +19,7 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
             let (queue, table) = queue_of(&reached.queue)?;
             let partition = shape.partition.index().checked_sub(1);
             let partition = partition.map_or("", |place| &facts.config.partitions[place]);
-            let is_limited = queue.parent.is_some() && !shape.footing().is_guest;
+            let is_limited = queue.parent.is_some() && !shape.share().is_borrowed;
             is_limited.then(|| match &queue.config.accessible_partitions {
                 Some(PartitionAccess::Only(names)) if queue.config.is_kept_from(partition) => {
                     Setting::new(&table, "accessible_partitions", format!("{names:?}"))
@@ -118,7 +118,7 @@ fn is_share_smaller(state: &State, ask: &Ask, shape: &Shape, reached: &LimitReac
     let leaf = facts.user(user).leaf;
     let in_flight = state.in_flight.of_queue(leaf, shape.partition).load();
     let leaf_use = facts.leaf_use(leaf, shape.partition, in_flight);
-    let Some(share) = facts.user_share(user, shape.footing(), &shape.need.resources, leaf_use) else {
+    let Some(share) = facts.user_share(user, shape.share(), &shape.need.resources, leaf_use) else {
         return false;
     };
     let types = &facts.config.resources;

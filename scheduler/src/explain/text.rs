@@ -129,7 +129,7 @@ impl Stage {
     pub const fn words(self) -> &'static str {
         match self {
             Self::OtherPartition => "in another partition",
-            Self::GuestLimit => "lent by another partition, of which the user has what it may have",
+            Self::BorrowedLimit => "lent by another partition, of which the user has what it may have",
             Self::Draining => "draining",
             Self::Silent => "silent for too long",
             Self::NotNamed => "not among the hosts or racks it insists on",

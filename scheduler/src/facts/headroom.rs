@@ -1,6 +1,6 @@
 //! What an application may have more of, as it is told.
 
-use super::{Application, Facts, Footing};
+use super::{Application, Facts, PartitionShare};
 use crate::ids::{LeafUserId, PartitionId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
@@ -9,7 +9,7 @@ impl Facts {
     pub(crate) fn user_headroom(&self, id: LeafUserId, partition: PartitionId) -> Resources {
         let user = self.user(id);
         let leaf_use = || self.leaf_use(user.leaf, partition, Resources::ZERO);
-        self.user_limit(id, Footing::own(partition), &Resources::ZERO, leaf_use)
+        self.user_limit(id, PartitionShare::own(partition), &Resources::ZERO, leaf_use)
             - user.used[partition.index()]
     }
 

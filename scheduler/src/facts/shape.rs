@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use smallvec::SmallVec;
 
-use super::guests::Lodging;
+use super::borrowed::Borrowing;
 use super::rule::Rule;
 use crate::ids::{PartitionId, ShapeId};
 use crate::resource::Need;
@@ -18,7 +18,7 @@ pub(crate) struct Shape {
     pub(crate) rule: Option<Box<Rule>>,
     /// Asks of this shape name hosts or racks.
     pub(crate) located: bool,
-    pub(crate) lodging: Lodging,
+    pub(crate) borrowing: Borrowing,
 }
 
 impl Shape {
@@ -43,8 +43,8 @@ pub(crate) struct Shapes {
 struct Entry {
     shape: Shape,
     users: usize,
-    /// The shapes as which its asks are guests. It is a user of each.
-    twins: SmallVec<[ShapeId; 1]>,
+    /// The shapes as which its asks are on borrowed nodes. It is a user of each.
+    variants: SmallVec<[ShapeId; 1]>,
 }
 
 impl Shapes {
@@ -63,7 +63,7 @@ impl Shapes {
             self.entries[id.index()].users += 1;
             return (id, false);
         }
-        let entry = Entry { shape: shape.clone(), users: 1, twins: SmallVec::new() };
+        let entry = Entry { shape: shape.clone(), users: 1, variants: SmallVec::new() };
         let id = self.vacant.pop().unwrap_or(ShapeId(self.entries.len() as u32));
         if id.index() == self.entries.len() {
             self.entries.push(entry);
@@ -89,25 +89,25 @@ impl Shapes {
         self.by_content.remove(&entry.shape);
         self.vacant.push(id);
         self.unlist_caps(id);
-        for twin in std::mem::take(&mut self.entries[id.index()].twins) {
-            self.remove_user(twin);
+        for variant in std::mem::take(&mut self.entries[id.index()].variants) {
+            self.remove_user(variant);
         }
         true
     }
 
-    /// The shapes as which asks of this one are guests.
-    pub(crate) fn twins_of(&self, id: ShapeId) -> &[ShapeId] {
-        &self.entries[id.index()].twins
+    /// The shapes as which asks of this one are on borrowed nodes.
+    pub(crate) fn variants_of(&self, id: ShapeId) -> &[ShapeId] {
+        &self.entries[id.index()].variants
     }
 
-    /// The shape as which asks of this one are guests in the partition, if they may be.
-    pub(crate) fn twin_in(&self, id: ShapeId, partition: PartitionId) -> Option<ShapeId> {
-        self.twins_of(id).iter().copied().find(|twin| self.at(*twin).partition == partition)
+    /// The shape as which asks of this one are on borrowed nodes in the partition, if they may be.
+    pub(crate) fn variant_in(&self, id: ShapeId, partition: PartitionId) -> Option<ShapeId> {
+        self.variants_of(id).iter().copied().find(|variant| self.at(*variant).partition == partition)
     }
 
-    /// Notes a twin, of which the shape has become a user.
-    pub(crate) fn add_twin(&mut self, id: ShapeId, twin: ShapeId) {
-        self.entries[id.index()].twins.push(twin);
+    /// Notes a borrowed variant, of which the shape has become a user.
+    pub(crate) fn add_variant(&mut self, id: ShapeId, variant: ShapeId) {
+        self.entries[id.index()].variants.push(variant);
     }
 
     /// Shapes that have a cap on the tag.

@@ -2,7 +2,7 @@
 //!
 //! The limit is guarantee times factor, at most the maximum. For types without a guarantee it is the maximum.
 
-use super::{ActiveUsers, Facts, Footing, LeafUser, Queue};
+use super::{ActiveUsers, Facts, LeafUser, PartitionShare, Queue};
 use crate::config::{Factor, Percent, Semantics};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
@@ -118,19 +118,19 @@ impl Facts {
     pub(crate) fn user_may_grow(
         &self,
         id: LeafUserId,
-        footing: Footing,
+        share: PartitionShare,
         used: &Resources,
         size: &Resources,
         leaf_use: impl FnOnce() -> LeafUse,
     ) -> bool {
-        self.user_may_change(id, footing, used, size, size, leaf_use)
+        self.user_may_change(id, share, used, size, size, leaf_use)
     }
 
     /// Whether the use of the user may change by so much, of which `container` is the last step.
     fn user_may_change(
         &self,
         id: LeafUserId,
-        footing: Footing,
+        share: PartitionShare,
         used: &Resources,
         change: &Resources,
         container: &Resources,
@@ -139,17 +139,17 @@ impl Facts {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
         if !queue.shares_among_users() && user.weight == Factor::ONE {
-            return used.can_grow(change, self.user_ceiling(queue, footing));
+            return used.can_grow(change, self.user_ceiling(queue, share));
         }
-        used.can_grow(change, &self.user_limit(id, footing, container, leaf_use))
+        used.can_grow(change, &self.user_limit(id, share, container, leaf_use))
     }
 
     /// What all users of the leaf may use together.
-    fn most_of_users<'a>(&'a self, queue: &'a Queue, footing: Footing) -> &'a Resources {
-        if footing.is_guest {
-            self.user_ceiling(queue, footing)
+    fn most_of_users<'a>(&'a self, queue: &'a Queue, share: PartitionShare) -> &'a Resources {
+        if share.is_borrowed {
+            self.user_ceiling(queue, share)
         } else {
-            &queue.quota(footing.partition).maximum
+            &queue.quota(share.partition).maximum
         }
     }
 
@@ -157,7 +157,7 @@ impl Facts {
     pub(crate) fn user_share(
         &self,
         id: LeafUserId,
-        footing: Footing,
+        share: PartitionShare,
         size: &Resources,
         leaf_use: LeafUse,
     ) -> Option<Resources> {
@@ -168,11 +168,11 @@ impl Facts {
             Semantics::YarnCompatible => {
                 let steps = &self.config.allocation.minimum;
                 let bounds = (user.weight, Some(&boundless));
-                queue.yarn_user_limit(footing.partition, bounds, &leaf_use, steps) + *size
+                queue.yarn_user_limit(share.partition, bounds, &leaf_use, steps) + *size
             }
             Semantics::Strict => {
-                let most = self.most_of_users(queue, footing);
-                queue.shared_user_limit(footing.partition, (user.weight, &boundless, most), &leaf_use, size)
+                let most = self.most_of_users(queue, share);
+                queue.shared_user_limit(share.partition, (user.weight, &boundless, most), &leaf_use, size)
             }
         };
         queue.shares_among_users().then_some(share)
@@ -182,22 +182,22 @@ impl Facts {
     pub(crate) fn user_limit(
         &self,
         id: LeafUserId,
-        footing: Footing,
+        share: PartitionShare,
         size: &Resources,
         leaf_use: impl FnOnce() -> LeafUse,
     ) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);
-        let ceiling = self.user_ceiling(queue, footing);
+        let ceiling = self.user_ceiling(queue, share);
         if queue.semantics == Semantics::YarnCompatible {
             let steps = &self.config.allocation.minimum;
             // Whoever is not above it may have one more.
-            let bounds = (user.weight, footing.is_guest.then_some(ceiling));
-            return queue.yarn_user_limit(footing.partition, bounds, &leaf_use(), steps) + *size;
+            let bounds = (user.weight, share.is_borrowed.then_some(ceiling));
+            return queue.yarn_user_limit(share.partition, bounds, &leaf_use(), steps) + *size;
         }
         if queue.shares_among_users() {
-            let bounds = (user.weight, ceiling, self.most_of_users(queue, footing));
-            return queue.shared_user_limit(footing.partition, bounds, &leaf_use(), size);
+            let bounds = (user.weight, ceiling, self.most_of_users(queue, share));
+            return queue.shared_user_limit(share.partition, bounds, &leaf_use(), size);
         }
         ceiling.scaled(user.weight.milli(), Factor::ONE.milli())
     }
@@ -208,13 +208,13 @@ impl Facts {
     pub(crate) fn user_may_use(
         &self,
         id: LeafUserId,
-        footing: Footing,
+        share: PartitionShare,
         change: &Resources,
         largest: &Resources,
     ) -> bool {
         let user = self.user(id);
-        let leaf_use = || self.leaf_use(user.leaf, footing.partition, *change - *largest);
-        self.user_may_change(id, footing, &user.used[footing.partition.index()], change, largest, leaf_use)
+        let leaf_use = || self.leaf_use(user.leaf, share.partition, *change - *largest);
+        self.user_may_change(id, share, &user.used[share.partition.index()], change, largest, leaf_use)
     }
 
     /// What is in use in the leaf, and besides what is about to be, which is for asks that are pending.

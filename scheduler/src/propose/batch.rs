@@ -42,8 +42,8 @@ pub(crate) struct Amounts {
     pub(crate) nodes: Vec<(NodeId, Resources)>,
     /// The ask of each unit that is listed as given.
     pub(crate) units: Vec<AskId>,
-    /// All of it is for guests.
-    pub(crate) is_of_guests: bool,
+    /// All of it is for borrowed containers.
+    pub(crate) is_of_borrowed: bool,
 }
 
 /// Gets a batch that was dropped before it was decided.
@@ -116,7 +116,7 @@ impl Amounts {
         self.accounts.clear();
         self.nodes.clear();
         self.units.clear();
-        self.is_of_guests = false;
+        self.is_of_borrowed = false;
     }
 
     fn is_empty(&self) -> bool {

@@ -9,8 +9,8 @@ impl QueueWalk<'_> {
     pub(super) fn keep_room(&mut self, leaf: QueueId, lane: LaneId, limited: QueueId) -> Resources {
         let lane = self.state.backlog.lane(lane);
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
-        // No room is kept for guests, nor from them, nor for what could not run with it.
-        if self.footing.is_guest
+        // No room is kept for borrowed containers, nor from them, nor for what could not run with it.
+        if self.share.is_borrowed
             || self.user_blocked_at(leaf, lane.user, &size).is_some()
             || !self.state.some_node_could_hold(facts.shapes.at(lane.shape))
         {
@@ -28,7 +28,7 @@ impl QueueWalk<'_> {
             self.scratch.queues[queue.index()].awaits + *self.state.backlog.awaited(queue, self.partition);
         let parent = &mut self.scratch.queues[parent.index()];
         parent.children.pop();
-        if !awaits.is_zero() && !self.footing.is_guest {
+        if !awaits.is_zero() && !self.share.is_borrowed {
             parent.kept += awaits;
             self.scratch.keeps_room = true;
         }

@@ -14,7 +14,7 @@ impl QueueWalk<'_> {
     /// Begins with the leaf's first lane.
     pub(super) fn open_leaf(&mut self, leaf: QueueId) {
         self.scratch.queues[leaf.index()].leaf.upcoming =
-            self.state.backlog.runnable_after(leaf, self.footing, None);
+            self.state.backlog.runnable_after(leaf, self.share, None);
     }
 
     /// Puts the first application of every lane whose shape may fit into the heap, as far as it may be served before
@@ -27,7 +27,7 @@ impl QueueWalk<'_> {
             if cursor.heads.peek().is_some_and(|top| top.0.key < key) {
                 return;
             }
-            cursor.upcoming = backlog.runnable_after(leaf, self.footing, Some(((key, slot), lane)));
+            cursor.upcoming = backlog.runnable_after(leaf, self.share, Some(((key, slot), lane)));
             let shape = backlog.lane(lane).shape;
             let is_closed = self.scratch.shape_status(shape) == ShapeStatus::Closed;
             if backlog.is_open(shape, self.set) && !is_closed && self.is_due(lane) {

@@ -26,8 +26,8 @@
 
 mod at_once;
 mod batch;
+mod borrowed;
 mod demand_priority;
-mod guests;
 mod kept;
 mod leaf_walk;
 mod pass;

@@ -62,7 +62,7 @@ pub(crate) fn run_pass(
         picker.settle_reservations_at_limits(scratch, limits.requests, proposals);
         list_settled(state, placed, proposals);
     }
-    // Guests come after all of the partition's own asks, in a pass that has nothing for those.
+    // Borrowed containers come after all of the partition's own asks, in a pass that has nothing for those.
     let may_go_on = proposals.requests.is_empty() && picker.visits < visits_max;
     if may_go_on && state.facts.lends(picker.set.id().partition()) {
         let walk = QueueWalk::start(state, scratch, picker.set.id(), true, limits);

@@ -7,7 +7,7 @@ use super::reservation::give_up;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
 use crate::config::LocalityDelay;
-use crate::facts::{Ask, Locality, Lodging, Node, Opportunities, Reservation, Shape};
+use crate::facts::{Ask, Borrowing, Locality, Node, Opportunities, Reservation, Shape};
 use crate::ids::{AskId, NodeId};
 use crate::place::{Found, PlacementSet};
 use crate::request::ResourceAllocationCommitRequest;
@@ -93,7 +93,7 @@ impl<'a> Picker<'a> {
             }
             Found::Nothing => {
                 proposals.observations.push(Observation::NoRoom { shape: candidate.shape });
-                if shape.lodging == Lodging::Guest {
+                if shape.borrowing == Borrowing::Borrowed {
                     return give_up(candidate, scratch);
                 }
                 self.reservation(candidate, shape, scratch, proposals)

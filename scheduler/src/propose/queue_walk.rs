@@ -6,7 +6,7 @@ use super::batch::{Observation, Proposals};
 use super::pass::PassLimits;
 use super::scratch::{AccountScratch, Scratch};
 use crate::backlog::{ParkReason, PendingAsk};
-use crate::facts::{Footing, QueueKey};
+use crate::facts::{PartitionShare, QueueKey};
 use crate::ids::{AccountId, LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
@@ -30,7 +30,7 @@ pub(super) struct QueueWalk<'a> {
     pub(super) set: SetId,
     pub(super) partition: PartitionId,
     /// Whose asks it is about: those for the partition, or for the default one.
-    pub(super) footing: Footing,
+    pub(super) share: PartitionShare,
     pub(super) is_single_step: bool,
     /// The only leaf to walk to, if not all.
     only_leaf: Option<QueueId>,
@@ -50,24 +50,24 @@ impl<'a> QueueWalk<'a> {
         state: &'a State,
         scratch: &'a mut Scratch,
         set: SetId,
-        is_guest: bool,
+        is_borrowed: bool,
         limits: &PassLimits,
     ) -> Self {
         let facts = &state.facts;
         scratch.start(facts.queues.len(), facts.users.len(), facts.accounts().len(), facts.shapes.slots());
         // What is wanted follows from what passes saw, on which single steps do not rely.
-        let is_anybodys_turn = is_guest && limits.is_single_step;
+        let is_anybodys_turn = is_borrowed && limits.is_single_step;
         scratch.open_shapes = if is_anybodys_turn { u32::MAX } else { state.backlog.count_wanted(set) };
         let partition = set.partition();
-        let wanted_in = if is_guest { PartitionId::DEFAULT } else { partition };
+        let wanted_in = if is_borrowed { PartitionId::DEFAULT } else { partition };
         let is_unreserved = facts.partitions[wanted_in.index()].reserved_nodes == 0;
-        let footing = Footing { partition, is_guest };
+        let share = PartitionShare { partition, is_borrowed };
         Self {
             state,
             scratch,
             set,
             partition,
-            footing,
+            share,
             is_single_step: limits.is_single_step,
             only_leaf: limits.scope.leaf,
             is_at_once: facts.orders_by_priority,
@@ -126,8 +126,8 @@ impl<'a> QueueWalk<'a> {
         children.clear();
         for &child in &queue.children {
             let backlog = &self.state.backlog;
-            let is_awaiting = || !self.footing.is_guest && backlog.is_awaiting(child, self.partition);
-            if (backlog.has_runnable(child, self.footing) || is_awaiting()) && self.leads_on(child) {
+            let is_awaiting = || !self.share.is_borrowed && backlog.is_awaiting(child, self.partition);
+            if (backlog.has_runnable(child, self.share) || is_awaiting()) && self.leads_on(child) {
                 let level = self.level_of(child);
                 let last_served = self.state.facts.queue(child).quota(self.partition).last_served;
                 children.push(Reverse(self.key(child, &level, last_served)));
@@ -172,7 +172,7 @@ impl<'a> QueueWalk<'a> {
     ) -> Option<ParkReason> {
         for &queue in self.state.facts.queue(leaf).chain.iter().rev() {
             let level = &self.scratch.queues[queue.index()].level;
-            if !self.state.facts.queue_admits(queue, self.footing, level, size) {
+            if !self.state.facts.queue_admits(queue, self.share, level, size) {
                 return Some(ParkReason::QueueLimit(queue));
             }
         }
@@ -193,7 +193,7 @@ impl<'a> QueueWalk<'a> {
         }
         let used = self.user_level(user);
         let leaf_use = || self.leaf_use(leaf);
-        let may_grow = self.state.facts.user_may_grow(user, self.footing, &used, size, leaf_use);
+        let may_grow = self.state.facts.user_may_grow(user, self.share, &used, size, leaf_use);
         let is_share = || self.state.facts.queue(leaf).shares_among_users();
         (!may_grow).then(|| if is_share() { ParkReason::UserShare(leaf) } else { ParkReason::UserLimit })
     }
@@ -286,8 +286,8 @@ impl<'a> QueueWalk<'a> {
 
     /// Adds what the pass gave to the amounts in flight, for others to see, and to the batch, to be taken back.
     pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
-        let Self { state, scratch, partition, footing, .. } = self;
-        proposals.amounts.is_of_guests = footing.is_guest;
+        let Self { state, scratch, partition, share, .. } = self;
+        proposals.amounts.is_of_borrowed = share.is_borrowed;
         let left = if self.is_at_once { &[][..] } else { &scratch.touched_queues };
         for &id in left {
             let given = scratch.queues[id.index()].given;

@@ -1,12 +1,12 @@
 //! The committer's own proposal, for an ask that was unlucky too often.
 
-use crate::facts::{Application, Ask, Facts, Locality, Lodging, Shape};
+use crate::facts::{Application, Ask, Borrowing, Facts, Locality, Shape};
 use crate::ids::{AskId, LeafUserId, NodeId, QueueId};
 use crate::place::{NodeOrder, ScoredNode};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
-/// A container for the ask on the best node of its whole partition, if any has room, or else where it may be a guest. What
+/// A container for the ask on the best node of its whole partition, if any has room, or else where it may borrow nodes. What
 /// others have in flight does not count: this is decided before they are. Limits must be settled.
 pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
@@ -16,8 +16,8 @@ pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocat
     state.facts.shapes_of(id).find_map(|shape| {
         let shape = state.facts.shapes.at(shape);
         let Application { leaf, user, .. } = *state.facts.applications.at(ask.application);
-        // Guests take no unit that has a node reserved.
-        let swapped = first.filter(|_| shape.lodging != Lodging::Guest);
+        // Borrowed containers take no unit that has a node reserved.
+        let swapped = first.filter(|_| shape.borrowing != Borrowing::Borrowed);
         let keeps_all = is_further_unit && is_within_limits(&state.facts, leaf, user, shape);
         let may_have = keeps_all || swapped.is_some();
         let node = may_have.then(|| best_node(state, id, ask, shape)).flatten()?;
@@ -30,13 +30,13 @@ pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocat
 
 /// Whether the limits of queues and user leave a container, before all nodes are looked at for it.
 pub(super) fn is_within_limits(facts: &Facts, leaf: QueueId, user: LeafUserId, shape: &Shape) -> bool {
-    let (footing, size) = (shape.footing(), &shape.need.resources);
+    let (share, size) = (shape.share(), &shape.need.resources);
     let admits = |queue: &QueueId| {
-        facts.queue_admits(*queue, footing, &facts.queue(*queue).quota(footing.partition).used, size)
+        facts.queue_admits(*queue, share, &facts.queue(*queue).quota(share.partition).used, size)
     };
     facts.queue(leaf).chain.iter().all(admits)
-        && facts.accounts_admit(user, footing.partition, size)
-        && facts.user_may_use(user, footing, size, size)
+        && facts.accounts_admit(user, share.partition, size)
+        && facts.user_may_use(user, share, size, size)
 }
 
 fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeId> {

@@ -19,7 +19,7 @@ pub struct ContainerView {
     /// Whether it is guaranteed that.
     pub execution_type: ExecutionType,
     /// Its ask is for the default partition, and its node is lent by another one.
-    pub is_guest: bool,
+    pub is_borrowed: bool,
     /// Set while it is being stopped.
     pub stopping: Option<Stopping>,
 }
@@ -53,7 +53,7 @@ impl<'a> View<'a> {
             } else {
                 ExecutionType::Opportunistic
             },
-            is_guest: shape.footing().is_guest,
+            is_borrowed: shape.share().is_borrowed,
             stopping: self.state.facts.stopping.get(&id).copied(),
         })
     }

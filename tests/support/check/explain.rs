@@ -67,7 +67,7 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
             || has(RejectReason::NodeBlacklisted)
             || has(RejectReason::TagLimit)
             || !oracle.may_take(explanation.ask, node)
-            || (oracle.is_guest(&oracle.asks[&explanation.ask], node)
+            || (oracle.is_borrowed(&oracle.asks[&explanation.ask], node)
                 && (has(RejectReason::QueueLimit) || has(RejectReason::UserLimit)));
         match () {
             () if is_unmet => unmet += 1,
@@ -91,7 +91,7 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
         Stage::Blacklisted,
         Stage::TagLimit,
         Stage::LaterByLocality,
-        Stage::GuestLimit,
+        Stage::BorrowedLimit,
     ];
     let rooms = [Stage::TooSmall, Stage::NoRoom, Stage::NoDevice];
     let counted = [at(&filters), at(&rooms), at(&[Stage::Kept]), at(&[Stage::Fits])];

@@ -45,8 +45,8 @@ pub struct Checker {
     seen: u64,
     /// A reservation of the present step ended: the pass in which it did takes no notice of its node.
     has_ended_reservations: bool,
-    /// In the present step room was kept from somebody who may be a guest. A pass over lent nodes does not learn that it is
-    /// kept no more, since those for whom it was are guests by then.
+    /// In the present step room was kept from somebody who may borrow nodes. A pass over lent nodes does not learn that it is
+    /// kept no more, since those for whom it was are on borrowed nodes by then.
     has_kept_room: bool,
     /// The node over which the present step is a pass, if it is one.
     pass: Option<NodeId>,
@@ -171,7 +171,7 @@ impl Checker {
             Change::Configured { .. } if self.seen == 1 => Vec::new(),
             Change::Committed { request } => {
                 if place.is_none() {
-                    self.has_kept_room |= self.oracle.keeps_room_from_guests();
+                    self.has_kept_room |= self.oracle.keeps_room_from_borrowed();
                     self.check_own_request(request);
                     self.has_ended_reservations |= !hints.dropped.is_empty()
                         || request.allocate.iter().any(|one| one.from_reservation.is_some());
@@ -221,7 +221,7 @@ impl Checker {
             let objection = self.oracle.objection_to(ask, node).filter(|_| !self.has_kept_room);
             assert!(objection.is_none(), "change {}: {request:?}, but {}", self.seen, objection.unwrap());
         }
-        self.check_own_guests(request);
+        self.check_own_borrowed(request);
         // A unit for which a node was reserved has waited long enough to go anywhere.
         let is_swap = |proposal: &AllocationProposal| {
             proposal.from_reservation.is_some() || request.unreserve.len() == request.allocate.len()
@@ -258,20 +258,20 @@ impl Checker {
         !counts || self.oracle.may_take_opportunity(ask, node)
     }
 
-    /// Nobody is a guest who could be served at home. What one gets moves what others may have only where users compete.
-    fn check_own_guests(&self, request: &ResourceAllocationCommitRequest) {
+    /// Nobody is a borrowed container who could be served at home. What one gets moves what others may have only where users compete.
+    fn check_own_borrowed(&self, request: &ResourceAllocationCommitRequest) {
         if self.certainty < Certainty::Serial {
             return;
         }
         for proposal in &request.allocate {
             let Some(ask) = self.oracle.asks.get(&proposal.ask) else { continue };
-            let is_guest =
-                self.oracle.nodes.contains_key(&proposal.node) && self.oracle.is_guest(ask, proposal.node);
-            let stays = is_guest
+            let is_borrowed =
+                self.oracle.nodes.contains_key(&proposal.node) && self.oracle.is_borrowed(ask, proposal.node);
+            let stays = is_borrowed
                 && !self.has_kept_room
                 && !self.oracle.compete(ask)
                 && self.oracle.could_stay_home(proposal.ask);
-            assert!(!stays, "change {}: a guest that could be served at home: {request:?}", self.seen);
+            assert!(!stays, "change {}: a borrowed that could be served at home: {request:?}", self.seen);
         }
     }
 

@@ -6,7 +6,7 @@ use apportion::{
 };
 
 use super::amounts::{Amounts, NOTHING, amounts, minus};
-use super::guests::Taker;
+use super::borrowed::Taker;
 use super::node::choose_devices;
 use super::{Books, Container, Effect, Hints, Oracle, Reservation};
 
@@ -67,7 +67,7 @@ impl Oracle {
         }
     }
 
-    /// Whoever holds more than before the request holds no more than the limits allow, which for guests alone are others.
+    /// Whoever holds more than before the request holds no more than the limits allow, which for borrowed containers alone are others.
     /// A request that takes no more than it gives back is legal even above a limit that was lowered meanwhile.
     fn check_growth(
         &self,
@@ -84,8 +84,8 @@ impl Oracle {
                 let is_there = |taker: &&Taker<'_>| {
                     taker.partition == partition && self.tree.chain(taker.leaf).contains(&queue)
                 };
-                let are_guests = takers.iter().filter(is_there).all(|taker| taker.is_guest);
-                let most = if are_guests { *total } else { after.limits.maximum };
+                let are_borrowed = takers.iter().filter(is_there).all(|taker| taker.is_borrowed);
+                let most = if are_borrowed { *total } else { after.limits.maximum };
                 if is_over(&before.used, &after.used, &most) {
                     verdict.reasons.push(RejectReason::QueueLimit);
                 }
@@ -97,8 +97,8 @@ impl Oracle {
             };
             let theirs: Vec<_> = takers.iter().filter(is_theirs).collect();
             let contest = earlier.contest(before, *partition, *leaf);
-            let are_guests = theirs.iter().all(|taker| taker.is_guest);
-            let contest = if are_guests { contest.of_guests(&totals[*partition]) } else { contest };
+            let are_borrowed = theirs.iter().all(|taker| taker.is_borrowed);
+            let contest = if are_borrowed { contest.of_borrowed(&totals[*partition]) } else { contest };
             let held = before.user(*partition, *leaf, user);
             // Of each type the most that one container or reservation of the request takes.
             let last = theirs
@@ -230,8 +230,8 @@ impl Oracle {
         let mut reasons = Vec::new();
         match (self.asks.get(&ask), self.nodes.get(&node)) {
             (Some(ask), Some(known)) => {
-                // Guests reserve nothing.
-                if !self.may_be_on(ask, node) || (is_reservation && self.is_guest(ask, node)) {
+                // Borrowed containers reserve nothing.
+                if !self.may_be_on(ask, node) || (is_reservation && self.is_borrowed(ask, node)) {
                     reasons.push(RejectReason::WrongPartition);
                 }
                 if self.may_be_on(ask, node) && !ask.accepts(node, known) {

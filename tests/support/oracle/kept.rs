@@ -36,9 +36,9 @@ impl Oracle {
         })
     }
 
-    /// Whether room is kept from anybody who could be a guest instead.
+    /// Whether room is kept from anybody who could be a borrowed container instead.
     #[must_use]
-    pub fn keeps_room_from_guests(&self) -> bool {
+    pub fn keeps_room_from_borrowed(&self) -> bool {
         if self.config.non_exclusive_partitions.is_empty() {
             return false;
         }

@@ -8,7 +8,7 @@ mod activation;
 mod amounts;
 mod apply;
 mod books;
-mod guests;
+mod borrowed;
 mod judge;
 mod kept;
 mod limits;

@@ -37,9 +37,9 @@ impl Oracle {
         }
     }
 
-    /// Whether room is kept from the ask on the node. Nothing is from guests.
+    /// Whether room is kept from the ask on the node. Nothing is from borrowed containers.
     fn is_kept_from(&self, books: &Books, ask: AskId, node: NodeId, which: Kept) -> bool {
-        !self.is_guest(&self.asks[&ask], node) && self.is_kept_out(books, ask, which)
+        !self.is_borrowed(&self.asks[&ask], node) && self.is_kept_out(books, ask, which)
     }
 
     /// The first feasible container in order that will do.
@@ -48,15 +48,15 @@ impl Oracle {
         books: &Books,
         will_do: impl Fn(AskId, NodeId) -> bool,
     ) -> Option<(AskId, NodeId)> {
-        // Who comes to a partition as a guest has found nothing in the default one, which is the first.
+        // Who comes to a partition on a borrowed node has found nothing in the default one, which is the first.
         (0..self.partitions.len()).find_map(|partition| {
-            let guests = || self.next_below(books, (partition, true), 0, &will_do);
+            let borrowed = || self.next_below(books, (partition, true), 0, &will_do);
             let lent = self.lends(self.partitions[partition]).then_some(());
-            self.next_below(books, (partition, false), 0, &will_do).or_else(|| lent.and_then(|()| guests()))
+            self.next_below(books, (partition, false), 0, &will_do).or_else(|| lent.and_then(|()| borrowed()))
         })
     }
 
-    /// Below a queue, in a partition and there as a guest or not.
+    /// Below a queue, in a partition and there on a borrowed node or not.
     fn next_below(
         &self,
         books: &Books,
@@ -186,13 +186,13 @@ impl Oracle {
     fn next_of(
         &self,
         books: &Books,
-        (partition, is_guest): (usize, bool),
+        (partition, is_borrowed): (usize, bool),
         id: ApplicationId,
         will_do: &dyn Fn(AskId, NodeId) -> bool,
     ) -> Option<(AskId, NodeId)> {
         let of_application = |ask: &&AskId| {
             let ask = &self.asks[ask];
-            ask.application == id && (is_guest || self.partition(ask.partition) == partition)
+            ask.application == id && (is_borrowed || self.partition(ask.partition) == partition)
         };
         let mut asks: Vec<AskId> = self.asks.keys().filter(of_application).copied().collect();
         asks.sort_by_key(|ask| (self.asks[ask].spec.priority, self.asks[ask].order));
@@ -206,7 +206,7 @@ impl Oracle {
         let known = &self.asks[&ask];
         let may_have = match known.partition == self.partitions[partition] {
             true => self.limits_allow(books, ask) == (true, true),
-            false => self.guest_limits_allow(books, known, partition),
+            false => self.borrowed_limits_allow(books, known, partition),
         };
         if may_have { self.roomiest(books, ask, partition) } else { None }
     }

@@ -29,7 +29,7 @@ impl Oracle {
     fn is_free_for(&self, books: &Books, node: NodeId, ask: AskId) -> bool {
         let known = &self.asks[&ask];
         if self.nodes[&node].partition != known.partition {
-            return self.is_free_for_guest(books, node, ask);
+            return self.is_free_to_borrow(books, node, ask);
         }
         let is_settled = if self.may_swap(ask) {
             self.reserved(ask) > 0
@@ -48,13 +48,13 @@ impl Oracle {
             && (is_settled || within_limits())
     }
 
-    /// Whether a unit of the ask could start on the node as a guest. One that has a reservation waits for that, or for another
+    /// Whether a unit of the ask could start on the node on a borrowed node. One that has a reservation waits for that, or for another
     /// node of its own partition.
-    fn is_free_for_guest(&self, books: &Books, node: NodeId, id: AskId) -> bool {
+    fn is_free_to_borrow(&self, books: &Books, node: NodeId, id: AskId) -> bool {
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
-        self.is_guest(ask, node)
+        self.is_borrowed(ask, node)
             && ask.outstanding > self.reserved(id)
-            && self.guest_limits_allow(books, ask, self.partition(known.partition))
+            && self.borrowed_limits_allow(books, ask, self.partition(known.partition))
             && self.applications[&ask.application].is_active
             && known.is_candidate()
             && !self.reservations.contains_key(&node)

@@ -79,8 +79,8 @@ impl Oracle {
 }
 
 impl Contest {
-    /// The same for guests, who may have what the partition has.
-    pub(super) fn of_guests(self, total: &Amounts) -> Self {
+    /// The same for borrowed containers, who may have what the partition has.
+    pub(super) fn of_borrowed(self, total: &Amounts) -> Self {
         let yarn = self.yarn.map(|(_, steps)| (None, steps));
         Self { ceiling: *total, maximum: *total, yarn, ..self }
     }

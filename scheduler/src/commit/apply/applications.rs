@@ -138,7 +138,7 @@ impl Applier<'_> {
             partition,
             rule: self.rule_of(application, spec),
             located,
-            lodging: facts.lodging_of(partition, located, spec.is_master),
+            borrowing: facts.borrowing_of(partition, located, spec.is_master),
         };
         let wishes = self.with_racks_of_hosts(&spec.wishes);
         let shape_id = self.intern(&shape);

@@ -14,7 +14,7 @@ use super::Applier;
 use crate::change::RunningContainer;
 use crate::commit::resizing::resized;
 use crate::event::EventKind;
-use crate::facts::{Charged, Container, EndCause, ExecutionType, Lodging, Rule, Shape, Stopping};
+use crate::facts::{Borrowing, Charged, Container, EndCause, ExecutionType, Rule, Shape, Stopping};
 use crate::ids::{AskId, ContainerId, NodeId};
 use crate::resource::{Need, Resources};
 use crate::state::State;
@@ -92,7 +92,7 @@ impl Applier<'_> {
             partition: self.state.facts.nodes.at(node).partition,
             rule: Rule::of_tags(&running.tags).boxed(),
             located: false,
-            lodging: Lodging::Own,
+            borrowing: Borrowing::None,
         };
         let shape = self.intern(&shape);
         let State { facts, roster, backlog, version, .. } = &mut *self.state;

@@ -2,7 +2,7 @@
 
 use super::Applier;
 use crate::change::NodeSpec;
-use crate::facts::{EndCause, Lodging, Node, NodeAttributes, NodeState, Shape};
+use crate::facts::{Borrowing, EndCause, Node, NodeAttributes, NodeState, Shape};
 use crate::ids::{NodeId, PartitionId, RackId};
 use crate::resource::{Resources, Room};
 use crate::state::State;
@@ -78,8 +78,8 @@ impl Applier<'_> {
         for container in self.state.facts.nodes.at(id).containers.clone() {
             let facts = &self.state.facts;
             let shape = facts.shapes.at(facts.containers.at(container).shape);
-            // Whoever was a guest there, or here would be one, runs on as the partition's own.
-            let shape = Shape { partition, lodging: Lodging::Own, ..shape.clone() };
+            // Whoever won a borrowed node there, or here would be one, runs on as the partition's own.
+            let shape = Shape { partition, borrowing: Borrowing::None, ..shape.clone() };
             self.reshape_container(container, &shape);
         }
         // What is in flight for it may be in another partition than what comes of it.

@@ -1,7 +1,7 @@
 //! Shapes that asks and containers come to have.
 
 use super::Applier;
-use crate::facts::{Lodging, Shape};
+use crate::facts::{Borrowing, Shape};
 use crate::ids::ShapeId;
 
 impl Applier<'_> {
@@ -12,19 +12,19 @@ impl Applier<'_> {
         if is_new {
             let sets = state.roster.sets(shape.partition);
             state.backlog.reset_shape(id, shape.partition, sets, state.version);
-            if shape.lodging == Lodging::Lodger {
-                self.intern_twins(id, shape);
+            if shape.borrowing == Borrowing::Allowed {
+                self.intern_variants(id, shape);
             }
         }
         id
     }
 
-    /// Gives a new shape, whose asks may be guests, its twins.
-    fn intern_twins(&mut self, own: ShapeId, shape: &Shape) {
+    /// Gives a new shape, whose asks may borrow nodes, its borrowed variants.
+    fn intern_variants(&mut self, own: ShapeId, shape: &Shape) {
         for partition in self.state.facts.lending.clone() {
-            let twin = self.intern(&shape.twin(partition));
-            self.state.facts.shapes.add_twin(own, twin);
-            self.state.backlog.link_twin(own, twin);
+            let variant = self.intern(&shape.variant(partition));
+            self.state.facts.shapes.add_variant(own, variant);
+            self.state.backlog.link_variant(own, variant);
         }
     }
 }

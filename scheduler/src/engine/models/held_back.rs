@@ -1,4 +1,4 @@
-//! Passes in vain, against the end of what holds applications, guests and those back for whom no room is left.
+//! Passes in vain, against the end of what holds applications, borrowed containers and those back for whom no room is left.
 
 use super::passes::{expect_placed, pass_against};
 use super::{Bound, Cluster, Workers, half, model, one, plain, with_queues};
@@ -50,21 +50,21 @@ fn home_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
     (cluster, workers, running)
 }
 
-/// I13. No room for a guest, against the end of the guest that is in the way. The bug: a guest whose shape stays closed
+/// I13. No room for a borrowed container, against the end of the borrowed container that is in the way. The bug: a borrowed container whose shape stays closed
 /// where it has room.
 #[test]
-fn no_room_for_a_guest_against_a_release() {
+fn no_room_for_a_borrowed_container_against_a_release() {
     model(Bound::None, || {
-        let (cluster, mut workers, [_, guest]) = home_and_lender_full();
-        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(guest).unwrap());
+        let (cluster, mut workers, [_, borrowed]) = home_and_lender_full();
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(borrowed).unwrap());
         expect_placed(&cluster, 2);
     });
 }
 
-/// I13. The same, against the end of the container at home. The bug: an ask that waits as a guest while there is room at
+/// I13. The same, against the end of the container at home. The bug: an ask that waits on a borrowed node while there is room at
 /// home.
 #[test]
-fn no_room_for_a_guest_against_a_release_at_home() {
+fn no_room_for_a_borrowed_container_against_a_release_at_home() {
     model(Bound::Four, || {
         let (cluster, mut workers, [at_home, _]) = home_and_lender_full();
         pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(at_home).unwrap());

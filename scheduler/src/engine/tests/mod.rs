@@ -5,13 +5,13 @@
 mod activation;
 mod at_once;
 mod attach;
+mod borrowed;
 mod bulk;
 mod changes;
 mod compatible;
 mod endings;
 mod faults;
 mod forged;
-mod guests;
 mod hand;
 mod ladder;
 mod late;

@@ -1,13 +1,13 @@
-//! Whose turn it is in the guests' part of a pass.
+//! Whose turn it is in the borrowed part of a pass.
 
 use super::queue_walk::QueueWalk;
 use super::rescue::is_within_limits;
 use crate::ids::LaneId;
 
 impl QueueWalk<'_> {
-    /// Whether the lane's turn has come. Guests' has once their own partition can do nothing for them.
+    /// Whether the lane's turn has come. Borrowed containers' has once their own partition can do nothing for them.
     pub(super) fn is_due(&self, lane: LaneId) -> bool {
-        if !self.footing.is_guest {
+        if !self.share.is_borrowed {
             return true;
         }
         if self.is_single_step { !self.is_served_at_home(lane) } else { self.state.backlog.is_due(lane) }

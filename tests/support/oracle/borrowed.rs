@@ -1,4 +1,4 @@
-//! Guests: asks for the default partition on nodes that another one lends.
+//! Borrowed containers: asks for the default partition on nodes that another one lends.
 
 use apportion::{AskId, NodeId, PartitionId, ResourceAllocationCommitRequest};
 
@@ -12,7 +12,7 @@ pub(super) struct Taker<'a> {
     pub(super) leaf: usize,
     pub(super) user: &'a str,
     pub(super) size: Amounts,
-    pub(super) is_guest: bool,
+    pub(super) is_borrowed: bool,
 }
 
 impl Oracle {
@@ -25,7 +25,7 @@ impl Oracle {
 
     /// Whether the node is lent to the ask: it belongs to another partition than that of the ask.
     #[must_use]
-    pub fn is_guest(&self, ask: &Ask, node: NodeId) -> bool {
+    pub fn is_borrowed(&self, ask: &Ask, node: NodeId) -> bool {
         let partition = self.nodes[&node].partition;
         ask.partition == self.partitions[0]
             && partition != ask.partition
@@ -36,18 +36,18 @@ impl Oracle {
 
     /// Whether a node of this partition is for the ask, as its own or lent.
     pub(super) fn may_be_on(&self, ask: &Ask, node: NodeId) -> bool {
-        self.nodes[&node].partition == ask.partition || self.is_guest(ask, node)
+        self.nodes[&node].partition == ask.partition || self.is_borrowed(ask, node)
     }
 
-    /// Whether limits let the ask have one container more as a guest in the partition: there are none but what the partition
+    /// Whether limits let the ask have one container more on a borrowed node in the partition: there are none but what the partition
     /// has, and what users compete for.
-    pub(super) fn guest_limits_allow(&self, books: &Books, ask: &Ask, partition: usize) -> bool {
+    pub(super) fn borrowed_limits_allow(&self, books: &Books, ask: &Ask, partition: usize) -> bool {
         let application = &self.applications[&ask.application];
         let (size, total) = (amounts(&ask.spec.size), &books.totals[partition]);
         let queues = &books.queues[partition];
         let user = &application.spec.user;
         let used = books.user(partition, application.leaf, user);
-        let contest = self.contest(books, partition, application.leaf).of_guests(total);
+        let contest = self.contest(books, partition, application.leaf).of_borrowed(total);
         let weight = self.tree.weight(application.leaf, user);
         let chain = self.tree.chain(application.leaf);
         chain.iter().all(|queue| may_add(&queues[*queue].used, &size, total))
@@ -91,7 +91,7 @@ impl Oracle {
                 leaf: application.leaf,
                 user: &application.spec.user,
                 size: amounts(&ask.spec.size),
-                is_guest: node.is_some_and(|node| self.is_guest(ask, node)),
+                is_borrowed: node.is_some_and(|node| self.is_borrowed(ask, node)),
             })
         };
         let allocated = request.allocate.iter().filter_map(|one| taker(one.ask, Some(one.node)));

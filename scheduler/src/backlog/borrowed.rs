@@ -1,0 +1,115 @@
+//! When asks are looked at on borrowed nodes: once their own partition has had its chance.
+//!
+//! An ask that may borrow nodes stands in a lane of its own shape and in one of each borrowed variant. A lane of a borrowed variant is *due*, and
+//! counts as something that a set wants, only while its own lane is of no use: no set of the own partition has room for
+//! the shape, or a limit there is in the way. Whatever makes the own lane worth a look again ends that in the same
+//! critical section.
+//!
+//! In prose such containers are *borrowed*: they use idle nodes of a partition that is not exclusive. Code says
+//! borrowed container.
+//!
+//! A borrowed variant opens and closes in the lender's sets like any shape. Units in flight and outstanding are counted by ask,
+//! so an ask never gets more than it wants. Either a set of the own partition is wanted for the ask, or sets of
+//! lenders are, so I13 holds.
+//!
+//! A pass over a lender's set looks at borrowing asks in a second walk, and only if the first walk proposed
+//! nothing. So all requests of a batch borrow, or none does. Commits check only that the node is lent to the ask
+//! (`Facts::shape_on`) and the limits, which for borrowed containers are the partition's total
+//! (`Facts::queue_admits`, `Facts::user_limit`). Whether the ask could be served at home is a matter of order,
+//! which commits do not check. A borrowing ask reserves nothing, and a reserved unit never borrows. Single steps
+//! record no observations, so their passes ask the facts instead (`propose/borrowed.rs`).
+
+use smallvec::SmallVec;
+
+use super::{Backlog, LaneState};
+use crate::ids::{LaneId, LeafUserId, ShapeId};
+
+/// What is known of a borrowed variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BorrowedDemand {
+    /// The shape that its asks have.
+    pub(super) own: ShapeId,
+    /// That fits nowhere in its partition.
+    pub(super) is_due: bool,
+    /// How many runnable lanes are due anyway, since a limit is in the way of their own lanes.
+    pub(super) ahead: u32,
+}
+
+impl Backlog {
+    /// Asks of the shape may borrow nodes as its borrowed variant from now on. Nobody has such asks yet.
+    pub(crate) fn link_variant(&mut self, own: ShapeId, variant: ShapeId) {
+        self.unlink_variant(variant);
+        let is_due = self.is_closed_everywhere(own);
+        let borrowed = BorrowedDemand { own, is_due, ahead: 0 };
+        self.change_demand(variant, |demand| demand.borrowed = Some(borrowed));
+        self.demand_mut(own).variants.push(variant);
+    }
+
+    /// Whoever has been served as this shape until now, if anybody, is so no more: containers may keep a borrowed variant when its own
+    /// shape is gone.
+    pub(super) fn unlink_variant(&mut self, variant: ShapeId) {
+        if let Some(own) = self.own_if_borrowed(variant) {
+            self.demand[own.index()].variants.retain(|other| *other != variant);
+        }
+    }
+
+    /// Whether the lane is one of borrowed containers who may be looked at now.
+    pub(crate) fn is_due(&self, lane: LaneId) -> bool {
+        let lane = self.lane(lane);
+        let Some(borrowed) = self.demand(lane.shape).borrowed else { return true };
+        borrowed.is_due || self.is_own_at_limit(lane.user, lane.shape)
+    }
+
+    /// The shape that asks have which may be placed as this one.
+    pub(crate) fn own_shape(&self, shape: ShapeId) -> ShapeId {
+        self.own_if_borrowed(shape).unwrap_or(shape)
+    }
+
+    /// The same, if the shape is a borrowed variant.
+    pub(super) fn own_if_borrowed(&self, shape: ShapeId) -> Option<ShapeId> {
+        self.demand(shape).borrowed.map(|borrowed| borrowed.own)
+    }
+
+    /// Most often none: then nothing is allocated.
+    #[inline]
+    pub(super) fn variants_of(&self, own: ShapeId) -> SmallVec<[ShapeId; 1]> {
+        SmallVec::from_slice(&self.demand[own.index()].variants)
+    }
+
+    /// The shape is open somewhere in its partition, or no longer.
+    pub(super) fn tell_borrowed(&mut self, own: ShapeId) {
+        let is_due = self.is_closed_everywhere(own);
+        for variant in self.variants_of(own) {
+            self.change_demand(variant, |demand| {
+                if let Some(borrowed) = &mut demand.borrowed {
+                    borrowed.is_due = is_due;
+                }
+            });
+        }
+    }
+
+    /// A limit is in the way of the lane of this user and shape, or no longer.
+    pub(super) fn tell_borrowed_lanes(&mut self, user: LeafUserId, own: ShapeId, is_at_limit: bool) {
+        for variant in self.variants_of(own) {
+            let lane = self.lane_of.get(&(user, variant));
+            if lane.is_some_and(|lane| self.lane(*lane).state == LaneState::Runnable) {
+                self.count_ahead(variant, is_at_limit);
+            }
+        }
+    }
+
+    /// One runnable lane more, or less, is due by its own lane's limit.
+    pub(super) fn count_ahead(&mut self, variant: ShapeId, more: bool) {
+        self.change_demand(variant, |demand| {
+            if let Some(borrowed) = &mut demand.borrowed {
+                borrowed.ahead = if more { borrowed.ahead + 1 } else { borrowed.ahead - 1 };
+            }
+        });
+    }
+
+    /// Whether a limit is in the way of the own lane of a borrowed lane.
+    pub(super) fn is_own_at_limit(&self, user: LeafUserId, variant: ShapeId) -> bool {
+        let own = self.lane_of.get(&(user, self.own_shape(variant)));
+        own.is_some_and(|own| self.lane(*own).state.is_at_limit())
+    }
+}

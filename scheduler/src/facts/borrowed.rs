@@ -1,0 +1,118 @@
+//! Non-exclusive partitions: they lend idle nodes to asks for the default partition (`capacity-scheduler.md` 1.3,
+//! "Exclusive / non-exclusive").
+//!
+//! The shape of an ask that may borrow nodes has a *borrowed variant* for each partition that lends: equal, but of that
+//! partition. A container has the shape as which it was placed, so every count of containers charges a borrowed container
+//! where its node is.
+
+use serde::Serialize;
+
+use super::node::Node;
+use super::shape::Shape;
+use super::{Facts, Queue};
+use crate::ids::{AskId, PartitionId, QueueId, ShapeId};
+use crate::resource::Resources;
+
+/// Whether containers of a shape may be on borrowed nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub(crate) enum Borrowing {
+    /// They are on nodes of the shape's partition, which is that of its asks.
+    #[default]
+    None,
+    /// They are there, or on nodes that other partitions lend: the shape has borrowed variants.
+    Allowed,
+    /// The shape is a borrowed variant: its partition lends the nodes.
+    Borrowed,
+}
+
+/// A share of a partition: its own containers, or those that borrow its nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PartitionShare {
+    pub(crate) partition: PartitionId,
+    pub(crate) is_borrowed: bool,
+}
+
+impl PartitionShare {
+    pub(crate) fn own(partition: PartitionId) -> Self {
+        Self { partition, is_borrowed: false }
+    }
+
+    pub(crate) fn borrowed(partition: PartitionId) -> Self {
+        Self { partition, is_borrowed: true }
+    }
+
+    /// Of so many partitions there are twice as many partition shares.
+    pub(crate) fn index(self) -> usize {
+        self.partition.index() * 2 + usize::from(self.is_borrowed)
+    }
+}
+
+impl Shape {
+    pub(crate) fn share(&self) -> PartitionShare {
+        PartitionShare { partition: self.partition, is_borrowed: self.borrowing == Borrowing::Borrowed }
+    }
+
+    /// The shape as which asks of this one are on borrowed nodes in the partition.
+    pub(crate) fn variant(&self, partition: PartitionId) -> Self {
+        Self { partition, borrowing: Borrowing::Borrowed, ..self.clone() }
+    }
+}
+
+impl Facts {
+    /// Whether the partition lends nodes to asks for the default one.
+    pub(crate) fn lends(&self, partition: PartitionId) -> bool {
+        self.lending.contains(&partition)
+    }
+
+    /// As what asks may be placed. Those that name hosts or racks stay in their partition, and so do masters
+    /// (`capacity-scheduler.md` 6.4, case 42).
+    pub(crate) fn borrowing_of(
+        &self,
+        partition: PartitionId,
+        is_located: bool,
+        is_master: bool,
+    ) -> Borrowing {
+        let may_borrow = partition == PartitionId::DEFAULT && !is_located && !is_master;
+        if may_borrow && !self.lending.is_empty() { Borrowing::Allowed } else { Borrowing::None }
+    }
+
+    /// The shape that a container of the ask has on the node: the ask's own, or where the node's partition lends nodes to
+    /// it, the borrowed variant. None if the node is not for it.
+    #[inline]
+    pub(crate) fn shape_on(&self, ask: ShapeId, node: &Node) -> Option<ShapeId> {
+        if self.shapes.at(ask).partition == node.partition {
+            return Some(ask);
+        }
+        self.shapes.variant_in(ask, node.partition)
+    }
+
+    /// The shapes as which the ask may be placed, its own first.
+    pub(crate) fn shapes_of(&self, ask: AskId) -> impl Iterator<Item = ShapeId> {
+        let own = self.asks.at(ask).shape;
+        std::iter::once(own).chain(self.shapes.variants_of(own).iter().copied())
+    }
+
+    /// Whether the queue, which uses `level`, may use so much more. What borrowed containers take is nobody's share: they are held to
+    /// what the partition has (`capacity-scheduler.md` 2.3), whether or not the queue may use it.
+    #[inline]
+    pub(crate) fn queue_admits(
+        &self,
+        queue: QueueId,
+        share: PartitionShare,
+        level: &Resources,
+        more: &Resources,
+    ) -> bool {
+        if share.is_borrowed {
+            return level.can_grow(more, &self.partitions[share.partition.index()].capacity);
+        }
+        self.queue(queue).quota(share.partition).admits(level, more)
+    }
+
+    /// What bounds one user of the leaf, before its weight, whatever others use; borrowed containers as above.
+    pub(super) fn user_ceiling<'a>(&'a self, leaf: &'a Queue, share: PartitionShare) -> &'a Resources {
+        if share.is_borrowed {
+            return &self.partitions[share.partition.index()].capacity;
+        }
+        &leaf.quota(share.partition).user_limit
+    }
+}
