@@ -50,7 +50,7 @@ impl AuditReport {
     /// I12: the placement sets that are at home equal what a rebuild gives.
     pub(crate) fn check_sets(&mut self, state: &State, leases: &Leases) {
         for partition in state.partitions() {
-            for number in 0..state.roster.sets(partition) {
+            for number in 0..state.node_shards.sets(partition) {
                 let id = SetId::new(partition, number);
                 let equal = leases.look_at(id, |set| {
                     set.sync(state.nodes());
@@ -83,7 +83,7 @@ impl State {
         check_reservations(&self.facts, &mut report);
         check_tags(&self.facts, &mut report);
         check_ready_reservations(self, &mut report);
-        for (invariant, detail) in self.backlog.findings(&self.facts, &self.roster) {
+        for (invariant, detail) in self.backlog.findings(&self.facts, &self.node_shards) {
             report.check(false, invariant, || detail);
         }
         report
@@ -305,8 +305,8 @@ fn check_ready_reservations(state: &State, report: &mut AuditReport) {
         if state.facts.asks.get(reservation.ask).is_none() {
             continue;
         }
-        let (set, _) = state.roster.place_of(reservation.node, node.partition);
-        let is_listed = state.roster.ready_reservations(set).contains(&id);
+        let (set, _) = state.node_shards.place_of(reservation.node, node.partition);
+        let is_listed = state.node_shards.ready_reservations(set).contains(&id);
         report.check(is_listed == state.is_ready(id), "I12", || {
             format!(
                 "{id} is {}",

@@ -150,7 +150,7 @@ dense_id!(
     pub(crate) LeafUserId, "user-");
 dense_id!(
     /// What a user or a group has in one queue that limits it.
-    pub(crate) AccountId, "account-");
+    pub(crate) LimitUsageId, "limit_usage-");
 dense_id!(
     /// A placement set: a shard of one partition's nodes.
     pub SetId, "set-");

@@ -6,7 +6,7 @@
 //! Counted in flight are:
 //!
 //! * units of an ask, at most the outstanding units;
-//! * resources of every queue on the path, of the user and of its limit usages (accounts), summed once per batch; where
+//! * resources of every queue on the path, of the user and of its limit usages, summed once per batch; where
 //!   queues are ordered by more than use, those of queues pick by pick;
 //! * each unit that gets a container, where queues are ordered by demand;
 //! * resources of a node, for picks of hosts that asks name, in any set.
@@ -21,7 +21,7 @@
 //!   (`commit_batch` takes all of it back, regardless of the verdicts) or dropped (`undo` does). Generations keep a
 //!   successor's counter from being touched.
 
-use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, SlotId};
+use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, SlotId};
 use crate::resource::Resources;
 use crate::sync::{InFlightList, InFlightResources, InFlightUnits};
 
@@ -34,8 +34,8 @@ pub(crate) struct InFlight {
     queues: Vec<InFlightResources>,
     /// By leaf user and partition.
     users: Vec<InFlightResources>,
-    /// By account and partition.
-    accounts: Vec<InFlightResources>,
+    /// By limit usage and partition.
+    limit_usages: Vec<InFlightResources>,
     /// By node slot; only picks of hosts or racks that asks name.
     nodes: Vec<InFlightResources>,
     /// How many such picks there are, so that nobody has to look at the nodes while there is none.
@@ -66,9 +66,9 @@ impl InFlight {
         reset(&mut self.nodes, node.index());
     }
 
-    /// Makes room for users and accounts that are new.
-    pub(crate) fn add_users(&mut self, users: usize, accounts: usize) {
-        for (counters, needed) in [(&mut self.users, users), (&mut self.accounts, accounts)] {
+    /// Makes room for users and limit usages that are new.
+    pub(crate) fn add_users(&mut self, users: usize, limit_usages: usize) {
+        for (counters, needed) in [(&mut self.users, users), (&mut self.limit_usages, limit_usages)] {
             if counters.len() < needed * self.partitions {
                 counters.resize_with(needed * self.partitions, InFlightResources::default);
             }
@@ -110,17 +110,21 @@ impl InFlight {
         self.users[user.index() * self.partitions + partition.index()].give_back(resources);
     }
 
-    pub(crate) fn of_account(&self, account: AccountId, partition: PartitionId) -> &InFlightResources {
-        &self.accounts[account.index() * self.partitions + partition.index()]
+    pub(crate) fn of_limit_usage(
+        &self,
+        limit_usage: LimitUsageId,
+        partition: PartitionId,
+    ) -> &InFlightResources {
+        &self.limit_usages[limit_usage.index() * self.partitions + partition.index()]
     }
 
-    pub(crate) fn give_back_of_account(
+    pub(crate) fn give_back_of_limit_usage(
         &mut self,
-        account: AccountId,
+        limit_usage: LimitUsageId,
         partition: PartitionId,
         resources: &Resources,
     ) {
-        self.accounts[account.index() * self.partitions + partition.index()].give_back(resources);
+        self.limit_usages[limit_usage.index() * self.partitions + partition.index()].give_back(resources);
     }
 
     /// What picks of this node have in flight.
@@ -147,11 +151,11 @@ impl InFlight {
         self.given.give_back(units);
     }
 
-    /// Whether every counter of a queue, user, account or node is zero, and every ask's as well, and nothing is listed (I9).
+    /// Whether every counter of a queue, user, limit usage or node is zero, and every ask's as well, and nothing is listed (I9).
     pub(crate) fn is_zero(&self) -> bool {
         self.given.is_empty()
             && self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)
-            && [&self.queues, &self.users, &self.accounts, &self.nodes]
+            && [&self.queues, &self.users, &self.limit_usages, &self.nodes]
                 .into_iter()
                 .flatten()
                 .all(|counter| counter.load() == Resources::ZERO)

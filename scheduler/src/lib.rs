@@ -64,8 +64,9 @@ pub use engine::{
 };
 pub use event::{Event, EventKind, Refusal, Refused, Subject};
 pub use explain::{
-    ActivationLimit, Amounts, Blocker, DeviceShortage, Explanation, Funnel, KeptNode, LimitReached,
-    LocalityWait, PendingReason, Rejection, ReservedNode, Shortage, Stage, Standing, Tenant, WhyPending,
+    ActivationLimit, Amounts, Blocker, DeviceShortage, Explanation, Funnel, KeptNode, LimitHolder,
+    LimitReached, LocalityWait, PendingReason, Rejection, ReservedNode, Shortage, Stage, Standing,
+    WhyPending,
 };
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,

@@ -7,7 +7,7 @@ use crate::config::EngineConfig;
 use crate::facts::{Borrowing, Charged, Facts, Shape, StateDigest, TagCap, TagScope};
 use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::in_flight::InFlight;
-use crate::place::{Nodes, Roster};
+use crate::place::{NodeShards, Nodes};
 use crate::resource::{Resources, fits};
 use crate::timers::{Timer, Timers};
 
@@ -17,7 +17,7 @@ use crate::timers::{Timer, Timers};
 pub(crate) struct State {
     pub(crate) facts: Facts,
     pub(crate) in_flight: InFlight,
-    pub(crate) roster: Roster,
+    pub(crate) node_shards: NodeShards,
     pub(crate) backlog: Backlog,
     pub(crate) timers: Timers,
     /// Moves with every group commit, and when a batch is taken back undecided. What a pass saw in vain counts only
@@ -38,7 +38,7 @@ impl State {
         let partitions = facts.partitions.len();
         Self {
             in_flight: InFlight::new(facts.queues.len(), partitions),
-            roster: Roster::new(partitions, facts.config.resources.len()),
+            node_shards: NodeShards::new(partitions, facts.config.resources.len()),
             backlog: Backlog::new(&facts),
             timers: Timers::default(),
             facts,
@@ -55,12 +55,12 @@ impl State {
 
     /// What placement sets are views of.
     pub(crate) fn nodes(&self) -> Nodes<'_> {
-        Nodes { facts: &self.facts, in_flight: &self.in_flight, roster: &self.roster }
+        Nodes { facts: &self.facts, in_flight: &self.in_flight, node_shards: &self.node_shards }
     }
 
     /// The sets of a partition over which a pass could find something, one bit each.
     pub(crate) fn wanted_sets(&self, partition: PartitionId) -> u64 {
-        (0..self.roster.sets(partition))
+        (0..self.node_shards.sets(partition))
             .map(|number| SetId::new(partition, number))
             .filter(|set| self.backlog.is_wanted(*set))
             .fold(0, |bits, set| bits | set.bit())
@@ -73,7 +73,7 @@ impl State {
 
     /// Whether any node of the shape's partition [could hold](Facts::could_hold) a container of it.
     pub(crate) fn some_node_could_hold(&self, shape: &Shape) -> bool {
-        let mut nodes = self.roster.nodes_of(shape.partition);
+        let mut nodes = self.node_shards.nodes_of(shape.partition);
         nodes.any(|node| self.facts.could_hold(shape, self.facts.nodes.at(node)))
     }
 
@@ -87,13 +87,13 @@ impl State {
         self.backlog.rekey_all(&self.facts);
     }
 
-    /// Something is charged to other queues, users or accounts from now on.
+    /// Something is charged to other queues, users or limit usages from now on.
     pub(crate) fn note_move(&mut self) {
         self.moved_at = self.version;
     }
 
     /// Whether anything was moved since the version that a pass saw. Then what the pass has in flight may be in other queues
-    /// and accounts than what comes of it.
+    /// and limit usages than what comes of it.
     pub(crate) fn has_moved_since(&self, seen: u64) -> bool {
         self.moved_at > seen
     }
@@ -113,25 +113,25 @@ impl State {
 
     /// A container ended on a node and freed so much.
     pub(crate) fn node_freed(&mut self, id: NodeId, freed: &Resources) {
-        self.roster.note_freed(id, self.facts.nodes.at(id), freed);
+        self.node_shards.note_freed(id, self.facts.nodes.at(id), freed);
         self.tell_of_gain(id);
     }
 
     /// A node may take containers that it could not take before: tell everybody whom that may help.
     pub(crate) fn node_gained(&mut self, id: NodeId) {
-        self.roster.note_change(id, self.facts.nodes.at(id).partition);
+        self.node_shards.note_change(id, self.facts.nodes.at(id).partition);
         self.tell_of_gain(id);
     }
 
     fn tell_of_gain(&mut self, id: NodeId) {
         self.review_reservation(id);
-        let Self { facts, roster, backlog, .. } = self;
+        let Self { facts, node_shards, backlog, .. } = self;
         let node = facts.nodes.at(id);
         if !node.is_open() {
             return;
         }
-        roster.note_gain(id, node.partition, self.version);
-        let (set, _) = roster.place_of(id, node.partition);
+        node_shards.note_gain(id, node.partition, self.version);
+        let (set, _) = node_shards.place_of(id, node.partition);
         backlog.reopen(set, |shape| facts.can_take(facts.shapes.at(shape), node));
         backlog.wake_helped_by(facts, id, self.version);
     }
@@ -149,7 +149,7 @@ impl State {
         let moved = self.moved_caps(charged, i64::from(is_placed));
         let rack = self.facts.nodes.at(charged.node).rack;
         if moved.iter().any(|(_, scope)| *scope == TagScope::Rack) {
-            for node in self.roster.nodes_on(rack).to_vec() {
+            for node in self.node_shards.nodes_on(rack).to_vec() {
                 if is_placed {
                     self.review_reservation(node);
                 } else {
@@ -203,11 +203,11 @@ impl State {
         let node = self.facts.nodes.at(id);
         let Some(reservation) = node.reservation else { return };
         let is_ready = self.is_ready(reservation);
-        let (set, _) = self.roster.place_of(id, node.partition);
+        let (set, _) = self.node_shards.place_of(id, node.partition);
         let is_news = if is_ready {
-            self.roster.add_ready_reservation(set, reservation)
+            self.node_shards.add_ready_reservation(set, reservation)
         } else {
-            self.roster.remove_ready_reservation(set, reservation)
+            self.node_shards.remove_ready_reservation(set, reservation)
         };
         if is_news {
             self.backlog.count_ready_reservation(set, is_ready);
@@ -231,7 +231,7 @@ impl State {
         {
             return;
         }
-        let untried = (0..self.roster.sets(partition))
+        let untried = (0..self.node_shards.sets(partition))
             .map(|number| SetId::new(partition, number))
             .find(|set| backlog.demand(shape).reserve_tried & set.bit() == 0);
         if let Some(set) = untried {
@@ -286,7 +286,7 @@ impl State {
 
     /// Cuts a partition into as many sets as its size calls for; the caller holds all of its leases.
     pub(crate) fn reshard(&mut self, partition: PartitionId, sets: u32) {
-        self.roster.reshard(&self.facts, partition, sets);
+        self.node_shards.reshard(&self.facts, partition, sets);
         let shapes: Vec<ShapeId> = self
             .facts
             .shapes
@@ -297,7 +297,7 @@ impl State {
         self.backlog.resharded(partition, sets, &shapes);
         for number in 0..sets {
             let set = SetId::new(partition, number);
-            for _ in self.roster.ready_reservations(set) {
+            for _ in self.node_shards.ready_reservations(set) {
                 self.backlog.count_ready_reservation(set, true);
             }
         }

@@ -25,7 +25,7 @@ pub struct EngineStats {
     /// Refused calls, by reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// Containers that the committer placed itself, for asks whose proposals were rejected time and again.
-    pub rescued: u64,
+    pub placed_by_committer: u64,
     /// How often a proposing thread panicked.
     pub proposer_panics: u64,
 }

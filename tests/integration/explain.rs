@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use apportion::config::{
-    Capacity, EngineConfig, HeartbeatPolicy, Maximum, ParallelLimits, Percent, QueueConfig,
-    ReservationPolicy, TenantLimit,
+    Capacity, EngineConfig, HeartbeatPolicy, HolderLimit, Maximum, ParallelLimits, Percent, QueueConfig,
+    ReservationPolicy,
 };
 use apportion::{
     ApplicationSpec, AskId, AskSpec, AttributeRule, Blocker, DeviceNeed, Engine, Explanation, ManualClock,
@@ -115,10 +115,10 @@ fn the_user_limit() {
 fn the_key_that_decides() {
     let shared = leaf("shared", 20).with_user_limit_minimum(Percent::whole(50));
     let light = leaf("light", 20).with_user_weight("ann", "0.5".parse().unwrap());
-    let amount = TenantLimit { users: vec!["ann".into()], maximum: [None; 8], ..TenantLimit::default() };
+    let amount = HolderLimit { users: vec!["ann".into()], maximum: [None; 8], ..HolderLimit::default() };
     let mut maximum = amount.maximum;
     maximum[0] = Some(10);
-    let listed = leaf("listed", 20).with_limits([TenantLimit { maximum, ..amount }]);
+    let listed = leaf("listed", 20).with_limits([HolderLimit { maximum, ..amount }]);
     let one = ParallelLimits { per_user: Some(1), ..ParallelLimits::default() };
     let single = leaf("single", 20).with_parallel(one);
     let masters = leaf("masters", 20).with_master_share(Some(Percent::whole(10)));

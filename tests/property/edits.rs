@@ -9,8 +9,8 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-use crate::generate_queues::{queue, tenants};
-use crate::plan::{ClusterPlan, Operation, Pick, QueuePlan, TenantPlan};
+use crate::generate_queues::{limit_holders, queue};
+use crate::plan::{ClusterPlan, HolderPlan, Operation, Pick, QueuePlan};
 
 /// One of the changes that are made together.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(crate) enum TreeEdit {
     /// It takes no applications.
     Stop(Pick),
     /// Users and groups may have this in it.
-    Limit { queue: Pick, plans: Vec<TenantPlan> },
+    Limit { queue: Pick, plans: Vec<HolderPlan> },
     /// Queues are made below it when applications name them, or are so no more.
     Make { queue: Pick, plan: QueuePlan, expiry_ms: Option<u64> },
 }
@@ -36,7 +36,7 @@ pub(crate) fn reconfigure() -> impl Strategy<Value = Operation> {
         4 => any::<Pick>().prop_map(TreeEdit::Remove),
         2 => any::<Pick>().prop_map(TreeEdit::Reverse),
         1 => any::<Pick>().prop_map(TreeEdit::Stop),
-        2 => (any::<Pick>(), tenants()).prop_map(|(queue, plans)| TreeEdit::Limit { queue, plans }),
+        2 => (any::<Pick>(), limit_holders()).prop_map(|(queue, plans)| TreeEdit::Limit { queue, plans }),
         4 => (any::<Pick>(), queue(), option::weighted(0.9, prop_oneof![Just(0u64), Just(60), Just(350), Just(2_000)]))
             .prop_map(|(queue, plan, expiry_ms)| TreeEdit::Make { queue, plan, expiry_ms }),
     ];
@@ -87,7 +87,7 @@ impl ClusterPlan {
                 };
             }
             TreeEdit::Stop(queue) => nth(tree, *queue).state = QueueState::Stopped,
-            TreeEdit::Limit { queue, plans } => nth(tree, *queue).limits = self.tenants(plans),
+            TreeEdit::Limit { queue, plans } => nth(tree, *queue).limits = self.limit_holders(plans),
             TreeEdit::Make { queue, plan, expiry_ms } => {
                 let queue = nth(tree, *queue);
                 queue.auto_creation = match queue.auto_creation {

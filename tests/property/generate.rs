@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::edits::reconfigure;
 use crate::generate_queues::{
-    admission, capacity, child_ordering, factor, maximum, queue, tenants, user_minimum,
+    admission, capacity, child_ordering, factor, limit_holders, maximum, queue, user_minimum,
 };
 use crate::plan::{
     AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick, Plan, RunningPlan, Small, TagLimitPlan,
@@ -54,8 +54,8 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
     let stops_ended = proptest::bool::weighted(0.3);
     let policies =
         (reservations(variety), locality_delay(), heartbeat(variety), limits(variety), stops_ended);
-    (resources, vec(queue(), 1..=3), tenants(), policies)
-        .prop_map(|(resources, queues, tenants, policies)| {
+    (resources, vec(queue(), 1..=3), limit_holders(), policies)
+        .prop_map(|(resources, queues, limit_holders, policies)| {
             let (types, has_devices, unit, partitions, node_order, priorities, yarn) = resources;
             let (partitions, lending) = partitions;
             let (child_ordering, application_priority_max) = priorities;
@@ -72,7 +72,7 @@ fn cluster(variety: Variety) -> BoxedStrategy<ClusterPlan> {
                 application_priority_max,
                 stops_ended,
                 queues,
-                tenants,
+                limit_holders,
                 reservations,
                 locality_delay,
                 heartbeat,

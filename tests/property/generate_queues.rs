@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use crate::generate::small;
 use crate::plan::{
-    AccessPlan, ActivationPlan, AdmissionPlan, CapacityPlan, LimitsPlan, MaximumPlan, PartitionsPlan, Pick,
-    QueuePlan, SharePlan, TenantPlan,
+    AccessPlan, ActivationPlan, AdmissionPlan, CapacityPlan, HolderPlan, LimitsPlan, MaximumPlan,
+    PartitionsPlan, Pick, QueuePlan, SharePlan,
 };
 
 pub(crate) fn queue() -> BoxedStrategy<QueuePlan> {
@@ -51,7 +51,7 @@ fn limits_of_queue() -> BoxedStrategy<LimitsPlan> {
     let users = (factor(), user_minimum(), [user_weight(), user_weight()]);
     let offset = prop_oneof![3 => Just((0, false)), 1 => (-2..=2i32, any::<bool>())];
     let priorities = (-1..=1i32, prop_oneof![3 => Just(0u32), 1 => 1..3u32], lifetimes(), offset);
-    (capacity(), maximum(), users, priorities, admission(), access(), tenants())
+    (capacity(), maximum(), users, priorities, admission(), access(), limit_holders())
         .prop_map(
             |(
                 capacity,
@@ -60,7 +60,7 @@ fn limits_of_queue() -> BoxedStrategy<LimitsPlan> {
                 priorities,
                 admission,
                 access,
-                tenants,
+                limit_holders,
             )| {
                 LimitsPlan {
                     capacity,
@@ -74,17 +74,17 @@ fn limits_of_queue() -> BoxedStrategy<LimitsPlan> {
                     offset: priorities.3,
                     admission,
                     access,
-                    tenants,
+                    limit_holders,
                 }
             },
         )
         .boxed()
 }
 
-pub(crate) fn tenants() -> impl Strategy<Value = Vec<TenantPlan>> {
+pub(crate) fn limit_holders() -> impl Strategy<Value = Vec<HolderPlan>> {
     let amount = || option::weighted(0.4, 0..60u8);
     let limit = (any::<u8>(), [amount(), amount(), amount()], option::weighted(0.3, 0..4u32))
-        .prop_map(|(who, maximum, parallel)| TenantPlan { who, maximum, parallel });
+        .prop_map(|(who, maximum, parallel)| HolderPlan { who, maximum, parallel });
     prop_oneof![4 => Just(Vec::new()), 1 => vec(limit, 1..=2)]
 }
 

@@ -45,7 +45,7 @@ pub(crate) struct ClusterPlan {
     pub(crate) stops_ended: bool,
     pub(crate) queues: Vec<QueuePlan>,
     /// Of the root.
-    pub(crate) tenants: Vec<TenantPlan>,
+    pub(crate) limit_holders: Vec<HolderPlan>,
     pub(crate) reservations: ReservationPolicy,
     pub(crate) locality_delay: LocalityDelay,
     pub(crate) heartbeat: Option<HeartbeatPolicy>,
@@ -90,12 +90,12 @@ pub(crate) struct LimitsPlan {
     pub(crate) lifetimes: Lifetimes,
     pub(crate) admission: AdmissionPlan,
     pub(crate) access: AccessPlan,
-    pub(crate) tenants: Vec<TenantPlan>,
+    pub(crate) limit_holders: Vec<HolderPlan>,
 }
 
 /// What users and groups may have.
 #[derive(Clone, Debug)]
-pub(crate) struct TenantPlan {
+pub(crate) struct HolderPlan {
     /// Who, as far as nobody before has said so of them: bits 0 to 3 are users, 4 and 5 groups, 6 other users and 7 other
     /// groups.
     pub(crate) who: u8,
@@ -365,7 +365,7 @@ impl ClusterPlan {
             types,
             QueueConfig::root(self.children(&self.queues, &partitions))
                 .with_child_ordering(self.child_ordering)
-                .with_limits(self.tenants(&self.tenants)),
+                .with_limits(self.limit_holders(&self.limit_holders)),
         );
         let is_lending = |(number, _): &(usize, &String)| self.lending >> number & 1 == 1;
         let lending = partitions.iter().enumerate().filter(is_lending);

@@ -2,13 +2,13 @@
 
 use apportion::RESOURCE_TYPES_MAX;
 use apportion::config::{
-    AccessList, ApplicationOrdering, Bound, Capacity, Factor, Maximum, PartitionAccess, PartitionCapacity,
-    Percent, QueueConfig, Share, TenantLimit,
+    AccessList, ApplicationOrdering, Bound, Capacity, Factor, HolderLimit, Maximum, PartitionAccess,
+    PartitionCapacity, Percent, QueueConfig, Share,
 };
 
 use crate::plan::{
-    AccessPlan, CapacityPlan, ClusterPlan, MaximumPlan, PartitionsPlan, Pick, QueuePlan, SharePlan,
-    TenantPlan,
+    AccessPlan, CapacityPlan, ClusterPlan, HolderPlan, MaximumPlan, PartitionsPlan, Pick, QueuePlan,
+    SharePlan,
 };
 
 impl ClusterPlan {
@@ -40,7 +40,7 @@ impl ClusterPlan {
                 .with_parallel(plan.limits.admission.activation.parallel())
                 .with_master_share(plan.limits.admission.activation.master_share())
                 .with_user_limit_factor(plan.limits.factor.map(factor))
-                .with_limits(self.tenants(&plan.limits.tenants))
+                .with_limits(self.limit_holders(&plan.limits.limit_holders))
                 .with_children(self.children(&plan.children, &may_use));
             let AccessPlan { submitters, administrators } = plan.limits.access;
             let queue = QueueConfig {
@@ -56,9 +56,9 @@ impl ClusterPlan {
     }
 
     /// Limits of users and groups, in which nobody is named twice.
-    pub(crate) fn tenants(&self, plans: &[TenantPlan]) -> Vec<TenantLimit> {
+    pub(crate) fn limit_holders(&self, plans: &[HolderPlan]) -> Vec<HolderLimit> {
         let mut known = 0;
-        let mut limit = |plan: &TenantPlan| {
+        let mut limit = |plan: &HolderPlan| {
             let who = plan.who & !known;
             known |= plan.who;
             let names = |what: &str, bits: [u8; 2], others: u8| {
@@ -66,14 +66,14 @@ impl ClusterPlan {
                 let named = named.map(|bit| format!("{what}{}", bit - bits[0]));
                 named.chain((who & (1 << others) != 0).then(|| "*".to_owned())).collect()
             };
-            TenantLimit {
+            HolderLimit {
                 users: names("user", [0, 4], 6),
                 groups: names("group", [4, 6], 7),
                 maximum: self.scaled(&plan.maximum),
                 parallel: plan.parallel,
             }
         };
-        let is_any = |limit: &TenantLimit| {
+        let is_any = |limit: &HolderLimit| {
             let is_limit = limit.parallel.is_some() || limit.maximum.iter().any(Option::is_some);
             is_limit && !(limit.users.is_empty() && limit.groups.is_empty())
         };

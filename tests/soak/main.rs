@@ -48,7 +48,7 @@ struct Total {
     audits: u64,
     committed: u64,
     rejected: u64,
-    rescued: u64,
+    placed_by_committer: u64,
     panics: u64,
 }
 
@@ -69,7 +69,9 @@ fn soak(duration: Duration, first_seed: u64) -> ExitCode {
             println!("{:>4} s  {total}", start.elapsed().as_secs());
         }
     }
-    if duration.as_secs() >= 60 && (total.panics == 0 || total.rejected == 0 || total.rescued == 0) {
+    if duration.as_secs() >= 60
+        && (total.panics == 0 || total.rejected == 0 || total.placed_by_committer == 0)
+    {
         eprintln!("nothing was wrong, but not everything was tried: {total}");
         return ExitCode::FAILURE;
     }
@@ -133,18 +135,18 @@ impl Total {
         self.changes += outcome.changes;
         self.committed += outcome.stats.committed;
         self.rejected += outcome.stats.rejected_total();
-        self.rescued += outcome.stats.rescued;
+        self.placed_by_committer += outcome.stats.placed_by_committer;
         self.panics += outcome.stats.proposer_panics;
     }
 }
 
 impl std::fmt::Display for Total {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { rounds, changes, audits, committed, rejected, rescued, panics } = self;
+        let Self { rounds, changes, audits, committed, rejected, placed_by_committer, panics } = self;
         write!(
             f,
             "{rounds} rounds, {changes} changes followed, {audits} audits, {committed} requests committed, \
-             {rejected} rejected, {rescued} rescued, {panics} panics survived"
+             {rejected} rejected, {placed_by_committer} placed_by_committer, {panics} panics survived"
         )
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use ::toml::de::DeValue;
 use apportion::config::{
-    AccessList, ApplicationLimits, ApplicationOrdering, Bound, Capacity, Factor, Lifetimes, Maximum,
-    ParallelLimits, ParseAccessListError, PartitionAccess, PartitionCapacity, QueueConfig, QueueOrdering,
-    QueueState, Share, TenantLimit,
+    AccessList, ApplicationLimits, ApplicationOrdering, Bound, Capacity, Factor, HolderLimit, Lifetimes,
+    Maximum, ParallelLimits, ParseAccessListError, PartitionAccess, PartitionCapacity, QueueConfig,
+    QueueOrdering, QueueState, Share,
 };
 use apportion::nearest::{hint, nearest};
 use apportion::{RESOURCE_TYPES_MAX, ResourceTypes};
@@ -208,7 +208,7 @@ pub(super) fn read_own(
         queue.user_limit_minimum = minimum;
     }
     queue.user_weights = section.read("user_weights", user_weights)?.unwrap_or_default();
-    queue.limits = section.read("limits", |entry| tenant_limits(entry, types))?.unwrap_or_default();
+    queue.limits = section.read("limits", |entry| holder_limits(entry, types))?.unwrap_or_default();
     read_applications(section, queue)
 }
 
@@ -294,11 +294,11 @@ fn user_weights(entry: &Entry<'_>) -> Result<BTreeMap<String, Factor>, ConfigFil
     entry.section()?.entries().iter().map(weight).collect()
 }
 
-fn tenant_limits(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Vec<TenantLimit>, ConfigFileError> {
+fn holder_limits(entry: &Entry<'_>, types: &ResourceTypes) -> Result<Vec<HolderLimit>, ConfigFileError> {
     let limit = |section: &Section<'_>| {
         section.only(&LIMIT_KEYS)?;
         let [users, groups, maximum, parallel] = LIMIT_KEYS;
-        Ok(TenantLimit {
+        Ok(HolderLimit {
             users: section.read(users, Entry::texts)?.unwrap_or_default(),
             groups: section.read(groups, Entry::texts)?.unwrap_or_default(),
             maximum: section.read(maximum, |entry| amounts(entry, types))?.unwrap_or_default(),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use apportion::ResourceTypes;
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationOrdering, Bound, Capacity, EngineConfig, EngineLimits, Factor,
-    LocalityDelay, Maximum, ParallelLimits, PartitionAccess, Percent, QueueConfig, QueueOrdering, QueueState,
-    Semantics, Share, TenantLimit,
+    HolderLimit, LocalityDelay, Maximum, ParallelLimits, PartitionAccess, Percent, QueueConfig,
+    QueueOrdering, QueueState, Semantics, Share,
 };
 
 use super::engine::node_order_word;
@@ -240,8 +240,8 @@ fn write_activation(file: &mut Writer, queue: &QueueConfig) {
 }
 
 /// An array of tables, each on one line; nothing without limits.
-fn limits_text(types: &ResourceTypes, limits: &[TenantLimit]) -> Option<String> {
-    let limit = |limit: &TenantLimit| {
+fn limits_text(types: &ResourceTypes, limits: &[HolderLimit]) -> Option<String> {
+    let limit = |limit: &HolderLimit| {
         let [users, groups, maximum, parallel] = LIMIT_KEYS;
         let names =
             |key: &str, names: &[String]| (!names.is_empty()).then(|| format!("{key} = {}", list(names)));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::ResourceTypes;
-use apportion::config::{QueueConfig, TenantLimit};
+use apportion::config::{HolderLimit, QueueConfig};
 
 use super::entry::Entry;
 use super::quantity::{self, Quantities};
@@ -86,7 +86,7 @@ fn carry_over(
         let parallel = Some(u32::try_from(applications).unwrap_or(u32::MAX)).filter(|most| *most > 0);
         if parallel.is_some() || maximum.iter().any(Option::is_some) {
             let (users, groups) = (names("users")?, names("groups")?);
-            config.limits.push(TenantLimit { users, groups, maximum, parallel });
+            config.limits.push(HolderLimit { users, groups, maximum, parallel });
         }
     }
     Ok(())

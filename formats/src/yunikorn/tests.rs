@@ -1,8 +1,8 @@
 //! What is imported, and what is reported.
 
 use apportion::config::{
-    ApplicationOrdering, Capacity, Factor, Maximum, NodeOrderKind, ParallelLimits, Percent, QueueConfig,
-    QueueOrdering, TenantLimit,
+    ApplicationOrdering, Capacity, Factor, HolderLimit, Maximum, NodeOrderKind, ParallelLimits, Percent,
+    QueueConfig, QueueOrdering,
 };
 use apportion::{RESOURCE_TYPES_MAX, Resources};
 
@@ -208,11 +208,11 @@ fn limits_of_users_and_groups_are_carried_over() {
     );
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let mut most = [None; RESOURCE_TYPES_MAX];
-    let everybody = TenantLimit { users: names(&["*"]), parallel: Some(9), ..TenantLimit::default() };
+    let everybody = HolderLimit { users: names(&["*"]), parallel: Some(9), ..HolderLimit::default() };
     (most[0], most[1]) = (Some(1_024), Some(2_000));
     let named =
-        TenantLimit { users: names(&["ann", "bob"]), groups: names(&["dev"]), maximum: most, parallel: None };
-    let others = TenantLimit { groups: names(&["*"]), parallel: Some(3), ..TenantLimit::default() };
+        HolderLimit { users: names(&["ann", "bob"]), groups: names(&["dev"]), maximum: most, parallel: None };
+    let others = HolderLimit { groups: names(&["*"]), parallel: Some(3), ..HolderLimit::default() };
     let leaf = leaf("a", ONE).with_limits([named, others]);
     assert_eq!(imported.config.root, tree([leaf]).with_limits([everybody]));
     let [(line, key, ..)] = reported(&imported)[..] else { panic!("one line") };

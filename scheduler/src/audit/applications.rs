@@ -13,7 +13,7 @@ use crate::resource::Resources;
 /// The part of I2, I12 and I13 that follows from applications and their asks.
 pub(super) fn check(facts: &Facts, report: &mut AuditReport) {
     check_active_users(facts, report);
-    check_accounts(facts, report);
+    check_limit_usages(facts, report);
     check_activation(facts, report);
     check_masters(facts, report);
     check_demand(facts, report);
@@ -48,23 +48,24 @@ fn check_active_users(facts: &Facts, report: &mut AuditReport) {
 }
 
 /// I2: what users and groups with limits have is what leaf users have who count for them.
-fn check_accounts(facts: &Facts, report: &mut AuditReport) {
+fn check_limit_usages(facts: &Facts, report: &mut AuditReport) {
     let nothing = (vec![Resources::ZERO; facts.partitions.len()], 0);
-    let mut held = vec![nothing; facts.accounts().len()];
+    let mut held = vec![nothing; facts.limit_usages().len()];
     for user in &facts.users {
         let name = &user.name;
-        report.check(facts.has_its_accounts(user), "I2", || {
-            format!("user {name} counts for {:?}", user.accounts)
+        report.check(facts.has_its_limit_usages(user), "I2", || {
+            format!("user {name} counts for {:?}", user.limit_usages)
         });
-        for account in &user.accounts {
-            let (used, active) = &mut held[account.index()];
+        for limit_usage in &user.limit_usages {
+            let (used, active) = &mut held[limit_usage.index()];
             used.iter_mut().zip(&user.used).for_each(|(sum, used)| *sum += *used);
             *active += user.applications - user.inactive;
         }
     }
-    for (account, (used, active)) in facts.accounts().iter().zip(held) {
-        let (holder, is_equal) = (&account.holder, (&account.used, account.active) == (&used, active));
-        report.check(is_equal, "I2", || format!("{holder:?} has {:?}, its users {used:?}", account.used));
+    for (limit_usage, (used, active)) in facts.limit_usages().iter().zip(held) {
+        let (holder, is_equal) =
+            (&limit_usage.holder, (&limit_usage.used, limit_usage.active) == (&used, active));
+        report.check(is_equal, "I2", || format!("{holder:?} has {:?}, its users {used:?}", limit_usage.used));
     }
 }
 

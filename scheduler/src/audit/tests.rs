@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
-use crate::config::{EngineConfig, ParallelLimits, QueueConfig, TenantLimit};
+use crate::config::{EngineConfig, HolderLimit, ParallelLimits, QueueConfig};
 use crate::engine::{Engine, Mode};
 use crate::facts::{ApplicationEnd, EndCause, Stopping};
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
@@ -18,7 +18,7 @@ const NODES: [&str; 3] = ["n0", "n1", "n2"];
 fn state() -> State {
     let types = ResourceTypes::new(["memory", "gpu"]).unwrap().with_devices("gpu").unwrap();
     let most = std::array::from_fn(|i| (i == 0).then_some(100));
-    let limit = TenantLimit { users: vec!["*".to_owned()], maximum: most, ..TenantLimit::default() };
+    let limit = HolderLimit { users: vec!["*".to_owned()], maximum: most, ..HolderLimit::default() };
     let parallel = ParallelLimits { per_user: Some(9), ..ParallelLimits::default() };
     let mut config =
         EngineConfig::new(types, QueueConfig::single_leaf().with_limits([limit]).with_parallel(parallel));
@@ -124,9 +124,9 @@ fn i2_what_a_queue_uses() {
 
 #[test]
 fn i2_what_users_and_groups_with_limits_have() {
-    expect("I2", |state| state.facts.accounts.all[0].used[0] += Resources::new(&[1]));
-    expect("I2", |state| state.facts.accounts.all[0].active += 1);
-    expect("I2", |state| state.facts.users[0].accounts.clear());
+    expect("I2", |state| state.facts.limit_usages.all[0].used[0] += Resources::new(&[1]));
+    expect("I2", |state| state.facts.limit_usages.all[0].active += 1);
+    expect("I2", |state| state.facts.users[0].limit_usages.clear());
 }
 
 #[test]

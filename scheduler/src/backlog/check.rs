@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Backlog, LaneState, ParkReason};
 use crate::facts::Facts;
 use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
-use crate::place::Roster;
+use crate::place::NodeShards;
 use crate::resource::Resources;
 
 /// Invariants that do not hold: which, and what was found.
@@ -23,15 +23,15 @@ impl Findings {
 impl Backlog {
     /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal what a rebuild gives. I13: nobody
     /// who waits for hosts or racks is overlooked.
-    pub(crate) fn findings(&self, facts: &Facts, roster: &Roster) -> Vec<(&'static str, String)> {
+    pub(crate) fn findings(&self, facts: &Facts, node_shards: &NodeShards) -> Vec<(&'static str, String)> {
         let mut findings = Findings::default();
         self.check_asks(facts, &mut findings);
-        let rebuilt = Self::rebuild(facts, |partition| roster.sets(partition));
+        let rebuilt = Self::rebuild(facts, |partition| node_shards.sets(partition));
         self.check_lanes(&rebuilt, &mut findings);
         self.check_reservations(&rebuilt, facts, &mut findings);
-        self.check_notes(facts, roster, &mut findings);
+        self.check_notes(facts, node_shards, &mut findings);
         self.check_kept(facts, &mut findings);
-        self.check_wanted(facts, roster, &mut findings);
+        self.check_wanted(facts, node_shards, &mut findings);
         self.check_variants(&mut findings);
         findings.0
     }
@@ -60,7 +60,7 @@ impl Backlog {
     }
 
     /// What is noted at limits, hosts and racks is there: notes that outlive what they are about would pile up.
-    fn check_notes(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
+    fn check_notes(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
         for (reason, lane) in self.blocked() {
             let is_parked = self.lane(lane).state == LaneState::Parked(reason);
             findings.check(is_parked, "I12", || format!("{lane} is noted at {reason:?} in vain"));
@@ -74,7 +74,7 @@ impl Backlog {
             let waits = self.waiting.is_waiting(ask) && facts.asks.get(ask).is_some();
             findings.check(waits, "I12", || format!("{ask} is noted at a host or rack in vain"));
         }
-        self.check_nobody_is_overlooked(facts, roster, findings);
+        self.check_nobody_is_overlooked(facts, node_shards, findings);
     }
 
     /// What is kept is kept for lanes that are parked at a queue's limit.
@@ -104,14 +104,14 @@ impl Backlog {
     }
 
     /// Nobody waits for a host or rack that has room.
-    fn check_nobody_is_overlooked(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
+    fn check_nobody_is_overlooked(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
         for id in self.waiting.waiting() {
             let Some(ask) = facts.asks.get(id) else { continue };
             let shape = facts.shapes.at(ask.shape);
             let has_room =
                 |node: &NodeId| facts.nodes.get(*node).is_some_and(|node| facts.can_take(shape, node));
             let allowed = self.waiting.allowed(facts, id, ask);
-            let found = roster.wished_for(&ask.wishes, allowed).find(has_room);
+            let found = node_shards.wished_for(&ask.wishes, allowed).find(has_room);
             findings.check(found.is_none(), "I13", || format!("{id} waits, and {found:?} has room"));
         }
     }
@@ -160,7 +160,7 @@ impl Backlog {
         }
     }
 
-    fn check_wanted(&self, facts: &Facts, roster: &Roster, findings: &mut Findings) {
+    fn check_wanted(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
         // Lanes by shape, and of borrowed containers those that are due by the limits of their own lanes.
         let (mut runnable, mut ahead) = (BTreeMap::<ShapeId, u32>::new(), BTreeMap::<ShapeId, u32>::new());
         let mut listed = 0;
@@ -189,7 +189,7 @@ impl Backlog {
         }
         for partition in 0..facts.partitions.len() as u32 {
             let partition = PartitionId(partition);
-            for set in (0..roster.sets(partition)).map(|number| SetId::new(partition, number)) {
+            for set in (0..node_shards.sets(partition)).map(|number| SetId::new(partition, number)) {
                 let open = facts.shapes.iter().filter(|(id, shape, _)| {
                     let is_wanting = match self.own_if_borrowed(*id) {
                         None => runnable.contains_key(id) || !self.reservations_for(*id).is_empty(),
@@ -198,7 +198,7 @@ impl Backlog {
                     };
                     shape.partition == partition && is_wanting && self.is_open(*id, set)
                 });
-                let wanted = open.count() + roster.ready_reservations(set).len();
+                let wanted = open.count() + node_shards.ready_reservations(set).len();
                 let kept = self.wanted[set.index()] as usize;
                 findings
                     .check(wanted == kept, "I12", || format!("{set} is wanted {kept} times, not {wanted}"));

@@ -6,7 +6,7 @@
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;
 use crate::facts::PartitionShare;
-use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
+use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 /// Why no ask of a lane can be placed anywhere at the moment.
@@ -19,7 +19,7 @@ pub(crate) enum ParkReason {
     /// What a queue above has left is kept for queues that come first and do not find enough of it.
     RoomKept,
     /// A user or group would exceed its limit in a queue on the way up.
-    AccountLimit(AccountId),
+    HolderLimit(LimitUsageId),
     /// The user would exceed the user limit, which is its own.
     UserLimit,
     /// The user would exceed its share of this leaf, which moves with what any user of the leaf gets, wants or gives back.

@@ -30,7 +30,7 @@ mod notes;
 mod order;
 mod parking;
 mod pending;
-mod unlucky;
+mod starved;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason};
 pub(crate) use notes::{AskNotes, Ending};
 pub(crate) use order::{Given, OrderKey};
 pub(crate) use pending::{PendingAsk, PendingAsks};
-pub(crate) use unlucky::Unlucky;
+pub(crate) use starved::Starved;
 pub(crate) use waiting::Waiting;
 
 use crate::config::ApplicationOrdering;
@@ -68,8 +68,8 @@ pub(crate) struct Backlog {
     /// Lanes parked at a user's limit, by leaf user; of users that never had any, missing at the end.
     users: Vec<Blocked>,
     kept: Kept,
-    /// Lanes parked at a limit of a user or group, by account; of those that never had any, missing at the end.
-    accounts: Vec<Blocked>,
+    /// Lanes parked at a limit of a user or group, by limit usage; of those that never had any, missing at the end.
+    limit_usages: Vec<Blocked>,
     /// By application slot.
     applications: Vec<ApplicationBacklog>,
     /// By shape.
@@ -88,7 +88,7 @@ pub(crate) struct Backlog {
     /// Shapes that fit nowhere and lately got a runnable lane.
     relieved: Vec<ShapeId>,
     pub(crate) waiting: Waiting,
-    pub(crate) unlucky: Unlucky,
+    pub(crate) starved: Starved,
     pub(crate) notes: AskNotes,
 }
 
@@ -127,7 +127,7 @@ impl Backlog {
             all_relieved_at: 0,
             users: Vec::new(),
             kept: Kept::default(),
-            accounts: Vec::new(),
+            limit_usages: Vec::new(),
             applications: Vec::new(),
             demand: Vec::new(),
             wanted: vec![0; partitions * SETS_MAX],
@@ -137,7 +137,7 @@ impl Backlog {
             reserved: vec![Vec::new(); partitions],
             relieved: Vec::new(),
             waiting: Waiting::new(partitions),
-            unlucky: Unlucky::default(),
+            starved: Starved::default(),
             notes: AskNotes::default(),
         };
         backlog.add_queues(facts);

@@ -7,14 +7,14 @@
 //! | no node of the set fits the shape | shape closed in that set | a node of the set gains room that fits, or its rack falls below a cap on a tag |
 //! | queue limit, user limit | lane parked at that queue or user | use or flight at that queue or user goes down; limits change |
 //! | blocked headroom of earlier queues (kept room) | lane parked, among all that are kept out | use, priorities or blocked headroom change anywhere; limits change |
-//! | limit of a user or group at a queue | lane parked at that limit usage (account) | use or flight of it goes down; a user comes with other groups; limits change |
+//! | limit of a user or group at a queue | lane parked at that limit usage | use or flight of it goes down; a user comes with other groups; limits change |
 //! | a user's share of the leaf | lane parked at the leaf's shares | a unit is placed, reserved, asked for, cancelled or given back in the leaf; limits change |
 //! | all units in flight | lane parked | a unit comes back; a new ask; the ask may reserve one node more than it wants |
 //! | named hosts full | ask waits, out of its lane | a host or rack gains room; its locality delay passes; where nodes count, one more node with room, or one node less |
 //! | only amounts in flight are in the way | set paused | anything in flight is decided or given back |
 
 use super::{Backlog, LaneState, ParkReason};
-use crate::ids::{AccountId, LaneId, LeafUserId, QueueId, ShapeId};
+use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 /// Lanes parked at one limit.
@@ -58,7 +58,7 @@ impl Backlog {
             ParkReason::AllInFlight => None,
             ParkReason::QueueLimit(queue) => Some(&mut self.queues[queue.index()].blocked),
             ParkReason::RoomKept => Some(self.kept.blocked()),
-            ParkReason::AccountLimit(account) => Some(entry(&mut self.accounts, account.index())),
+            ParkReason::HolderLimit(limit_usage) => Some(entry(&mut self.limit_usages, limit_usage.index())),
             ParkReason::UserLimit => Some(entry(&mut self.users, user.index())),
             ParkReason::UserShare(leaf) => Some(&mut self.queues[leaf.index()].at_shares),
         }
@@ -72,13 +72,13 @@ impl Backlog {
             at_limit.chain(queue.at_shares.lanes.iter().map(move |lane| (ParkReason::UserShare(id), *lane)))
         });
         let at_users = self.users.iter().flat_map(|user| &user.lanes);
-        let at_accounts = self.accounts.iter().enumerate().flat_map(|(index, account)| {
-            let reason = ParkReason::AccountLimit(AccountId(index as u32));
-            account.lanes.iter().map(move |lane| (reason, *lane))
+        let at_limit_usages = self.limit_usages.iter().enumerate().flat_map(|(index, limit_usage)| {
+            let reason = ParkReason::HolderLimit(LimitUsageId(index as u32));
+            limit_usage.lanes.iter().map(move |lane| (reason, *lane))
         });
         let at_users = at_users.map(|lane| (ParkReason::UserLimit, *lane));
         let kept_out = self.kept.kept_out().iter().map(|lane| (ParkReason::RoomKept, *lane));
-        at_queues.chain(at_users).chain(at_accounts).chain(kept_out)
+        at_queues.chain(at_users).chain(at_limit_usages).chain(kept_out)
     }
 
     /// A new ask came, or units that were in flight came back.
@@ -102,16 +102,22 @@ impl Backlog {
         }
     }
 
-    /// Something that counted against the user, its accounts and the queues above came back.
-    pub(crate) fn relieve(&mut self, leaf: QueueId, user: LeafUserId, accounts: &[AccountId], version: u64) {
+    /// Something that counted against the user, its limit usages and the queues above came back.
+    pub(crate) fn relieve(
+        &mut self,
+        leaf: QueueId,
+        user: LeafUserId,
+        limit_usages: &[LimitUsageId],
+        version: u64,
+    ) {
         let mut queue = Some(leaf);
         while let Some(id) = queue {
             self.relieve_queue(id, version);
             queue = self.queues[id.index()].parent;
         }
         self.relieve_user(user, version);
-        for account in accounts {
-            self.relieve_account(*account, version);
+        for limit_usage in limit_usages {
+            self.relieve_limit_usage(*limit_usage, version);
         }
         self.leaf_changed(leaf, version);
     }
@@ -126,8 +132,8 @@ impl Backlog {
         for user in 0..self.users.len() {
             self.relieve_user(LeafUserId(user as u32), version);
         }
-        for account in 0..self.accounts.len() {
-            self.relieve_account(AccountId(account as u32), version);
+        for limit_usage in 0..self.limit_usages.len() {
+            self.relieve_limit_usage(LimitUsageId(limit_usage as u32), version);
         }
     }
 
@@ -160,13 +166,13 @@ impl Backlog {
         }
     }
 
-    /// Something that counted against the account came back.
-    pub(crate) fn relieve_account(&mut self, account: AccountId, version: u64) {
-        let blocked = entry(&mut self.accounts, account.index());
+    /// Something that counted against the limit usage came back.
+    pub(crate) fn relieve_limit_usage(&mut self, limit_usage: LimitUsageId, version: u64) {
+        let blocked = entry(&mut self.limit_usages, limit_usage.index());
         blocked.relieved_at = version;
         if !blocked.lanes.is_empty() {
             let lanes = std::mem::take(&mut blocked.lanes);
-            self.unpark(lanes, ParkReason::AccountLimit(account));
+            self.unpark(lanes, ParkReason::HolderLimit(limit_usage));
         }
     }
 

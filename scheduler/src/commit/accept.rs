@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::facts::{Application, Ask, Borrowing, Breach, Facts, Node, PartitionShare, Shape, TagCounts};
-use crate::ids::{AccountId, AskId, LeafUserId, NodeId, PartitionId, QueueId, ReservationId};
+use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::propose::Amounts;
 use crate::request::RejectReason;
 use crate::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
@@ -28,11 +28,10 @@ pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
         !facts.queue(facts.user(*user).leaf).shares_among_users()
             && check_user_limit(facts, *user, share(partition), change, change).is_ok()
     });
-    let accounts = amounts
-        .accounts
-        .iter()
-        .all(|(account, partition, change)| check_account(facts, *account, *partition, change).is_ok());
-    queues && users && accounts
+    let limit_usages = amounts.limit_usages.iter().all(|(limit_usage, partition, change)| {
+        check_limit_usage(facts, *limit_usage, *partition, change).is_ok()
+    });
+    queues && users && limit_usages
 }
 
 /// Whether all of `request` may be applied. Limits of queues and users need no look if they are kept anyway.
@@ -78,8 +77,8 @@ fn accept_single(
     for queue in &facts.queue(application.leaf).chain {
         check_queue_limit(facts, *queue, shape.share(), size)?;
     }
-    for account in &facts.user(application.user).accounts {
-        check_account(facts, *account, shape.partition, size)?;
+    for limit_usage in &facts.user(application.user).limit_usages {
+        check_limit_usage(facts, *limit_usage, shape.partition, size)?;
     }
     check_user_limit(facts, application.user, shape.share(), size, size)
 }
@@ -96,14 +95,14 @@ pub(super) fn check_queue_limit(
 }
 
 /// Whether the use that counts for a user or a group may change by so much.
-pub(super) fn check_account(
+pub(super) fn check_limit_usage(
     facts: &Facts,
-    account: AccountId,
+    limit_usage: LimitUsageId,
     partition: PartitionId,
     change: &Resources,
 ) -> Result<(), RejectReason> {
-    let account = facts.account(account);
-    if account.admits(&account.used[partition.index()], change) {
+    let limit_usage = facts.limit_usage(limit_usage);
+    if limit_usage.admits(&limit_usage.used[partition.index()], change) {
         Ok(())
     } else {
         Err(RejectReason::UserLimit)
@@ -160,7 +159,7 @@ struct Sums {
     /// The same for users, and at least as much as any one container or reservation that they get.
     users: SmallVec<[(LeafUserId, PartitionShare, Resources, Resources); 1]>,
     /// The same for users and groups with limits.
-    accounts: SmallVec<[(AccountId, PartitionId, Resources); 2]>,
+    limit_usages: SmallVec<[(LimitUsageId, PartitionId, Resources); 2]>,
     /// Units taken and reservations gained, by ask.
     asks: SmallVec<[(AskId, u32, i64); 1]>,
     ended: SmallVec<[ReservationId; 1]>,
@@ -297,8 +296,8 @@ impl Sums {
         for (queue, share, change) in &self.queues {
             check_queue_limit(facts, *queue, *share, change)?;
         }
-        for (account, partition, change) in &self.accounts {
-            check_account(facts, *account, *partition, change)?;
+        for (limit_usage, partition, change) in &self.limit_usages {
+            check_limit_usage(facts, *limit_usage, *partition, change)?;
         }
         for (user, share, change, largest) in &self.users {
             check_user_limit(facts, *user, *share, change, largest)?;
@@ -349,10 +348,14 @@ impl Sums {
                 None => self.queues.push((queue, share, *change)),
             }
         }
-        for &account in &facts.user(user).accounts {
-            match self.accounts.iter_mut().find(|entry| (entry.0, entry.1) == (account, share.partition)) {
+        for &limit_usage in &facts.user(user).limit_usages {
+            match self
+                .limit_usages
+                .iter_mut()
+                .find(|entry| (entry.0, entry.1) == (limit_usage, share.partition))
+            {
                 Some(entry) => entry.2 += *change,
-                None => self.accounts.push((account, share.partition, *change)),
+                None => self.limit_usages.push((limit_usage, share.partition, *change)),
             }
         }
         match self.users.iter_mut().find(|entry| entry.0 == user && is_same(&entry.1)) {

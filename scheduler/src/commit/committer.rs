@@ -8,7 +8,7 @@ use crate::change::Change;
 use crate::event::Refusal;
 use crate::ids::{AskId, SetId};
 use crate::log::{LogBuffer, Logged};
-use crate::propose::{Amounts, ProposalBatch, propose_rescue};
+use crate::propose::{Amounts, ProposalBatch, propose_for_starved};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::request::{CommitOutcome, CommitSeq, RejectReason};
 use crate::state::State;
@@ -137,25 +137,25 @@ impl Committer<'_> {
         let is_accepted = self.decide(request, known).is_accepted();
         for ask in request.units() {
             if is_accepted {
-                self.state.backlog.unlucky.forget(ask);
+                self.state.backlog.starved.forget(ask);
             } else {
-                self.state.return_unlucky(ask);
+                self.state.return_starved(ask);
             }
         }
         is_accepted
     }
 
-    /// Places asks that were unlucky too often: the last step of the ladder, on which nobody can be quicker.
-    pub(crate) fn rescue(&mut self) {
-        let due = self.state.backlog.unlucky.take_due();
+    /// Places asks that were starved too often: the last step of the ladder, on which nobody can be quicker.
+    pub(crate) fn place_starved(&mut self) {
+        let due = self.state.backlog.starved.take_due();
         if !due.is_empty() {
             self.state.settle_limits();
         }
         for ask in due {
-            if let Some(request) = propose_rescue(self.state, ask)
+            if let Some(request) = propose_for_starved(self.state, ask)
                 && self.commit(request).is_accepted()
             {
-                self.stats.rescued += 1;
+                self.stats.placed_by_committer += 1;
             }
         }
     }
@@ -189,9 +189,9 @@ impl State {
     }
 
     /// A unit was rejected; rejections in a row count. An ask that is gone has none.
-    fn return_unlucky(&mut self, ask: AskId) {
+    fn return_starved(&mut self, ask: AskId) {
         if self.facts.asks.get(ask).is_some() {
-            self.backlog.unlucky.note_rejected(ask);
+            self.backlog.starved.note_rejected(ask);
         }
         self.return_unit(ask);
     }
@@ -216,10 +216,10 @@ impl State {
                 self.backlog.relieve(leaf, *user, &[], self.version);
             }
         }
-        for (account, partition, resources) in &amounts.accounts {
-            self.in_flight.give_back_of_account(*account, *partition, resources);
+        for (limit_usage, partition, resources) in &amounts.limit_usages {
+            self.in_flight.give_back_of_limit_usage(*limit_usage, *partition, resources);
             if is_relief {
-                self.backlog.relieve_account(*account, self.version);
+                self.backlog.relieve_limit_usage(*limit_usage, self.version);
             }
         }
         for (node, resources) in &amounts.nodes {

@@ -18,8 +18,8 @@
 //! # Asks that lose races
 //!
 //! An ask's first proposals are optimistic: from the proposer's own set, or on a host that the ask names. After
-//! four rejections in a row the ask is starved (`unlucky` in code). At the end of the group the committer proposes
-//! for it under its own guard, over the whole partition, and decides at once (`propose/rescue.rs`). No other
+//! four rejections in a row the ask is starved (`starved` in code). At the end of the group the committer proposes
+//! for it under its own guard, over the whole partition, and decides at once (`propose/starved.rs`). No other
 //! proposer can be quicker. One group does this for eight asks at most.
 //!
 //! # Why the invariants hold
@@ -27,7 +27,7 @@
 //! * **One writer.** The committer changes the facts, one change after another. So an invariant of the facts holds
 //!   if each change keeps it.
 //! * **I3.** `accept` adds up the use that a request adds at each queue of each chain and for each user. It does
-//!   the same for each limit usage (account) of the user. It compares the sums with the limits. `settle_limits`
+//!   the same for each limit usage of the user. It compares the sums with the limits. `settle_limits`
 //!   comes first in `commit` and `commit_batch`, so the limits are those in force. A release needs no check, and a
 //!   lower limit does not add use.
 //! * **I7.** `accept` looks up rule, hosts, racks and the node's state again. It keeps the write guard until

@@ -10,7 +10,7 @@
 //! * Each event that could help a lane stamps the lane, limit or set it touches with the present version. It does
 //!   so in the critical section in which it happens. Recording is refused if the stamp is newer than v.
 //! * Closing a shape is refused in three cases: a node of the set that changed since fits it; the shape's slot has
-//!   a new tenant; or a proposal of the same batch was rejected, since the view had then taken out too much.
+//!   a new occupant; or a proposal of the same batch was rejected, since the view had then taken out too much.
 //! * An ask that waits for hosts has no stamp at its hosts and racks. The recording looks at them again and returns
 //!   the ask to its lane if one has room. Where nodes count, it also looks at the nodes that gained room since v.
 //!
@@ -127,7 +127,7 @@ impl State {
             return true;
         }
         let shape = self.facts.shapes.at(shape_id);
-        match self.roster.changed_nodes(set.id(), set.seen()) {
+        match self.node_shards.changed_nodes(set.id(), set.seen()) {
             None => true,
             Some(mut changed) => changed.any(|id| self.facts.can_take(shape, self.facts.nodes.at(id))),
         }
@@ -142,7 +142,7 @@ impl State {
         let shape = self.facts.shapes.at(ask.shape);
         let has_room =
             |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| self.facts.can_take(shape, node));
-        let is_served = self.roster.wished_for(&ask.wishes, allowed).any(|node| has_room(&node));
+        let is_served = self.node_shards.wished_for(&ask.wishes, allowed).any(|node| has_room(&node));
         let missed_some = !offered.is_empty() && self.facts.counts_opportunities();
         if allowed > allowed_then
             || is_served
@@ -176,6 +176,6 @@ impl State {
             offered.binary_search(&node).is_err()
                 && self.facts.nodes.get(node).is_some_and(|node| self.facts.can_take(shape, node))
         };
-        self.roster.gained_since(shape.partition, seen).is_none_or(|mut gained| gained.any(counts))
+        self.node_shards.gained_since(shape.partition, seen).is_none_or(|mut gained| gained.any(counts))
     }
 }

@@ -1,6 +1,6 @@
 //! Whether a container may have another size.
 
-use super::accept::{check_account, check_active, check_queue_limit, check_unreserved, check_user_limit};
+use super::accept::{check_active, check_limit_usage, check_queue_limit, check_unreserved, check_user_limit};
 use crate::facts::{Facts, PartitionShare, Shape};
 use crate::ids::ContainerId;
 use crate::request::RejectReason;
@@ -40,8 +40,8 @@ pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Res
     for queue in &facts.queue(application.leaf).chain {
         check_queue_limit(facts, *queue, own, &change)?;
     }
-    for account in &facts.user(application.user).accounts {
-        check_account(facts, *account, own.partition, &change)?;
+    for limit_usage in &facts.user(application.user).limit_usages {
+        check_limit_usage(facts, *limit_usage, own.partition, &change)?;
     }
     check_user_limit(facts, application.user, own, &change, &more)
 }

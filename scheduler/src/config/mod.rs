@@ -3,6 +3,7 @@
 mod access;
 mod auto_creation;
 mod capacity;
+mod holder_limit;
 mod node_order;
 mod partitions;
 mod placement;
@@ -11,7 +12,6 @@ mod queue_checks;
 mod reconfiguration;
 mod setting;
 mod share;
-mod tenant_limit;
 mod validate;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ use thiserror::Error;
 pub use access::{AccessList, ParseAccessListError};
 pub use auto_creation::AutoCreation;
 pub use capacity::{Bound, Capacity, Maximum, Share};
+pub(crate) use holder_limit::EVERYBODY_ELSE;
+pub use holder_limit::HolderLimit;
 pub use node_order::NodeOrderKind;
 pub use partitions::{PartitionAccess, PartitionCapacity};
 pub(crate) use placement::check as check_placement;
@@ -34,8 +36,6 @@ pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tr
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
 pub use setting::Setting;
 pub use share::{Factor, ParseDecimalError, Percent};
-pub(crate) use tenant_limit::EVERYBODY_ELSE;
-pub use tenant_limit::TenantLimit;
 
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resources};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AccessList, AutoCreation, Capacity, Factor, Maximum, PartitionAccess, PartitionCapacity, Percent,
-    TenantLimit,
+    AccessList, AutoCreation, Capacity, Factor, HolderLimit, Maximum, PartitionAccess, PartitionCapacity,
+    Percent,
 };
 
 /// In which order a leaf serves its applications.
@@ -159,7 +159,7 @@ pub struct QueueConfig {
     /// When applications are ended.
     pub lifetimes: Lifetimes,
     /// What users and groups may have in it and below, in amounts.
-    pub limits: Vec<TenantLimit>,
+    pub limits: Vec<HolderLimit>,
     /// The queues below.
     pub children: Vec<QueueConfig>,
 }
@@ -376,7 +376,7 @@ impl QueueConfig {
 
     /// The same queue, in which users and groups have these limits.
     #[must_use]
-    pub fn with_limits(mut self, limits: impl IntoIterator<Item = TenantLimit>) -> Self {
+    pub fn with_limits(mut self, limits: impl IntoIterator<Item = HolderLimit>) -> Self {
         self.limits.extend(limits);
         self
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tenant_limit::check_limits;
+use super::holder_limit::check_limits;
 use super::{
     AccessList, AutoCreation, Capacity, ConfigError, EngineConfig, Lifetimes, Maximum, PartitionAccess,
     Percent, QueueConfig, Share,
@@ -269,7 +269,7 @@ fn queue_error(path: &str, problem: &str) -> ConfigError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Bound, Factor, PartitionCapacity, TenantLimit};
+    use crate::config::{Bound, Factor, HolderLimit, PartitionCapacity};
 
     fn config(children: Vec<QueueConfig>) -> EngineConfig {
         EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::root(children))
@@ -305,12 +305,12 @@ mod tests {
     #[test]
     fn limits_of_users_and_groups_are_checked() {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let of = |users: &[&str], most: Option<i64>| TenantLimit {
+        let of = |users: &[&str], most: Option<i64>| HolderLimit {
             users: names(users),
             maximum: std::array::from_fn(|i| most.filter(|_| i == 0)),
-            ..TenantLimit::default()
+            ..HolderLimit::default()
         };
-        let error = |limits: &[TenantLimit]| {
+        let error = |limits: &[HolderLimit]| {
             let queue = percent("a", 1).with_limits(limits.iter().cloned());
             config(vec![queue]).validate().map_err(|error| error.to_string())
         };
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(error(&[of(&["ann"], None)]), at("a limit limits neither amounts nor applications"));
         let negative = error(&[of(&["ann"], Some(-1))]).unwrap_err();
         assert!(negative.contains("a limit of users or groups"), "{negative}");
-        let same_names = TenantLimit { groups: names(&["ann"]), ..of(&["ann"], Some(1)) };
+        let same_names = HolderLimit { groups: names(&["ann"]), ..of(&["ann"], Some(1)) };
         assert_eq!(error(&[same_names]), Ok(()), "a group is no user");
     }
 

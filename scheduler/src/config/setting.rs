@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::Serialize;
 
-use super::{Bound, Maximum, QueueConfig, TenantLimit};
+use super::{Bound, HolderLimit, Maximum, QueueConfig};
 use crate::resource::ResourceTypes;
 
 /// A key of a native configuration file and its value, as `docs/configuration.md` writes them.
@@ -66,9 +66,9 @@ impl Setting {
     }
 
     /// What a user or a group may have: a value of one of the queue's `limits`, which count from 0.
-    pub(crate) fn tenant_maximum(
+    pub(crate) fn holder_maximum(
         table: &str,
-        (number, limit): (usize, &TenantLimit),
+        (number, limit): (usize, &HolderLimit),
         types: &ResourceTypes,
     ) -> Self {
         let value = amounts(types, |index| limit.maximum[index].map(|amount| amount.to_string()));

@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::adapt::{Adaption, Decided};
 use super::attach::attachment;
+use super::concurrency_limit::{ConcurrencyLimit, Decided};
 use super::publish::Publisher;
 use super::refusals::{judge, refuse};
 use super::reshard::reshard;
@@ -51,7 +51,7 @@ pub struct GroupCommitter {
     publisher: Publisher,
     stats: EngineStats,
     processed: u64,
-    adaption: Adaption,
+    concurrency_limit: ConcurrencyLimit,
     /// The time of the last group.
     now_ms: u64,
     /// When the next timer is due.
@@ -62,8 +62,8 @@ impl GroupCommitter {
     pub(crate) fn new(shared: Arc<Shared>, inbox: Inbox<Message>, sink: Option<Box<dyn LogSink>>) -> Self {
         let publisher = Publisher::new(Arc::clone(&shared), sink);
         // The default partition is not among those configured.
-        let adaption = Adaption::new(shared.config.partitions.len() + 1);
-        let stats = EngineStats { sets_out_max: adaption.sets_out_max(), ..EngineStats::default() };
+        let concurrency_limit = ConcurrencyLimit::new(shared.config.partitions.len() + 1);
+        let stats = EngineStats { sets_out_max: concurrency_limit.sets_out_max(), ..EngineStats::default() };
         Self {
             shared,
             inbox,
@@ -71,7 +71,7 @@ impl GroupCommitter {
             publisher,
             stats,
             processed: 0,
-            adaption,
+            concurrency_limit,
             now_ms: 0,
             next_timer_ms: None,
         }
@@ -171,7 +171,7 @@ impl GroupCommitter {
         while let Some(message) = messages.pop_front() {
             self.deal_with(&mut state, message);
         }
-        self.committer(&mut state).rescue();
+        self.committer(&mut state).place_starved();
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();
         self.now_ms = state.facts.now_ms;
@@ -179,8 +179,8 @@ impl GroupCommitter {
         state.relieve_kept_out();
         state.seek_for_relieved();
         shared.publish_wanted(&state);
-        if state.backlog.unlucky.is_any_due() {
-            // As many as a group takes were rescued; the next one goes on. A full inbox means another one anyway.
+        if state.backlog.starved.is_any_due() {
+            // As many as a group takes were placed by the committer; the next one goes on. A full inbox means another one anyway.
             shared.outbox.offer(Message::LookAgain);
         }
         drop(state);
@@ -266,18 +266,18 @@ impl GroupCommitter {
     /// Decides a batch, where it outlives the guard also if that panics.
     fn batch(&mut self, state: &mut State, batch: Box<ProposalBatch>) {
         let requests = batch.proposals.requests.len();
-        let (visits, came_second) = (batch.proposals.visits, batch.proposals.came_second);
+        let (visits, lost_race) = (batch.proposals.visits, batch.proposals.lost_race);
         let Publisher { effects, log, decided, .. } = &mut self.publisher;
         let mut committer = Committer { state, effects, log, stats: &mut self.stats };
         decided.push(batch);
         let rejected = decided.last_mut().map_or(0, |batch| committer.commit_batch(batch));
-        self.adapt(state, Decided { requests, rejected, visits, came_second });
+        self.adapt(state, Decided { requests, rejected, visits, lost_race });
     }
 
     /// Lets as many sets out as proposers are not in each other's way.
     fn adapt(&mut self, state: &State, decided: Decided) {
-        let sets = || state.partitions().map(|partition| u64::from(state.roster.sets(partition))).sum();
-        if let Some(sets_out_max) = self.adaption.note(decided, sets) {
+        let sets = || state.partitions().map(|partition| u64::from(state.node_shards.sets(partition))).sum();
+        if let Some(sets_out_max) = self.concurrency_limit.note(decided, sets) {
             self.stats.sets_out_max = sets_out_max;
             self.shared.leases.set_out_max(sets_out_max);
         }

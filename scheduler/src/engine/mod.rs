@@ -48,10 +48,10 @@
 //! has to be quick and must call nothing of the engine. A clock that panics on a proposer's thread is a proposer's
 //! panic.
 
-mod adapt;
 mod applications;
 mod attach;
 mod bulk;
+mod concurrency_limit;
 mod containers;
 mod group;
 mod handle;

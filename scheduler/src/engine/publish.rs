@@ -18,7 +18,7 @@ pub(super) struct Publisher {
     shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
     /// Where events go, by application slot. A refusal may be about an application that is gone, so the stream stays
-    /// until a tenant with another one comes, and with it the first tenant in a row that it belongs to. It lives as
+    /// until an occupant with another one comes, and with it the first occupant in a row that it belongs to. It lives as
     /// long as its readers: what nobody can read is kept by nobody.
     streams: Vec<Option<(ApplicationId, Weak<StreamCore>)>>,
     pub(super) effects: Effects,

@@ -17,7 +17,7 @@ pub(super) fn reshard(shared: &Shared) {
     let mut state = shared.state.write();
     for partition in state.partitions() {
         if !shared.is_cut_right(&state, partition) && shared.leases.all_home_of(partition) {
-            let sets = state.roster.sets_wanted(partition, &shared.config.limits);
+            let sets = state.node_shards.sets_wanted(partition, &shared.config.limits);
             state.reshard(partition, sets);
         }
     }

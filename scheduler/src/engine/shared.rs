@@ -80,7 +80,7 @@ pub(crate) enum Message {
     Batch(Box<ProposalBatch>),
     /// The clock was moved.
     Tick,
-    /// Something in flight came back, somebody looked for a set in vain or panicked, asks are left to rescue, or the
+    /// Something in flight came back, somebody looked for a set in vain or panicked, asks are left to placement by the committer, or the
     /// end was announced. Not counted by the gate.
     LookAgain,
 }
@@ -364,7 +364,7 @@ impl Shared {
 
     /// Whether the partition has as many sets as its size calls for.
     pub(crate) fn is_cut_right(&self, state: &State, partition: PartitionId) -> bool {
-        state.roster.sets_wanted(partition, &self.config.limits) == state.roster.sets(partition)
+        state.node_shards.sets_wanted(partition, &self.config.limits) == state.node_shards.sets(partition)
     }
 }
 

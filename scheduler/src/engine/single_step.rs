@@ -92,10 +92,11 @@ impl Proposer {
 /// The sets that a pass within `scope` is about, if its node is there.
 fn sets_within(state: &State, scope: PassScope) -> Option<Vec<SetId>> {
     let Some(id) = scope.node else {
-        let sets =
-            |partition| (0..state.roster.sets(partition)).map(move |number| SetId::new(partition, number));
+        let sets = |partition| {
+            (0..state.node_shards.sets(partition)).map(move |number| SetId::new(partition, number))
+        };
         return Some(state.partitions().flat_map(sets).collect());
     };
     let partition = state.facts.nodes.get(id)?.partition;
-    Some(vec![state.roster.place_of(id, partition).0])
+    Some(vec![state.node_shards.place_of(id, partition).0])
 }

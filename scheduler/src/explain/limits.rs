@@ -21,10 +21,10 @@ pub enum Blocker {
     /// One container more would exceed a queue's maximum.
     QueueMaximum(LimitReached),
     /// One container more would exceed what a user or a group may have in a queue.
-    TenantLimit {
+    HolderLimit {
         /// Whose limit it is.
         #[serde(flatten)]
-        tenant: Tenant,
+        holder: LimitHolder,
         /// In which queue, and how.
         #[serde(flatten)]
         reached: LimitReached,
@@ -60,7 +60,7 @@ pub enum Blocker {
 /// Whom a limit is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tenant {
+pub enum LimitHolder {
     /// This user.
     User(String),
     /// All who count for this group; `*`: for none that a limit names.
@@ -165,12 +165,12 @@ fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
         HeldBack::UserApplications { queue, maximum } => {
             ActivationLimit::UserApplications { queue: path(queue), user: name(), maximum }
         }
-        HeldBack::Account { account, maximum } => {
-            let account = facts.account(account);
-            let queue = path(account.queue);
-            match tenant(&account.holder) {
-                Tenant::User(user) => ActivationLimit::UserApplications { queue, user, maximum },
-                Tenant::Group(group) => ActivationLimit::GroupApplications { queue, group, maximum },
+        HeldBack::LimitUsage { limit_usage, maximum } => {
+            let limit_usage = facts.limit_usage(limit_usage);
+            let queue = path(limit_usage.queue);
+            match holder(&limit_usage.holder) {
+                LimitHolder::User(user) => ActivationLimit::UserApplications { queue, user, maximum },
+                LimitHolder::Group(group) => ActivationLimit::GroupApplications { queue, group, maximum },
             }
         }
         HeldBack::MasterShare { limit } => ActivationLimit::MasterShare(reached(&leaf.masters, limit)),
@@ -206,7 +206,7 @@ pub(super) fn first_limit_of(state: &State, ask: &Ask, shape: &Shape) -> Option<
 pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Option<Blocker> {
     let facts = &state.facts;
     let (partition, size) = (shape.partition, &shape.need.resources);
-    if let Some(blocker) = account_limit(state, id, partition, size) {
+    if let Some(blocker) = holder_limit(state, id, partition, size) {
         return Some(blocker);
     }
     let user = facts.user(id);
@@ -225,26 +225,26 @@ pub(super) fn limit_of_user(state: &State, id: LeafUserId, shape: &Shape) -> Opt
     Some(Blocker::UserLimit { user: user.name.to_string(), reached: level.reached(state, &leaf.path, size) })
 }
 
-fn account_limit(
+fn holder_limit(
     state: &State,
     user: LeafUserId,
     partition: PartitionId,
     size: &Resources,
 ) -> Option<Blocker> {
     let facts = &state.facts;
-    let in_flight = |id| state.in_flight.of_account(id, partition).load();
-    let used = |id| facts.account(id).used[partition.index()];
-    let id = facts.exhausted_account(user, size, |id| used(id) + in_flight(id))?;
-    let account = facts.account(id);
-    let level = Level { used: used(id), in_flight: in_flight(id), limit: account.maximum() };
-    let reached = level.reached(state, &facts.queue(account.queue).path, size);
-    Some(Blocker::TenantLimit { tenant: tenant(&account.holder), reached })
+    let in_flight = |id| state.in_flight.of_limit_usage(id, partition).load();
+    let used = |id| facts.limit_usage(id).used[partition.index()];
+    let id = facts.exhausted_limit_usage(user, size, |id| used(id) + in_flight(id))?;
+    let limit_usage = facts.limit_usage(id);
+    let level = Level { used: used(id), in_flight: in_flight(id), limit: limit_usage.maximum() };
+    let reached = level.reached(state, &facts.queue(limit_usage.queue).path, size);
+    Some(Blocker::HolderLimit { holder: holder(&limit_usage.holder), reached })
 }
 
-fn tenant(holder: &Holder) -> Tenant {
+fn holder(holder: &Holder) -> LimitHolder {
     match holder {
-        Holder::User(name) => Tenant::User(name.to_string()),
-        Holder::Group(name) => Tenant::Group(name.to_string()),
+        Holder::User(name) => LimitHolder::User(name.to_string()),
+        Holder::Group(name) => LimitHolder::Group(name.to_string()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Computed from the state when somebody asks, by the functions that passes and commits decide by. Nothing is kept for
 //! it but counts of rejections and cancelled asks, and those are written only where one happens.
 //!
-//! These functions are `Facts::queue_admits`, `exhausted_account` and `user_may_grow` with the amounts used and in
+//! These functions are `Facts::queue_admits`, `exhausted_limit_usage` and `user_may_grow` with the amounts used and in
 //! flight, `Node::is_candidate`, `Wishes::will_do`, `Facts::breach`, `Waiting::allowed`, `fits` and
 //! `Nodes::room_left`. Explain looks under one read guard, at the ask's partition only. Rejections and cancelled
 //! asks are noted when they happen (`backlog/notes.rs`), for a thousand asks each. Wherever tests find an engine
@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-pub use limits::{ActivationLimit, Blocker, LimitReached, Tenant};
+pub use limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
 pub use nodes::{Funnel, Stage};
 pub use reason::PendingReason;
 pub(crate) use reason::pending_reason;

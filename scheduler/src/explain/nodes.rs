@@ -130,10 +130,10 @@ impl<'a> Judge<'a> {
 
     /// The nodes of the ask's partition, then those of partitions that lend theirs to it.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, &'a Node)> {
-        let (nodes, roster) = (&self.state.facts.nodes, &self.state.roster);
+        let (nodes, node_shards) = (&self.state.facts.nodes, &self.state.node_shards);
         let lenders = self.lenders.iter().map(|(partition, _)| *partition);
         let partitions = std::iter::once(self.shape.partition).chain(lenders);
-        partitions.flat_map(|partition| roster.nodes_of(partition)).map(|id| (id, nodes.at(id)))
+        partitions.flat_map(|partition| node_shards.nodes_of(partition)).map(|id| (id, nodes.at(id)))
     }
 
     /// Whether the node is of the ask's partition, or the ask may borrow nodes on it, with a limit in the way or not.

@@ -1,7 +1,7 @@
 //! The key of the configuration that decides the limit in an ask's way.
 
-use super::limits::{ActivationLimit, Blocker, LimitReached, Tenant};
-use crate::config::{PartitionAccess, QueueConfig, Setting, TenantLimit};
+use super::limits::{ActivationLimit, Blocker, LimitHolder, LimitReached};
+use crate::config::{HolderLimit, PartitionAccess, QueueConfig, Setting};
 use crate::facts::{Ask, Facts, Queue, Shape};
 use crate::ids::QueueId;
 use crate::state::State;
@@ -27,10 +27,10 @@ pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> O
                 _ => Setting::maximum(&table, &queue.config, partition, types),
             })
         }
-        Blocker::TenantLimit { tenant, reached } => {
+        Blocker::HolderLimit { holder, reached } => {
             let (queue, table) = queue_of(&reached.queue)?;
-            let limit = limit_of(&queue.config, tenant)?;
-            Some(Setting::tenant_maximum(&table, limit, types))
+            let limit = limit_of(&queue.config, holder)?;
+            Some(Setting::holder_maximum(&table, limit, types))
         }
         Blocker::UserLimit { user, reached } => {
             let (queue, table) = queue_of(&reached.queue)?;
@@ -68,8 +68,8 @@ fn activation_setting<'f>(
     limit: &ActivationLimit,
     queue_of: impl Fn(&str) -> Option<(&'f Queue, String)>,
 ) -> Option<Setting> {
-    let of_tenant = |queue: &Queue, table: &str, tenant: &Tenant| {
-        let (number, limit) = limit_of(&queue.config, tenant)?;
+    let of_limit_holder = |queue: &Queue, table: &str, holder: &LimitHolder| {
+        let (number, limit) = limit_of(&queue.config, holder)?;
         let key = format!("limits[{number}].maximum_parallel_applications");
         limit.parallel.map(|maximum| Setting::new(table, key, maximum))
     };
@@ -88,11 +88,11 @@ fn activation_setting<'f>(
             if parallel.of_user(user) == Some(*maximum) {
                 return Some(Setting::new(&table, "maximum_parallel_applications_per_user", maximum));
             }
-            of_tenant(queue, &table, &Tenant::User(user.clone()))
+            of_limit_holder(queue, &table, &LimitHolder::User(user.clone()))
         }
         ActivationLimit::GroupApplications { queue, group, .. } => {
             let (queue, table) = queue_of(queue)?;
-            of_tenant(queue, &table, &Tenant::Group(group.clone()))
+            of_limit_holder(queue, &table, &LimitHolder::Group(group.clone()))
         }
         ActivationLimit::MasterShare(reached) | ActivationLimit::UserMasterShare { reached, .. } => {
             let (queue, table) = queue_of(&reached.queue)?;
@@ -101,11 +101,11 @@ fn activation_setting<'f>(
     }
 }
 
-/// The limit that holds for the tenant, and its number.
-fn limit_of<'q>(queue: &'q QueueConfig, tenant: &Tenant) -> Option<(usize, &'q TenantLimit)> {
-    let limit = match tenant {
-        Tenant::User(user) => queue.limit_of_user(user)?,
-        Tenant::Group(group) => queue.limit_of_group(group)?,
+/// The limit that holds for the holder, and its number.
+fn limit_of<'q>(queue: &'q QueueConfig, holder: &LimitHolder) -> Option<(usize, &'q HolderLimit)> {
+    let limit = match holder {
+        LimitHolder::User(user) => queue.limit_of_user(user)?,
+        LimitHolder::Group(group) => queue.limit_of_group(group)?,
     };
     let number = queue.limits.iter().position(|one| std::ptr::eq(one, limit))?;
     Some((number, limit))

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    ActivationLimit, Amounts, Blocker, Explanation, Funnel, LimitReached, PendingReason, Rejection, Shortage,
-    Stage, Standing, Tenant, WhyPending,
+    ActivationLimit, Amounts, Blocker, Explanation, Funnel, LimitHolder, LimitReached, PendingReason,
+    Rejection, Shortage, Stage, Standing, WhyPending,
 };
 
 impl Display for Explanation {
@@ -171,10 +171,10 @@ impl Display for Blocker {
                     None => write!(f, "The cluster has too little left: {reached}."),
                 }
             }
-            Self::TenantLimit { tenant: Tenant::User(user), reached } => {
+            Self::HolderLimit { holder: LimitHolder::User(user), reached } => {
                 write!(f, "User {user} may not use so much more in queue {}: {reached}.", reached.queue)
             }
-            Self::TenantLimit { tenant: Tenant::Group(group), reached } => {
+            Self::HolderLimit { holder: LimitHolder::Group(group), reached } => {
                 write!(f, "Group {group} may not use so much more in queue {}: {reached}.", reached.queue)
             }
             Self::UserLimit { user, reached } => {

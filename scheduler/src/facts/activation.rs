@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::{Application, Facts, LeafUser, Master};
 use crate::config::{Factor, Percent};
-use crate::ids::{AccountId, ApplicationId, LeafUserId, PartitionId, QueueId};
+use crate::ids::{ApplicationId, LeafUserId, LimitUsageId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// The applications that wait for activation.
@@ -49,8 +49,8 @@ pub(crate) enum HeldBack {
     Applications { queue: QueueId, maximum: u32 },
     /// As many of the user's are active in the queue as may be.
     UserApplications { queue: QueueId, maximum: u32 },
-    /// As many of those that count for the account are active as may be.
-    Account { account: AccountId, maximum: u32 },
+    /// As many of those that count for the limit usage are active as may be.
+    LimitUsage { limit_usage: LimitUsageId, maximum: u32 },
     /// Masters would need more of the leaf than this.
     MasterShare { limit: Resources },
     /// The user's masters would.
@@ -135,10 +135,11 @@ impl Facts {
                 return Some(HeldBack::UserApplications { queue: id, maximum });
             }
         }
-        let mut accounts = self.user(application.user).accounts.iter().copied();
-        let reached = accounts.find_map(|account| Some((account, self.account(account).reached()?)));
-        if let Some((account, maximum)) = reached {
-            return Some(HeldBack::Account { account, maximum });
+        let mut limit_usages = self.user(application.user).limit_usages.iter().copied();
+        let reached = limit_usages
+            .find_map(|limit_usage| Some((limit_usage, self.limit_usage(limit_usage).reached()?)));
+        if let Some((limit_usage, maximum)) = reached {
+            return Some(HeldBack::LimitUsage { limit_usage, maximum });
         }
         self.held_back_by_masters(application.leaf, application.user, application.master?)
     }

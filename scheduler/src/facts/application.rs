@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::blacklist::Blacklist;
 use super::container_list::ContainerList;
 use crate::config::Factor;
-use crate::ids::{AccountId, LeafUserId, PartitionId, QueueId};
+use crate::ids::{LeafUserId, LimitUsageId, PartitionId, QueueId};
 use crate::resource::Resources;
 
 /// How an application ended.
@@ -85,7 +85,7 @@ pub(crate) struct LeafUser {
     pub(crate) groups: Vec<String>,
     /// Against which all that it has here counts, root first.
     #[serde(skip)]
-    pub(crate) accounts: Vec<AccountId>,
+    pub(crate) limit_usages: Vec<LimitUsageId>,
 }
 
 impl LeafUser {

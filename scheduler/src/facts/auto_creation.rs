@@ -98,7 +98,7 @@ impl Facts {
         self.settle_priorities();
         if !self.queue(above).users.is_empty() {
             // It was there before, perhaps with other limits.
-            self.recount_accounts();
+            self.recount_limit_usages();
         }
         made
     }

@@ -17,9 +17,10 @@ impl Facts {
     /// exceeded.
     pub(crate) fn headroom(&self, application: &Application, partition: PartitionId) -> Resources {
         let of_user = self.user_headroom(application.user, partition);
-        let accounts = self.user(application.user).accounts.iter().map(|id| self.account(*id));
-        let of_user = accounts
-            .fold(of_user, |left, account| left.min(&(account.maximum() - account.used[partition.index()])));
+        let limit_usages = self.user(application.user).limit_usages.iter().map(|id| self.limit_usage(*id));
+        let of_user = limit_usages.fold(of_user, |left, limit_usage| {
+            left.min(&(limit_usage.maximum() - limit_usage.used[partition.index()]))
+        });
         let path = self.queue(application.leaf).chain.iter().map(|queue| self.queue(*queue).quota(partition));
         let left = path.fold(of_user, |left, quota| left.min(&(quota.maximum - quota.used)));
         let steps = self.config.allocation.minimum;

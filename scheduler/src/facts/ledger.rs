@@ -182,8 +182,8 @@ impl Facts {
         let used = load.used.times(sign);
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += used;
-        for account in &of_user.accounts {
-            self.accounts.all[account.index()].used[partition.index()] += used;
+        for limit_usage in &of_user.limit_usages {
+            self.limit_usages.all[limit_usage.index()].used[partition.index()] += used;
         }
         let of_leaf = &mut self.queues[leaf.index()];
         let quota = &mut of_leaf.quota[partition.index()];
@@ -261,25 +261,25 @@ impl Facts {
 
     /// An application of the user is active, or with `sign` -1 is so no more.
     fn count_active(&mut self, user: LeafUserId, sign: i32) {
-        for account in &self.users[user.index()].accounts {
-            let active = &mut self.accounts.all[account.index()].active;
+        for limit_usage in &self.users[user.index()].limit_usages {
+            let active = &mut self.limit_usages.all[limit_usage.index()].active;
             *active = active.wrapping_add_signed(sign);
         }
         self.count_active_by_user(user, sign);
     }
 
-    /// A user is in other groups, by which other accounts may be its own. Whether they are.
+    /// A user is in other groups, by which other limit usages may be its own. Whether they are.
     pub(crate) fn transition_regroup(&mut self, id: LeafUserId, groups: &[String]) -> bool {
         let LeafUser { leaf, name, .. } = self.users[id.index()].clone();
-        let accounts = self.accounts_for(leaf, &name, groups);
+        let limit_usages = self.limit_usages_for(leaf, &name, groups);
         let user = &mut self.users[id.index()];
         user.groups = groups.to_vec();
-        if user.accounts == accounts {
+        if user.limit_usages == limit_usages {
             return false;
         }
-        self.count_in_accounts(id, -1);
-        self.users[id.index()].accounts = accounts;
-        self.count_in_accounts(id, 1);
+        self.count_in_limit_usages(id, -1);
+        self.users[id.index()].limit_usages = limit_usages;
+        self.count_in_limit_usages(id, 1);
         self.inactive.note_change();
         true
     }
@@ -400,8 +400,8 @@ impl Facts {
         let (leaf, user) = (owner.leaf, owner.user);
         let of_user = &mut self.users[user.index()];
         of_user.used[partition.index()] += delta;
-        for account in &of_user.accounts {
-            self.accounts.all[account.index()].used[partition.index()] += delta;
+        for limit_usage in &of_user.limit_usages {
+            self.limit_usages.all[limit_usage.index()].used[partition.index()] += delta;
         }
         let of_leaf = &mut self.queues[leaf.index()];
         if of_leaf.shares_among_users() && of_user.is_active() {

@@ -5,7 +5,6 @@
 //! engine lives.
 
 mod access;
-mod account;
 mod activation;
 mod application;
 mod ask;
@@ -19,6 +18,7 @@ mod demand_priority;
 mod digest;
 mod headroom;
 mod ledger;
+mod limit_usage;
 mod limits;
 mod node;
 mod opportunity;
@@ -38,7 +38,6 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-pub(crate) use account::{Accounts, Holder};
 pub(crate) use activation::{HeldBack, Inactive};
 pub(crate) use application::{Application, LeafUser};
 pub use application::{ApplicationEnd, Master};
@@ -52,6 +51,7 @@ pub(crate) use charged::{Charged, Load};
 pub(crate) use container_list::ContainerList;
 pub(crate) use demand_priority::PendingPriorities;
 pub use digest::StateDigest;
+pub(crate) use limit_usage::{Holder, LimitUsages};
 pub(crate) use node::Node;
 pub use node::{NodeAttributes, NodeState};
 pub(crate) use opportunity::Opportunities;
@@ -104,7 +104,7 @@ pub(crate) struct Facts {
     pub(crate) orders_by_priority: bool,
     pub(crate) users: Vec<LeafUser>,
     /// Of users and groups with limits, which follow from the rest.
-    pub(crate) accounts: Accounts,
+    pub(crate) limit_usages: LimitUsages,
     pub(crate) applications: Table<ApplicationId, Application>,
     pub(crate) applications_submitted: u64,
     /// Those that wait for activation, which follows from the rest.
@@ -141,7 +141,7 @@ impl Facts {
             racks: Vec::new(),
             nodes: Table::new(),
             users: Vec::new(),
-            accounts: Accounts::default(),
+            limit_usages: LimitUsages::default(),
             applications: Table::new(),
             applications_submitted: 0,
             inactive: Inactive::default(),
@@ -191,7 +191,7 @@ impl Facts {
         let name: Arc<str> = name.into();
         let used = vec![Resources::ZERO; self.partitions.len()];
         let weight = self.user_weight(leaf, &name);
-        let accounts = self.accounts_for(leaf, &name, groups);
+        let limit_usages = self.limit_usages_for(leaf, &name, groups);
         self.users.push(LeafUser {
             name: Arc::clone(&name),
             leaf,
@@ -202,7 +202,7 @@ impl Facts {
             outstanding: 0,
             weight,
             groups: groups.to_vec(),
-            accounts,
+            limit_usages,
         });
         self.queues[leaf.index()].users.insert(name, user);
         user

@@ -69,7 +69,7 @@ impl Facts {
         for index in 0..self.queues.len() {
             self.recount_users(QueueId(index as u32));
         }
-        self.recount_accounts();
+        self.recount_limit_usages();
         self.recount_active_by_user();
         self.settle_priorities();
     }

@@ -11,7 +11,7 @@
 //! such hosts are added to the node's amount in flight, which every proposer sees.
 //!
 //! Taking a set takes its bit among the wanted sets in the same step. So a proposer never takes a set that the
-//! committer has declared unwanted since. `engine/adapt.rs` decides how many sets may be out at a time.
+//! committer has declared unwanted since. `engine/concurrency_limit.rs` decides how many sets may be out at a time.
 //!
 //! # Views
 //!
@@ -24,13 +24,13 @@
 
 mod index;
 mod lease;
+mod node_shards;
 mod order;
 mod ring;
-mod roster;
 mod set;
 
 pub(crate) use lease::{Leases, Look};
+pub(crate) use node_shards::NodeShards;
 pub use order::{BUCKETS, NodeOrder, ScoredNode};
-pub(crate) use roster::Roster;
 pub use set::PlacementSet;
 pub(crate) use set::{Found, Nodes};

@@ -5,9 +5,9 @@ use std::hint::black_box;
 use rustc_hash::FxHashMap;
 
 use super::index::BucketIndex;
+use super::node_shards::NodeShards;
 use super::order::{NodeOrder, ScoredNode};
 use super::ring::NodeChange;
-use super::roster::Roster;
 use crate::config::NodeOrderKind;
 use crate::facts::{Facts, Node, Shape, TagCounts};
 use crate::ids::{ApplicationId, NodeId, SetId};
@@ -25,7 +25,7 @@ pub struct PlacementSet {
     order: NodeOrderKind,
     nodes: Vec<Candidate>,
     index: BucketIndex,
-    /// The set's [change count](Roster::change_count) up to which this view has followed.
+    /// The set's [change count](NodeShards::change_count) up to which this view has followed.
     seen: u64,
     /// Containers with tags that the present pass proposed, wherever.
     given: TagCounts,
@@ -66,7 +66,7 @@ pub(crate) enum Found {
 pub(crate) struct Nodes<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) in_flight: &'a InFlight,
-    pub(crate) roster: &'a Roster,
+    pub(crate) node_shards: &'a NodeShards,
 }
 
 impl Nodes<'_> {
@@ -97,12 +97,12 @@ impl PlacementSet {
         match node {
             None => set.sync(nodes),
             Some(node) => {
-                let positions = nodes.roster.positions(id);
+                let positions = nodes.node_shards.positions(id);
                 set.index = BucketIndex::new(positions);
                 set.nodes.resize(positions, Candidate::ABSENT);
-                let (_, position) = nodes.roster.place_of(node, id.partition());
+                let (_, position) = nodes.node_shards.place_of(node, id.partition());
                 set.refresh(nodes, position);
-                set.seen = nodes.roster.change_count(id);
+                set.seen = nodes.node_shards.change_count(id);
             }
         }
         set
@@ -128,13 +128,13 @@ impl PlacementSet {
     /// Brings the view up to the state: nodes that changed since the last pass, and those that this view
     /// debited itself if not all of that was accepted.
     pub(crate) fn sync(&mut self, nodes: Nodes<'_>) {
-        let positions = nodes.roster.positions(self.id);
+        let positions = nodes.node_shards.positions(self.id);
         self.given.clear();
         self.given_off_switch.clear();
         let mut changed = std::mem::take(&mut self.debited);
-        match nodes.roster.changes_since(self.id, self.seen) {
+        match nodes.node_shards.changes_since(self.id, self.seen) {
             Some(changes) if self.index.positions() == positions => {
-                self.fetch(nodes.roster.changes_since(self.id, self.seen));
+                self.fetch(nodes.node_shards.changes_since(self.id, self.seen));
                 for NodeChange { position, freed } in changes {
                     match freed {
                         Some(freed) if self.nodes[position as usize].node.is_some() => {
@@ -150,7 +150,7 @@ impl PlacementSet {
             }
             _ => self.rebuild(nodes, positions),
         }
-        self.seen = nodes.roster.change_count(self.id);
+        self.seen = nodes.node_shards.change_count(self.id);
         changed.clear();
         self.debited = changed;
     }
@@ -175,7 +175,7 @@ impl PlacementSet {
 
     /// Looks one position up. A node that takes nothing new, or is somebody's reservation, is no candidate.
     fn refresh(&mut self, nodes: Nodes<'_>, position: usize) {
-        let candidate = nodes.roster.node_at(self.id, position).and_then(|id| {
+        let candidate = nodes.node_shards.node_at(self.id, position).and_then(|id| {
             let node = nodes.facts.nodes.get(id)?;
             node.is_open().then(|| Candidate {
                 node: Some(id),
@@ -340,7 +340,7 @@ impl PlacementSet {
     }
 }
 
-impl Roster {
+impl NodeShards {
     /// Positions of a set that changed since `seen`, with their nodes; `None` if that is not known any more.
     pub(crate) fn changed_nodes(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeId>> {
         let changes = self.changes_since(set, seen)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::backlog::ParkReason;
 use crate::facts::Locality;
-use crate::ids::{AccountId, AskId, LaneId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
+use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::place::PlacementSet;
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
@@ -37,7 +37,7 @@ pub(crate) struct Amounts {
     /// Of every queue that gets any of it, leaf or parent.
     pub(crate) queues: Vec<(QueueId, PartitionId, Resources)>,
     pub(crate) users: Vec<(LeafUserId, PartitionId, Resources)>,
-    pub(crate) accounts: Vec<(AccountId, PartitionId, Resources)>,
+    pub(crate) limit_usages: Vec<(LimitUsageId, PartitionId, Resources)>,
     /// Picks of hosts or racks that asks name, in whatever set.
     pub(crate) nodes: Vec<(NodeId, Resources)>,
     /// The ask of each unit that is listed as given.
@@ -63,7 +63,7 @@ pub(crate) struct Proposals {
     /// How many nodes the pass looked at.
     pub(crate) visits: usize,
     /// The pass proposed nothing, and something that it could have used was in flight.
-    pub(crate) came_second: bool,
+    pub(crate) lost_race: bool,
 }
 
 /// The proposals and observations of one pass, on their way to the committer.
@@ -113,14 +113,14 @@ impl Amounts {
     pub(crate) fn clear(&mut self) {
         self.queues.clear();
         self.users.clear();
-        self.accounts.clear();
+        self.limit_usages.clear();
         self.nodes.clear();
         self.units.clear();
         self.is_of_borrowed = false;
     }
 
     fn is_empty(&self) -> bool {
-        // Whatever counts for an account counts for a user.
+        // Whatever counts for a limit usage counts for a user.
         self.queues.is_empty() && self.users.is_empty() && self.nodes.is_empty() && self.units.is_empty()
     }
 }

@@ -1,7 +1,7 @@
 //! Whose turn it is in the borrowed part of a pass.
 
 use super::queue_walk::QueueWalk;
-use super::rescue::is_within_limits;
+use super::starved::is_within_limits;
 use crate::ids::LaneId;
 
 impl QueueWalk<'_> {
@@ -15,10 +15,10 @@ impl QueueWalk<'_> {
 
     /// Whether a node of the own partition could take one of the lane's containers now, within the limits there.
     fn is_served_at_home(&self, lane: LaneId) -> bool {
-        let (facts, roster) = (&self.state.facts, &self.state.roster);
+        let (facts, node_shards) = (&self.state.facts, &self.state.node_shards);
         let lane = self.state.backlog.lane(lane);
         let own = facts.shapes.at(self.state.backlog.own_shape(lane.shape));
         is_within_limits(facts, lane.leaf, lane.user, own)
-            && roster.nodes_of(own.partition).any(|node| facts.can_take(own, facts.nodes.at(node)))
+            && node_shards.nodes_of(own.partition).any(|node| facts.can_take(own, facts.nodes.at(node)))
     }
 }

@@ -33,15 +33,15 @@ mod leaf_walk;
 mod pass;
 mod pick;
 mod queue_walk;
-mod rescue;
 mod reservation;
 mod scratch;
 mod settle;
 mod shares;
+mod starved;
 
 pub use batch::ProposalBatch;
 pub(crate) use batch::{Amounts, BatchHome, Observation};
 pub use pass::PassScope;
 pub(crate) use pass::{PassLimits, run_pass};
-pub(crate) use rescue::propose_rescue;
 pub(crate) use scratch::Scratch;
+pub(crate) use starved::propose_for_starved;

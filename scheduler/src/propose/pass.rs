@@ -72,7 +72,7 @@ pub(crate) fn run_pass(
         proposals.observations.push(Observation::InUse);
     }
     proposals.visits = picker.visits;
-    proposals.came_second = proposals.requests.is_empty() && proposals.observations.iter().any(is_in_flight);
+    proposals.lost_race = proposals.requests.is_empty() && proposals.observations.iter().any(is_in_flight);
 }
 
 /// Proposes for the asks of one walk, in order. Whether nothing was left that the set could serve.

@@ -145,7 +145,7 @@ impl<'a> Picker<'a> {
         let (pick, resources) = (propose(unit.ask, node, proposals), shape.need.resources);
         self.state.in_flight.add_pick(node, &resources);
         proposals.amounts.nodes.push((node, resources));
-        let (set, position) = self.state.roster.place_of(node, shape.partition);
+        let (set, position) = self.state.node_shards.place_of(node, shape.partition);
         if set == self.set.id() {
             self.set.debit(position, &shape.need);
         }
@@ -165,7 +165,7 @@ impl<'a> Picker<'a> {
     pub(super) fn wished_for(&mut self, ask: &Ask, shape: &Shape, allowed: Locality) -> Option<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let (mut visits, mut in_use) = (0, false);
-        let found = state.roster.wished_for(&ask.wishes, allowed).find(|&id| {
+        let found = state.node_shards.wished_for(&ask.wishes, allowed).find(|&id| {
             visits += 1;
             let has_room = has_room(state, set, id, shape);
             in_use |=
@@ -202,7 +202,7 @@ impl<'a> Picker<'a> {
         let known = state.backlog.waiting.offered(id);
         let mut visits = 0;
         let offered = state
-            .roster
+            .node_shards
             .nodes_of(shape.partition)
             .filter(|node| {
                 visits += 1;
@@ -250,7 +250,7 @@ impl<'a> Picker<'a> {
     /// Whether a node that the pass does not look at has room for the shape.
     pub(super) fn fits_out_of_scope(&self, shape: &Shape) -> bool {
         let has_room = |id: NodeId| self.state.facts.can_take(shape, self.state.facts.nodes.at(id));
-        self.is_confined() && self.state.roster.nodes_of(shape.partition).any(has_room)
+        self.is_confined() && self.state.node_shards.nodes_of(shape.partition).any(has_room)
     }
 
     /// Whether the pass looks at one node alone.
@@ -287,7 +287,7 @@ fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> boo
     if node.partition != shape.partition || !node.is_open() {
         return false;
     }
-    let (home, position) = state.roster.place_of(id, shape.partition);
+    let (home, position) = state.node_shards.place_of(id, shape.partition);
     if home == set.id() && !set.fits_at(state.nodes(), position, shape) {
         return false;
     }

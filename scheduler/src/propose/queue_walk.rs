@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use super::batch::{Observation, Proposals};
 use super::pass::PassLimits;
-use super::scratch::{AccountScratch, Scratch};
+use super::scratch::{LimitUsageScratch, Scratch};
 use crate::backlog::{ParkReason, PendingAsk};
 use crate::facts::{PartitionShare, QueueKey};
-use crate::ids::{AccountId, LaneId, LeafUserId, PartitionId, QueueId, SetId, ShapeId};
+use crate::ids::{LaneId, LeafUserId, LimitUsageId, PartitionId, QueueId, SetId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
 
@@ -54,7 +54,12 @@ impl<'a> QueueWalk<'a> {
         limits: &PassLimits,
     ) -> Self {
         let facts = &state.facts;
-        scratch.start(facts.queues.len(), facts.users.len(), facts.accounts().len(), facts.shapes.slots());
+        scratch.start(
+            facts.queues.len(),
+            facts.users.len(),
+            facts.limit_usages().len(),
+            facts.shapes.slots(),
+        );
         // What is wanted follows from what passes saw, on which single steps do not rely.
         let is_anybodys_turn = is_borrowed && limits.is_single_step;
         scratch.open_shapes = if is_anybodys_turn { u32::MAX } else { state.backlog.count_wanted(set) };
@@ -188,8 +193,10 @@ impl<'a> QueueWalk<'a> {
         size: &Resources,
     ) -> Option<ParkReason> {
         let facts = &self.state.facts;
-        if let Some(account) = facts.exhausted_account(user, size, |account| self.account_level(account)) {
-            return Some(ParkReason::AccountLimit(account));
+        if let Some(limit_usage) =
+            facts.exhausted_limit_usage(user, size, |limit_usage| self.limit_usage_level(limit_usage))
+        {
+            return Some(ParkReason::HolderLimit(limit_usage));
         }
         let used = self.user_level(user);
         let leaf_use = || self.leaf_use(leaf);
@@ -211,24 +218,24 @@ impl<'a> QueueWalk<'a> {
         scratch.level
     }
 
-    fn account_level(&mut self, account: AccountId) -> Resources {
-        let scratch = &mut self.scratch.accounts[account.index()];
+    fn limit_usage_level(&mut self, limit_usage: LimitUsageId) -> Resources {
+        let scratch = &mut self.scratch.limit_usages[limit_usage.index()];
         if scratch.stamp != self.scratch.stamp {
-            let in_flight = self.state.in_flight.of_account(account, self.partition).load();
-            *scratch = AccountScratch {
+            let in_flight = self.state.in_flight.of_limit_usage(limit_usage, self.partition).load();
+            *scratch = LimitUsageScratch {
                 stamp: self.scratch.stamp,
-                level: self.state.facts.account(account).used[self.partition.index()] + in_flight,
-                ..AccountScratch::default()
+                level: self.state.facts.limit_usage(limit_usage).used[self.partition.index()] + in_flight,
+                ..LimitUsageScratch::default()
             };
         }
         scratch.level
     }
 
-    fn charge_account(&mut self, account: AccountId, size: &Resources) {
-        self.account_level(account);
-        let scratch = &mut self.scratch.accounts[account.index()];
+    fn charge_limit_usage(&mut self, limit_usage: LimitUsageId, size: &Resources) {
+        self.limit_usage_level(limit_usage);
+        let scratch = &mut self.scratch.limit_usages[limit_usage.index()];
         if !std::mem::replace(&mut scratch.is_touched, true) {
-            self.scratch.touched_accounts.push(account);
+            self.scratch.touched_limit_usages.push(limit_usage);
         }
         scratch.level += *size;
         scratch.given += *size;
@@ -244,8 +251,8 @@ impl<'a> QueueWalk<'a> {
         }
         user.level += *size;
         user.given += *size;
-        for account in &self.state.facts.user(candidate.user).accounts {
-            self.charge_account(*account, size);
+        for limit_usage in &self.state.facts.user(candidate.user).limit_usages {
+            self.charge_limit_usage(*limit_usage, size);
         }
         self.scratch.picks += 1;
         let now = IN_THIS_PASS + self.scratch.picks;
@@ -299,10 +306,10 @@ impl<'a> QueueWalk<'a> {
             state.in_flight.of_user(id, partition).add(&given);
             proposals.amounts.users.push((id, partition, given));
         }
-        for &id in &scratch.touched_accounts {
-            let given = scratch.accounts[id.index()].given;
-            state.in_flight.of_account(id, partition).add(&given);
-            proposals.amounts.accounts.push((id, partition, given));
+        for &id in &scratch.touched_limit_usages {
+            let given = scratch.limit_usages[id.index()].given;
+            state.in_flight.of_limit_usage(id, partition).add(&given);
+            proposals.amounts.limit_usages.push((id, partition, given));
         }
     }
 }

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::backlog::{Given, OrderKey, PendingAsk, Place};
 use crate::facts::{ActiveUsers, PendingPriorities, QueueKey};
-use crate::ids::{AccountId, AskId, LaneId, LeafUserId, QueueId, ShapeId};
+use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 /// Entries belong to the present pass if they carry its stamp.
@@ -18,8 +18,8 @@ pub(crate) struct Scratch {
     pub(super) queues: Vec<QueueScratch>,
     /// By leaf user.
     pub(super) users: Vec<UserScratch>,
-    /// By account.
-    pub(super) accounts: Vec<AccountScratch>,
+    /// By limit usage.
+    pub(super) limit_usages: Vec<LimitUsageScratch>,
     /// By shape.
     shapes: Vec<(u64, ShapeStatus)>,
     /// Of the shapes that may fit and are wanted, how many this pass has not closed: no more than that are left to be
@@ -44,7 +44,7 @@ pub(crate) struct Scratch {
     /// Queues and users to which this pass gave something.
     pub(super) touched_queues: Vec<QueueId>,
     pub(super) touched_users: Vec<LeafUserId>,
-    pub(super) touched_accounts: Vec<AccountId>,
+    pub(super) touched_limit_usages: Vec<LimitUsageId>,
 }
 
 #[derive(Debug, Default)]
@@ -79,7 +79,7 @@ pub(super) struct UserScratch {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct AccountScratch {
+pub(super) struct LimitUsageScratch {
     pub(super) stamp: u64,
     /// Used, in flight and given by this pass.
     pub(super) level: Resources,
@@ -177,7 +177,7 @@ pub(super) enum ShapeStatus {
 
 impl Scratch {
     /// Begins a pass.
-    pub(super) fn start(&mut self, queues: usize, users: usize, accounts: usize, shapes: usize) {
+    pub(super) fn start(&mut self, queues: usize, users: usize, limit_usages: usize, shapes: usize) {
         self.stamp += 1;
         if self.queues.len() < queues {
             self.queues.resize_with(queues, QueueScratch::default);
@@ -185,8 +185,8 @@ impl Scratch {
         if self.users.len() < users {
             self.users.resize_with(users, UserScratch::default);
         }
-        if self.accounts.len() < accounts {
-            self.accounts.resize_with(accounts, AccountScratch::default);
+        if self.limit_usages.len() < limit_usages {
+            self.limit_usages.resize_with(limit_usages, LimitUsageScratch::default);
         }
         if self.shapes.len() < shapes {
             self.shapes.resize(shapes, (0, ShapeStatus::Open));
@@ -202,7 +202,7 @@ impl Scratch {
         self.left_applications.clear();
         self.touched_queues.clear();
         self.touched_users.clear();
-        self.touched_accounts.clear();
+        self.touched_limit_usages.clear();
     }
 
     pub(super) fn shape_status(&self, shape: ShapeId) -> ShapeStatus {

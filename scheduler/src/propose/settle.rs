@@ -71,7 +71,7 @@ impl Picker<'_> {
 
     /// Containers for reservations on nodes of the set that have room now.
     fn fulfil_reservations(&mut self, requests_max: usize, proposals: &mut Proposals) {
-        for &id in self.state.roster.ready_reservations(self.set.id()) {
+        for &id in self.state.node_shards.ready_reservations(self.set.id()) {
             let Some(reservation) = self.state.facts.reservations.get(id) else { continue };
             if proposals.requests.len() >= requests_max {
                 return;
@@ -109,7 +109,7 @@ impl Picker<'_> {
         requests_max: usize,
         proposals: &mut Proposals,
     ) {
-        let ready = self.state.roster.ready_reservations(self.set.id());
+        let ready = self.state.node_shards.ready_reservations(self.set.id());
         for &id in self.state.backlog.reservations_for(shape) {
             if proposals.requests.len() >= requests_max {
                 return;

@@ -29,7 +29,7 @@ pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
 fn is_configured(blocker: Option<&Blocker>) -> bool {
     match blocker {
         Some(Blocker::QueueMaximum(reached)) => reached.queue != "root",
-        Some(Blocker::Inactive(_) | Blocker::TenantLimit { .. } | Blocker::UserLimit { .. }) => true,
+        Some(Blocker::Inactive(_) | Blocker::HolderLimit { .. } | Blocker::UserLimit { .. }) => true,
         _ => false,
     }
 }
@@ -99,7 +99,7 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
     let limit = match &why.blocker {
         Some(Blocker::Inactive(_)) => Some(RejectReason::ApplicationInactive),
         Some(Blocker::QueueMaximum(_)) => Some(RejectReason::QueueLimit),
-        Some(Blocker::TenantLimit { .. } | Blocker::UserLimit { .. }) => Some(RejectReason::UserLimit),
+        Some(Blocker::HolderLimit { .. } | Blocker::UserLimit { .. }) => Some(RejectReason::UserLimit),
         _ => None,
     };
     assert!(limits.iter().all(|expected| *expected == limit), "the model sees {limits:?}: {explanation}");

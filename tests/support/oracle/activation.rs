@@ -33,7 +33,7 @@ impl Oracle {
         let books = self.books();
         let may_be = |application: &Application| {
             self.may_run_beside_others(application)
-                && self.tenants_may_run(application)
+                && self.holders_may_run(application)
                 && self.has_room_for_master(&books, application)
         };
         waiting.into_iter().find(|(_, application)| may_be(application)).map(|(id, _)| *id)

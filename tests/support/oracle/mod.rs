@@ -11,6 +11,7 @@ mod books;
 mod borrowed;
 mod judge;
 mod kept;
+mod limit_holders;
 mod limits;
 mod node;
 mod opportunity;
@@ -21,7 +22,6 @@ mod recover;
 mod reservations;
 mod resize;
 mod stop;
-mod tenants;
 mod tree;
 mod users;
 

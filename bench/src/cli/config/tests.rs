@@ -4,10 +4,10 @@ use std::path::Path;
 
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
-    Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, Maximum,
-    NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, Percent, PlaceIn,
+    Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, HolderLimit, Lifetimes, LocalityDelay,
+    Maximum, NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, Percent, PlaceIn,
     Placement, PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState,
-    ReservationPolicy, Semantics, Share, TenantLimit, Whose,
+    ReservationPolicy, Semantics, Share, Whose,
 };
 use apportion::{NodeSpec, ResourceTypes, Resources};
 use apportion_formats::Imported;

@@ -1,7 +1,7 @@
 //! Trees of queues, drawn at random.
 
 use apportion::AMOUNT_MAX;
-use apportion::config::TenantLimit;
+use apportion::config::HolderLimit;
 
 use super::*;
 
@@ -124,42 +124,44 @@ fn queue(types: usize) -> BoxedStrategy<QueueConfig> {
     let order = (ordering, child_ordering(), any::<i32>(), (any::<i32>(), any::<bool>()));
     let access = (prop::option::of(access_list()), prop::option::of(access_list()));
     let counts = any::<[Option<u32>; 2]>();
-    (limits, order, any::<bool>(), counts, access, activation(), any_tenant_limits(types))
-        .prop_map(|(limits, order, is_stopped, counts, (submitters, administrators), activation, tenants)| {
-            let (parallel, master_share, default_priority, lifetimes) = activation;
-            let (name, capacity, maximum, user_limit, (minimum, weights), partitions) = limits;
-            let (ordering, child_ordering, priority, (offset, is_fence)) = order;
-            let [total, per_user] = counts;
-            let queue = QueueConfig::leaf(name, capacity)
-                .with_maximum(maximum)
-                .with_ordering(ordering)
-                .with_child_ordering(child_ordering)
-                .with_priority(priority)
-                .with_priority_offset(offset, is_fence)
-                .with_user_limit_factor(user_limit)
-                .with_user_limit_minimum(minimum)
-                .with_state(if is_stopped { QueueState::Stopped } else { QueueState::Running })
-                .with_applications(ApplicationLimits { total, per_user })
-                .with_parallel(parallel)
-                .with_master_share(master_share)
-                .with_default_application_priority(default_priority)
-                .with_lifetimes(lifetimes)
-                .with_limits(tenants);
-            let (own, access, default) = partitions;
-            let number = |index: prop::sample::Index| index.index(256).to_string();
-            QueueConfig {
-                user_weights: weights,
-                submitters,
-                administrators,
-                partitions: own.into_iter().map(|(index, own)| (number(index), own)).collect(),
-                accessible_partitions: access.map(|only| match only {
-                    None => PartitionAccess::All,
-                    Some(number) => PartitionAccess::Only([number.to_string()].into()),
-                }),
-                default_partition: default.map(|number| number.to_string()),
-                ..queue
-            }
-        })
+    (limits, order, any::<bool>(), counts, access, activation(), any_holder_limits(types))
+        .prop_map(
+            |(limits, order, is_stopped, counts, (submitters, administrators), activation, limit_holders)| {
+                let (parallel, master_share, default_priority, lifetimes) = activation;
+                let (name, capacity, maximum, user_limit, (minimum, weights), partitions) = limits;
+                let (ordering, child_ordering, priority, (offset, is_fence)) = order;
+                let [total, per_user] = counts;
+                let queue = QueueConfig::leaf(name, capacity)
+                    .with_maximum(maximum)
+                    .with_ordering(ordering)
+                    .with_child_ordering(child_ordering)
+                    .with_priority(priority)
+                    .with_priority_offset(offset, is_fence)
+                    .with_user_limit_factor(user_limit)
+                    .with_user_limit_minimum(minimum)
+                    .with_state(if is_stopped { QueueState::Stopped } else { QueueState::Running })
+                    .with_applications(ApplicationLimits { total, per_user })
+                    .with_parallel(parallel)
+                    .with_master_share(master_share)
+                    .with_default_application_priority(default_priority)
+                    .with_lifetimes(lifetimes)
+                    .with_limits(limit_holders);
+                let (own, access, default) = partitions;
+                let number = |index: prop::sample::Index| index.index(256).to_string();
+                QueueConfig {
+                    user_weights: weights,
+                    submitters,
+                    administrators,
+                    partitions: own.into_iter().map(|(index, own)| (number(index), own)).collect(),
+                    accessible_partitions: access.map(|only| match only {
+                        None => PartitionAccess::All,
+                        Some(number) => PartitionAccess::Only([number.to_string()].into()),
+                    }),
+                    default_partition: default.map(|number| number.to_string()),
+                    ..queue
+                }
+            },
+        )
         .boxed()
 }
 
@@ -208,7 +210,7 @@ pub(super) fn root(types: usize) -> BoxedStrategy<QueueConfig> {
 }
 
 /// Names of their own, so that nobody has two limits.
-fn any_tenant_limits(types: usize) -> impl Strategy<Value = Vec<TenantLimit>> {
+fn any_holder_limits(types: usize) -> impl Strategy<Value = Vec<HolderLimit>> {
     let amounts = vec(prop::option::of(0..=AMOUNT_MAX), types);
     let limit = (any::<[bool; 4]>(), amounts, any::<u32>());
     vec(limit, 0..3).prop_map(|limits| {
@@ -218,7 +220,7 @@ fn any_tenant_limits(types: usize) -> impl Strategy<Value = Vec<TenantLimit>> {
             let mut maximum = [None; RESOURCE_TYPES_MAX];
             maximum[..amounts.len()].copy_from_slice(&amounts);
             let is_parallel = is_parallel || amounts.iter().all(Option::is_none);
-            TenantLimit {
+            HolderLimit {
                 users: if has_users { vec![name.clone(), format!("b{number}")] } else { Vec::new() },
                 groups: if has_groups || !has_users { vec![name] } else { Vec::new() },
                 maximum,

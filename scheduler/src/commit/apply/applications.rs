@@ -236,7 +236,7 @@ impl Applier<'_> {
         if outstanding == 0 {
             let state = &mut *self.state;
             state.backlog.remove_ask(id, state.facts.asks.at(id));
-            state.backlog.unlucky.forget(id);
+            state.backlog.starved.forget(id);
             state.facts.transition_forget_ask(id);
             state.in_flight.reset_ask(id);
             state.backlog.notes.note_end(id, cancelled, placed);

@@ -75,8 +75,8 @@ impl Applier<'_> {
     /// A container is charged other than before: with less others may go on.
     fn note_recharged(&mut self, old: &Resources, charged: &Charged) {
         if old.within(&charged.resources) {
-            let State { facts, roster, backlog, version, .. } = &mut *self.state;
-            roster.note_change(charged.node, charged.partition);
+            let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
+            node_shards.note_change(charged.node, charged.partition);
             backlog.rekey(facts, charged.application);
             backlog.leaf_changed(charged.leaf, *version);
         } else {
@@ -95,10 +95,10 @@ impl Applier<'_> {
             borrowing: Borrowing::None,
         };
         let shape = self.intern(&shape);
-        let State { facts, roster, backlog, version, .. } = &mut *self.state;
+        let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let (container, charged) =
             facts.transition_recover(ask, running.application, node, shape, running.priority);
-        roster.note_change(node, charged.partition);
+        node_shards.note_change(node, charged.partition);
         backlog.rekey(facts, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
         self.state.note_tags(&charged, true);

@@ -35,7 +35,7 @@ impl Applier<'_> {
         for ask in asks {
             backlog.add_ask(facts, ask, facts.asks.at(ask), *version);
         }
-        backlog.relieve(old_leaf, old_user, &facts.user(old_user).accounts, *version);
+        backlog.relieve(old_leaf, old_user, &facts.user(old_user).limit_usages, *version);
         backlog.leaf_changed(leaf, *version);
         self.state.note_move();
         self.note_idle(old_leaf);

@@ -30,7 +30,7 @@ impl Applier<'_> {
         facts.transition_add_node(id, node);
         self.state.nodes_version += 1;
         self.state.in_flight.reset_node(id);
-        self.state.roster.add(id, self.state.facts.nodes.at(id));
+        self.state.node_shards.add(id, self.state.facts.nodes.at(id));
         self.state.mark_limits_stale();
         self.state.node_gained(id);
         self.watch_silence(id);
@@ -70,10 +70,10 @@ impl Applier<'_> {
             return;
         }
         reservation.into_iter().for_each(|reservation| self.drop_reservation(reservation));
-        let State { facts, roster, .. } = &mut *self.state;
-        roster.remove(id, facts.nodes.at(id));
+        let State { facts, node_shards, .. } = &mut *self.state;
+        node_shards.remove(id, facts.nodes.at(id));
         facts.transition_set_node_partition(id, partition);
-        roster.add(id, facts.nodes.at(id));
+        node_shards.add(id, facts.nodes.at(id));
         self.state.nodes_version += 1;
         for container in self.state.facts.nodes.at(id).containers.clone() {
             let facts = &self.state.facts;
@@ -125,7 +125,7 @@ impl Applier<'_> {
         }
         let node = self.state.facts.transition_remove_node(id);
         self.state.nodes_version += 1;
-        self.state.roster.remove(id, &node);
+        self.state.node_shards.remove(id, &node);
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.wake_freed(facts, node.partition, *version);
         self.state.in_flight.reset_node(id);

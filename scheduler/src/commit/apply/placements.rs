@@ -42,11 +42,11 @@ impl Applier<'_> {
         if let Some(reservation) = proposal.from_reservation {
             self.end_reservation(reservation);
         }
-        let State { facts, roster, backlog, version, .. } = &mut *self.state;
+        let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let node = facts.nodes.at(proposal.node);
         let locality = facts.asks.at(proposal.ask).wishes.locality_of(proposal.node, node.rack);
-        if Some(roster.place_of(proposal.node, node.partition).0) != debited_in {
-            roster.note_change(proposal.node, node.partition);
+        if Some(node_shards.place_of(proposal.node, node.partition).0) != debited_in {
+            node_shards.note_change(proposal.node, node.partition);
         }
         if facts.counts_opportunities() {
             facts.take_opportunity(proposal.ask, locality, proposal.from_reservation.is_some());
@@ -71,7 +71,7 @@ impl Applier<'_> {
     fn reserve(&mut self, ask: AskId, node: NodeId) {
         let state = &mut *self.state;
         let (reservation, charged) = state.facts.transition_reserve(ask, node);
-        state.roster.note_change(node, charged.partition);
+        state.node_shards.note_change(node, charged.partition);
         state.backlog.add_reservation(&state.facts, reservation, state.facts.asks.at(ask));
         state.backlog.rekey(&state.facts, charged.application);
         state.backlog.leaf_changed(charged.leaf, state.version);
@@ -114,8 +114,8 @@ impl Applier<'_> {
     fn end_reservation(&mut self, id: ReservationId) {
         let (reservation, charged) = self.state.facts.transition_end_reservation(id);
         let state = &mut *self.state;
-        let (set, _) = state.roster.place_of(reservation.node, charged.partition);
-        if state.roster.remove_ready_reservation(set, id) {
+        let (set, _) = state.node_shards.place_of(reservation.node, charged.partition);
+        if state.node_shards.remove_ready_reservation(set, id) {
             state.backlog.count_ready_reservation(set, false);
         }
         state.backlog.remove_reservation(id, charged.shape);

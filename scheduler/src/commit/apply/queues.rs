@@ -27,7 +27,7 @@ impl Applier<'_> {
         facts.placement.clone_from(&configuration.placement);
         facts.lay_out_queues(&configuration.root);
         self.add_queues();
-        // What is in flight may be so in other accounts than what comes of it will be charged to.
+        // What is in flight may be so in other limit usages than what comes of it will be charged to.
         self.state.note_move();
         let state = &mut *self.state;
         state.backlog.reorder(&state.facts);
@@ -60,7 +60,7 @@ impl Applier<'_> {
         let state = &mut *self.state;
         state.backlog.add_queues(&state.facts);
         state.in_flight.add_queues(state.facts.queues.len());
-        state.in_flight.add_users(state.facts.users.len(), state.facts.accounts().len());
+        state.in_flight.add_users(state.facts.users.len(), state.facts.limit_usages().len());
         state.mark_limits_stale();
     }
 

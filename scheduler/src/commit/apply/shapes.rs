@@ -10,7 +10,7 @@ impl Applier<'_> {
         let state = &mut *self.state;
         let (id, is_new) = state.facts.shapes.intern(shape);
         if is_new {
-            let sets = state.roster.sets(shape.partition);
+            let sets = state.node_shards.sets(shape.partition);
             state.backlog.reset_shape(id, shape.partition, sets, state.version);
             if shape.borrowing == Borrowing::Allowed {
                 self.intern_variants(id, shape);

@@ -21,7 +21,7 @@ fn pass_while(workers: &mut Workers, handle: &Handle, happens: impl FnOnce(&Hand
 }
 
 fn sets(cluster: &Cluster) -> u32 {
-    cluster.engine.shared.state.read().roster.sets(PartitionId::DEFAULT)
+    cluster.engine.shared.state.read().node_shards.sets(PartitionId::DEFAULT)
 }
 
 /// I12, I13. A partition grows, and is cut into two sets, while a proposer takes the lease of the one there was. The

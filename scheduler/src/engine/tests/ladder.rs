@@ -6,7 +6,7 @@ use crate::change::AskSpec;
 use crate::config::{Factor, Maximum, Semantics};
 use crate::event::EventKind;
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
-use crate::propose::propose_rescue;
+use crate::propose::propose_for_starved;
 use crate::request::ResourceAllocationCommitRequest;
 
 /// Two asks want the room of one node; there are three sets.
@@ -75,28 +75,32 @@ fn an_ask_that_always_loses_is_placed_by_the_committer() {
         assert!(rivals.hand.engine.read(|view| view.ask(rivals.slow).is_some()), "it has lost");
     }
     rivals.lose(true);
-    assert_eq!(rivals.hand.engine.stats().rescued, 1);
+    assert_eq!(rivals.hand.engine.stats().placed_by_committer, 1);
     assert!(rivals.hand.engine.read(|view| view.ask(rivals.slow).is_none()), "it was placed");
     assert!(rivals.hand.engine.audit().is_clean());
 }
 
 /// An attempt in vain is not the last one.
 #[test]
-fn an_ask_that_was_rescued_in_vain_is_due_again() {
+fn an_ask_that_starves_in_vain_is_due_again() {
     let mut rivals = Rivals::new(1);
     for _ in 0..4 {
         rivals.lose(false);
     }
-    assert_eq!(rivals.hand.engine.stats().rescued, 0, "there was no room at the end of the group");
+    assert_eq!(
+        rivals.hand.engine.stats().placed_by_committer,
+        0,
+        "there was no room at the end of the group"
+    );
     for _ in 0..4 {
         rivals.lose(true);
     }
-    assert_eq!(rivals.hand.engine.stats().rescued, 1);
+    assert_eq!(rivals.hand.engine.stats().placed_by_committer, 1);
 }
 
 /// Rejections count in a row.
 #[test]
-fn an_ask_that_wins_now_and_then_needs_no_rescue() {
+fn an_ask_that_wins_now_and_then_is_not_starved() {
     let mut rivals = Rivals::new(10);
     for round in 0..8 {
         if round % 3 == 2 {
@@ -110,12 +114,12 @@ fn an_ask_that_wins_now_and_then_needs_no_rescue() {
             rivals.lose(true);
         }
     }
-    assert_eq!(rivals.hand.engine.stats().rescued, 0);
+    assert_eq!(rivals.hand.engine.stats().placed_by_committer, 0);
 }
 
-/// A group rescues no more than some; the rest is not left to chance.
+/// A group places no more than some; the rest is not left to chance.
 #[test]
-fn more_asks_than_one_group_rescues_are_rescued_by_the_next() {
+fn more_starved_asks_than_one_group_places_are_placed_by_the_next() {
     let mut hand = Hand::new(config([leaf("a")]));
     let (node, _) = (hand.node("wanted", 10), hand.node("elsewhere", 100));
     let application = hand.application();
@@ -136,15 +140,15 @@ fn more_asks_than_one_group_rescues_are_rescued_by_the_next() {
         handle.complete_container(container).unwrap();
         hand.parts.committer.step();
     }
-    let rescued_at_once = hand.engine.stats().rescued;
-    assert!((1..10).contains(&rescued_at_once), "{rescued_at_once}");
+    let placed_at_once = hand.engine.stats().placed_by_committer;
+    assert!((1..10).contains(&placed_at_once), "{placed_at_once}");
     hand.commit();
-    assert_eq!(hand.engine.stats().rescued, 10);
+    assert_eq!(hand.engine.stats().placed_by_committer, 10);
 }
 
 /// As a pass would choose, over the whole partition.
 #[test]
-fn a_rescue_goes_to_the_best_node() {
+fn a_container_for_a_starved_ask_goes_to_the_best_node() {
     let mut hand = Hand::new(config([leaf("a")]));
     let nodes: Vec<NodeId> = (0..3).map(|number| hand.node(&format!("n{number}"), 4)).collect();
     let application = hand.application();
@@ -154,13 +158,13 @@ fn a_rescue_goes_to_the_best_node() {
     hand.settle();
     let ask = hand.ask(application, AskSpec::new(memory(1), 1));
     hand.commit();
-    let request = propose_rescue(&hand.engine.shared_state(), ask).expect("there is room");
+    let request = propose_for_starved(&hand.engine.shared_state(), ask).expect("there is room");
     assert_eq!(request.allocate[0].node, nodes[1], "the emptiest one, since the order is to spread");
 }
 
 /// What its reservation holds is all that the queue has left for it, in the mode too in which reservations outlive what they are for.
 #[test]
-fn a_rescue_gives_a_reservation_back() {
+fn a_container_for_a_starved_ask_gives_a_reservation_back() {
     for semantics in [Semantics::Strict, Semantics::YarnCompatible] {
         let mut config = config([leaf("a").with_maximum(Maximum::absolute(&[4]))]);
         (config.semantics, config.reservations.delay_ms) = (semantics, Some(0));
@@ -181,18 +185,18 @@ fn a_rescue_gives_a_reservation_back() {
         let reserved = hand.engine.handle().commit(reserve).unwrap();
         hand.commit();
         assert!(reserved.try_take().unwrap().is_accepted(), "{semantics:?}");
-        let request = propose_rescue(&hand.engine.shared_state(), small).expect("there is room");
+        let request = propose_for_starved(&hand.engine.shared_state(), small).expect("there is room");
         assert_eq!((request.allocate[0].node, request.unreserve.len()), (free, 1));
-        let rescued = hand.engine.handle().commit(request).unwrap();
+        let placed_by_committer = hand.engine.handle().commit(request).unwrap();
         hand.commit();
-        assert!(rescued.try_take().unwrap().is_accepted(), "{semantics:?}");
+        assert!(placed_by_committer.try_take().unwrap().is_accepted(), "{semantics:?}");
         assert!(hand.engine.audit().is_clean());
     }
 }
 
 /// A user's limit and a queue's maximum, with room on the node.
 #[test]
-fn an_ask_at_a_limit_is_not_rescued() {
+fn an_ask_at_a_limit_is_not_starved() {
     let limited = leaf("a").with_user_limit_factor(Some(Factor::ONE));
     for leaf in [leaf("a").with_maximum(Maximum::absolute(&[4])), limited] {
         let mut hand = Hand::new(config([leaf]));
@@ -201,11 +205,11 @@ fn an_ask_at_a_limit_is_not_rescued() {
         let ask = hand.ask(application, AskSpec::new(memory(1), 5));
         hand.settle();
         assert_eq!(hand.engine.read(|view| view.container_count()), 4);
-        assert_eq!(propose_rescue(&hand.engine.shared_state(), ask), None);
+        assert_eq!(propose_for_starved(&hand.engine.shared_state(), ask), None);
         let running = hand.engine.read(|view| view.containers().map(|(id, _)| id).next().unwrap());
         hand.engine.handle().complete_container(running).unwrap();
         hand.commit();
-        assert!(propose_rescue(&hand.engine.shared_state(), ask).is_some());
+        assert!(propose_for_starved(&hand.engine.shared_state(), ask).is_some());
     }
 }
 
@@ -243,7 +247,7 @@ fn no_more_sets_are_out_than_may_be() {
 
 /// What others have in flight is a reason to be fewer; a full cluster is none.
 #[test]
-fn a_pass_knows_whether_it_came_second() {
+fn a_pass_knows_whether_it_lost_race() {
     let mut config = config([leaf("a")]);
     (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
     let mut hand = Hand::new(config);
@@ -255,14 +259,14 @@ fn a_pass_knows_whether_it_came_second() {
     hand.commit();
     let first = hand.parts.proposers[0].propose().expect("two sets are wanted");
     let second = hand.parts.proposers[1].propose().expect("two sets are wanted");
-    assert!(!first.proposals.came_second && second.proposals.came_second);
+    assert!(!first.proposals.lost_race && second.proposals.lost_race);
     for batch in [first, second] {
         hand.parts.proposers[0].send(batch).unwrap();
     }
     hand.ask(application, AskSpec::new(memory(2), 1));
     hand.commit();
     let vain = hand.parts.proposers[0].propose().expect("nobody has looked for the new shape");
-    assert!(vain.requests().is_empty() && !vain.proposals.came_second);
+    assert!(vain.requests().is_empty() && !vain.proposals.lost_race);
     drop(vain);
     hand.expect_settled(1);
 }

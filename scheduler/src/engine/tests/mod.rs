@@ -284,7 +284,7 @@ fn a_partition_that_grows_is_cut_into_more_sets_and_into_one_when_it_shrinks() {
     (config.limits.single_set_nodes, config.limits.set_nodes) = (8, 4);
     let bench = Bench::new(config, Mode::Parallel { proposers: 2 });
     let application = bench.application("root.a");
-    let sets = || bench.shared.state.read().roster.sets(PartitionId::DEFAULT);
+    let sets = || bench.shared.state.read().node_shards.sets(PartitionId::DEFAULT);
     let nodes: Vec<NodeId> = (0..32).map(|number| bench.node(&format!("n{number}"), 8)).collect();
     bench.ask(application, 1, 100);
     bench.engine.run_until_quiet();

@@ -3,7 +3,7 @@
 use super::{Bench, config, leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec};
 use crate::config::{
-    ApplicationOrdering, EngineConfig, Maximum, QueueConfig, QueueOrdering, Reconfiguration, TenantLimit,
+    ApplicationOrdering, EngineConfig, HolderLimit, Maximum, QueueConfig, QueueOrdering, Reconfiguration,
 };
 use crate::ids::ApplicationId;
 use crate::request::ResourceAllocationCommitRequest;
@@ -105,10 +105,10 @@ fn whoever_becomes_more_urgent_is_kept_out_no_longer() {
 /// and those that come after.
 #[test]
 fn room_is_not_kept_for_whom_another_limit_blocks_since() {
-    let limit = TenantLimit {
+    let limit = HolderLimit {
         users: vec!["u1".to_owned()],
         maximum: std::array::from_fn(|index| (index == 0).then_some(6)),
-        ..TenantLimit::default()
+        ..HolderLimit::default()
     };
     for is_kept_out_before in [true, false] {
         let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));

@@ -64,7 +64,7 @@ fn every_field() -> QueueConfig {
         master_share: Some(percent("7.5")),
         default_application_priority: 3,
         lifetimes: Lifetimes { default_ms: Some(5), maximum_ms: Some(6) },
-        limits: vec![TenantLimit {
+        limits: vec![HolderLimit {
             users: vec!["ann".to_owned(), "*".to_owned()],
             groups: vec!["dev".to_owned()],
             maximum: std::array::from_fn(|i| (i == 1).then_some(7)),

@@ -1,7 +1,7 @@
 //! How many sets may be out at a time: fewer when proposers are in each other's way, more when they are not.
 //!
 //! With one set out there is one batch on its way, and nothing that another proposer could have taken. Two things
-//! tell that too many are out: proposals that are rejected, and work of passes that came second, which proposed
+//! tell that too many are out: proposals that are rejected, and work of passes that lost a race, which proposed
 //! nothing although something they could have used was in flight. So the number follows them as a sender's window
 //! follows lost packets: down by half at once, up by a quarter when a while has passed in peace. A pass that finds a
 //! full cluster, and nothing in flight, tells nothing.
@@ -10,7 +10,7 @@ use crate::ids::SETS_MAX;
 
 /// So many batches are looked at together.
 const WINDOW: u64 = 32;
-/// Above this part of the requests of a window rejected, or of its work done by passes that came second, fewer sets
+/// Above this part of the requests of a window rejected, or of its work done by passes that lost a race, fewer sets
 /// may be out.
 const REJECTED_PERCENT_HIGH: u64 = 10;
 const SECOND_PERCENT_HIGH: u64 = 40;
@@ -27,7 +27,7 @@ pub(super) struct Decided {
     /// How many nodes the pass looked at.
     pub(super) visits: usize,
     /// The pass proposed nothing, and something that it could have used was in flight.
-    pub(super) came_second: bool,
+    pub(super) lost_race: bool,
 }
 
 /// What a window has seen.
@@ -41,7 +41,7 @@ struct Seen {
 }
 
 #[derive(Debug)]
-pub(super) struct Adaption {
+pub(super) struct ConcurrencyLimit {
     sets_out_max: u64,
     /// As many as there can be.
     sets_max: u64,
@@ -50,7 +50,7 @@ pub(super) struct Adaption {
     seen: Seen,
 }
 
-impl Adaption {
+impl ConcurrencyLimit {
     /// Begins with as many as there can be.
     pub(super) fn new(partitions: usize) -> Self {
         let sets_max = (partitions * SETS_MAX) as u64;
@@ -90,7 +90,7 @@ impl Seen {
         let visits = decided.visits as u64 + 1;
         self.batches += 1;
         self.visits += visits;
-        self.visits_second += if decided.came_second { visits } else { 0 };
+        self.visits_second += if decided.lost_race { visits } else { 0 };
         self.requests += decided.requests as u64;
         self.rejected += decided.rejected as u64;
     }
@@ -102,84 +102,87 @@ mod tests {
 
     const SETS: u64 = 16;
 
-    /// A window of batches of 100 requests, after `second` passes that came second and looked at as many nodes.
-    fn window(adaption: &mut Adaption, second: u64, rejected: usize) -> u64 {
+    /// A window of batches of 100 requests, after `second` passes that lost a race and looked at as many nodes.
+    fn window(concurrency_limit: &mut ConcurrencyLimit, second: u64, rejected: usize) -> u64 {
         let mut last = None;
         for number in 0..WINDOW {
             assert_eq!(last, None, "nothing is said within a window");
-            let decided = Decided { requests: 100, rejected, visits: 99, came_second: false };
-            let nothing = Decided { requests: 0, rejected: 0, visits: 99, came_second: true };
-            last = adaption.note(if number < second { nothing } else { decided }, || SETS);
+            let decided = Decided { requests: 100, rejected, visits: 99, lost_race: false };
+            let nothing = Decided { requests: 0, rejected: 0, visits: 99, lost_race: true };
+            last = concurrency_limit.note(if number < second { nothing } else { decided }, || SETS);
         }
         last.expect("a window's end")
     }
 
     /// As many windows without collisions as it takes for one step.
-    fn peace(adaption: &mut Adaption) -> u64 {
-        (0..PEACEFUL_WINDOWS).map(|_| window(adaption, 0, 0)).last().expect("some windows")
+    fn peace(concurrency_limit: &mut ConcurrencyLimit) -> u64 {
+        (0..PEACEFUL_WINDOWS).map(|_| window(concurrency_limit, 0, 0)).last().expect("some windows")
     }
 
     #[test]
     fn collisions_halve_the_number_and_peace_raises_it_again() {
-        let mut adaption = Adaption::new(1);
-        assert_eq!(window(&mut adaption, 0, 20), 8);
-        assert_eq!(window(&mut adaption, 20, 0), 4, "passes that came second count as well");
-        assert_eq!(window(&mut adaption, 8, 5), 4, "neither much nor little");
-        assert_eq!(window(&mut adaption, 0, 0), 4, "not yet");
-        window(&mut adaption, 0, 20);
-        assert_eq!((peace(&mut adaption), peace(&mut adaption)), (3, 4));
-        assert_eq!((peace(&mut adaption), peace(&mut adaption)), (5, 7));
+        let mut concurrency_limit = ConcurrencyLimit::new(1);
+        assert_eq!(window(&mut concurrency_limit, 0, 20), 8);
+        assert_eq!(window(&mut concurrency_limit, 20, 0), 4, "passes that lost a race count as well");
+        assert_eq!(window(&mut concurrency_limit, 8, 5), 4, "neither much nor little");
+        assert_eq!(window(&mut concurrency_limit, 0, 0), 4, "not yet");
+        window(&mut concurrency_limit, 0, 20);
+        assert_eq!((peace(&mut concurrency_limit), peace(&mut concurrency_limit)), (3, 4));
+        assert_eq!((peace(&mut concurrency_limit), peace(&mut concurrency_limit)), (5, 7));
         for _ in 0..5 {
-            window(&mut adaption, 0, 100);
+            window(&mut concurrency_limit, 0, 100);
         }
-        assert_eq!(window(&mut adaption, 32, 0), 1, "never none");
+        assert_eq!(window(&mut concurrency_limit, 32, 0), 1, "never none");
         for _ in 0..30 {
-            peace(&mut adaption);
+            peace(&mut concurrency_limit);
         }
-        assert_eq!(peace(&mut adaption), SETS_MAX as u64, "never more than there can be");
+        assert_eq!(peace(&mut concurrency_limit), SETS_MAX as u64, "never more than there can be");
     }
 
     /// How many sets there are is no measure of how much proposers are in each other's way.
     #[test]
     fn a_cluster_that_was_small_and_peaceful_is_not_held_back_when_it_grows() {
-        let mut adaption = Adaption::new(1);
+        let mut concurrency_limit = ConcurrencyLimit::new(1);
         for _ in 0..4 * WINDOW {
-            adaption.note(Decided { requests: 100, rejected: 0, visits: 99, came_second: false }, || 1);
+            concurrency_limit
+                .note(Decided { requests: 100, rejected: 0, visits: 99, lost_race: false }, || 1);
         }
-        assert!(peace(&mut adaption) >= SETS);
+        assert!(peace(&mut concurrency_limit) >= SETS);
     }
 
     #[test]
     fn peace_is_counted_from_the_last_collision_on() {
-        let mut adaption = Adaption::new(1);
-        window(&mut adaption, 0, 20);
+        let mut concurrency_limit = ConcurrencyLimit::new(1);
+        window(&mut concurrency_limit, 0, 20);
         for _ in 1..PEACEFUL_WINDOWS {
-            assert_eq!(window(&mut adaption, 0, 0), 8);
+            assert_eq!(window(&mut concurrency_limit, 0, 0), 8);
         }
-        assert_eq!(window(&mut adaption, 0, 20), 4);
+        assert_eq!(window(&mut concurrency_limit, 0, 20), 4);
         for _ in 1..PEACEFUL_WINDOWS {
-            assert_eq!(window(&mut adaption, 0, 0), 4);
+            assert_eq!(window(&mut concurrency_limit, 0, 0), 4);
         }
-        assert_eq!(window(&mut adaption, 0, 0), 5);
+        assert_eq!(window(&mut concurrency_limit, 0, 0), 5);
     }
 
     #[test]
     fn a_window_in_which_nobody_looked_at_a_node_tells_nothing() {
-        let mut adaption = Adaption::new(1);
-        let before = adaption.sets_out_max();
+        let mut concurrency_limit = ConcurrencyLimit::new(1);
+        let before = concurrency_limit.sets_out_max();
         for _ in 0..WINDOW {
-            adaption.note(Decided { requests: 0, rejected: 0, visits: 0, came_second: false }, || SETS);
+            concurrency_limit
+                .note(Decided { requests: 0, rejected: 0, visits: 0, lost_race: false }, || SETS);
         }
-        assert_eq!(adaption.sets_out_max(), before);
+        assert_eq!(concurrency_limit.sets_out_max(), before);
     }
 
     /// At the end of a backlog there are more sets than asks; to look at them in vain costs next to nothing.
     #[test]
     fn passes_that_come_second_count_by_their_work() {
-        let mut adaption = Adaption::new(1);
+        let mut concurrency_limit = ConcurrencyLimit::new(1);
         for _ in 0..4 * WINDOW {
-            for (requests, visits, came_second) in [(1, 100, false), (0, 0, true), (0, 0, true)] {
-                let said = adaption.note(Decided { requests, rejected: 0, visits, came_second }, || SETS);
+            for (requests, visits, lost_race) in [(1, 100, false), (0, 0, true), (0, 0, true)] {
+                let said =
+                    concurrency_limit.note(Decided { requests, rejected: 0, visits, lost_race }, || SETS);
                 assert!(said.is_none_or(|sets_out_max| sets_out_max >= SETS), "{said:?}");
             }
         }

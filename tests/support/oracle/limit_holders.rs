@@ -1,6 +1,6 @@
 //! What users and groups may have in queues, wherever below.
 
-use apportion::config::{QueueConfig, TenantLimit};
+use apportion::config::{HolderLimit, QueueConfig};
 
 use super::amounts::{Amounts, NOTHING, may_add, plus};
 use super::{Application, Books, Oracle};
@@ -10,7 +10,7 @@ struct Holding<'a> {
     queue: usize,
     /// The one group whose members share it; none: it is the user's own.
     group: Option<&'a str>,
-    limit: &'a TenantLimit,
+    limit: &'a HolderLimit,
 }
 
 impl Oracle {
@@ -61,7 +61,7 @@ impl Oracle {
     }
 
     /// Whether the user may have so much more.
-    pub(super) fn tenants_allow(
+    pub(super) fn holders_allow(
         &self,
         books: &Books,
         partition: usize,
@@ -92,7 +92,7 @@ impl Oracle {
     }
 
     /// Whether one more application of its user may be active.
-    pub(super) fn tenants_may_run(&self, application: &Application) -> bool {
+    pub(super) fn holders_may_run(&self, application: &Application) -> bool {
         let user = application.spec.user.as_str();
         self.holding(application.leaf, user).iter().all(|holding| {
             let counts = |other: &&Application| {

@@ -1,4 +1,4 @@
-//! The committer's own proposal, for an ask that was unlucky too often.
+//! The committer's own proposal, for an ask that was starved too often.
 
 use crate::facts::{Application, Ask, Borrowing, Facts, Locality, Shape};
 use crate::ids::{AskId, LeafUserId, NodeId, QueueId};
@@ -8,7 +8,7 @@ use crate::state::State;
 
 /// A container for the ask on the best node of its whole partition, if any has room, or else where it may borrow nodes. What
 /// others have in flight does not count: this is decided before they are. Limits must be settled.
-pub(crate) fn propose_rescue(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
+pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
     let is_further_unit = state.facts.has_unreserved_unit(ask, 0);
     // A reservation that the ask may give back for the container, which may be all that the container takes.
@@ -35,7 +35,7 @@ pub(super) fn is_within_limits(facts: &Facts, leaf: QueueId, user: LeafUserId, s
         facts.queue_admits(*queue, share, &facts.queue(*queue).quota(share.partition).used, size)
     };
     facts.queue(leaf).chain.iter().all(admits)
-        && facts.accounts_admit(user, share.partition, size)
+        && facts.limit_usages_admit(user, share.partition, size)
         && facts.user_may_use(user, share, size, size)
 }
 
@@ -44,18 +44,18 @@ fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeI
         |node: &NodeId| state.facts.nodes.get(*node).is_some_and(|node| state.facts.can_take(shape, node));
     if shape.located {
         let allowed = state.backlog.waiting.allowed(&state.facts, id, ask);
-        let wished = state.roster.wished_for(&ask.wishes, allowed).find(has_room);
+        let wished = state.node_shards.wished_for(&ask.wishes, allowed).find(has_room);
         if wished.is_some() || allowed < Locality::OffSwitch {
             return wished;
         }
     }
-    let positions = state.roster.nodes_of(shape.partition).count();
+    let positions = state.node_shards.nodes_of(shape.partition).count();
     let score = |position: usize, id: NodeId| {
         let node = state.facts.nodes.at(id);
         let scored = ScoredNode { capacity: &node.capacity, free: &node.room.free, position, positions };
         (state.facts.config.node_order.score(&scored), position)
     };
-    let all = state.roster.nodes_of(shape.partition).enumerate();
+    let all = state.node_shards.nodes_of(shape.partition).enumerate();
     all.filter(|(_, node)| has_room(node))
         .min_by_key(|(place, node)| score(*place, *node))
         .map(|(_, node)| node)

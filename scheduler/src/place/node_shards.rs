@@ -14,7 +14,7 @@ use crate::resource::Resources;
 
 /// The nodes in the order in which sets list them. Changed by the committer only, read by proposers.
 #[derive(Clone, Debug)]
-pub(crate) struct Roster {
+pub(crate) struct NodeShards {
     partitions: Vec<Members>,
     /// By node slot: the node's place in its partition.
     places: Vec<u32>,
@@ -45,7 +45,7 @@ struct Gains {
     forgotten: u64,
 }
 
-impl Roster {
+impl NodeShards {
     /// Of no nodes yet, which will have amounts of so many resource types.
     pub(crate) fn new(partitions: usize, types: usize) -> Self {
         let sets = partitions * SETS_MAX;

@@ -10,16 +10,16 @@ use crate::ids::AskId;
 /// After so many rejections in a row an ask is due; each of its units in a batch counts.
 const REJECTIONS_MAX: u32 = 4;
 /// So many asks are placed this way in one group: the committer looks at every node for each.
-const RESCUES_MAX: usize = 8;
+const PLACED_MAX: usize = 8;
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Unlucky {
+pub(crate) struct Starved {
     /// Rejections in a row.
     rejections: FxHashMap<AskId, u32>,
     due: Vec<AskId>,
 }
 
-impl Unlucky {
+impl Starved {
     /// A proposal for the ask was rejected.
     pub(crate) fn note_rejected(&mut self, ask: AskId) {
         let rejections = self.rejections.entry(ask).or_default();
@@ -44,7 +44,7 @@ impl Unlucky {
     /// The asks that the committer has to place itself in this group, in the order in which they became due. Each
     /// gets one attempt, and counts from none again.
     pub(crate) fn take_due(&mut self) -> Vec<AskId> {
-        let due: Vec<AskId> = self.due.drain(..self.due.len().min(RESCUES_MAX)).collect();
+        let due: Vec<AskId> = self.due.drain(..self.due.len().min(PLACED_MAX)).collect();
         due.iter().for_each(|ask| self.forget(*ask));
         due
     }

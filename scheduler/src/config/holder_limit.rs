@@ -17,7 +17,7 @@ pub(crate) const EVERYBODY_ELSE: &str = "*";
 /// the leaf up, the first that any limit of the queue names, in their order, of those that its user is in; or else `*`
 /// if any queue on the way up has a limit for it. All who count for a group share what it may have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TenantLimit {
+pub struct HolderLimit {
     /// Names of users; `*`: any other.
     pub users: Vec<String>,
     /// Names of groups; `*`: all who are in no group that a limit names.
@@ -28,7 +28,7 @@ pub struct TenantLimit {
     pub parallel: Option<u32>,
 }
 
-impl TenantLimit {
+impl HolderLimit {
     /// The amounts, without any bound where there is no limit.
     pub(crate) fn amounts(&self) -> Resources {
         Resources::new(&self.maximum.map(|most| most.unwrap_or(UNLIMITED)))
@@ -45,13 +45,13 @@ impl TenantLimit {
 
 impl QueueConfig {
     /// The limit of the user.
-    pub(crate) fn limit_of_user(&self, user: &str) -> Option<&TenantLimit> {
+    pub(crate) fn limit_of_user(&self, user: &str) -> Option<&HolderLimit> {
         let naming = |name: &str| self.limits.iter().find(|limit| limit.names_user(name));
         naming(user).or_else(|| naming(EVERYBODY_ELSE))
     }
 
     /// The limit that names the group.
-    pub(crate) fn limit_of_group(&self, group: &str) -> Option<&TenantLimit> {
+    pub(crate) fn limit_of_group(&self, group: &str) -> Option<&HolderLimit> {
         self.limits.iter().find(|limit| limit.names_group(group))
     }
 
@@ -63,10 +63,10 @@ impl QueueConfig {
 }
 
 /// Whether each limit is one, for somebody, and nobody has two.
-pub(super) fn check_limits(types: &ResourceTypes, limits: &[TenantLimit]) -> Result<(), String> {
+pub(super) fn check_limits(types: &ResourceTypes, limits: &[HolderLimit]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for limit in limits {
-        let TenantLimit { users, groups, maximum, parallel } = limit;
+        let HolderLimit { users, groups, maximum, parallel } = limit;
         if users.is_empty() && groups.is_empty() {
             return Err("a limit names neither users nor groups".to_owned());
         }
