@@ -16,7 +16,7 @@
 //! Giving back needs no locked instructions: under the write guard no other thread changes the counters.
 //!
 //! * **I4.** The bound on units in flight is compared and counted in one step. Outstanding units fall only under
-//!   the write guard, where `settle_ask` drops surplus reservations (`Facts::surplus_reservations`) in the same change.
+//!   the write guard, where `drop_surplus` drops surplus reservations (`Facts::surplus_reservations`) in the same change.
 //! * **I9.** A proposer writes each amount that it puts in flight into its batch right after. The batch is decided
 //!   (`commit_batch` takes all of it back, regardless of the verdicts) or dropped (`undo` does). Generations keep a
 //!   successor's counter from being touched.

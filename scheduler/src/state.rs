@@ -68,7 +68,7 @@ impl State {
 
     pub(crate) fn mark_limits_stale(&mut self) {
         self.limits_stale = true;
-        self.facts.inactive.note_change();
+        self.facts.inactive.record_change();
     }
 
     /// Whether any node of the shape's partition [could hold](Facts::could_hold) a container of it.
@@ -78,17 +78,17 @@ impl State {
     }
 
     /// Computes guarantees and maxima anew if something they depend on has changed.
-    pub(crate) fn settle_limits(&mut self) {
+    pub(crate) fn recompute_limits(&mut self) {
         if !std::mem::take(&mut self.limits_stale) {
             return;
         }
         self.facts.resolve_limits();
-        self.backlog.relieve_all(self.version);
+        self.backlog.wake_all(self.version);
         self.backlog.rekey_all(&self.facts);
     }
 
     /// Something is charged to other queues, users or limit usages from now on.
-    pub(crate) fn note_move(&mut self) {
+    pub(crate) fn record_move(&mut self) {
         self.moved_at = self.version;
     }
 
@@ -113,13 +113,13 @@ impl State {
 
     /// A container ended on a node and freed so much.
     pub(crate) fn node_freed(&mut self, id: NodeId, freed: &Resources) {
-        self.node_shards.note_freed(id, self.facts.nodes.at(id), freed);
+        self.node_shards.record_freed(id, self.facts.nodes.at(id), freed);
         self.tell_of_gain(id);
     }
 
     /// A node may take containers that it could not take before: tell everybody whom that may help.
     pub(crate) fn node_gained(&mut self, id: NodeId) {
-        self.node_shards.note_change(id, self.facts.nodes.at(id).partition);
+        self.node_shards.record_change(id, self.facts.nodes.at(id).partition);
         self.tell_of_gain(id);
     }
 
@@ -130,7 +130,7 @@ impl State {
         if !node.is_open() {
             return;
         }
-        node_shards.note_gain(id, node.partition, self.version);
+        node_shards.record_gain(id, node.partition, self.version);
         let (set, _) = node_shards.place_of(id, node.partition);
         backlog.reopen(set, |shape| facts.can_take(facts.shapes.at(shape), node));
         backlog.wake_helped_by(facts, id, self.version);
@@ -138,14 +138,14 @@ impl State {
 
     /// A container with its tags was placed, or ended. Only where a cap is reached by that, or no longer is, anything
     /// follows; the node itself is dealt with by whoever placed or ended the container.
-    pub(crate) fn note_tags(&mut self, charged: &Charged, is_placed: bool) {
+    pub(crate) fn record_tags(&mut self, charged: &Charged, is_placed: bool) {
         if charged.is_tagged {
-            self.note_moved_caps(charged, is_placed);
+            self.record_moved_caps(charged, is_placed);
         }
     }
 
     #[cold]
-    fn note_moved_caps(&mut self, charged: &Charged, is_placed: bool) {
+    fn record_moved_caps(&mut self, charged: &Charged, is_placed: bool) {
         let moved = self.moved_caps(charged, i64::from(is_placed));
         let rack = self.facts.nodes.at(charged.node).rack;
         if moved.iter().any(|(_, scope)| *scope == TagScope::Rack) {
@@ -215,7 +215,7 @@ impl State {
     }
 
     /// Lets a shape that fits nowhere be looked at in one set more, so that a node there can be reserved. While
-    /// all of its lanes are parked that can wait for [`seek_for_relieved`](Self::seek_for_relieved).
+    /// all of its lanes are parked that can wait for [`seek_for_woken`](Self::seek_for_woken).
     pub(crate) fn seek_reservation(&mut self, shape: ShapeId) {
         let backlog = &mut self.backlog;
         // Borrowed containers reserve nothing.
@@ -240,13 +240,13 @@ impl State {
     }
 
     /// Lanes that were kept out of room that is kept for others are looked at again, if that may have changed.
-    pub(crate) fn relieve_kept_out(&mut self) {
-        self.backlog.relieve_kept_out(self.version);
+    pub(crate) fn wake_without_headroom(&mut self) {
+        self.backlog.wake_without_headroom(self.version);
     }
 
     /// Lanes that became runnable, and whose shapes fit nowhere, may reserve nodes.
-    pub(crate) fn seek_for_relieved(&mut self) {
-        for shape in self.backlog.take_relieved() {
+    pub(crate) fn seek_for_woken(&mut self) {
+        for shape in self.backlog.take_woken() {
             self.seek_reservation(shape);
         }
     }
@@ -275,7 +275,7 @@ impl State {
                     self.seek_reservation(shape);
                 }
             }
-            Timer::Locality(ask) => self.backlog.wake(&self.facts, ask, self.version),
+            Timer::Locality(ask) => self.backlog.wake_ask(&self.facts, ask, self.version),
             Timer::Silence(_)
             | Timer::QueueIdle(_)
             | Timer::ReservationAge(_)

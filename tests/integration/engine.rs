@@ -191,7 +191,7 @@ fn queue_limits_change_live_parallel() {
 
 /// I11: a log that says what the engine would never have done is no log of it.
 #[test]
-fn a_replay_judges_every_commit_again() {
+fn a_replay_validates_every_commit_again() {
     let log = SharedLog::new();
     let (config, clock) = (engine([leaf("default", 100)]), Arc::new(ManualClock::new()));
     let engine = Engine::start(config, Mode::Serial, clock, Some(Box::new(log.clone()))).unwrap();

@@ -45,7 +45,7 @@ fn expect_verdict(cluster: &mut Cluster, ask: AskId, node: NodeId, reason: Rejec
 
 /// The leaf may use as much as its parent, but its sibling has used that up.
 #[test]
-fn a_commit_is_judged_by_the_maximum_of_every_queue_above() {
+fn a_commit_is_validated_by_the_maximum_of_every_queue_above() {
     let mut cluster = Cluster::serial(engine([siblings()]));
     let node = cluster.node("n1", &[200]);
     let sibling = cluster.application("root.parent.a", "user");
@@ -57,7 +57,7 @@ fn a_commit_is_judged_by_the_maximum_of_every_queue_above() {
 }
 
 #[test]
-fn a_commit_is_judged_by_the_user_limit() {
+fn a_commit_is_validated_by_the_user_limit() {
     let capacity = Capacity::Percent(Percent::whole(50));
     let queue = QueueConfig::leaf("a", capacity).with_user_limit_factor(Some("0.5".parse().unwrap()));
     let (mut cluster, node, ask) = by_hand(queue, "root.a", 51);
@@ -66,7 +66,7 @@ fn a_commit_is_judged_by_the_user_limit() {
 
 /// The change of limits and the request are dealt with in one group.
 #[test]
-fn a_commit_is_judged_by_limits_that_changed_right_before() {
+fn a_commit_is_validated_by_limits_that_changed_right_before() {
     let (mut cluster, node, ask) = by_hand(leaf("a", 100), "root.a", 51);
     let maximum = Some(Maximum::absolute(&[50]));
     cluster.update_queue("root.a", &QueueUpdate { maximum, ..QueueUpdate::default() });

@@ -90,7 +90,7 @@ fn run(root: &Path, mutants: &[Mutant], verbose: bool) -> Result<bool, String> {
         print!("[{:2}/{}] {:28} ", number + 1, mutants.len(), mutant.file);
         flush();
         let tried = Instant::now();
-        let verdict = tree.damaged_by(mutant, || programs.judge(mutant))?;
+        let verdict = tree.damaged_by(mutant, || programs.validate(mutant))?;
         let seconds = tried.elapsed().as_secs_f64();
         println!(
             "{:8} {seconds:5.1} s  {} {}",

@@ -46,7 +46,7 @@ impl Programs {
 
     /// What the mutant's tests say, while its patch is applied: all in one go, or one by one if one of them takes the
     /// others along.
-    pub(crate) fn judge(&self, mutant: &Mutant) -> Result<Verdict, String> {
+    pub(crate) fn validate(&self, mutant: &Mutant) -> Result<Verdict, String> {
         let output = self.folder.join("output").join(format!("{}.txt", mutant.file));
         let built = match self.build(mutant.suite, &output)? {
             Ok(built) => built,

@@ -133,7 +133,7 @@ fn label(reason: PendingReason) -> &'static str {
         PendingReason::Inactive => "inactive",
         PendingReason::QueueLimit => "queue_limit",
         PendingReason::UserLimit => "user_limit",
-        PendingReason::RoomKept => "room_kept",
+        PendingReason::BlockedHeadroom => "blocked_headroom",
         PendingReason::HoldsReservation => "holds_reservation",
         PendingReason::WaitsForHosts => "waits_for_hosts",
         PendingReason::TagLimit => "tag_limit",

@@ -16,7 +16,7 @@ fn obstacle(reason: PendingReason, funnel: &Funnel) -> Obstacle {
         PendingReason::Inactive
         | PendingReason::QueueLimit
         | PendingReason::UserLimit
-        | PendingReason::RoomKept => Obstacle::Queue,
+        | PendingReason::BlockedHeadroom => Obstacle::Queue,
         PendingReason::TagLimit => Obstacle::Apart,
         PendingReason::Runnable => Obstacle::None,
         PendingReason::NoNodeLargeEnough if funnel.at(Stage::TooSmall) > 0 => Obstacle::TooLarge,

@@ -30,7 +30,7 @@ impl Backlog {
         self.check_lanes(&rebuilt, &mut findings);
         self.check_reservations(&rebuilt, facts, &mut findings);
         self.check_notes(facts, node_shards, &mut findings);
-        self.check_kept(facts, &mut findings);
+        self.check_headroom(facts, &mut findings);
         self.check_wanted(facts, node_shards, &mut findings);
         self.check_variants(&mut findings);
         findings.0
@@ -78,27 +78,27 @@ impl Backlog {
     }
 
     /// What is kept is kept for lanes that are parked at a queue's limit.
-    fn check_kept(&self, facts: &Facts, findings: &mut Findings) {
-        let mut awaited = vec![vec![Resources::ZERO; facts.partitions.len()]; facts.queues.len()];
+    fn check_headroom(&self, facts: &Facts, findings: &mut Findings) {
+        let mut blocked_headroom = vec![vec![Resources::ZERO; facts.partitions.len()]; facts.queues.len()];
         for id in self.lane_of.values() {
             let lane = self.lane(*id);
             let LaneState::Parked(ParkReason::QueueLimit(limited)) = lane.state else {
-                findings.check(lane.keeps.is_zero(), "I12", || format!("{id} is not at a limit, and keeps"));
+                findings.check(lane.blocks.is_zero(), "I12", || format!("{id} is not at a limit, and keeps"));
                 continue;
             };
             let chain = &facts.queue(lane.leaf).chain;
             for queue in chain.iter().rev().take_while(|queue| **queue != limited) {
-                awaited[queue.index()][lane.share.partition.index()] += lane.keeps;
+                blocked_headroom[queue.index()][lane.share.partition.index()] += lane.blocks;
             }
         }
-        for (index, expected) in awaited.iter().enumerate() {
-            let kept = &self.queues[index].awaited;
+        for (index, expected) in blocked_headroom.iter().enumerate() {
+            let kept = &self.queues[index].blocked_headroom;
             findings.check(expected == kept, "I12", || {
                 format!("queue {index} awaits {kept:?}, not {expected:?}")
             });
         }
-        let keeping = self.lane_of.values().filter(|id| !self.lane(**id).keeps.is_zero()).count();
-        let kept = self.kept.count();
+        let keeping = self.lane_of.values().filter(|id| !self.lane(**id).blocks.is_zero()).count();
+        let kept = self.headroom.count();
         findings
             .check(keeping == kept, "I12", || format!("{kept} lanes are said to keep room, {keeping} do"));
     }

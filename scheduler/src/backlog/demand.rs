@@ -83,8 +83,8 @@ impl Backlog {
     }
 
     /// Shapes that fit nowhere and have a runnable lane since the last call.
-    pub(crate) fn take_relieved(&mut self) -> Vec<ShapeId> {
-        std::mem::take(&mut self.relieved)
+    pub(crate) fn take_woken(&mut self) -> Vec<ShapeId> {
+        std::mem::take(&mut self.woken)
     }
 
     /// Starts a shape's record anew; its slot may have been another shape's.
@@ -185,7 +185,7 @@ impl Backlog {
             demand.runnable = if more { demand.runnable + 1 } else { demand.runnable - 1 };
         });
         if more && self.is_closed_everywhere(shape) && self.demand(shape).borrowed.is_none() {
-            self.relieved.push(shape);
+            self.woken.push(shape);
         }
     }
 

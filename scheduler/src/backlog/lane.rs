@@ -17,7 +17,7 @@ pub(crate) enum ParkReason {
     /// This queue (the leaf or an ancestor) would exceed its maximum.
     QueueLimit(QueueId),
     /// What a queue above has left is kept for queues that come first and do not find enough of it.
-    RoomKept,
+    BlockedHeadroom,
     /// A user or group would exceed its limit in a queue on the way up.
     HolderLimit(LimitUsageId),
     /// The user would exceed the user limit, which is its own.
@@ -54,11 +54,11 @@ pub(crate) struct Lane {
     pub(crate) state: LaneState,
     /// The state version in which units last came back to this lane or new ones arrived. A pass that saw
     /// an older version cannot park it.
-    pub(crate) relieved_at: u64,
+    pub(crate) woken_at: u64,
     /// Under which application its leaf lists it: the first, while it is runnable.
     pub(super) listed: Option<Place>,
     /// What is kept for it, while it is parked at a queue's limit.
-    pub(super) keeps: Resources,
+    pub(super) blocks: Resources,
 }
 
 impl Lane {
@@ -70,9 +70,9 @@ impl Lane {
             share,
             order: LaneApplications::default(),
             state: LaneState::Empty,
-            relieved_at: 0,
+            woken_at: 0,
             listed: None,
-            keeps: Resources::ZERO,
+            blocks: Resources::ZERO,
         }
     }
 }

@@ -13,7 +13,7 @@
 //! `parking.rs` lists each reason to park with the events that undo it. `commit/observe.rs` says why no wake-up is
 //! lost.
 //!
-//! * **I10.** An ask leaves the facts in `settle_ask` only, when none of its units is outstanding and an event said
+//! * **I10.** An ask leaves the facts in `drop_surplus` only, when none of its units is outstanding and an event said
 //!   why. In the backlog an ask is in its lane or among those that wait. Each list of parked things has an event
 //!   that empties it.
 //! * **I12.** Functions that change facts also change what follows from them. Recorded states (parked, closed,
@@ -24,7 +24,7 @@ mod applications;
 mod borrowed;
 mod check;
 mod demand;
-mod kept;
+mod headroom;
 mod lane;
 mod notes;
 mod order;
@@ -54,7 +54,7 @@ use crate::ids::{
     ApplicationId, AskId, LaneId, LeafUserId, PartitionId, QueueId, SETS_MAX, SetId, ShapeId, SlotId,
 };
 use crate::resource::Resources;
-use kept::Kept;
+use headroom::BlockedHeadroom;
 use parking::Blocked;
 
 #[derive(Clone, Debug)]
@@ -64,10 +64,10 @@ pub(crate) struct Backlog {
     lane_of: FxHashMap<(LeafUserId, ShapeId), LaneId>,
     queues: Vec<QueueBacklog>,
     /// The state version in which all limits last changed.
-    all_relieved_at: u64,
+    all_woken_at: u64,
     /// Lanes parked at a user's limit, by leaf user; of users that never had any, missing at the end.
     users: Vec<Blocked>,
-    kept: Kept,
+    headroom: BlockedHeadroom,
     /// Lanes parked at a limit of a user or group, by limit usage; of those that never had any, missing at the end.
     limit_usages: Vec<Blocked>,
     /// By application slot.
@@ -86,7 +86,7 @@ pub(crate) struct Backlog {
     /// By partition: shapes with reservations that will do with any node.
     reserved: Vec<Vec<ShapeId>>,
     /// Shapes that fit nowhere and lately got a runnable lane.
-    relieved: Vec<ShapeId>,
+    woken: Vec<ShapeId>,
     pub(crate) waiting: Waiting,
     pub(crate) starved: Starved,
     pub(crate) notes: AskNotes,
@@ -104,7 +104,7 @@ struct QueueBacklog {
     /// Lanes parked at their users' shares of this leaf.
     at_shares: Blocked,
     /// By partition: what is kept for lanes in the subtree that are parked at the limit of a queue above this one.
-    awaited: Vec<Resources>,
+    blocked_headroom: Vec<Resources>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -124,9 +124,9 @@ impl Backlog {
             vacant_lanes: Vec::new(),
             lane_of: FxHashMap::default(),
             queues: Vec::new(),
-            all_relieved_at: 0,
+            all_woken_at: 0,
             users: Vec::new(),
-            kept: Kept::default(),
+            headroom: BlockedHeadroom::default(),
             limit_usages: Vec::new(),
             applications: Vec::new(),
             demand: Vec::new(),
@@ -135,7 +135,7 @@ impl Backlog {
             decided_at: 0,
             closed: vec![Vec::new(); partitions * SETS_MAX],
             reserved: vec![Vec::new(); partitions],
-            relieved: Vec::new(),
+            woken: Vec::new(),
             waiting: Waiting::new(partitions),
             starved: Starved::default(),
             notes: AskNotes::default(),
@@ -153,7 +153,7 @@ impl Backlog {
             runnable_below: vec![0; partition_shares],
             blocked: Blocked::default(),
             at_shares: Blocked::default(),
-            awaited: vec![Resources::ZERO; facts.partitions.len()],
+            blocked_headroom: vec![Resources::ZERO; facts.partitions.len()],
         });
         self.queues.extend(new);
     }

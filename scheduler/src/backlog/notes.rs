@@ -51,7 +51,7 @@ impl AskNotes {
     }
 
     /// A request for the pending ask was rejected.
-    pub(crate) fn note_rejected(&mut self, ask: AskId, reason: RejectReason, now_ms: u64) {
+    pub(crate) fn record_rejected(&mut self, ask: AskId, reason: RejectReason, now_ms: u64) {
         if self.rejected.len() >= REJECTED_MAX && !self.rejected.contains_key(&ask) {
             self.misses_rejections = true;
             return;
@@ -64,7 +64,7 @@ impl AskNotes {
     }
 
     /// The ask has nothing outstanding any more.
-    pub(crate) fn note_end(&mut self, ask: AskId, cancelled: u32, placed: u32) {
+    pub(crate) fn record_end(&mut self, ask: AskId, cancelled: u32, placed: u32) {
         if !self.rejected.is_empty() {
             self.rejected.remove(&ask);
         }
@@ -106,13 +106,13 @@ mod tests {
         for (reason, now_ms) in
             [(RejectReason::NodeFull, 1), (RejectReason::QueueLimit, 2), (RejectReason::NodeFull, 3)]
         {
-            notes.note_rejected(ask, reason, now_ms);
+            notes.record_rejected(ask, reason, now_ms);
         }
         let counted =
             notes.rejections(ask).unwrap().iter().map(|note| (note.reason, note.count, note.last_ms));
         let expected = [(RejectReason::NodeFull, 2, 3), (RejectReason::QueueLimit, 1, 2)];
         assert!(counted.eq(expected), "{notes:?}");
-        notes.note_end(ask, 0, 1);
+        notes.record_end(ask, 0, 1);
         assert_eq!(notes.rejections(ask), Some(&[][..]));
         assert_eq!(notes.ending(ask), Ending::Placed);
     }
@@ -122,12 +122,12 @@ mod tests {
         let mut notes = AskNotes::default();
         let ask = |number: usize| AskId::new(number as u32, 0);
         for number in 0..=REJECTED_MAX {
-            notes.note_rejected(ask(number), RejectReason::NodeFull, 0);
+            notes.record_rejected(ask(number), RejectReason::NodeFull, 0);
         }
         assert_eq!(notes.rejections(ask(0)).map(<[_]>::len), Some(1));
         assert_eq!(notes.rejections(ask(REJECTED_MAX)), None);
         for number in 0..=CANCELLED_MAX {
-            notes.note_end(ask(number), 2, 3);
+            notes.record_end(ask(number), 2, 3);
         }
         assert_eq!(notes.ending(ask(1)), Ending::Cancelled { units: 2, placed: 3 });
         assert_eq!(notes.ending(ask(0)), Ending::Forgotten);

@@ -22,7 +22,7 @@ use crate::resource::Resources;
 pub(super) struct Blocked {
     pub(super) lanes: Vec<LaneId>,
     /// The state version in which the limit last gave way. A pass that saw an older one cannot park here.
-    pub(super) relieved_at: u64,
+    pub(super) woken_at: u64,
 }
 
 /// The entry at the place, made if there is none yet.
@@ -36,20 +36,20 @@ fn entry(all: &mut Vec<Blocked>, index: usize) -> &mut Blocked {
 impl Backlog {
     /// Parks a lane that a pass at state version `seen` found blocked, unless something that could help has
     /// happened since. At a queue's limit so much of the queue is kept for it.
-    pub(crate) fn park(&mut self, lane_id: LaneId, reason: ParkReason, keeps: &Resources, seen: u64) {
+    pub(crate) fn park(&mut self, lane_id: LaneId, reason: ParkReason, blocks: &Resources, seen: u64) {
         let lane = &self.lanes[lane_id.index()];
-        if lane.state != LaneState::Runnable || lane.relieved_at > seen {
+        if lane.state != LaneState::Runnable || lane.woken_at > seen {
             return;
         }
-        let (user, all_relieved_at) = (lane.user, self.all_relieved_at);
-        if self.blocked_at(reason, user).is_some_and(|at| at.relieved_at.max(all_relieved_at) > seen) {
+        let (user, all_woken_at) = (lane.user, self.all_woken_at);
+        if self.blocked_at(reason, user).is_some_and(|at| at.woken_at.max(all_woken_at) > seen) {
             return;
         }
         self.set_state(lane_id, LaneState::Parked(reason));
         if let Some(blocked) = self.blocked_at(reason, user) {
             blocked.lanes.push(lane_id);
         }
-        self.begin_keeping(lane_id, reason, keeps);
+        self.begin_blocking(lane_id, reason, blocks);
     }
 
     /// Where lanes parked for this reason are noted.
@@ -57,7 +57,7 @@ impl Backlog {
         match reason {
             ParkReason::AllInFlight => None,
             ParkReason::QueueLimit(queue) => Some(&mut self.queues[queue.index()].blocked),
-            ParkReason::RoomKept => Some(self.kept.blocked()),
+            ParkReason::BlockedHeadroom => Some(self.headroom.blocked()),
             ParkReason::HolderLimit(limit_usage) => Some(entry(&mut self.limit_usages, limit_usage.index())),
             ParkReason::UserLimit => Some(entry(&mut self.users, user.index())),
             ParkReason::UserShare(leaf) => Some(&mut self.queues[leaf.index()].at_shares),
@@ -77,14 +77,15 @@ impl Backlog {
             limit_usage.lanes.iter().map(move |lane| (reason, *lane))
         });
         let at_users = at_users.map(|lane| (ParkReason::UserLimit, *lane));
-        let kept_out = self.kept.kept_out().iter().map(|lane| (ParkReason::RoomKept, *lane));
-        at_queues.chain(at_users).chain(at_limit_usages).chain(kept_out)
+        let without_headroom =
+            self.headroom.without_headroom().iter().map(|lane| (ParkReason::BlockedHeadroom, *lane));
+        at_queues.chain(at_users).chain(at_limit_usages).chain(without_headroom)
     }
 
     /// A new ask came, or units that were in flight came back.
     pub(crate) fn units_arrived(&mut self, lane_id: LaneId, version: u64) {
         let lane = &mut self.lanes[lane_id.index()];
-        lane.relieved_at = version;
+        lane.woken_at = version;
         // All asks of a lane may be waiting for hosts; then there is nothing to run.
         let may_run = matches!(lane.state, LaneState::Empty | LaneState::Parked(ParkReason::AllInFlight));
         if may_run && !lane.order.is_empty() {
@@ -103,7 +104,7 @@ impl Backlog {
     }
 
     /// Something that counted against the user, its limit usages and the queues above came back.
-    pub(crate) fn relieve(
+    pub(crate) fn use_fell(
         &mut self,
         leaf: QueueId,
         user: LeafUserId,
@@ -112,54 +113,54 @@ impl Backlog {
     ) {
         let mut queue = Some(leaf);
         while let Some(id) = queue {
-            self.relieve_queue(id, version);
+            self.wake_queue(id, version);
             queue = self.queues[id.index()].parent;
         }
-        self.relieve_user(user, version);
+        self.wake_user(user, version);
         for limit_usage in limit_usages {
-            self.relieve_limit_usage(*limit_usage, version);
+            self.wake_limit_usage(*limit_usage, version);
         }
         self.leaf_changed(leaf, version);
     }
 
     /// Every limit may have changed, also those at which nothing has been parked yet.
-    pub(crate) fn relieve_all(&mut self, version: u64) {
-        self.all_relieved_at = version;
+    pub(crate) fn wake_all(&mut self, version: u64) {
+        self.all_woken_at = version;
         for queue in 0..self.queues.len() {
-            self.relieve_queue(QueueId(queue as u32), version);
+            self.wake_queue(QueueId(queue as u32), version);
             self.leaf_changed(QueueId(queue as u32), version);
         }
         for user in 0..self.users.len() {
-            self.relieve_user(LeafUserId(user as u32), version);
+            self.wake_user(LeafUserId(user as u32), version);
         }
         for limit_usage in 0..self.limit_usages.len() {
-            self.relieve_limit_usage(LimitUsageId(limit_usage as u32), version);
+            self.wake_limit_usage(LimitUsageId(limit_usage as u32), version);
         }
     }
 
     /// What the leaf uses or has pending has changed: the shares of its users may be others, and so may be who comes first.
     pub(crate) fn leaf_changed(&mut self, leaf: QueueId, version: u64) {
-        self.kept.note_move();
+        self.headroom.record_move();
         let at_shares = &mut self.queues[leaf.index()].at_shares;
-        at_shares.relieved_at = version;
+        at_shares.woken_at = version;
         if !at_shares.lanes.is_empty() {
             let lanes = std::mem::take(&mut at_shares.lanes);
             self.unpark(lanes, ParkReason::UserShare(leaf));
         }
     }
 
-    fn relieve_queue(&mut self, queue: QueueId, version: u64) {
+    fn wake_queue(&mut self, queue: QueueId, version: u64) {
         let blocked = &mut self.queues[queue.index()].blocked;
-        blocked.relieved_at = version;
+        blocked.woken_at = version;
         if !blocked.lanes.is_empty() {
             let lanes = std::mem::take(&mut blocked.lanes);
             self.unpark(lanes, ParkReason::QueueLimit(queue));
         }
     }
 
-    fn relieve_user(&mut self, user: LeafUserId, version: u64) {
+    fn wake_user(&mut self, user: LeafUserId, version: u64) {
         let blocked = entry(&mut self.users, user.index());
-        blocked.relieved_at = version;
+        blocked.woken_at = version;
         if !blocked.lanes.is_empty() {
             let lanes = std::mem::take(&mut blocked.lanes);
             self.unpark(lanes, ParkReason::UserLimit);
@@ -167,9 +168,9 @@ impl Backlog {
     }
 
     /// Something that counted against the limit usage came back.
-    pub(crate) fn relieve_limit_usage(&mut self, limit_usage: LimitUsageId, version: u64) {
+    pub(crate) fn wake_limit_usage(&mut self, limit_usage: LimitUsageId, version: u64) {
         let blocked = entry(&mut self.limit_usages, limit_usage.index());
-        blocked.relieved_at = version;
+        blocked.woken_at = version;
         if !blocked.lanes.is_empty() {
             let lanes = std::mem::take(&mut blocked.lanes);
             self.unpark(lanes, ParkReason::HolderLimit(limit_usage));
@@ -185,7 +186,7 @@ impl Backlog {
 
     /// A lane that was parked is so no more: the limit at which it was noted forgets it.
     fn unlist(&mut self, lane: LaneId, reason: ParkReason) {
-        self.end_keeping(lane, reason);
+        self.end_blocking(lane, reason);
         let user = self.lanes[lane.index()].user;
         if let Some(blocked) = self.blocked_at(reason, user) {
             blocked.lanes.retain(|listed| *listed != lane);

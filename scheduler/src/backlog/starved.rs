@@ -21,7 +21,7 @@ pub(crate) struct Starved {
 
 impl Starved {
     /// A proposal for the ask was rejected.
-    pub(crate) fn note_rejected(&mut self, ask: AskId) {
+    pub(crate) fn record_rejected(&mut self, ask: AskId) {
         let rejections = self.rejections.entry(ask).or_default();
         *rejections += 1;
         if *rejections == REJECTIONS_MAX {

@@ -194,7 +194,7 @@ impl Backlog {
     }
 
     /// Puts a waiting ask back into its lane.
-    pub(crate) fn wake(&mut self, facts: &Facts, id: AskId, version: u64) {
+    pub(crate) fn wake_ask(&mut self, facts: &Facts, id: AskId, version: u64) {
         let Some(ask) = facts.asks.get(id) else { return };
         let Some(backlog) = self.applications.get_mut(ask.application.index()) else { return };
         let is_held_back = !facts.applications.at(ask.application).is_active;
@@ -216,7 +216,7 @@ impl Backlog {
         version: u64,
         reshape: impl FnOnce(&mut Facts),
     ) {
-        self.wake(facts, id, version);
+        self.wake_ask(facts, id, version);
         let remembered = self.waiting.located.remove(&id);
         self.remove_ask(id, facts.asks.at(id));
         reshape(facts);
@@ -229,7 +229,7 @@ impl Backlog {
     pub(crate) fn wake_freed(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
         let delayed: Vec<AskId> = self.waiting.delayed[partition.index()].iter().copied().collect();
         for id in delayed {
-            self.wake(facts, id, version);
+            self.wake_ask(facts, id, version);
         }
     }
 
@@ -243,7 +243,7 @@ impl Backlog {
             facts.asks.get(id).is_some_and(|ask| facts.can_take(facts.shapes.at(ask.shape), node))
         };
         for id in self.waiting.helped(node_id, node.rack, node.partition, fits) {
-            self.wake(facts, id, version);
+            self.wake_ask(facts, id, version);
         }
     }
 }

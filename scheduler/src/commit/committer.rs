@@ -39,7 +39,7 @@ struct Known {
 
 impl ResourceAllocationCommitter for Committer<'_> {
     fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome {
-        self.state.settle_limits();
+        self.state.recompute_limits();
         let outcome = self.decide(&request, &Known::default());
         if let CommitOutcome::Accepted(seq) = outcome {
             self.log.append(seq, Logged::Change(Change::Committed { request }));
@@ -51,14 +51,14 @@ impl ResourceAllocationCommitter for Committer<'_> {
 impl Committer<'_> {
     /// Whether a change that somebody sent, or that stands in a log, makes sense now.
     pub(crate) fn admit(&mut self, change: &Change) -> Result<(), Refusal> {
-        let is_judged_by_limits = matches!(
+        let is_validated_by_limits = matches!(
             change,
             Change::ApplicationMoved { .. }
                 | Change::ContainerResized { .. }
                 | Change::ExecutionTypeSet { .. }
         );
-        if is_judged_by_limits {
-            self.state.settle_limits();
+        if is_validated_by_limits {
+            self.state.recompute_limits();
         }
         admit(self.state, change)
     }
@@ -92,7 +92,7 @@ impl Committer<'_> {
     fn decide(&mut self, request: &ResourceAllocationCommitRequest, known: &Known) -> CommitOutcome {
         if let Err(reason) = accept(&self.state.facts, request, known.is_within_limits) {
             self.stats.count_rejected(reason);
-            self.state.note_rejected(request, reason);
+            self.state.record_rejected(request, reason);
             return CommitOutcome::Rejected(reason);
         }
         self.stats.count_committed(request);
@@ -104,7 +104,7 @@ impl Committer<'_> {
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);
-        self.state.settle_limits();
+        self.state.recompute_limits();
         let have_moved = self.state.has_moved_since(proposals.version);
         let known = Known {
             is_within_limits: !have_moved && is_within_limits(&self.state.facts, &proposals.amounts),
@@ -149,7 +149,7 @@ impl Committer<'_> {
     pub(crate) fn place_starved(&mut self) {
         let due = self.state.backlog.starved.take_due();
         if !due.is_empty() {
-            self.state.settle_limits();
+            self.state.recompute_limits();
         }
         for ask in due {
             if let Some(request) = propose_for_starved(self.state, ask)
@@ -168,9 +168,9 @@ impl Committer<'_> {
 impl State {
     /// Remembers for whoever asks why something is pending what was rejected.
     #[cold]
-    fn note_rejected(&mut self, request: &ResourceAllocationCommitRequest, reason: RejectReason) {
+    fn record_rejected(&mut self, request: &ResourceAllocationCommitRequest, reason: RejectReason) {
         for ask in request.units().filter(|ask| self.facts.asks.get(*ask).is_some()) {
-            self.backlog.notes.note_rejected(ask, reason, self.facts.now_ms);
+            self.backlog.notes.record_rejected(ask, reason, self.facts.now_ms);
         }
     }
 
@@ -191,7 +191,7 @@ impl State {
     /// A unit was rejected; rejections in a row count. An ask that is gone has none.
     fn return_starved(&mut self, ask: AskId) {
         if self.facts.asks.get(ask).is_some() {
-            self.backlog.starved.note_rejected(ask);
+            self.backlog.starved.record_rejected(ask);
         }
         self.return_unit(ask);
     }
@@ -204,7 +204,7 @@ impl State {
         }
     }
 
-    /// Resources are no longer in flight. If not all of them became use, somebody may be relieved.
+    /// Resources are no longer in flight. If not all of them became use, somebody may be woken.
     fn take_back_amounts(&mut self, amounts: &Amounts, is_relief: bool) {
         for (queue, partition, resources) in &amounts.queues {
             self.in_flight.give_back_of_queue(*queue, *partition, resources);
@@ -213,13 +213,13 @@ impl State {
             self.in_flight.give_back_of_user(*user, *partition, resources);
             if is_relief {
                 let leaf = self.facts.user(*user).leaf;
-                self.backlog.relieve(leaf, *user, &[], self.version);
+                self.backlog.use_fell(leaf, *user, &[], self.version);
             }
         }
         for (limit_usage, partition, resources) in &amounts.limit_usages {
             self.in_flight.give_back_of_limit_usage(*limit_usage, *partition, resources);
             if is_relief {
-                self.backlog.relieve_limit_usage(*limit_usage, self.version);
+                self.backlog.wake_limit_usage(*limit_usage, self.version);
             }
         }
         for (node, resources) in &amounts.nodes {
@@ -244,6 +244,6 @@ impl State {
             self.return_unit(ask);
         }
         self.take_back_amounts(&proposals.amounts, true);
-        self.relieve_kept_out();
+        self.wake_without_headroom();
     }
 }

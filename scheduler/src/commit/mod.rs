@@ -27,7 +27,7 @@
 //! * **One writer.** The committer changes the facts, one change after another. So an invariant of the facts holds
 //!   if each change keeps it.
 //! * **I3.** `accept` adds up the use that a request adds at each queue of each chain and for each user. It does
-//!   the same for each limit usage of the user. It compares the sums with the limits. `settle_limits`
+//!   the same for each limit usage of the user. It compares the sums with the limits. `recompute_limits`
 //!   comes first in `commit` and `commit_batch`, so the limits are those in force. A release needs no check, and a
 //!   lower limit does not add use.
 //! * **I7.** `accept` looks up rule, hosts, racks and the node's state again. It keeps the write guard until

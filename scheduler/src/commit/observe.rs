@@ -85,8 +85,8 @@ impl Committer<'_> {
                         self.state.backlog.close(*shape, set.id());
                     }
                 }
-                Observation::Blocked { lane, reason, keeps } => {
-                    self.state.backlog.park(*lane, *reason, keeps, seen);
+                Observation::Blocked { lane, reason, blocks } => {
+                    self.state.backlog.park(*lane, *reason, blocks, seen);
                 }
                 Observation::Waits { ask, .. } if any_rejected => self.state.look_again(*ask),
                 Observation::Waits { ask, allowed, offered } => {
@@ -160,7 +160,7 @@ impl State {
         let Some(ask) = self.facts.asks.get(id) else { return };
         let user = self.facts.applications.at(ask.application).user;
         // Another batch may have let it wait meanwhile.
-        self.backlog.wake(&self.facts, id, self.version);
+        self.backlog.wake_ask(&self.facts, id, self.version);
         self.backlog.units_returned(user, ask.shape, self.version);
     }
 

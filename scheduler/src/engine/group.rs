@@ -175,29 +175,29 @@ impl GroupCommitter {
         self.ring_timers(&mut state);
         self.next_timer_ms = state.timers.next_ms();
         self.now_ms = state.facts.now_ms;
-        state.settle_limits();
-        state.relieve_kept_out();
-        state.seek_for_relieved();
+        state.recompute_limits();
+        state.wake_without_headroom();
+        state.seek_for_woken();
         shared.publish_wanted(&state);
         if state.backlog.starved.is_any_due() {
             // As many as a group takes were placed by the committer; the next one goes on. A full inbox means another one anyway.
             shared.outbox.offer(Message::LookAgain);
         }
         drop(state);
-        self.note_timing(locked_ns, self.stats.allocated - allocated_before);
+        self.record_timing(locked_ns, self.stats.allocated - allocated_before);
         messages
     }
 
     /// How long the guard was held since `locked_ns`, and how old the batches of the group have become.
-    fn note_timing(&self, locked_ns: u64, allocated: u64) {
+    fn record_timing(&self, locked_ns: u64, allocated: u64) {
         let now_ns = self.shared.clock.measured_ns();
         if now_ns == 0 {
             return;
         }
         self.shared.timing.note(|timing| {
-            timing.note_group(now_ns.saturating_sub(locked_ns), allocated);
+            timing.record_group(now_ns.saturating_sub(locked_ns), allocated);
             for batch in &self.publisher.decided {
-                timing.note_batch(batch.proposing_ns, now_ns.saturating_sub(batch.begun_ns));
+                timing.record_batch(batch.proposing_ns, now_ns.saturating_sub(batch.begun_ns));
             }
         });
     }
@@ -221,15 +221,15 @@ impl GroupCommitter {
         match message {
             Message::Change { change, caller } => {
                 let _ = self.change(state, change);
-                self.publisher.note_refused(&caller);
+                self.publisher.record_refused(&caller);
             }
             Message::Changes { changes, caller } => {
                 self.changes(state, changes);
-                self.publisher.note_refused(&caller);
+                self.publisher.record_refused(&caller);
             }
             Message::Application { change, stream, caller } => {
                 self.application(state, change, &stream);
-                self.publisher.note_refused(&caller);
+                self.publisher.record_refused(&caller);
             }
             Message::Request { request, answer } => {
                 let outcome = self.committer(state).commit(request);
@@ -243,7 +243,7 @@ impl GroupCommitter {
             }
             Message::Recovery { changes, answer, caller } => {
                 let results = self.recover(state, changes);
-                self.publisher.note_refused(&caller);
+                self.publisher.record_refused(&caller);
                 self.publisher.recoveries.push((answer, results));
             }
             Message::Answered { change, answer } => {

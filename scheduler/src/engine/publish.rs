@@ -77,7 +77,7 @@ impl Publisher {
     }
 
     /// Keeps the refusals of a message for its caller.
-    pub(super) fn note_refused(&mut self, caller: &Arc<RefusalList>) {
+    pub(super) fn record_refused(&mut self, caller: &Arc<RefusalList>) {
         let Self { effects, refused, .. } = self;
         refused.extend(effects.refused.drain(..).map(|one| (Arc::clone(caller), one)));
     }

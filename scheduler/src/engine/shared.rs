@@ -373,7 +373,7 @@ impl BatchHome for Shared {
         let mut state = self.state.write();
         if !batch.proposals.requests.is_empty() {
             state.undo(batch);
-            state.seek_for_relieved();
+            state.seek_for_woken();
         }
         // Taking the set took its bit. Before it is at home it has to be wanted again, or all would look quiet.
         self.publish_wanted(&state);

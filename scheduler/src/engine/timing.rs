@@ -34,7 +34,7 @@ impl Default for EngineTiming {
 
 impl EngineTiming {
     /// A group that placed so many containers.
-    pub(super) fn note_group(&mut self, held_ns: u64, allocated: u64) {
+    pub(super) fn record_group(&mut self, held_ns: u64, allocated: u64) {
         self.lock_held += Duration::from_nanos(held_ns);
         if let Some(ns) = held_ns.checked_div(allocated) {
             self.lock_held_ns_per_allocation.saturating_record(ns);
@@ -42,7 +42,7 @@ impl EngineTiming {
     }
 
     /// A batch that a proposer took so long for, and that was decided so long after the proposer had begun.
-    pub(super) fn note_batch(&mut self, proposing_ns: u64, age_ns: u64) {
+    pub(super) fn record_batch(&mut self, proposing_ns: u64, age_ns: u64) {
         self.proposing += Duration::from_nanos(proposing_ns);
         self.proposal_age_ns.saturating_record(age_ns);
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Amounts;
-use super::kept::room_kept;
+use super::headroom::headroom_blocker;
 use super::shortage::missing;
 use crate::facts::{Ask, HeldBack, Holder, Locality, Master, Shape};
 use crate::ids::{AskId, LeafUserId, PartitionId};
@@ -38,7 +38,7 @@ pub enum Blocker {
         reached: LimitReached,
     },
     /// One container more would take room that is kept for a queue that comes first and does not find enough of it.
-    RoomKept {
+    BlockedHeadroom {
         /// The path of a queue for which it is kept.
         kept_for: String,
         /// In which queue, and how; what is kept is taken off the limit.
@@ -139,7 +139,7 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
     if in_flight >= unreserved {
         return Some(Blocker::InFlight { units: in_flight });
     }
-    first_limit(state, ask).or_else(|| room_kept(state, ask))
+    first_limit(state, ask).or_else(|| headroom_blocker(state, ask))
 }
 
 /// What holds the ask's application back, if it waits to be activated.

@@ -9,7 +9,7 @@
 //! asks are noted when they happen (`backlog/notes.rs`), for a thousand asks each. Wherever tests find an engine
 //! quiet, every pending ask has a limit in its way or no node left.
 
-mod kept;
+mod headroom;
 mod limits;
 mod nodes;
 mod reason;

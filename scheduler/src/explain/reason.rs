@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::kept::room_kept;
+use super::headroom::headroom_blocker;
 use super::limits::{Blocker, first_limit};
 use super::nodes::Judge;
 use crate::facts::Ask;
@@ -22,7 +22,7 @@ pub enum PendingReason {
     /// Its user would exceed the user limit.
     UserLimit,
     /// What its queues have left is kept for one that comes first.
-    RoomKept,
+    BlockedHeadroom,
     /// It holds a reservation on a node and waits for that node's room.
     HoldsReservation,
     /// It waits for the hosts or racks it names.
@@ -57,8 +57,8 @@ pub(crate) fn pending_reason(state: &State, id: AskId, ask: &Ask) -> PendingReas
     let mut reason = PendingReason::NoRoom;
     for (id, node) in judge.nodes().filter(|(id, node)| judge.has_room(*id, node)) {
         if judge.is_near(id, node) {
-            let is_kept = room_kept(state, ask).is_some();
-            return if is_kept { PendingReason::RoomKept } else { PendingReason::Runnable };
+            let is_kept = headroom_blocker(state, ask).is_some();
+            return if is_kept { PendingReason::BlockedHeadroom } else { PendingReason::Runnable };
         }
         reason = PendingReason::WaitsForHosts;
     }

@@ -180,7 +180,7 @@ impl Display for Blocker {
             Self::UserLimit { user, reached } => {
                 write!(f, "User {user} may not use so much more of {}: {reached}.", reached.queue)
             }
-            Self::RoomKept { kept_for, reached } => {
+            Self::BlockedHeadroom { kept_for, reached } => {
                 let whose = if reached.queue.contains('.') { &*reached.queue } else { "the cluster" };
                 write!(f, "What {whose} has left is kept for queue {kept_for}, which comes first: {reached}.")
             }

@@ -84,7 +84,7 @@ impl Inactive {
     }
 
     /// Something changed on which activation may depend.
-    pub(crate) fn note_change(&mut self) {
+    pub(crate) fn record_change(&mut self) {
         self.is_due |= !self.lines.is_empty();
     }
 

@@ -95,7 +95,7 @@ impl Facts {
             self.recount_users(above);
             made.push(above);
         }
-        self.settle_priorities();
+        self.update_priorities();
         if !self.queue(above).users.is_empty() {
             // It was there before, perhaps with other limits.
             self.recount_limit_usages();
@@ -104,7 +104,7 @@ impl Facts {
     }
 
     /// Notes that a queue may have become empty; returns when it goes if it stays so.
-    pub(crate) fn note_idle(&mut self, id: QueueId) -> Option<u64> {
+    pub(crate) fn record_idle(&mut self, id: QueueId) -> Option<u64> {
         if !self.is_idle(id) {
             return None;
         }

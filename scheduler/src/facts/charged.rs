@@ -3,7 +3,7 @@
 use crate::ids::{ApplicationId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 
-/// What a transition took from or gave back to: enough to find who is relieved by it.
+/// What a transition took from or gave back to: enough to find who is woken by it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charged {
     pub(crate) application: ApplicationId,

@@ -37,7 +37,7 @@ impl ContainerList {
     }
 
     /// One of them is gone from the table.
-    pub(super) fn note_end(&mut self, containers: &Table<ContainerId, Container>) {
+    pub(super) fn record_end(&mut self, containers: &Table<ContainerId, Container>) {
         self.running -= 1;
         if self.listed.len() > 2 * self.running + GONE_MAX {
             self.listed.retain(|id| containers.get(*id).is_some());
@@ -70,10 +70,10 @@ mod tests {
                 list.add(id);
             }
             table.remove(ids[0]);
-            list.note_end(&table);
+            list.record_end(&table);
             assert_eq!((list.running(), list.iter(&table).collect::<Vec<_>>()), (1, vec![ids[1]]));
             table.remove(ids[1]);
-            list.note_end(&table);
+            list.record_end(&table);
             assert_eq!((list.running(), list.iter(&table).count()), (0, 0));
             assert!(list.listed.len() <= GONE_MAX + 2, "{} are listed", list.listed.len());
         }

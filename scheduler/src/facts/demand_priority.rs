@@ -71,12 +71,12 @@ impl Facts {
 
     pub(super) fn count_demand(&mut self, leaf: QueueId, priority: u32, sign: i32) {
         if self.queues[leaf.index()].demand.count(priority, sign) {
-            self.settle_priorities_above(leaf);
+            self.update_priorities_above(leaf);
         }
     }
 
     /// Where no queue orders by it, priorities are worked out when somebody asks.
-    fn settle_priorities_above(&mut self, leaf: QueueId) {
+    fn update_priorities_above(&mut self, leaf: QueueId) {
         let mut level = Some(leaf).filter(|_| self.looks_at_demand);
         while let Some(id) = level {
             let priority = self.computed_demand_priority(id);
@@ -104,7 +104,7 @@ impl Facts {
     }
 
     /// Says all priorities anew, after the configuration of queues has changed.
-    pub(super) fn settle_priorities(&mut self) {
+    pub(super) fn update_priorities(&mut self) {
         self.looks_at_demand = self.queues.iter().any(|queue| queue.is_present && queue.orders_by_demand());
         let looked_at = if self.looks_at_demand { self.queues.len() } else { 0 };
         for index in (0..looked_at).rev() {

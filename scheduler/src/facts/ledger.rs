@@ -44,7 +44,7 @@ impl Facts {
         let charged = self.charge(application, shape, node_id, Use::Placed, 1);
         let wanted_in = if shape == own { charged.partition } else { self.shapes.at(own).partition };
         self.queues[charged.leaf.index()].quota[wanted_in.index()].pending -= charged.resources;
-        self.note_taken_units(application, charged.user, 1);
+        self.record_taken_units(application, charged.user, 1);
         self.count_tags(&charged, 1);
         self.shapes.add_user(shape);
         (self.start(ask_id, &charged, priority, false), charged)
@@ -174,7 +174,7 @@ impl Facts {
                 user.outstanding = user.outstanding.wrapping_add_signed(outstanding as i64 * i64::from(sign));
             });
         }
-        self.inactive.note_change();
+        self.inactive.record_change();
     }
 
     /// A load comes to a leaf and its user, or with `sign` -1 leaves them.
@@ -235,7 +235,7 @@ impl Facts {
             self.inactive.remove(id, &application);
             self.count_inactive(leaf, user, -1);
         }
-        self.inactive.note_change();
+        self.inactive.record_change();
     }
 
     /// One application more, or with `sign` -1 one less, in the leaf, the queues above it and at the user.
@@ -280,7 +280,7 @@ impl Facts {
         self.count_in_limit_usages(id, -1);
         self.users[id.index()].limit_usages = limit_usages;
         self.count_in_limit_usages(id, 1);
-        self.inactive.note_change();
+        self.inactive.record_change();
         true
     }
 
@@ -297,7 +297,7 @@ impl Facts {
         let application = self.applications.at_mut(ask.application);
         application.asks += 1;
         let (leaf, user) = (application.leaf, application.user);
-        self.note_wanted_units(ask.application, user, ask.outstanding());
+        self.record_wanted_units(ask.application, user, ask.outstanding());
         let shape = self.shapes.at(ask.shape);
         let pending = shape.need.resources.times(units);
         self.applications.at_mut(ask.application).demand += pending;
@@ -333,17 +333,17 @@ impl Facts {
         let pending = shape.need.resources.times(i64::from(units));
         self.applications.at_mut(id_of_application).demand -= pending;
         self.queues[leaf.index()].quota[shape.partition.index()].pending -= pending;
-        self.note_taken_units(id_of_application, user, units);
+        self.record_taken_units(id_of_application, user, units);
     }
 
     /// An application and its user have more pending.
-    fn note_wanted_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
+    fn record_wanted_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
         self.change_demand(application, i64::from(units));
         self.change_wants(user, |user| user.outstanding += u64::from(units));
     }
 
     /// An application and its user have less pending.
-    fn note_taken_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
+    fn record_taken_units(&mut self, application: ApplicationId, user: LeafUserId, units: u32) {
         self.change_demand(application, -i64::from(units));
         self.change_wants(user, |user| user.outstanding -= u64::from(units));
     }
@@ -366,7 +366,7 @@ impl Facts {
             queue.active.weight_milli += user.weight.milli();
             queue.count_use_of(user, |sum, used| *sum += used);
         }
-        self.inactive.note_change();
+        self.inactive.record_change();
     }
 
     /// An ask with nothing outstanding and no reservations left is gone. True if its shape went with it.
@@ -445,6 +445,6 @@ impl Facts {
         let on_node = &mut self.nodes.at_mut(container.node).containers;
         let place = on_node.iter().position(|listed| *listed == id).expect("its node lists it");
         on_node.swap_remove(place);
-        self.applications.at_mut(container.application).containers.note_end(&self.containers);
+        self.applications.at_mut(container.application).containers.record_end(&self.containers);
     }
 }

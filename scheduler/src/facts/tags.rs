@@ -6,7 +6,7 @@
 //! next view has the cap reached.
 //!
 //! Placing a container never makes more nodes fit, so shapes that a pass closed stay closed. When a container ends
-//! and a cap is no longer reached, all nodes of its rack count as having gained room (`State::note_tags`).
+//! and a cap is no longer reached, all nodes of its rack count as having gained room (`State::record_tags`).
 //! Reservations on these nodes are looked at then, and when the cap is reached.
 
 use std::sync::Arc;

@@ -71,7 +71,7 @@ impl Facts {
         }
         self.recount_limit_usages();
         self.recount_active_by_user();
-        self.settle_priorities();
+        self.update_priorities();
     }
 
     fn lay_out(&mut self, config: &QueueConfig, parent: Option<QueueId>) {

@@ -111,7 +111,7 @@ impl Facts {
             queue.active.weight_milli += user.weight.milli();
             queue.count_use_of(user, |sum, used| *sum += used);
         }
-        self.inactive.note_change();
+        self.inactive.record_change();
     }
 
     /// Whether the user, who uses `used`, may use `size` more. What else is in use is asked for only where it matters.

@@ -113,11 +113,11 @@ impl NodeShards {
         }
         self.places[id.index()] = place;
         self.racks.entry(node.rack).or_default().push(id);
-        self.note_change(id, node.partition);
+        self.record_change(id, node.partition);
     }
 
     pub(crate) fn remove(&mut self, id: NodeId, node: &Node) {
-        self.note_change(id, node.partition);
+        self.record_change(id, node.partition);
         let place = self.places[id.index()];
         let members = &mut self.partitions[node.partition.index()];
         members.nodes[place as usize] = None;
@@ -128,13 +128,13 @@ impl NodeShards {
     }
 
     /// Tells the node's set to look at the node again.
-    pub(crate) fn note_change(&mut self, node: NodeId, partition: PartitionId) {
+    pub(crate) fn record_change(&mut self, node: NodeId, partition: PartitionId) {
         let (set, position) = self.place_of(node, partition);
         self.changes[set.index()].push(position as u32, None);
     }
 
     /// Tells the node's set that the node has more free, and that nothing else has changed.
-    pub(crate) fn note_freed(&mut self, id: NodeId, node: &Node, freed: &Resources) {
+    pub(crate) fn record_freed(&mut self, id: NodeId, node: &Node, freed: &Resources) {
         let (set, position) = self.place_of(id, node.partition);
         // Which devices were freed only the node can tell.
         let freed = (node.room.devices.count() == 0).then_some(freed);
@@ -152,7 +152,7 @@ impl NodeShards {
     }
 
     /// Notes that a node came to have room.
-    pub(crate) fn note_gain(&mut self, node: NodeId, partition: PartitionId, version: u64) {
+    pub(crate) fn record_gain(&mut self, node: NodeId, partition: PartitionId, version: u64) {
         let gains = &mut self.gains[partition.index()];
         gains.latest.push_back((version, node));
         if gains.latest.len() > GAINS_MAX {

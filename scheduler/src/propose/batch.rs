@@ -17,7 +17,7 @@ pub(crate) enum Observation {
     NoRoom { shape: ShapeId },
     /// No ask of the lane could be placed, whatever the set. Where a queue's limit is in the way, so much of the queue is
     /// kept for it.
-    Blocked { lane: LaneId, reason: ParkReason, keeps: Resources },
+    Blocked { lane: LaneId, reason: ParkReason, blocks: Resources },
     /// The ask found none of the hosts or racks that will do so far from its wishes; these distinct other
     /// nodes had room.
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },

@@ -91,11 +91,11 @@ impl QueueWalk<'_> {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
         (cursor.held_until, cursor.dropped) = (held_until, held_until.is_none());
         if !std::mem::replace(&mut cursor.is_reported, true) {
-            let keeps = match reason {
-                ParkReason::QueueLimit(limited) => self.keep_room(leaf, lane, limited),
+            let blocks = match reason {
+                ParkReason::QueueLimit(limited) => self.block_headroom(leaf, lane, limited),
                 _ => Resources::ZERO,
             };
-            Self::report_blocked(proposals, lane, reason, keeps);
+            Self::report_blocked(proposals, lane, reason, blocks);
         }
     }
 

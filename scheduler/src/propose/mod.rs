@@ -11,11 +11,11 @@
 //!
 //! * a reservation ends, or an ask may reserve one node more than before;
 //! * a node becomes a candidate or grows;
-//! * a lane of such a shape is relieved.
+//! * a lane of such a shape is woken.
 //!
 //! A reserved node is no candidate for other asks. The reservation is charged to queue and user, not to the node.
 //! When the node has room the reservation is *ready*, and the next pass over the set fulfils it in one request.
-//! `settle.rs` says what happens if another node has room first. With `continue_looking` off, a reservation is only
+//! `fulfil.rs` says what happens if another node has room first. With `continue_looking` off, a reservation is only
 //! fulfilled on its own node.
 //!
 //! In the compatible mode, a pass confined to one node reserves it even if other nodes have room. Any other pass
@@ -28,14 +28,14 @@ mod at_once;
 mod batch;
 mod borrowed;
 mod demand_priority;
-mod kept;
+mod fulfil;
+mod headroom;
 mod leaf_walk;
 mod pass;
 mod pick;
 mod queue_walk;
 mod reservation;
 mod scratch;
-mod settle;
 mod shares;
 mod starved;
 

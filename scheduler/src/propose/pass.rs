@@ -51,16 +51,16 @@ pub(crate) fn run_pass(
     set.sync(state.nodes());
     let mut walk = QueueWalk::start(state, scratch, set.id(), false, limits);
     let mut picker = Picker::new(state, set, limits.scope);
-    picker.settle_reservations(limits.requests, proposals);
-    walk.count_settled(&proposals.requests);
-    list_settled(state, 0, proposals);
+    picker.fulfil_or_swap_reservations(limits.requests, proposals);
+    walk.count_fulfilled(&proposals.requests);
+    list_fulfilled(state, 0, proposals);
     // Visits count from here, or a shape whose reservations find nothing would never get to reserve a further node.
     let visits_max = picker.visits + limits.visits;
     let is_exhausted = serve(walk, &mut picker, visits_max, limits, proposals);
     if is_exhausted {
         let placed = proposals.requests.len();
-        picker.settle_reservations_at_limits(scratch, limits.requests, proposals);
-        list_settled(state, placed, proposals);
+        picker.swap_reservations_at_limits(scratch, limits.requests, proposals);
+        list_fulfilled(state, placed, proposals);
     }
     // Borrowed containers come after all of the partition's own asks, in a pass that has nothing for those.
     let may_go_on = proposals.requests.is_empty() && picker.visits < visits_max;
@@ -115,7 +115,7 @@ fn serve(
 }
 
 /// Lists the units that get containers for reservations, from the `from`-th request on.
-fn list_settled(state: &State, from: usize, proposals: &mut Proposals) {
+fn list_fulfilled(state: &State, from: usize, proposals: &mut Proposals) {
     let Proposals { requests, amounts, .. } = proposals;
     let units = requests[from..].iter().flat_map(|request| &request.allocate);
     units.for_each(|unit| list_unit(state, unit.ask, amounts));

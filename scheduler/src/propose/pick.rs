@@ -240,7 +240,7 @@ impl<'a> Picker<'a> {
     }
 
     /// Whether the pass may settle this reservation.
-    pub(super) fn may_settle(&self, reservation: &Reservation, on_its_node: bool) -> bool {
+    pub(super) fn may_fulfil(&self, reservation: &Reservation, on_its_node: bool) -> bool {
         let ask = self.state.facts.asks.at(reservation.ask);
         let leaf = self.state.facts.applications.at(ask.application).leaf;
         self.scope.leaf.is_none_or(|only| only == leaf)

@@ -131,8 +131,9 @@ impl<'a> QueueWalk<'a> {
         children.clear();
         for &child in &queue.children {
             let backlog = &self.state.backlog;
-            let is_awaiting = || !self.share.is_borrowed && backlog.is_awaiting(child, self.partition);
-            if (backlog.has_runnable(child, self.share) || is_awaiting()) && self.leads_on(child) {
+            let has_blocked_headroom =
+                || !self.share.is_borrowed && backlog.has_blocked_headroom(child, self.partition);
+            if (backlog.has_runnable(child, self.share) || has_blocked_headroom()) && self.leads_on(child) {
                 let level = self.level_of(child);
                 let last_served = self.state.facts.queue(child).quota(self.partition).last_served;
                 children.push(Reverse(self.key(child, &level, last_served)));
@@ -152,7 +153,7 @@ impl<'a> QueueWalk<'a> {
         scratch.stamp = self.scratch.stamp;
         scratch.level = level;
         scratch.given = Resources::ZERO;
-        (scratch.kept, scratch.awaits) = (Resources::ZERO, Resources::ZERO);
+        (scratch.blocked_headroom, scratch.blocks) = (Resources::ZERO, Resources::ZERO);
         scratch.is_touched = false;
         scratch.leaf.clear();
     }
@@ -182,7 +183,7 @@ impl<'a> QueueWalk<'a> {
             }
         }
         let of_user = self.user_blocked_at(leaf, user, size);
-        of_user.or_else(|| self.is_kept_out(leaf, size).then_some(ParkReason::RoomKept))
+        of_user.or_else(|| self.lacks_headroom(leaf, size).then_some(ParkReason::BlockedHeadroom))
     }
 
     /// The limit of the user, or of what it belongs to, that one more container of this size would exceed.
@@ -286,9 +287,9 @@ impl<'a> QueueWalk<'a> {
         proposals: &mut Proposals,
         lane: LaneId,
         reason: ParkReason,
-        keeps: Resources,
+        blocks: Resources,
     ) {
-        proposals.observations.push(Observation::Blocked { lane, reason, keeps });
+        proposals.observations.push(Observation::Blocked { lane, reason, blocks });
     }
 
     /// Adds what the pass gave to the amounts in flight, for others to see, and to the batch, to be taken back.

@@ -30,7 +30,7 @@ pub(crate) struct Scratch {
     /// Containers and reservations proposed in this pass.
     pub(super) picks: u64,
     /// Whether any queue keeps anything from those that come later.
-    pub(super) keeps_room: bool,
+    pub(super) blocks_headroom: bool,
     /// How many of the units that are listed as given it has counted: of asks, and of applications by slot. And what leaves
     /// have pending without applications that get all. Only where queues are ordered by it.
     pub(super) units_seen: usize,
@@ -58,10 +58,10 @@ pub(super) struct QueueScratch {
     pub(super) is_touched: bool,
     /// Its place among the amounts of the batch, if it is listed and picks are published at once.
     pub(super) place: usize,
-    /// Of what it has left, what children wait for that this pass has left behind.
-    pub(super) kept: Resources,
-    /// What this pass found that lanes at or below it wait for, at limits above it.
-    pub(super) awaits: Resources,
+    /// The headroom that children block which this pass has left behind.
+    pub(super) blocked_headroom: Resources,
+    /// The headroom that lanes at or below it block, at limits above it, as this pass found.
+    pub(super) blocks: Resources,
     /// Children that may have something, the most deserving on top; parents only.
     pub(super) children: BinaryHeap<Reverse<QueueKey>>,
     /// Leaves only.
@@ -193,7 +193,7 @@ impl Scratch {
         }
         self.given.clear();
         self.picks = 0;
-        self.keeps_room = false;
+        self.blocks_headroom = false;
         self.units_seen = 0;
         self.given_of_asks.clear();
         self.given_units.clear();

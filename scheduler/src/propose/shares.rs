@@ -27,7 +27,7 @@ impl QueueWalk<'_> {
     }
 
     /// Counts the containers for reservations: they are charged already, and the units are outstanding until now.
-    pub(super) fn count_settled(&mut self, requests: &[ResourceAllocationCommitRequest]) {
+    pub(super) fn count_fulfilled(&mut self, requests: &[ResourceAllocationCommitRequest]) {
         for proposal in requests.iter().flat_map(|request| &request.allocate) {
             let ask = self.state.facts.asks.at(proposal.ask);
             let Application { leaf, user, .. } = *self.state.facts.applications.at(ask.application);

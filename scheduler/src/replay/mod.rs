@@ -118,28 +118,28 @@ impl Replay {
     /// The digest of the state; equal to that of the engine which wrote the log, at the same position.
     #[must_use]
     pub fn digest(&mut self) -> StateDigest {
-        self.state.settle_limits();
+        self.state.recompute_limits();
         self.state.digest()
     }
 
     /// The canonical bytes of the state, which the digest is made of.
     #[must_use]
     pub fn canonical_bytes(&mut self) -> Vec<u8> {
-        self.state.settle_limits();
+        self.state.recompute_limits();
         self.state.canonical_bytes()
     }
 
     /// Checks the invariants.
     #[must_use]
     pub fn audit(&mut self) -> AuditReport {
-        self.state.settle_limits();
+        self.state.recompute_limits();
         self.state.audit()
     }
 
     /// Looks at the state.
     #[must_use]
     pub fn view(&mut self) -> View<'_> {
-        self.state.settle_limits();
+        self.state.recompute_limits();
         View::new(&self.state)
     }
 }

@@ -59,7 +59,7 @@ fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
     let mut limits: Vec<Option<RejectReason>> = Vec::new();
     for &node in oracle.nodes.keys() {
         let request = ResourceAllocationCommitRequest::allocate(explanation.ask, node);
-        let reasons = oracle.clone().judge(&request, &Hints::default()).reasons;
+        let reasons = oracle.clone().validate(&request, &Hints::default()).reasons;
         let has = |reason| reasons.contains(&reason);
         let is_unmet = has(RejectReason::NodeNotCandidate)
             || has(RejectReason::WrongPartition)

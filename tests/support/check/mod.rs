@@ -176,7 +176,7 @@ impl Checker {
                     self.has_ended_reservations |= !hints.dropped.is_empty()
                         || request.allocate.iter().any(|one| one.from_reservation.is_some());
                 }
-                self.judge(request, &hints)
+                self.validate(request, &hints)
             }
             change => {
                 if let (Change::OpportunitiesMissed { ask, count }, Some(node)) = (change, self.pass) {
@@ -194,13 +194,13 @@ impl Checker {
         place.is_none()
     }
 
-    fn judge(
+    fn validate(
         &mut self,
         request: &ResourceAllocationCommitRequest,
         hints: &Hints,
     ) -> Vec<(apportion::ApplicationId, apportion::EventKind)> {
         assert_eq!(hints.containers.len(), request.allocate.len(), "events of change {}", self.seen);
-        let verdict = self.oracle.judge(request, hints);
+        let verdict = self.oracle.validate(request, hints);
         let reasons = &verdict.reasons;
         assert!(reasons.is_empty(), "change {} is not legal ({reasons:?}): {request:?}", self.seen);
         verdict.effects

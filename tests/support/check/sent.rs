@@ -61,7 +61,7 @@ impl Sent {
             Self::Queue(change, answer) => answer.is_err() && !oracle.makes_sense(change),
             Self::Answered(change, answer) => answer.is_err() && !oracle.makes_sense(change),
             Self::Request(request, CommitOutcome::Rejected(reason)) => {
-                oracle.clone().judge(request, &Hints::default()).reasons.contains(reason)
+                oracle.clone().validate(request, &Hints::default()).reasons.contains(reason)
             }
             Self::Request(..) => false,
         }
@@ -82,7 +82,7 @@ impl Sent {
                 assert!(answer.is_err() && is_right, "{answer:?} to {change:?}");
             }
             Self::Request(request, CommitOutcome::Rejected(reason)) if is_exact => {
-                let verdict = oracle.clone().judge(request, &Hints::default());
+                let verdict = oracle.clone().validate(request, &Hints::default());
                 let reasons = verdict.reasons;
                 assert!(reasons.contains(reason), "{request:?}: {reason}, should be one of {reasons:?}");
             }

@@ -9,7 +9,6 @@ mod amounts;
 mod apply;
 mod books;
 mod borrowed;
-mod judge;
 mod kept;
 mod limit_holders;
 mod limits;
@@ -24,6 +23,7 @@ mod resize;
 mod stop;
 mod tree;
 mod users;
+mod validate;
 
 use std::collections::{BTreeMap, BTreeSet};
 

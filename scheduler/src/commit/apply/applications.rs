@@ -58,7 +58,7 @@ impl Applier<'_> {
         }
         if self.state.facts.activation_needs_limits() {
             // As they follow from the facts, whenever they were last computed: a replay decides alike.
-            self.state.settle_limits();
+            self.state.recompute_limits();
         }
         while let Some(id) = self.state.facts.next_to_activate() {
             self.state.facts.transition_activate(id);
@@ -123,7 +123,7 @@ impl Applier<'_> {
         self.state.backlog.remove_application(id);
         let leaf = self.state.facts.applications.at(id).leaf;
         self.state.facts.transition_end_application(id);
-        self.note_idle(leaf);
+        self.record_idle(leaf);
         self.state.backlog.leaf_changed(leaf, self.state.version);
         self.tell(id, EventKind::ApplicationEnded { end });
         self.effects.vacated_applications.push(id);
@@ -220,11 +220,11 @@ impl Applier<'_> {
         backlog.rekey_by_size(facts, application);
         backlog.leaf_changed(facts.applications.at(application).leaf, *version);
         self.tell(application, EventKind::AskCancelled { ask: id, units });
-        self.settle_ask(id);
+        self.drop_surplus(id);
     }
 
     /// Drops reservations that an ask has too many, and the ask itself when it wants nothing more.
-    pub(super) fn settle_ask(&mut self, id: AskId) {
+    pub(super) fn drop_surplus(&mut self, id: AskId) {
         let Some(ask) = self.state.facts.asks.get(id) else { return };
         let (cancelled, placed) = (ask.cancelled, ask.allocated);
         let outstanding = ask.outstanding();
@@ -239,7 +239,7 @@ impl Applier<'_> {
             state.backlog.starved.forget(id);
             state.facts.transition_forget_ask(id);
             state.in_flight.reset_ask(id);
-            state.backlog.notes.note_end(id, cancelled, placed);
+            state.backlog.notes.record_end(id, cancelled, placed);
             self.effects.vacated_asks.push(id);
         }
     }

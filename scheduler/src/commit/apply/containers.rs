@@ -31,7 +31,7 @@ impl Applier<'_> {
         let old = self.charged_for(container);
         let shape = resized(&self.state.facts, container, size);
         let charged = self.reshape_container(container, &shape);
-        self.note_recharged(&old, &charged);
+        self.record_recharged(&old, &charged);
         self.tell(charged.application, EventKind::ContainerResized { container });
     }
 
@@ -45,7 +45,7 @@ impl Applier<'_> {
             ExecutionType::Guaranteed => facts.transition_promote(container, shape),
             ExecutionType::Opportunistic => facts.transition_demote(container, shape),
         };
-        self.note_recharged(&old, &charged);
+        self.record_recharged(&old, &charged);
         self.tell(charged.application, EventKind::ExecutionTypeChanged { container, execution_type });
     }
 
@@ -73,14 +73,14 @@ impl Applier<'_> {
     }
 
     /// A container is charged other than before: with less others may go on.
-    fn note_recharged(&mut self, old: &Resources, charged: &Charged) {
+    fn record_recharged(&mut self, old: &Resources, charged: &Charged) {
         if old.within(&charged.resources) {
             let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
-            node_shards.note_change(charged.node, charged.partition);
+            node_shards.record_change(charged.node, charged.partition);
             backlog.rekey(facts, charged.application);
             backlog.leaf_changed(charged.leaf, *version);
         } else {
-            self.relieve(charged);
+            self.use_fell(charged);
             self.state.node_gained(charged.node);
         }
     }
@@ -98,10 +98,10 @@ impl Applier<'_> {
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let (container, charged) =
             facts.transition_recover(ask, running.application, node, shape, running.priority);
-        node_shards.note_change(node, charged.partition);
+        node_shards.record_change(node, charged.partition);
         backlog.rekey(facts, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
-        self.state.note_tags(&charged, true);
+        self.state.record_tags(&charged, true);
         self.state.review_reservation(node);
         self.tell(charged.application, EventKind::ContainerRecovered { ask, container, node });
         self.effects.vacated_asks.push(ask);

@@ -136,7 +136,7 @@ impl Applier<'_> {
         let user = facts.intern_user(leaf, name, groups);
         if facts.user(user).groups != groups && facts.transition_regroup(user, groups) {
             // What is in flight for it is so in other limit usages, and other limits stand in the way of what it wants.
-            self.state.note_move();
+            self.state.record_move();
             self.state.mark_limits_stale();
         }
         let State { facts, in_flight, .. } = &mut *self.state;
@@ -154,9 +154,9 @@ impl Applier<'_> {
     }
 
     /// Use went down: whoever was blocked by the limits it counted against may go on.
-    fn relieve(&mut self, charged: &Charged) {
+    fn use_fell(&mut self, charged: &Charged) {
         let State { facts, backlog, version, .. } = &mut *self.state;
-        backlog.relieve(charged.leaf, charged.user, &facts.user(charged.user).limit_usages, *version);
+        backlog.use_fell(charged.leaf, charged.user, &facts.user(charged.user).limit_usages, *version);
         backlog.rekey(facts, charged.application);
     }
 }

@@ -35,9 +35,9 @@ impl Applier<'_> {
         for ask in asks {
             backlog.add_ask(facts, ask, facts.asks.at(ask), *version);
         }
-        backlog.relieve(old_leaf, old_user, &facts.user(old_user).limit_usages, *version);
+        backlog.use_fell(old_leaf, old_user, &facts.user(old_user).limit_usages, *version);
         backlog.leaf_changed(leaf, *version);
-        self.state.note_move();
-        self.note_idle(old_leaf);
+        self.state.record_move();
+        self.record_idle(old_leaf);
     }
 }

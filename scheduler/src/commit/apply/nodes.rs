@@ -83,7 +83,7 @@ impl Applier<'_> {
             self.reshape_container(container, &shape);
         }
         // What is in flight for it may be in another partition than what comes of it.
-        self.state.note_move();
+        self.state.record_move();
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.wake_freed(facts, old, *version);
         self.state.mark_limits_stale();

@@ -22,7 +22,7 @@ impl Applier<'_> {
             self.allocate(proposal, debited_in);
         }
         for proposal in &request.allocate {
-            self.settle_ask(proposal.ask);
+            self.drop_surplus(proposal.ask);
             self.wake_if_starved(proposal.ask);
         }
         for proposal in &request.reserve {
@@ -46,7 +46,7 @@ impl Applier<'_> {
         let node = facts.nodes.at(proposal.node);
         let locality = facts.asks.at(proposal.ask).wishes.locality_of(proposal.node, node.rack);
         if Some(node_shards.place_of(proposal.node, node.partition).0) != debited_in {
-            node_shards.note_change(proposal.node, node.partition);
+            node_shards.record_change(proposal.node, node.partition);
         }
         if facts.counts_opportunities() {
             facts.take_opportunity(proposal.ask, locality, proposal.from_reservation.is_some());
@@ -54,16 +54,16 @@ impl Applier<'_> {
         let (container, charged) = facts.transition_allocate(proposal.ask, proposal.node);
         backlog.rekey(facts, charged.application);
         backlog.leaf_changed(charged.leaf, *version);
-        self.state.note_tags(&charged, true);
+        self.state.record_tags(&charged, true);
         let AllocationProposal { ask, node, .. } = *proposal;
         self.tell(charged.application, EventKind::Allocated { ask, container, node, locality });
     }
 
     pub(super) fn end_container(&mut self, container: ContainerId, cause: EndCause) {
         let charged = self.state.facts.transition_end_container(container);
-        self.relieve(&charged);
+        self.use_fell(&charged);
         self.state.node_freed(charged.node, &charged.resources);
-        self.state.note_tags(&charged, false);
+        self.state.record_tags(&charged, false);
         self.tell(charged.application, EventKind::ContainerEnded { container, cause });
         self.finish_if_awaited(charged.application);
     }
@@ -71,7 +71,7 @@ impl Applier<'_> {
     fn reserve(&mut self, ask: AskId, node: NodeId) {
         let state = &mut *self.state;
         let (reservation, charged) = state.facts.transition_reserve(ask, node);
-        state.node_shards.note_change(node, charged.partition);
+        state.node_shards.record_change(node, charged.partition);
         state.backlog.add_reservation(&state.facts, reservation, state.facts.asks.at(ask));
         state.backlog.rekey(&state.facts, charged.application);
         state.backlog.leaf_changed(charged.leaf, state.version);
@@ -120,7 +120,7 @@ impl Applier<'_> {
         }
         state.backlog.remove_reservation(id, charged.shape);
         state.backlog.units_returned(charged.user, charged.shape, state.version);
-        self.relieve(&charged);
+        self.use_fell(&charged);
         self.state.node_gained(reservation.node);
         self.state.reconsider_reservations(charged.partition);
     }

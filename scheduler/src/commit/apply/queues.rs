@@ -28,7 +28,7 @@ impl Applier<'_> {
         facts.lay_out_queues(&configuration.root);
         self.add_queues();
         // What is in flight may be so in other limit usages than what comes of it will be charged to.
-        self.state.note_move();
+        self.state.record_move();
         let state = &mut *self.state;
         state.backlog.reorder(&state.facts);
         for id in (0..state.facts.queues.len() as u32).map(QueueId) {
@@ -65,8 +65,8 @@ impl Applier<'_> {
     }
 
     /// If nobody uses a queue any more that was made on demand, it goes after a while.
-    pub(super) fn note_idle(&mut self, id: QueueId) {
-        if let Some(at_ms) = self.state.facts.note_idle(id) {
+    pub(super) fn record_idle(&mut self, id: QueueId) {
+        if let Some(at_ms) = self.state.facts.record_idle(id) {
             self.state.timers.add(at_ms, Timer::QueueIdle(id));
         }
     }
@@ -75,7 +75,7 @@ impl Applier<'_> {
         let parent = self.state.facts.remove_queue(id);
         self.effects.queues.push(named(id, self.state.facts.queue(id)));
         self.state.mark_limits_stale();
-        parent.into_iter().for_each(|parent| self.note_idle(parent));
+        parent.into_iter().for_each(|parent| self.record_idle(parent));
     }
 }
 

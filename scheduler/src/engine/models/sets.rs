@@ -103,7 +103,7 @@ fn two_proposers_and_one_reservation() {
 /// I6, I13. One node gets room and a pass settles the reservation there, while the other node gets room. The bug: a reservation
 /// that is settled twice, or waits on although a node is free.
 #[test]
-fn a_reservation_is_settled_while_another_node_gets_room() {
+fn a_reservation_is_fulfilled_while_another_node_gets_room() {
     model(Bound::Four, || {
         let (cluster, mut workers, [first, second]) = half_full(several_sets());
         workers.settle();

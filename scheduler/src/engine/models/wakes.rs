@@ -69,7 +69,7 @@ fn narrow_leaf() -> EngineConfig {
 }
 
 /// I13. A queue at its maximum, against the end of the container that fills it. The bug: a lane that is parked
-/// although its queue was relieved since the pass looked.
+/// although its queue was woken since the pass looked.
 #[test]
 fn a_queue_limit_against_a_release() {
     model(Bound::None, || {

@@ -167,7 +167,7 @@ fn a_demoted_container_keeps_its_devices() {
 }
 
 #[test]
-fn what_was_proposed_beside_a_container_that_grew_is_judged_by_what_is_left() {
+fn what_was_proposed_beside_a_container_that_grew_is_validated_by_what_is_left() {
     let (bench, _, container) = grown_later();
     bench.ask(bench.application_of("root.a", "other"), 2, 1);
     bench.commit();

@@ -85,18 +85,18 @@ fn expect_limit_kept(leaf: QueueConfig) {
 }
 
 #[test]
-fn a_batch_that_has_become_too_much_for_its_queue_is_judged_one_by_one() {
+fn a_batch_that_has_become_too_much_for_its_queue_is_validated_one_by_one() {
     expect_limit_kept(leaf("a").with_maximum(Maximum::absolute(&[4])));
 }
 
 #[test]
-fn a_batch_that_has_become_too_much_for_its_user_is_judged_one_by_one() {
+fn a_batch_that_has_become_too_much_for_its_user_is_validated_one_by_one() {
     expect_limit_kept(leaf("a").with_user_limit_factor(Some(Factor::ONE)));
 }
 
 /// Alone the user may have all four; beside a second one, half of the guarantee.
 #[test]
-fn a_batch_whose_users_shares_moved_is_judged_one_by_one() {
+fn a_batch_whose_users_shares_moved_is_validated_one_by_one() {
     let shared = leaf("a").with_user_limit_minimum(Percent::whole(50));
     let bench = Bench::serial(config([shared]));
     bench.node("n1", 8);

@@ -20,7 +20,7 @@ fn moved_in_flight() -> (Bench, ApplicationId, Box<ProposalBatch>) {
 }
 
 #[test]
-fn what_was_proposed_is_judged_by_the_new_queues() {
+fn what_was_proposed_is_validated_by_the_new_queues() {
     let (bench, _, batch) = moved_in_flight();
     bench.decide(batch);
     bench.expect_running(2);

@@ -154,7 +154,7 @@ fn room_is_not_kept_for_who_waits_for_a_host() {
     let State { backlog, facts, .. } = &mut *state;
     backlog.let_wait(facts, first, facts.asks.at(first));
     state.version += 1;
-    state.relieve_kept_out();
+    state.wake_without_headroom();
     drop(state);
     bench.expect_running(3);
 }

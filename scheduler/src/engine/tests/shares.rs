@@ -107,7 +107,7 @@ fn a_user_who_reserves_a_node_is_no_less_active() {
 
 /// A user who gets a container for the reservation of the last unit waits for nothing more: two users share 4, not three 12.
 #[test]
-fn a_user_whose_last_reservation_is_settled_is_active_no_more() {
+fn a_user_whose_last_reservation_is_fulfilled_is_active_no_more() {
     let leaf = Shared::new(&[("n1", 12), ("n2", 5), ("n3", 6)]);
     let [reserving, second, passing] = ["reserving", "second", "passing"].map(|user| leaf.user(user));
     leaf.run(passing, "n1", 12);
@@ -146,7 +146,7 @@ fn verdict_on_two_at_once(semantics: Semantics) -> CommitOutcome {
 }
 
 #[test]
-fn several_containers_at_once_are_judged_as_one_by_one() {
+fn several_containers_at_once_are_validated_as_one_by_one() {
     for semantics in [Semantics::Strict, Semantics::YarnCompatible] {
         let verdict = verdict_on_two_at_once(semantics);
         assert_eq!(verdict, CommitOutcome::Rejected(RejectReason::UserLimit), "{semantics:?}");

@@ -22,7 +22,7 @@ pub struct Verdict {
 impl Oracle {
     /// Applies the request, step by step: first what it gives back, then what it takes. Where a step is not
     /// legal it is left out and the reason noted; the model is of no further use then.
-    pub fn judge(&mut self, request: &ResourceAllocationCommitRequest, hints: &Hints) -> Verdict {
+    pub fn validate(&mut self, request: &ResourceAllocationCommitRequest, hints: &Hints) -> Verdict {
         let mut verdict = Verdict::default();
         if request.is_empty() {
             verdict.reasons.push(RejectReason::Empty);

@@ -13,7 +13,7 @@ use crate::state::State;
 
 /// What is in the way of an ask that is within all limits: a queue above it has room, and a sibling that comes before one
 /// on the ask's path waits for that.
-pub(super) fn room_kept(state: &State, ask: &Ask) -> Option<Blocker> {
+pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
     let facts = &state.facts;
     let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
     let (partition, size) = (shape.partition, &shape.need.resources);
@@ -45,7 +45,7 @@ pub(super) fn room_kept(state: &State, ask: &Ask) -> Option<Blocker> {
             let limit = (quota.maximum - kept).max(&(quota.used + in_flight));
             let level = Level { used: quota.used, in_flight, limit };
             let path = |queue: QueueId| &*facts.queue(queue).path;
-            return Some(Blocker::RoomKept {
+            return Some(Blocker::BlockedHeadroom {
                 kept_for: kept_for.map(|queue| path(queue).to_owned()).unwrap_or_default(),
                 reached: level.reached(state, path(above), size),
             });

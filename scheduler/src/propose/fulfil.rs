@@ -28,8 +28,8 @@ enum Swapped {
 
 impl Picker<'_> {
     /// Proposes a container for every reservation that the pass's set can serve, up to `requests_max` in all.
-    pub(super) fn settle_reservations(&mut self, requests_max: usize, proposals: &mut Proposals) {
-        self.note_reserved_again(proposals);
+    pub(super) fn fulfil_or_swap_reservations(&mut self, requests_max: usize, proposals: &mut Proposals) {
+        self.record_reserved_again(proposals);
         self.fulfil_reservations(requests_max, proposals);
         let state = self.state;
         for &shape in state.backlog.reserved_shapes(self.set.id().partition()) {
@@ -41,7 +41,7 @@ impl Picker<'_> {
 
     /// Proposes containers instead of reservations for asks whose other units found a limit in the way of the walk. The
     /// walk has nothing left to give; the shapes that it closed have no room.
-    pub(super) fn settle_reservations_at_limits(
+    pub(super) fn swap_reservations_at_limits(
         &mut self,
         scratch: &mut Scratch,
         requests_max: usize,
@@ -57,14 +57,14 @@ impl Picker<'_> {
     }
 
     /// As YARN does, a pass over one node alone that is reserved and still too full reserves it over again, which counts.
-    fn note_reserved_again(&self, proposals: &mut Proposals) {
+    fn record_reserved_again(&self, proposals: &mut Proposals) {
         let facts = &self.state.facts;
         let reservation = self.scope.node.and_then(|node| facts.nodes.get(node)?.reservation);
         let Some(reservation) = reservation.map(|reservation| facts.reservations.at(reservation)) else {
             return;
         };
         let Reservation { ask, node, .. } = *reservation;
-        if self.state.is_reserved_in_vain(ask, node) && self.may_settle(reservation, true) {
+        if self.state.is_reserved_in_vain(ask, node) && self.may_fulfil(reservation, true) {
             proposals.observations.push(Observation::ReservedAgain { ask, node });
         }
     }
@@ -76,7 +76,7 @@ impl Picker<'_> {
             if proposals.requests.len() >= requests_max {
                 return;
             }
-            if !self.may_settle(reservation, true) {
+            if !self.may_fulfil(reservation, true) {
                 continue;
             }
             let facts = &self.state.facts;
@@ -116,7 +116,7 @@ impl Picker<'_> {
             }
             let reservation = self.state.facts.reservations.at(id);
             let is_asked_for = swapped == self.swapped_when(reservation.ask);
-            if !is_asked_for || ready.contains(&id) || !self.may_settle(reservation, false) {
+            if !is_asked_for || ready.contains(&id) || !self.may_fulfil(reservation, false) {
                 continue;
             }
             if self.is_in_use(id, swapped) {
