@@ -47,7 +47,7 @@ impl AuditReport {
         }
     }
 
-    /// I12: the placement sets that are at home equal what a rebuild gives.
+    /// I12: the placement sets that are in the pool equal what a rebuild gives.
     pub(crate) fn check_sets(&mut self, state: &State, leases: &Leases) {
         for partition in state.partitions() {
             for number in 0..state.node_shards.sets(partition) {

@@ -132,7 +132,7 @@ impl InFlight {
         if self.picks.load() == 0 { Resources::ZERO } else { self.nodes[node.index()].load() }
     }
 
-    /// Adds a pick of a node that an ask wished for.
+    /// Adds a pick of a node that an ask preferred.
     pub(crate) fn add_pick(&self, node: NodeId, resources: &Resources) {
         self.picks.add();
         self.nodes[node.index()].add(resources);

@@ -70,8 +70,8 @@ pub use explain::{
 };
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,
-    ContainerOnNode, EndCause, ExecutionType, Locality, Master, NodeAttributes, NodeState, Quota,
-    StateDigest, Stopping, TagLimit, TagNamespace, TagScope, Wishes,
+    ContainerOnNode, EndCause, ExecutionType, Locality, LocalityPreference, Master, NodeAttributes,
+    NodeState, Quota, StateDigest, Stopping, TagLimit, TagNamespace, TagScope,
 };
 pub use ids::{
     ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,

@@ -18,7 +18,7 @@ use crate::plan::{
 /// What plans may contain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variety {
-    /// Partitions, wishes, reservations and heartbeats.
+    /// Partitions, locality preferences, reservations and heartbeats.
     pub(crate) everything: bool,
     /// Commit requests made by hand.
     pub(crate) requests: bool,
@@ -183,30 +183,32 @@ fn ask(variety: Variety) -> BoxedStrategy<AskPlan> {
     let count = prop_oneof![8 => 1..=12u32, 1 => 1..=300u32];
     let priority = prop_oneof![2 => Just(0u32), 1 => 0..3u32];
     let rule = (rule, tags());
-    let wishes = if variety.everything { 0.3 } else { 0.0 };
-    let wishes = proptest::bool::weighted(wishes);
-    let named = (wishes, vec(any::<Pick>(), 0..=3), vec(0..3u8, 0..=2), any::<bool>());
+    let preference = if variety.everything { 0.3 } else { 0.0 };
+    let preference = proptest::bool::weighted(preference);
+    let named = (preference, vec(any::<Pick>(), 0..=3), vec(0..3u8, 0..=2), any::<bool>());
     let priority = (priority, proptest::bool::weighted(0.2));
     ((small(8), devices, count, priority), option::weighted(0.8, 0..3u8), rule, named)
-        .prop_map(|((size, devices, count, priority), partition, rule, (wishes, hosts, racks, is_strict))| {
-            let (hosts, racks) = if wishes { (hosts, racks) } else { (Vec::new(), Vec::new()) };
-            let (rule, (tags, tag_limits)) = rule;
-            let (priority, is_master) = priority;
-            AskPlan {
-                size,
-                devices,
-                count,
-                priority,
-                partition,
-                rule,
-                tags,
-                tag_limits,
-                hosts,
-                racks,
-                is_strict,
-                is_master,
-            }
-        })
+        .prop_map(
+            |((size, devices, count, priority), partition, rule, (preference, hosts, racks, is_strict))| {
+                let (hosts, racks) = if preference { (hosts, racks) } else { (Vec::new(), Vec::new()) };
+                let (rule, (tags, tag_limits)) = rule;
+                let (priority, is_master) = priority;
+                AskPlan {
+                    size,
+                    devices,
+                    count,
+                    priority,
+                    partition,
+                    rule,
+                    tags,
+                    tag_limits,
+                    hosts,
+                    racks,
+                    is_strict,
+                    is_master,
+                }
+            },
+        )
         .boxed()
 }
 

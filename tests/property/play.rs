@@ -336,7 +336,7 @@ impl Player {
             let new = new(tag, most);
             spec = spec.with_tag_limit(if limit.is_own { new.within_application() } else { new });
         }
-        let names_something = !spec.wishes.hosts.is_empty() || !spec.wishes.racks.is_empty();
+        let names_something = !spec.preference.hosts.is_empty() || !spec.preference.racks.is_empty();
         if plan.is_strict && names_something { spec.strictly_local() } else { spec }
     }
 

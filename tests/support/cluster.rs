@@ -347,8 +347,8 @@ impl Cluster {
             spec.size = self.with_devices(spec.size, need.total_milli());
         }
         spec.size = self.in_steps(&spec.size);
-        let has_wishes = !spec.wishes.hosts.is_empty() || !spec.wishes.racks.is_empty();
-        if has_wishes || !spec.wishes.relax_locality {
+        let has_wishes = !spec.preference.hosts.is_empty() || !spec.preference.racks.is_empty();
+        if has_wishes || !spec.preference.relax_locality {
             self.checker.certainty = self.checker.certainty.min(Certainty::Serial);
         }
         self.note(Change::AskSubmitted { ask, application, spec });

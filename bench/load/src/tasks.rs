@@ -19,7 +19,7 @@ impl Kinds {
     /// The number of this kind of ask, which is kept if it is new.
     pub fn number_of(&mut self, spec: AskSpec) -> u32 {
         // Those that name hosts are hardly ever equal.
-        let is_same = |kind: &AskSpec| spec.wishes.is_empty() && *kind == spec;
+        let is_same = |kind: &AskSpec| spec.preference.is_empty() && *kind == spec;
         let known = self.0.iter().position(is_same);
         known.unwrap_or_else(|| {
             self.0.push(spec);

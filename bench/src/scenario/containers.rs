@@ -42,8 +42,8 @@ impl Told {
         let line = match event.kind {
             EventKind::Allocated { ask, container, node, locality } => {
                 self.running.push(Running { container, application: event.application, ask, node });
-                let is_located = names.asks.values().any(|known| known.id == ask && known.is_located);
-                let locality = if is_located { locality_text(locality) } else { "" };
+                let has_locality = names.asks.values().any(|known| known.id == ask && known.has_locality);
+                let locality = if has_locality { locality_text(locality) } else { "" };
                 format!("allocated {}{locality}", place(names, ask, node))
             }
             EventKind::ContainerRecovered { ask, container, node } => {

@@ -24,7 +24,7 @@ pub(super) struct Names {
 pub(super) struct NamedAsk {
     pub(super) id: AskId,
     /// It names hosts or racks, so it matters where its containers are.
-    pub(super) is_located: bool,
+    pub(super) has_locality: bool,
 }
 
 impl Names {

@@ -51,7 +51,7 @@ impl Cluster {
         let recovery = self.handle.recover_node(spec, running)?;
         self.names.nodes.insert(node_form.name.clone(), recovery.node);
         for (form, id) in containers.iter().zip(recovery.asks) {
-            self.names.asks.insert(form.name.clone(), NamedAsk { id, is_located: false });
+            self.names.asks.insert(form.name.clone(), NamedAsk { id, has_locality: false });
         }
         self.settle_fully()?;
         let answers = recovery.containers.try_take().unwrap_or_default();
@@ -95,11 +95,11 @@ impl Cluster {
         }
         let application = self.names.application(&form.application)?;
         let spec = self.ask_spec(form)?;
-        let is_located = !spec.wishes.is_empty();
+        let has_locality = !spec.preference.is_empty();
         let Some(id) = judge(form.refused.as_deref(), self.handle.submit_ask(application, spec))? else {
             return Ok(());
         };
-        self.names.asks.insert(form.name.clone(), NamedAsk { id, is_located });
+        self.names.asks.insert(form.name.clone(), NamedAsk { id, has_locality });
         let Some(reason) = &form.refused else { return Ok(()) };
         let told = self.take_refusal(Refused::Ask(id))?;
         expect_refusal(reason, told)

@@ -92,7 +92,7 @@ pub(super) fn ask_spec(handle: &Handle, request: &ContainerRequest) -> Result<As
         }
     }
     spec = spec.on_racks(request.racks.iter().map(|rack| handle.rack(rack)));
-    spec.wishes.relax_locality = request.relax_locality;
+    spec.preference.relax_locality = request.relax_locality;
     if let Some(label) = &request.label {
         let partition = handle.partition(label);
         let partition = partition.map_err(|_| ClientError::UnknownLabel { label: label.clone() })?;

@@ -206,7 +206,7 @@ impl Backlog {
     /// Notes a reservation. That of an ask which will not do with any node ends with its node's room, or by age, and so do all
     /// where nobody continues looking.
     pub(crate) fn add_reservation(&mut self, facts: &Facts, reservation: ReservationId, ask: &Ask) {
-        if ask.wishes.loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
+        if ask.preference.loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
             return;
         }
         let demand = &self.demand[ask.shape.index()];

@@ -7,7 +7,7 @@
 //!
 //! * **Open** or **closed**: a node of the set may fit the shape, or none does. **Parked**: a lane that no set can
 //!   help now.
-//! * **Located**: an ask that names hosts or racks. While none of them has room it *waits*, and is *noted* at them.
+//! * **With locality**: an ask that names hosts or racks. While none of them has room it *waits*, and is *noted* at them.
 //! * **Wanted**: a set over which a pass could find something.
 //!
 //! `parking.rs` lists each reason to park with the events that undo it. `commit/observe.rs` says why no wake-up is

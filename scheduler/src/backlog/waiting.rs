@@ -19,7 +19,7 @@ use crate::ids::{AskId, NodeId, PartitionId, RackId, SlotId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
-    located: FxHashMap<AskId, Located>,
+    with_locality: FxHashMap<AskId, WithLocality>,
     by_node: FxHashMap<NodeId, BTreeSet<AskId>>,
     by_rack: FxHashMap<RackId, BTreeSet<AskId>>,
     /// By partition: asks for which every further node with room counts.
@@ -28,7 +28,7 @@ pub(crate) struct Waiting {
 
 /// What is remembered about an ask that names hosts or racks.
 #[derive(Clone, Debug, Default)]
-struct Located {
+struct WithLocality {
     /// Distinct nodes that had room and were not what it named, ascending.
     offered: Vec<NodeId>,
     waits: bool,
@@ -37,14 +37,14 @@ struct Located {
 impl Waiting {
     pub(super) fn new(partitions: usize) -> Self {
         Self {
-            located: FxHashMap::default(),
+            with_locality: FxHashMap::default(),
             by_node: FxHashMap::default(),
             by_rack: FxHashMap::default(),
             delayed: vec![BTreeSet::new(); partitions],
         }
     }
 
-    /// How far from its wishes the ask may be placed by now.
+    /// How far from its locality preference the ask may be placed by now.
     pub(crate) fn allowed(&self, facts: &Facts, id: AskId, ask: &Ask) -> Locality {
         self.allowed_with(facts, id, ask, Opportunities::of(ask))
     }
@@ -64,8 +64,8 @@ impl Waiting {
             }
         };
         // Named racks need no delay where no host is named.
-        let least = if ask.wishes.hosts.is_empty() { Locality::RackLocal } else { Locality::NodeLocal };
-        reached.max(least).min(ask.wishes.loosest())
+        let least = if ask.preference.hosts.is_empty() { Locality::RackLocal } else { Locality::NodeLocal };
+        reached.max(least).min(ask.preference.loosest())
     }
 
     /// When the ask may look further than it may now, if that is a matter of time.
@@ -82,14 +82,14 @@ impl Waiting {
 
     /// The distinct nodes that were offered to the ask, ascending.
     pub(crate) fn offered(&self, id: AskId) -> &[NodeId] {
-        self.located.get(&id).map_or(&[], |located| &located.offered)
+        self.with_locality.get(&id).map_or(&[], |entry| &entry.offered)
     }
 
     pub(crate) fn record_offers(&mut self, id: AskId, nodes: &[NodeId]) {
         if nodes.is_empty() {
             return;
         }
-        let offered = &mut self.located.entry(id).or_default().offered;
+        let offered = &mut self.with_locality.entry(id).or_default().offered;
         for &node in nodes {
             if let Err(place) = offered.binary_search(&node) {
                 offered.insert(place, node);
@@ -99,7 +99,8 @@ impl Waiting {
 
     /// Forgets what was remembered about the ask; true if it was waiting.
     pub(super) fn forget(&mut self, id: AskId, ask: &Ask) -> bool {
-        let waited = !ask.wishes.is_empty() && self.located.remove(&id).is_some_and(|located| located.waits);
+        let waited =
+            !ask.preference.is_empty() && self.with_locality.remove(&id).is_some_and(|entry| entry.waits);
         if waited {
             self.unlist(id, ask);
         }
@@ -108,7 +109,7 @@ impl Waiting {
 
     /// Whether the ask waits for hosts or racks.
     pub(crate) fn is_waiting(&self, id: AskId) -> bool {
-        self.located.get(&id).is_some_and(|located| located.waits)
+        self.with_locality.get(&id).is_some_and(|entry| entry.waits)
     }
 
     /// Every ask noted somewhere, some of them repeatedly.
@@ -118,12 +119,12 @@ impl Waiting {
 
     /// Every ask that waits.
     pub(super) fn waiting(&self) -> impl Iterator<Item = AskId> {
-        self.located.iter().filter(|(_, located)| located.waits).map(|(id, _)| *id)
+        self.with_locality.iter().filter(|(_, entry)| entry.waits).map(|(id, _)| *id)
     }
 
     /// Takes the ask's notes off its hosts and racks.
     fn unlist(&mut self, id: AskId, ask: &Ask) {
-        for host in &ask.wishes.hosts {
+        for host in &ask.preference.hosts {
             if let Entry::Occupied(mut noted) = self.by_node.entry(*host) {
                 noted.get_mut().remove(&id);
                 if noted.get().is_empty() {
@@ -131,7 +132,7 @@ impl Waiting {
                 }
             }
         }
-        for rack in &ask.wishes.racks {
+        for rack in &ask.preference.racks {
             if let Entry::Occupied(mut noted) = self.by_rack.entry(*rack) {
                 noted.get_mut().remove(&id);
                 if noted.get().is_empty() {
@@ -146,17 +147,17 @@ impl Waiting {
 
     fn note(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
         let allowed = self.allowed(facts, id, ask);
-        self.located.entry(id).or_default().waits = true;
-        for host in &ask.wishes.hosts {
+        self.with_locality.entry(id).or_default().waits = true;
+        for host in &ask.preference.hosts {
             self.by_node.entry(*host).or_default().insert(id);
         }
         if allowed >= Locality::RackLocal {
-            for rack in &ask.wishes.racks {
+            for rack in &ask.preference.racks {
                 self.by_rack.entry(*rack).or_default().insert(id);
             }
         }
         let counts_nodes = matches!(facts.config.locality_delay, LocalityDelay::Nodes { .. });
-        if counts_nodes && allowed < ask.wishes.loosest() {
+        if counts_nodes && allowed < ask.preference.loosest() {
             let partition = facts.shapes.at(ask.shape).partition;
             self.delayed[partition.index()].insert(id);
         }
@@ -181,14 +182,14 @@ impl Waiting {
 }
 
 impl Backlog {
-    /// Takes a located ask out of its lane until something it waits for happens.
+    /// Takes an ask with locality out of its lane until something it waits for happens.
     pub(crate) fn let_wait(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
         if self.waiting.is_waiting(id) {
             return;
         }
-        let remembered = self.waiting.located.remove(&id).unwrap_or_default();
+        let remembered = self.waiting.with_locality.remove(&id).unwrap_or_default();
         self.remove_ask(id, ask);
-        self.waiting.located.insert(id, remembered);
+        self.waiting.with_locality.insert(id, remembered);
         self.waiting.note(facts, id, ask);
         self.applications[ask.application.index()].waiting.insert(id);
     }
@@ -202,8 +203,8 @@ impl Backlog {
             return;
         }
         self.waiting.unlist(id, ask);
-        if let Some(located) = self.waiting.located.get_mut(&id) {
-            located.waits = false;
+        if let Some(entry) = self.waiting.with_locality.get_mut(&id) {
+            entry.waits = false;
         }
         self.add_ask(facts, id, ask, version);
     }
@@ -217,11 +218,11 @@ impl Backlog {
         reshape: impl FnOnce(&mut Facts),
     ) {
         self.wake_ask(facts, id, version);
-        let remembered = self.waiting.located.remove(&id);
+        let remembered = self.waiting.with_locality.remove(&id);
         self.remove_ask(id, facts.asks.at(id));
         reshape(facts);
         self.add_ask(facts, id, facts.asks.at(id), version);
-        self.waiting.located.extend(remembered.map(|located| (id, located)));
+        self.waiting.with_locality.extend(remembered.map(|entry| (id, entry)));
     }
 
     /// Puts the partition's waiting asks back that may look further by now: with a node less, fewer can be
@@ -251,7 +252,7 @@ impl Backlog {
 /// How many distinct nodes can be offered to the ask beside those it names.
 fn offers_possible(facts: &Facts, ask: &Ask) -> usize {
     let partition = facts.shapes.at(ask.shape).partition;
-    facts.partitions[partition.index()].nodes.saturating_sub(ask.wishes.hosts.len())
+    facts.partitions[partition.index()].nodes.saturating_sub(ask.preference.hosts.len())
 }
 
 fn level<T: Ord + Copy>(passed: T, rack: T, any: T) -> Locality {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::facts::{AskTags, AttributeRule, TagLimit, Wishes};
+use crate::facts::{AskTags, AttributeRule, LocalityPreference, TagLimit};
 use crate::ids::{NodeId, PartitionId, RackId};
 use crate::resource::{DeviceNeed, Resources};
 
@@ -20,7 +20,7 @@ pub struct AskSpec {
     /// The partition whose nodes will do; `None`: the default partition of the application's leaf.
     pub partition: Option<PartitionId>,
     /// Hosts and racks it would like.
-    pub wishes: Wishes,
+    pub preference: LocalityPreference,
     /// A hard condition on the node's attributes.
     pub rule: Option<Box<AttributeRule>>,
     /// What its containers are called, and how many of what name may be where they are.
@@ -39,7 +39,7 @@ impl AskSpec {
             count,
             priority: 0,
             partition: None,
-            wishes: Wishes { relax_locality: true, ..Wishes::default() },
+            preference: LocalityPreference { relax_locality: true, ..LocalityPreference::default() },
             rule: None,
             tags: None,
             is_master: false,
@@ -75,21 +75,21 @@ impl AskSpec {
     /// The same ask, preferring these hosts. Their racks come next unless other racks are named.
     #[must_use]
     pub fn on_hosts(mut self, hosts: impl IntoIterator<Item = NodeId>) -> Self {
-        self.wishes.hosts.extend(hosts);
+        self.preference.hosts.extend(hosts);
         self
     }
 
     /// The same ask, preferring these racks.
     #[must_use]
     pub fn on_racks(mut self, racks: impl IntoIterator<Item = RackId>) -> Self {
-        self.wishes.racks.extend(racks);
+        self.preference.racks.extend(racks);
         self
     }
 
     /// The same ask, which takes nothing but the hosts and racks it names.
     #[must_use]
     pub fn strictly_local(mut self) -> Self {
-        self.wishes.relax_locality = false;
+        self.preference.relax_locality = false;
         self
     }
 

@@ -382,7 +382,7 @@ fn candidate<'a>(
         return Err(RejectReason::NodeNotCandidate);
     }
     let shape = facts.shapes.at(facts.shape_on(ask.shape, node).ok_or(RejectReason::WrongPartition)?);
-    if !ask.wishes.will_do(id, node.rack) {
+    if !ask.preference.will_do(id, node.rack) {
         return Err(RejectReason::ConstraintViolated);
     }
     match facts.breach_with(shape, node, tags) {

@@ -100,7 +100,7 @@ impl Committer<'_> {
     }
 
     /// Decides a batch's requests and records what it saw. Afterwards nothing of it is in flight; only the
-    /// lease is left to be brought home, outside the guard. Returns how many were rejected.
+    /// lease is left to be given back, outside the guard. Returns how many were rejected.
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);

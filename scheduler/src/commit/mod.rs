@@ -5,7 +5,7 @@
 //! `accept` checks a request on its sums, with its releases and ended reservations netted first. It checks that:
 //!
 //! * every identifier is alive, and the units are outstanding;
-//! * the node is a candidate, of the right partition, and meets the rule and the hard wishes;
+//! * the node is a candidate, of the right partition, and meets the rule and the hard locality preferences;
 //! * no other ask has the node reserved, and the node has room, device by device;
 //! * every queue of every chain and every user stays within limits.
 //!

@@ -16,8 +16,8 @@
 //!
 //! So after recording, either nothing that could help has happened, or the lane is still runnable. Sets worth a
 //! pass are published under the write guard, and then the signal is raised (`sync/signal.rs`). A raise wakes as
-//! many sleepers as there are sets that may go out (`Leases::takeable`). Each set that comes home is followed by
-//! another raise. So a proposer that found no set at home, or too many out, is told again.
+//! many sleepers as there are sets that may go out (`Leases::takeable`). Each set that comes back is followed by
+//! another raise. So a proposer that found no set in the pool, or too many out, is told again.
 
 use super::committer::Committer;
 use crate::change::Change;
@@ -142,7 +142,8 @@ impl State {
         let shape = self.facts.shapes.at(ask.shape);
         let has_room =
             |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| self.facts.can_take(shape, node));
-        let is_served = self.node_shards.wished_for(&ask.wishes, allowed).any(|node| has_room(&node));
+        let is_served =
+            self.node_shards.preferred_nodes(&ask.preference, allowed).any(|node| has_room(&node));
         let missed_some = !offered.is_empty() && self.facts.counts_opportunities();
         if allowed > allowed_then
             || is_served
@@ -167,7 +168,7 @@ impl State {
     /// Whether a node that came to have room after version `seen` would count as offered to the ask.
     fn has_more_to_offer(&self, id: AskId, ask: &Ask, allowed: Locality, seen: u64) -> bool {
         let counts_nodes = matches!(self.facts.config.locality_delay, LocalityDelay::Nodes { .. });
-        if !counts_nodes || allowed == ask.wishes.loosest() {
+        if !counts_nodes || allowed == ask.preference.loosest() {
             return false;
         }
         let shape = self.facts.shapes.at(ask.shape);

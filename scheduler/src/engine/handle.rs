@@ -321,7 +321,7 @@ impl Handle {
         if spec.count == 0 {
             return Err(SubmitError::NothingAsked);
         }
-        if spec.wishes.is_empty() && !spec.wishes.relax_locality {
+        if spec.preference.is_empty() && !spec.preference.relax_locality {
             return Err(SubmitError::NothingNamed);
         }
         spec.tags.as_deref().map_or(Ok(()), check_tags)?;

@@ -2,9 +2,9 @@
 //!
 //! # Quiet
 //!
-//! The engine is quiet when the inbox is empty, no set is worth a pass, every lease is at home, and no timer is
+//! The engine is quiet when the inbox is empty, no set is worth a pass, every lease is in the pool, and no timer is
 //! due. Wanted sets and leases are two words, and a set changes sides between them. Taking a set counts it as out
-//! and then takes its bit. Dropping its batch publishes the set as wanted and then brings it home.
+//! and then takes its bit. Dropping its batch publishes the set as wanted and then gives it back.
 //! `Leases::is_idle` therefore reads the count, the bits, and the count again, whose high half tells whether a set
 //! was taken meanwhile.
 //!

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::shared::{Message, Shared};
-use crate::place::{Look, PlacementSet};
-use crate::propose::{BatchHome, ProposalBatch, Scratch, run_pass};
+use crate::place::{Checkout, PlacementSet};
+use crate::propose::{BatchOwner, ProposalBatch, Scratch, run_pass};
 
 /// A proposer that panics this often without having sent a batch between is not started again.
 const PANICS_MAX: u32 = 100;
@@ -72,7 +72,7 @@ impl Proposer {
         }
     }
 
-    /// One pass over a set that is worth one, if there is one at home and the engine is not shut down. What it
+    /// One pass over a set that is worth one, if there is one at owner and the engine is not shut down. What it
     /// proposes is in flight until the batch is decided or dropped.
     pub fn propose(&mut self) -> Option<Box<ProposalBatch>> {
         self.shared.work.observe()?;
@@ -81,9 +81,9 @@ impl Proposer {
 
     pub(super) fn propose_from(&mut self, start: u32) -> Option<Box<ProposalBatch>> {
         let set = match self.shared.leases.take_wanted(start) {
-            Look::Taken(set) => set,
-            Look::Nothing => return None,
-            Look::InVain => {
+            Checkout::Taken(set) => set,
+            Checkout::Nothing => return None,
+            Checkout::InVain => {
                 self.shared.outbox.offer(Message::LookAgain);
                 return None;
             }
@@ -114,8 +114,8 @@ pub(super) fn propose(
     scratch: &mut Scratch,
 ) -> Box<ProposalBatch> {
     // Declared before the guard, so that unwinding drops the guard first.
-    let home: Arc<dyn BatchHome> = Arc::clone(shared) as Arc<dyn BatchHome>;
-    let mut batch = Box::new(ProposalBatch::new(set, home));
+    let owner: Arc<dyn BatchOwner> = Arc::clone(shared) as Arc<dyn BatchOwner>;
+    let mut batch = Box::new(ProposalBatch::new(set, owner));
     let state = shared.state.read();
     batch.begun_ns = shared.clock.measured_ns();
     let ProposalBatch { proposals, set, .. } = &mut *batch;

@@ -32,7 +32,7 @@ pub(super) struct Publisher {
     pub(super) attachments: Vec<(Promise<AttachResult>, AttachResult)>,
     /// Streams that take over from others, and how many events of the group still belong to those.
     attached: Vec<(usize, ApplicationId, Arc<StreamCore>)>,
-    /// Decided batches, whose leases are to be brought home.
+    /// Decided batches, whose leases are to be given back.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
 }

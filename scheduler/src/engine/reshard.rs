@@ -7,8 +7,8 @@
 use super::shared::Shared;
 use crate::state::State;
 
-/// Cuts those partitions anew for which it is time and whose leases are all at home. While it is time none of
-/// their sets is published as wanted, so the leases do come home, and each one that does calls for another look.
+/// Cuts those partitions anew for which it is time and whose leases are all in the pool. While it is time none of
+/// their sets is published as wanted, so the leases do come back, and each one that does calls for another look.
 pub(super) fn reshard(shared: &Shared) {
     let is_due = |state: &State| state.partitions().any(|partition| !shared.is_cut_right(state, partition));
     if !is_due(&shared.state.read()) {
@@ -16,7 +16,7 @@ pub(super) fn reshard(shared: &Shared) {
     }
     let mut state = shared.state.write();
     for partition in state.partitions() {
-        if !shared.is_cut_right(&state, partition) && shared.leases.all_home_of(partition) {
+        if !shared.is_cut_right(&state, partition) && shared.leases.all_in_pool_of(partition) {
             let sets = state.node_shards.sets_wanted(partition, &shared.config.limits);
             state.reshard(partition, sets);
         }

@@ -13,7 +13,7 @@ use crate::event::Refusal;
 use crate::facts::{IdPool, QueueRole};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, RackId, SlotId};
 use crate::place::Leases;
-use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch};
+use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch};
 use crate::request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
@@ -96,14 +96,14 @@ impl Message {
     }
 }
 
-/// State, homes and wake-ups. Locks are taken in this order: state, then one of the others, which are leaves.
+/// State, lease pool and wake-ups. Locks are taken in this order: state, then one of the others, which are leaves.
 pub(crate) struct Shared {
     pub(crate) config: Arc<EngineConfig>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pass_limits: PassLimits,
     pub(crate) state: RwLock<State>,
     pub(crate) leases: Leases,
-    /// Raised when a set may be worth a pass or has come home.
+    /// Raised when a set may be worth a pass or has come back.
     pub(crate) work: Signal,
     pub(crate) outbox: Outbox<Message>,
     gate: AtomicU64,
@@ -354,7 +354,7 @@ impl Shared {
     }
 
     /// Says which sets are worth a pass. Called under the write guard, so that the state it is read from is
-    /// the newest. Of a partition that is to be cut anew none is, until all of its leases are home.
+    /// the newest. Of a partition that is to be cut anew none is, until all of its leases are in the pool.
     pub(crate) fn publish_wanted(&self, state: &State) {
         for partition in state.partitions() {
             let sets = if self.is_cut_right(state, partition) { state.wanted_sets(partition) } else { 0 };
@@ -368,14 +368,14 @@ impl Shared {
     }
 }
 
-impl BatchHome for Shared {
+impl BatchOwner for Shared {
     fn undo(&self, batch: &mut ProposalBatch) {
         let mut state = self.state.write();
         if !batch.proposals.requests.is_empty() {
             state.undo(batch);
             state.seek_for_woken();
         }
-        // Taking the set took its bit. Before it is at home it has to be wanted again, or all would look quiet.
+        // Taking the set took its bit. Before it is in the pool it has to be wanted again, or all would look quiet.
         self.publish_wanted(&state);
         drop(state);
         if let Some(set) = batch.set.take() {

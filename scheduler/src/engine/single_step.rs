@@ -9,7 +9,7 @@ use super::proposer::Proposer;
 use super::{Driver, Engine};
 use crate::ids::{QueueId, SetId};
 use crate::place::PlacementSet;
-use crate::propose::{BatchHome, PassLimits, PassScope, ProposalBatch, run_pass};
+use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch, run_pass};
 use crate::state::State;
 
 /// Single steps are for engines in serial mode; in parallel mode the threads go on by themselves.
@@ -69,8 +69,8 @@ impl Proposer {
     /// A pass within `scope` for one request at most, or as many as are allowed for a node, over a view of its own, so that it needs no lease. `None` if the
     /// node is not there.
     pub(super) fn propose_once(&mut self, scope: PassScope) -> Option<Box<ProposalBatch>> {
-        let home: Arc<dyn BatchHome> = Arc::clone(&self.shared) as Arc<dyn BatchHome>;
-        let mut batch = Box::new(ProposalBatch::without_lease(home));
+        let owner: Arc<dyn BatchOwner> = Arc::clone(&self.shared) as Arc<dyn BatchOwner>;
+        let mut batch = Box::new(ProposalBatch::without_lease(owner));
         let state = self.shared.state.read();
         // Where containers are limited that are not where their ask named, the limit is what ends it.
         let is_limited = state.facts.config.limits.off_switch_per_pass.is_some();

@@ -133,7 +133,7 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
     let unreserved = ask.outstanding().saturating_sub(ask.reservations.len() as u32);
     if unreserved == 0 {
         // Charged already, so no limit stands in the way.
-        let is_bound = ask.wishes.loosest() < Locality::OffSwitch;
+        let is_bound = ask.preference.loosest() < Locality::OffSwitch;
         return is_bound.then_some(Blocker::Reservations { nodes: ask.reservations.len() });
     }
     if in_flight >= unreserved {

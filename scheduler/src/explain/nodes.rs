@@ -113,11 +113,11 @@ impl<'a> Judge<'a> {
     pub(super) fn new(state: &'a State, id: AskId, ask: &'a Ask) -> Self {
         let shape = state.facts.shapes.at(ask.shape);
         // A unit for which a node was reserved has waited long enough to go anywhere, if its ask ever may.
-        let is_bound = ask.wishes.loosest() < Locality::OffSwitch;
-        let allowed = if shape.located && (is_bound || ask.reservations.is_empty()) {
+        let is_bound = ask.preference.loosest() < Locality::OffSwitch;
+        let allowed = if shape.has_locality && (is_bound || ask.reservations.is_empty()) {
             state.backlog.waiting.allowed(&state.facts, id, ask)
         } else {
-            ask.wishes.loosest()
+            ask.preference.loosest()
         };
         let is_unreserved = ask.outstanding() as usize > ask.reservations.len();
         let variants = state.facts.shapes.variants_of(ask.shape).iter().filter(|_| is_unreserved);
@@ -154,12 +154,12 @@ impl<'a> Judge<'a> {
 
     /// Whether the node, were it empty and free to take containers, could hold one.
     pub(super) fn could_hold(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.wishes.will_do(id, node.rack) && self.state.facts.could_hold(self.shape, node)
+        self.ask.preference.will_do(id, node.rack) && self.state.facts.could_hold(self.shape, node)
     }
 
     /// Whether the node has room for one container of the ask, at once or after a delay.
     pub(super) fn has_room(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.wishes.will_do(id, node.rack)
+        self.ask.preference.will_do(id, node.rack)
             && self.takes_it(node, false)
             && node.is_open()
             && fits(&self.shape.need, &node.room)
@@ -168,7 +168,7 @@ impl<'a> Judge<'a> {
 
     /// Whether nothing but what runs there with which tags keeps the ask off the node, at once or after a delay.
     pub(super) fn is_capped(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.wishes.will_do(id, node.rack)
+        self.ask.preference.will_do(id, node.rack)
             && node.is_open()
             && fits(&self.shape.need, &node.room)
             && self.state.facts.breach(self.shape, node) == Some(Breach::TagLimit)
@@ -176,7 +176,7 @@ impl<'a> Judge<'a> {
 
     /// Whether the node is near enough to what the ask names by now.
     pub(super) fn is_near(&self, id: NodeId, node: &Node) -> bool {
-        self.ask.wishes.locality_of(id, node.rack) <= self.allowed
+        self.ask.preference.locality_of(id, node.rack) <= self.allowed
     }
 
     /// What the node drops out for.
@@ -188,7 +188,7 @@ impl<'a> Judge<'a> {
             Stage::Draining
         } else if !node.is_candidate() {
             Stage::Silent
-        } else if !ask.wishes.will_do(id, node.rack) {
+        } else if !ask.preference.will_do(id, node.rack) {
             Stage::NotNamed
         } else if let Some(breach) = state.facts.breach(shape, node) {
             breach.into()

@@ -13,13 +13,13 @@ pub enum Locality {
     NodeLocal,
     /// On a rack it named.
     RackLocal,
-    /// Anywhere; also what an ask without wishes gets.
+    /// Anywhere; also what an ask without locality preferences gets.
     OffSwitch,
 }
 
 /// Hosts and racks an ask would like.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wishes {
+pub struct LocalityPreference {
     /// Hosts; a container on one of them is node-local.
     pub hosts: ThinVec<NodeId>,
     /// Racks; a container on one of them is rack-local.
@@ -28,8 +28,8 @@ pub struct Wishes {
     pub relax_locality: bool,
 }
 
-impl Wishes {
-    /// Whether anything is wished for.
+impl LocalityPreference {
+    /// Whether anything is preferred.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.hosts.is_empty() && self.racks.is_empty()
@@ -70,14 +70,14 @@ pub(crate) struct Ask {
     pub(crate) priority: u32,
     #[serde(skip)]
     pub(crate) shape: ShapeId,
-    pub(crate) wishes: Wishes,
+    pub(crate) preference: LocalityPreference,
     pub(crate) asked: u32,
     pub(crate) allocated: u32,
     pub(crate) cancelled: u32,
     /// Reservations held for units that are still outstanding.
     pub(crate) reservations: ThinVec<ReservationId>,
     pub(crate) pending_since_ms: u64,
-    /// Opportunities that it had since it was last placed where it wished to be; counted in the compatible mode.
+    /// Opportunities that it had since it was last placed where it preferred to be; counted in the compatible mode.
     pub(crate) missed: u32,
     /// Passes over nodes that it has reserved, in vain, since a reservation of it was made or ended; counted in the
     /// compatible mode.

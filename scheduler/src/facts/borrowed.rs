@@ -69,10 +69,10 @@ impl Facts {
     pub(crate) fn borrowing_of(
         &self,
         partition: PartitionId,
-        is_located: bool,
+        has_locality: bool,
         is_master: bool,
     ) -> Borrowing {
-        let may_borrow = partition == PartitionId::DEFAULT && !is_located && !is_master;
+        let may_borrow = partition == PartitionId::DEFAULT && !has_locality && !is_master;
         if may_borrow && !self.lending.is_empty() { Borrowing::Allowed } else { Borrowing::None }
     }
 

@@ -42,7 +42,7 @@ pub(crate) use activation::{HeldBack, Inactive};
 pub(crate) use application::{Application, LeafUser};
 pub use application::{ApplicationEnd, Master};
 pub(crate) use ask::{Ask, Container, Reservation};
-pub use ask::{ContainerOnNode, EndCause, ExecutionType, Locality, Stopping, Wishes};
+pub use ask::{ContainerOnNode, EndCause, ExecutionType, Locality, LocalityPreference, Stopping};
 pub use attribute_rule::{AttributeCondition, AttributeRule, AttributeTest};
 pub(crate) use auto_creation::{Destination, NoDestination};
 pub use blacklist::{Blacklist, BlacklistUpdate};

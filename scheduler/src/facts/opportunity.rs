@@ -43,7 +43,7 @@ impl Facts {
             && matches!(self.config.locality_delay, LocalityDelay::Nodes { .. })
     }
 
-    /// How far from its wishes the ask may be placed at its next opportunity, which counts already. Nobody waits for more
+    /// How far from its locality preference the ask may be placed at its next opportunity, which counts already. Nobody waits for more
     /// opportunities than the cluster has nodes.
     pub(crate) fn allowed_at_next(
         &self,
@@ -59,7 +59,7 @@ impl Facts {
             None => {
                 // As many as are outstanding, of which the part counts that what is named is of all nodes: in parts of
                 // one by the number of nodes.
-                let named = distinct(&ask.wishes.hosts) + distinct(&ask.wishes.racks);
+                let named = distinct(&ask.preference.hosts) + distinct(&ask.preference.racks);
                 count * nodes > (nodes * nodes).min(u64::from(now.outstanding) * named.min(nodes))
             }
         };
@@ -80,7 +80,7 @@ impl Facts {
     pub(crate) fn take_opportunity(&mut self, id: AskId, locality: Locality, is_reserved: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
         let ask = self.asks.at_mut(id);
-        if !ask.wishes.is_empty() {
+        if !ask.preference.is_empty() {
             ask.missed = Opportunities::of(ask).after(locality, is_reserved, full_reset).missed;
         }
     }

@@ -17,7 +17,7 @@ pub(crate) struct Shape {
     pub(crate) partition: PartitionId,
     pub(crate) rule: Option<Box<Rule>>,
     /// Asks of this shape name hosts or racks.
-    pub(crate) located: bool,
+    pub(crate) has_locality: bool,
     pub(crate) borrowing: Borrowing,
 }
 

@@ -1,4 +1,4 @@
-//! Homes of placement sets. Taking a set from its home is taking its lease.
+//! The lease pool: placement sets rest there between passes. Taking a set out of the pool takes its lease.
 
 use crate::config::NodeOrderKind;
 use crate::ids::{PartitionId, SETS_MAX, SetId};
@@ -11,11 +11,11 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 /// batches propose for one node is sorted out by the committer either way.
 #[derive(Debug)]
 pub(crate) struct Leases {
-    homes: Vec<Mutex<Home>>,
+    slots: Vec<Mutex<Slot>>,
     /// By partition: the sets over which a pass could find something, one bit each. Written under
     /// the write guard, before the signal is raised; whoever takes a set takes its bit.
     wanted: Vec<AtomicU64>,
-    /// Low half: how many sets are not at home, or about to go. High half: how often one came home.
+    /// Low half: how many sets are not in the pool, or about to go. High half: how often one came back.
     out: AtomicU64,
     /// How many may be out at a time; written by the committer. A set more for a moment does no harm.
     out_max: AtomicU64,
@@ -23,16 +23,16 @@ pub(crate) struct Leases {
 }
 
 #[derive(Debug, Default)]
-struct Home {
+struct Slot {
     leased: bool,
     set: Option<Box<PlacementSet>>,
 }
 
 /// What came of looking for a set.
 #[derive(Debug)]
-pub(crate) enum Look {
+pub(crate) enum Checkout {
     Taken(Box<PlacementSet>),
-    /// None is wanted, at home, and allowed out.
+    /// None is wanted, in the pool, and allowed out.
     Nothing,
     /// None, but for a moment one was counted as out. If the committer looked in that moment, it took the engine for
     /// busy, and has to look again.
@@ -40,20 +40,20 @@ pub(crate) enum Look {
 }
 
 #[cfg(all(test, apportion_loom))]
-impl Look {
+impl Checkout {
     pub(crate) fn taken(self) -> Option<Box<PlacementSet>> {
         if let Self::Taken(set) = self { Some(set) } else { None }
     }
 }
 
 const OUT: u64 = (1 << 32) - 1;
-/// One is out no more and came home once more: what is added to the word that counts.
+/// One is out no more and came back once more: what is added to the word that counts.
 const RETURNED: u64 = (1 << 32) - 1;
 
 /// A set about to be out; dropped, it was not.
-struct Going<'a>(&'a AtomicU64);
+struct CheckOut<'a>(&'a AtomicU64);
 
-impl<'a> Going<'a> {
+impl<'a> CheckOut<'a> {
     fn out(out: &'a AtomicU64) -> Self {
         out.fetch_add(1, Ordering::AcqRel);
         Self(out)
@@ -64,7 +64,7 @@ impl<'a> Going<'a> {
     }
 }
 
-impl Drop for Going<'_> {
+impl Drop for CheckOut<'_> {
     fn drop(&mut self) {
         self.0.take_back(1, Ordering::Release);
     }
@@ -73,7 +73,7 @@ impl Drop for Going<'_> {
 impl Leases {
     pub(crate) fn new(partitions: usize, order: NodeOrderKind) -> Self {
         Self {
-            homes: (0..partitions * SETS_MAX).map(|_| Mutex::new(Home::default())).collect(),
+            slots: (0..partitions * SETS_MAX).map(|_| Mutex::new(Slot::default())).collect(),
             wanted: (0..partitions).map(|_| AtomicU64::new(0)).collect(),
             out: AtomicU64::new(0),
             out_max: AtomicU64::new(u64::MAX),
@@ -81,7 +81,7 @@ impl Leases {
         }
     }
 
-    /// Takes the set if it is at home, whether or not a pass over it is wanted.
+    /// Takes the set if it is in the pool, whether or not a pass over it is wanted.
     #[cfg(test)]
     pub(crate) fn try_take(&self, id: SetId) -> Option<Box<PlacementSet>> {
         let mut looked_in_vain = false;
@@ -89,22 +89,22 @@ impl Leases {
         self.take(id, &mut looked_in_vain)
     }
 
-    /// Takes the set if it is at home and still wanted. Nobody else will want it until it is published again.
+    /// Takes the set if it is in the pool and still wanted. Nobody else will want it until it is published again.
     fn take(&self, id: SetId, looked_in_vain: &mut bool) -> Option<Box<PlacementSet>> {
-        let mut home = self.homes[id.index()].lock();
-        if home.leased {
+        let mut slot = self.slots[id.index()].lock();
+        if slot.leased {
             return None;
         }
         // Counted before the bit goes: who sees the bit gone sees the count.
-        let going = Going::out(&self.out);
+        let check_out = CheckOut::out(&self.out);
         if self.wanted[id.partition().index()].fetch_and(!id.bit(), Ordering::AcqRel) & id.bit() == 0 {
             *looked_in_vain = true;
             return None;
         }
-        going.stay_out();
-        home.leased = true;
-        let set = home.set.take();
-        drop(home);
+        check_out.stay_out();
+        slot.leased = true;
+        let set = slot.set.take();
+        drop(slot);
         Some(set.unwrap_or_else(|| Box::new(PlacementSet::new(id, self.order))))
     }
 
@@ -114,11 +114,11 @@ impl Leases {
     }
 
     /// Takes a wanted set, looking from the `start`-th set on so that proposers spread out; none while as many are
-    /// out as may be. Each of those comes home in a group commit or in an undo, after which the signal is raised.
-    pub(crate) fn take_wanted(&self, start: u32) -> Look {
+    /// out as may be. Each of those comes back in a group commit or in an undo, after which the signal is raised.
+    pub(crate) fn take_wanted(&self, start: u32) -> Checkout {
         let mut looked_in_vain = false;
         if self.count_out() >= self.out_max.load(Ordering::Relaxed) {
-            return Look::Nothing;
+            return Checkout::Nothing;
         }
         // All sets from `start` on, then those before it: whoever goes on behind its last set comes round to all.
         let (first, behind) =
@@ -132,9 +132,9 @@ impl Leases {
                 .find_map(|set| self.take(set, &mut looked_in_vain))
         });
         match taken {
-            Some(set) => Look::Taken(set),
-            None if looked_in_vain => Look::InVain,
-            None => Look::Nothing,
+            Some(set) => Checkout::Taken(set),
+            None if looked_in_vain => Checkout::InVain,
+            None => Checkout::Nothing,
         }
     }
 
@@ -144,19 +144,19 @@ impl Leases {
         u64::from(self.count_wanted()).min(may_go_out) as usize
     }
 
-    /// Brings a set home.
+    /// Gives a set back.
     pub(crate) fn give_back(&self, set: Box<PlacementSet>) {
-        let mut home = self.homes[set.id().index()].lock();
-        debug_assert!(home.leased, "a set comes home once");
-        *home = Home { leased: false, set: Some(set) };
+        let mut slot = self.slots[set.id().index()].lock();
+        debug_assert!(slot.leased, "a set comes back once");
+        *slot = Slot { leased: false, set: Some(set) };
         self.out.fetch_add(RETURNED, Ordering::Release);
     }
 
-    /// Looks at the set where it is, if it is at home. Nobody can take it meanwhile, but for everybody else it
-    /// stays at home, so looking disturbs nobody's count.
+    /// Looks at the set where it is, if it is in the pool. Nobody can take it meanwhile, but for everybody else it
+    /// stays in the pool, so looking disturbs nobody's count.
     pub(crate) fn look_at<T>(&self, id: SetId, look: impl FnOnce(&mut PlacementSet) -> T) -> Option<T> {
-        let mut home = self.homes[id.index()].lock();
-        home.set.as_mut().map(|set| look(set))
+        let mut slot = self.slots[id.index()].lock();
+        slot.set.as_mut().map(|set| look(set))
     }
 
     /// Says which sets of a partition are worth a pass. A bit that is taken meanwhile is seen: the swap acquires what
@@ -173,20 +173,20 @@ impl Leases {
         self.wanted.iter().map(|sets| sets.load(Ordering::Acquire).count_ones()).sum()
     }
 
-    /// How many sets are not at home.
+    /// How many sets are not in the pool.
     pub(crate) fn count_out(&self) -> u64 {
         self.out.load(Ordering::Acquire) & OUT
     }
 
-    /// How many sets are worth a pass, and how many somebody has. One that came home meanwhile counts as out, so that
+    /// How many sets are worth a pass, and how many somebody has. One that came back meanwhile counts as out, so that
     /// none is missed which was out at the first look and wanted at the second. A look in vain does not count: a proposer
     /// may look at old bits long after everybody was told that all is quiet.
     pub(crate) fn count(&self) -> (u32, u64) {
         let returns = || self.out.load(Ordering::Acquire) & !OUT;
         let before = returns();
         let wanted = self.count_wanted();
-        // A home is locked until its set is counted, so between unchanged counts none has come home.
-        let leased = self.homes.iter().filter(|home| home.lock().leased).count() as u64;
+        // A slot is locked until its set is counted, so between unchanged counts none has come back.
+        let leased = self.slots.iter().filter(|slot| slot.lock().leased).count() as u64;
         let has_returned = returns() != before;
         (wanted, leased.max(u64::from(has_returned)))
     }
@@ -196,23 +196,23 @@ impl Leases {
         self.count_wanted() > 0
     }
 
-    /// Whether every set is at home and none is worth a pass. Then nobody can take one until the next publication.
-    /// A set that is taken is out before its bit is gone, and one that is dropped is wanted before it is at home, so
-    /// neither is overlooked between the two looks at the count; the high half tells if one came home.
+    /// Whether every set is in the pool and none is worth a pass. Then nobody can take one until the next publication.
+    /// A set that is taken is out before its bit is gone, and one that is dropped is wanted before it is in the pool, so
+    /// neither is overlooked between the two looks at the count; the high half tells if one came back.
     pub(crate) fn is_idle(&self) -> bool {
         let before = self.out.load(Ordering::Acquire);
         before & OUT == 0 && !self.any_wanted() && self.out.load(Ordering::Acquire) == before
     }
 
-    /// Whether every set is at home.
+    /// Whether every set is in the pool.
     #[cfg(test)]
-    pub(crate) fn all_home(&self) -> bool {
+    pub(crate) fn all_in_pool(&self) -> bool {
         self.count_out() == 0
     }
 
-    /// Whether every set of one partition is at home.
-    pub(crate) fn all_home_of(&self, partition: PartitionId) -> bool {
+    /// Whether every set of one partition is in the pool.
+    pub(crate) fn all_in_pool_of(&self, partition: PartitionId) -> bool {
         let first = SetId::new(partition, 0).index();
-        self.homes[first..first + SETS_MAX].iter().all(|home| !home.lock().leased)
+        self.slots[first..first + SETS_MAX].iter().all(|slot| !slot.lock().leased)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! # Leases
 //!
-//! A [`PlacementSet`] is a value with a home (`lease.rs`). Taking the value out of its home is taking its lease.
-//! The value travels in the batch and comes home when the batch is decided or dropped. So two proposers never
+//! A [`PlacementSet`] is a value that rests in a pool (`lease.rs`). Taking the value out of the pool takes its lease.
+//! The value travels in the batch and comes back when the batch is decided or dropped. So two proposers never
 //! choose among the same nodes from views that do not know of each other. Optimistic proposers lose most of their
 //! work that way.
 //!
@@ -29,7 +29,7 @@ mod order;
 mod ring;
 mod set;
 
-pub(crate) use lease::{Leases, Look};
+pub(crate) use lease::{Checkout, Leases};
 pub(crate) use node_shards::NodeShards;
 pub use order::{BUCKETS, NodeOrder, ScoredNode};
 pub use set::PlacementSet;

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::ring::{ChangeRing, NodeChange};
 use crate::config::EngineLimits;
-use crate::facts::{Facts, Locality, Node, Wishes};
+use crate::facts::{Facts, Locality, LocalityPreference, Node};
 use crate::ids::{NodeId, PartitionId, RackId, ReservationId, SETS_MAX, SetId, SlotId};
 use crate::resource::Resources;
 
@@ -92,13 +92,13 @@ impl NodeShards {
     }
 
     /// The hosts that an ask names, then the nodes on its racks if it may go that far.
-    pub(crate) fn wished_for<'a>(
+    pub(crate) fn preferred_nodes<'a>(
         &'a self,
-        wishes: &'a Wishes,
+        preference: &'a LocalityPreference,
         allowed: Locality,
     ) -> impl Iterator<Item = NodeId> + 'a {
-        let racks: &[RackId] = if allowed >= Locality::RackLocal { &wishes.racks } else { &[] };
-        wishes.hosts.iter().chain(racks.iter().flat_map(|rack| self.nodes_on(*rack))).copied()
+        let racks: &[RackId] = if allowed >= Locality::RackLocal { &preference.racks } else { &[] };
+        preference.hosts.iter().chain(racks.iter().flat_map(|rack| self.nodes_on(*rack))).copied()
     }
 
     pub(crate) fn add(&mut self, id: NodeId, node: &Node) {

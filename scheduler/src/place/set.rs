@@ -16,8 +16,8 @@ use crate::resource::{Devices, Need, Resources, Room, fits};
 
 /// The candidate nodes of one shard of a partition, with an index over what they have free.
 ///
-/// Whoever holds the value holds the set's lease: it is taken from its [home](super::Leases) for a pass,
-/// travels with the batch, and goes home when the batch is decided or dropped. It is a view: what a node
+/// Whoever holds the value holds the set's lease: it is taken from the [pool](super::Leases) for a pass,
+/// travels with the batch, and goes back when the batch is decided or dropped. It is a view: what a node
 /// really has is decided by the committer.
 #[derive(Debug)]
 pub struct PlacementSet {

@@ -18,7 +18,7 @@ pub(crate) enum Observation {
     /// No ask of the lane could be placed, whatever the set. Where a queue's limit is in the way, so much of the queue is
     /// kept for it.
     Blocked { lane: LaneId, reason: ParkReason, blocks: Resources },
-    /// The ask found none of the hosts or racks that will do so far from its wishes; these distinct other
+    /// The ask found none of the hosts or racks that will do so far from its locality preference; these distinct other
     /// nodes had room.
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },
     /// Nothing could be proposed, only because of what others have in flight.
@@ -47,7 +47,7 @@ pub(crate) struct Amounts {
 }
 
 /// Gets a batch that was dropped before it was decided.
-pub(crate) trait BatchHome: Send + Sync {
+pub(crate) trait BatchOwner: Send + Sync {
     /// Takes everything back that the batch holds: units and amounts in flight, and the lease.
     fn undo(&self, batch: &mut ProposalBatch);
 }
@@ -76,19 +76,19 @@ pub struct ProposalBatch {
     /// When its proposer looked at the state, and for how long.
     pub(crate) begun_ns: u64,
     pub(crate) proposing_ns: u64,
-    home: Arc<dyn BatchHome>,
+    owner: Arc<dyn BatchOwner>,
 }
 
 impl ProposalBatch {
-    pub(crate) fn new(set: Box<PlacementSet>, home: Arc<dyn BatchHome>) -> Self {
-        let mut batch = Self::without_lease(home);
+    pub(crate) fn new(set: Box<PlacementSet>, owner: Arc<dyn BatchOwner>) -> Self {
+        let mut batch = Self::without_lease(owner);
         batch.set = Some(set);
         batch
     }
 
     /// For a pass over a view of its own.
-    pub(crate) fn without_lease(home: Arc<dyn BatchHome>) -> Self {
-        Self { proposals: Proposals::default(), set: None, begun_ns: 0, proposing_ns: 0, home }
+    pub(crate) fn without_lease(owner: Arc<dyn BatchOwner>) -> Self {
+        Self { proposals: Proposals::default(), set: None, begun_ns: 0, proposing_ns: 0, owner }
     }
 
     /// What it asks the committer to do.
@@ -98,8 +98,8 @@ impl ProposalBatch {
     }
 
     /// Whether it is on its way to this engine.
-    pub(crate) fn is_for(&self, home: &dyn BatchHome) -> bool {
-        std::ptr::addr_eq(Arc::as_ptr(&self.home), home)
+    pub(crate) fn is_for(&self, owner: &dyn BatchOwner) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.owner), owner)
     }
 
     /// Whether nothing is left that would have to be given back.
@@ -128,8 +128,8 @@ impl Amounts {
 impl Drop for ProposalBatch {
     fn drop(&mut self) {
         if !self.is_settled() {
-            let home = Arc::clone(&self.home);
-            home.undo(self);
+            let owner = Arc::clone(&self.owner);
+            owner.undo(self);
         }
     }
 }

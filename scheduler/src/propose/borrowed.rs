@@ -10,11 +10,15 @@ impl QueueWalk<'_> {
         if !self.share.is_borrowed {
             return true;
         }
-        if self.is_single_step { !self.is_served_at_home(lane) } else { self.state.backlog.is_due(lane) }
+        if self.is_single_step {
+            !self.is_served_in_own_partition(lane)
+        } else {
+            self.state.backlog.is_due(lane)
+        }
     }
 
     /// Whether a node of the own partition could take one of the lane's containers now, within the limits there.
-    fn is_served_at_home(&self, lane: LaneId) -> bool {
+    fn is_served_in_own_partition(&self, lane: LaneId) -> bool {
         let (facts, node_shards) = (&self.state.facts, &self.state.node_shards);
         let lane = self.state.backlog.lane(lane);
         let own = facts.shapes.at(self.state.backlog.own_shape(lane.shape));

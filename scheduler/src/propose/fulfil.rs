@@ -165,8 +165,9 @@ impl Picker<'_> {
     ) -> Pick {
         let id = self.state.facts.reservations.at(reservation).ask;
         let (ask, shape) = (self.state.facts.asks.at(id), self.state.facts.shapes.at(shape));
-        let wished = if shape.located { self.wished_for(ask, shape, Locality::OffSwitch) } else { None };
-        let pick = match wished {
+        let preferred =
+            if shape.has_locality { self.preferred_node(ask, shape, Locality::OffSwitch) } else { None };
+        let pick = match preferred {
             Some(node) => self.place_on(self.unit(id), node, shape, proposals),
             None => match self.set.search(self.state.nodes(), shape, &mut self.visits) {
                 Found::At(position) => self.place_at(self.unit(id), position, shape, proposals),

@@ -70,11 +70,11 @@ impl<'a> Picker<'a> {
         if scratch.shape_status(candidate.shape) == ShapeStatus::MayReserve {
             return self.reservation(candidate, shape, scratch, proposals);
         }
-        if shape.located {
+        if shape.has_locality {
             let ask = self.state.facts.asks.at(unit.ask);
             let now = self.opportunities(unit.ask, ask, proposals);
             let allowed = self.state.backlog.waiting.allowed_with(&self.state.facts, unit.ask, ask, now);
-            if let Some(node) = self.wished_for(ask, shape, allowed) {
+            if let Some(node) = self.preferred_node(ask, shape, allowed) {
                 return self.place_on(unit, node, shape, proposals);
             }
             if allowed < Locality::OffSwitch {
@@ -124,14 +124,14 @@ impl<'a> Picker<'a> {
 
     fn count_off_switch(&mut self, ask: AskId, node: NodeId, position: usize) {
         let facts = &self.state.facts;
-        let locality = facts.asks.at(ask).wishes.locality_of(node, facts.nodes.at(node).rack);
+        let locality = facts.asks.at(ask).preference.locality_of(node, facts.nodes.at(node).rack);
         if locality == Locality::OffSwitch {
             self.set.give_off_switch(position);
         }
     }
 
-    /// A container on a node that the ask wished for, which may be another set's. The node's amount in flight
-    /// tells others: a node that is wished for is often wished for by many.
+    /// A container on a node that the ask preferred, which may be another set's. The node's amount in flight
+    /// tells others: a node that is preferred is often preferred by many.
     pub(super) fn place_on(
         &mut self,
         unit: Unit,
@@ -162,10 +162,10 @@ impl<'a> Picker<'a> {
     }
 
     /// The first of the hosts, then of the nodes on the racks, that will do and has room.
-    pub(super) fn wished_for(&mut self, ask: &Ask, shape: &Shape, allowed: Locality) -> Option<NodeId> {
+    pub(super) fn preferred_node(&mut self, ask: &Ask, shape: &Shape, allowed: Locality) -> Option<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let (mut visits, mut in_use) = (0, false);
-        let found = state.node_shards.wished_for(&ask.wishes, allowed).find(|&id| {
+        let found = state.node_shards.preferred_nodes(&ask.preference, allowed).find(|&id| {
             visits += 1;
             let has_room = has_room(state, set, id, shape);
             in_use |=
@@ -184,7 +184,7 @@ impl<'a> Picker<'a> {
         let LocalityDelay::Nodes { rack, any, .. } = state.facts.config.locality_delay else {
             return Vec::new();
         };
-        if allowed == ask.wishes.loosest() {
+        if allowed == ask.preference.loosest() {
             return Vec::new();
         }
         let counts_all = state.facts.counts_opportunities();
@@ -225,7 +225,7 @@ impl<'a> Picker<'a> {
         let given =
             proposals.requests.iter().flat_map(|request| &request.allocate).filter(|unit| unit.ask == id);
         given.fold(before, |now, unit| {
-            let locality = ask.wishes.locality_of(unit.node, facts.nodes.at(unit.node).rack);
+            let locality = ask.preference.locality_of(unit.node, facts.nodes.at(unit.node).rack);
             now.after(locality, unit.from_reservation.is_some(), full_reset)
         })
     }
@@ -236,7 +236,7 @@ impl<'a> Picker<'a> {
         !offered.is_empty()
             && self.is_confined()
             && self.state.facts.counts_opportunities()
-            && ask.wishes.loosest() == Locality::OffSwitch
+            && ask.preference.loosest() == Locality::OffSwitch
     }
 
     /// Whether the pass may settle this reservation.
@@ -287,8 +287,8 @@ fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> boo
     if node.partition != shape.partition || !node.is_open() {
         return false;
     }
-    let (home, position) = state.node_shards.place_of(id, shape.partition);
-    if home == set.id() && !set.fits_at(state.nodes(), position, shape) {
+    let (own, position) = state.node_shards.place_of(id, shape.partition);
+    if own == set.id() && !set.fits_at(state.nodes(), position, shape) {
         return false;
     }
     fits(&shape.need, &state.nodes().room_left(id, node))

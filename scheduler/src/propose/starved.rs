@@ -42,11 +42,11 @@ pub(super) fn is_within_limits(facts: &Facts, leaf: QueueId, user: LeafUserId, s
 fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeId> {
     let has_room =
         |node: &NodeId| state.facts.nodes.get(*node).is_some_and(|node| state.facts.can_take(shape, node));
-    if shape.located {
+    if shape.has_locality {
         let allowed = state.backlog.waiting.allowed(&state.facts, id, ask);
-        let wished = state.node_shards.wished_for(&ask.wishes, allowed).find(has_room);
-        if wished.is_some() || allowed < Locality::OffSwitch {
-            return wished;
+        let preferred = state.node_shards.preferred_nodes(&ask.preference, allowed).find(has_room);
+        if preferred.is_some() || allowed < Locality::OffSwitch {
+            return preferred;
         }
     }
     let positions = state.node_shards.nodes_of(shape.partition).count();

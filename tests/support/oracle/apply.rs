@@ -327,8 +327,8 @@ impl Oracle {
 
     fn submit_ask(&mut self, id: AskId, application: ApplicationId, spec: &AskSpec) {
         let rack_of = |host: &NodeId| self.nodes.get(host).map(|node| node.rack);
-        let racks = match &spec.wishes.racks[..] {
-            [] => spec.wishes.hosts.iter().filter_map(rack_of).collect(),
+        let racks = match &spec.preference.racks[..] {
+            [] => spec.preference.hosts.iter().filter_map(rack_of).collect(),
             racks => racks.to_vec(),
         };
         let ask = Ask {

@@ -76,7 +76,7 @@ impl Ask {
     pub fn locality(&self, id: NodeId, node: &Node) -> Locality {
         if !self.has_wishes() {
             Locality::OffSwitch
-        } else if self.spec.wishes.hosts.contains(&id) {
+        } else if self.spec.preference.hosts.contains(&id) {
             Locality::NodeLocal
         } else if self.racks.contains(&node.rack) {
             Locality::RackLocal
@@ -94,13 +94,14 @@ impl Ask {
     /// Whether the ask takes nothing but what it names.
     #[must_use]
     pub fn is_strict(&self) -> bool {
-        !self.spec.wishes.relax_locality && self.has_wishes()
+        !self.spec.preference.relax_locality && self.has_wishes()
     }
 
     /// Whether the ask would ever run on the node, full or not.
     #[must_use]
     pub fn accepts(&self, id: NodeId, node: &Node) -> bool {
-        let named = self.spec.wishes.hosts.contains(&id) || self.spec.wishes.racks.contains(&node.rack);
+        let named =
+            self.spec.preference.hosts.contains(&id) || self.spec.preference.racks.contains(&node.rack);
         self.spec.rule.iter().flat_map(|rule| &rule.conditions).all(|it| meets(it, &node.attributes))
             && (!self.is_strict() || named)
     }

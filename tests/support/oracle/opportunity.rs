@@ -21,7 +21,7 @@ impl Oracle {
         let LocalityDelay::Nodes { rack, any, .. } = self.config.locality_delay else { return true };
         let ask = &self.asks[&id];
         let (nodes, this) = (self.nodes.len() as f64, f64::from(ask.missed) + 1.0);
-        let hosts: BTreeSet<_> = ask.spec.wishes.hosts.iter().collect();
+        let hosts: BTreeSet<_> = ask.spec.preference.hosts.iter().collect();
         let racks: BTreeSet<_> = ask.racks.iter().collect();
         let names = (hosts.len() + racks.len()) as f64;
         let rack_delay = f64::from(rack).min(nodes);
@@ -34,7 +34,7 @@ impl Oracle {
         match ask.locality(node, &self.nodes[&node]) {
             Locality::NodeLocal => true,
             Locality::RackLocal => {
-                ask.spec.wishes.hosts.is_empty() || is_late(rack_delay) || is_late(any_delay)
+                ask.spec.preference.hosts.is_empty() || is_late(rack_delay) || is_late(any_delay)
             }
             Locality::OffSwitch => !ask.has_wishes() || is_late(any_delay),
         }

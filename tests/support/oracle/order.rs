@@ -11,7 +11,7 @@ use super::{Books, Oracle, QueueBook};
 
 impl Oracle {
     /// The next container the engine has to place, partition by partition; none if nothing is feasible.
-    /// Only for asks without wishes and engines without reservations.
+    /// Only for asks without locality preferences and engines without reservations.
     #[must_use]
     pub fn next_placement(&self) -> Option<(AskId, NodeId)> {
         let books = self.books();

@@ -76,7 +76,7 @@ impl Oracle {
             LocalityDelay::Nodes { .. } if self.counts_opportunities() => true,
             LocalityDelay::Nodes { rack, any, .. } => {
                 let is_beside = |(id, node): &(&NodeId, &Node)| {
-                    node.partition == ask.partition && !ask.spec.wishes.hosts.contains(id)
+                    node.partition == ask.partition && !ask.spec.preference.hosts.contains(id)
                 };
                 let beside = self.nodes.iter().filter(is_beside).count();
                 let wanted =
@@ -93,7 +93,7 @@ impl Oracle {
 
     fn may_go_anywhere(&self, id: AskId) -> bool {
         let ask = &self.asks[&id];
-        ask.spec.wishes.relax_locality || !ask.has_wishes()
+        ask.spec.preference.relax_locality || !ask.has_wishes()
     }
 
     /// Whether an ask with a delay in time has waited long enough to be placed on the node.
@@ -104,7 +104,7 @@ impl Oracle {
         let LocalityDelay::Time { rack_ms, any_ms } = self.config.locality_delay else { return true };
         match ask.locality(node, &self.nodes[&node]) {
             Locality::NodeLocal => true,
-            Locality::RackLocal => ask.spec.wishes.hosts.is_empty() || waited_ms >= rack_ms,
+            Locality::RackLocal => ask.spec.preference.hosts.is_empty() || waited_ms >= rack_ms,
             Locality::OffSwitch => !ask.has_wishes() || waited_ms >= any_ms,
         }
     }
@@ -114,6 +114,6 @@ impl Ask {
     /// Whether it names hosts or racks.
     #[must_use]
     pub fn has_wishes(&self) -> bool {
-        !self.spec.wishes.hosts.is_empty() || !self.spec.wishes.racks.is_empty()
+        !self.spec.preference.hosts.is_empty() || !self.spec.preference.racks.is_empty()
     }
 }

@@ -9,7 +9,8 @@ use crate::commit::admit::partition_for;
 use crate::config::LocalityDelay;
 use crate::event::EventKind;
 use crate::facts::{
-    Application, ApplicationEnd, Ask, AskTags, ContainerList, EndCause, Facts, Rule, Shape, TagCap, Wishes,
+    Application, ApplicationEnd, Ask, AskTags, ContainerList, EndCause, Facts, LocalityPreference, Rule,
+    Shape, TagCap,
 };
 use crate::ids::{ApplicationId, AskId, ShapeId};
 use crate::resource::{Need, Resources};
@@ -132,15 +133,15 @@ impl Applier<'_> {
     pub(super) fn submit_ask(&mut self, id: AskId, application: ApplicationId, spec: &AskSpec) {
         let facts = &self.state.facts;
         let partition = partition_for(facts.queue(facts.applications.at(application).leaf), spec);
-        let located = !spec.wishes.is_empty();
+        let has_locality = !spec.preference.is_empty();
         let shape = Shape {
             need: Need { resources: spec.size, devices: spec.devices },
             partition,
             rule: self.rule_of(application, spec),
-            located,
-            borrowing: facts.borrowing_of(partition, located, spec.is_master),
+            has_locality,
+            borrowing: facts.borrowing_of(partition, has_locality, spec.is_master),
         };
-        let wishes = self.with_racks_of_hosts(&spec.wishes);
+        let preference = self.with_racks_of_hosts(&spec.preference);
         let shape_id = self.intern(&shape);
         let state = &mut *self.state;
         state.facts.asks_submitted += 1;
@@ -149,7 +150,7 @@ impl Applier<'_> {
             number: state.facts.asks_submitted,
             priority: spec.priority,
             shape: shape_id,
-            wishes,
+            preference,
             asked: spec.count,
             allocated: 0,
             cancelled: 0,
@@ -163,7 +164,7 @@ impl Applier<'_> {
         state.in_flight.reset_ask(id);
         state.backlog.rekey_by_size(&state.facts, application);
         state.backlog.add_ask(&state.facts, id, state.facts.asks.at(id), state.version);
-        self.set_timers(id, shape_id, shape.located);
+        self.set_timers(id, shape_id, shape.has_locality);
     }
 
     /// What the ask and its application say of nodes.
@@ -183,10 +184,10 @@ impl Applier<'_> {
     }
 
     /// When an ask may look further, and when one that fits nowhere may reserve a node.
-    fn set_timers(&mut self, id: AskId, shape: ShapeId, located: bool) {
+    fn set_timers(&mut self, id: AskId, shape: ShapeId, has_locality: bool) {
         let state = &mut *self.state;
         let (config, now_ms) = (&state.facts.config, state.facts.now_ms);
-        if let (true, LocalityDelay::Time { rack_ms, any_ms }) = (located, config.locality_delay) {
+        if let (true, LocalityDelay::Time { rack_ms, any_ms }) = (has_locality, config.locality_delay) {
             state.timers.add(now_ms.saturating_add(rack_ms), Timer::Locality(id));
             state.timers.add(now_ms.saturating_add(any_ms), Timer::Locality(id));
         }
@@ -198,18 +199,18 @@ impl Applier<'_> {
     }
 
     /// An ask that may look further than its hosts, and names no racks, looks on the hosts' racks next.
-    fn with_racks_of_hosts(&self, wishes: &Wishes) -> Wishes {
-        let mut wishes = wishes.clone();
-        if wishes.relax_locality && wishes.racks.is_empty() {
-            for &host in &wishes.hosts {
+    fn with_racks_of_hosts(&self, preference: &LocalityPreference) -> LocalityPreference {
+        let mut preference = preference.clone();
+        if preference.relax_locality && preference.racks.is_empty() {
+            for &host in &preference.hosts {
                 if let Some(node) = self.state.facts.nodes.get(host)
-                    && !wishes.racks.contains(&node.rack)
+                    && !preference.racks.contains(&node.rack)
                 {
-                    wishes.racks.push(node.rack);
+                    preference.racks.push(node.rack);
                 }
             }
         }
-        wishes
+        preference
     }
 
     pub(super) fn cancel(&mut self, id: AskId, units: u32) {

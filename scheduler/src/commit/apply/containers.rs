@@ -91,7 +91,7 @@ impl Applier<'_> {
             need: Need { resources: running.size, devices: running.devices },
             partition: self.state.facts.nodes.at(node).partition,
             rule: Rule::of_tags(&running.tags).boxed(),
-            located: false,
+            has_locality: false,
             borrowing: Borrowing::None,
         };
         let shape = self.intern(&shape);

@@ -44,7 +44,7 @@ impl Applier<'_> {
         }
         let State { facts, node_shards, backlog, version, .. } = &mut *self.state;
         let node = facts.nodes.at(proposal.node);
-        let locality = facts.asks.at(proposal.ask).wishes.locality_of(proposal.node, node.rack);
+        let locality = facts.asks.at(proposal.ask).preference.locality_of(proposal.node, node.rack);
         if Some(node_shards.place_of(proposal.node, node.partition).0) != debited_in {
             node_shards.record_change(proposal.node, node.partition);
         }

@@ -31,7 +31,7 @@ fn a_pass_against_the_end_of_the_only_active_application() {
 
 /// Two nodes, of which the second is lent by another partition, are full, and one container more is asked for. Two more
 /// drain: they count for what their partitions have, so that it is room that is missing, and no limit in the way.
-fn home_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
+fn own_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
     let lending = EngineConfig {
         partitions: vec!["lent".to_owned()],
         non_exclusive_partitions: vec!["lent".to_owned()],
@@ -55,19 +55,21 @@ fn home_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
 #[test]
 fn no_room_for_a_borrowed_container_against_a_release() {
     model(Bound::None, || {
-        let (cluster, mut workers, [_, borrowed]) = home_and_lender_full();
+        let (cluster, mut workers, [_, borrowed]) = own_and_lender_full();
         pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(borrowed).unwrap());
         expect_placed(&cluster, 2);
     });
 }
 
-/// I13. The same, against the end of the container at home. The bug: an ask that waits on a borrowed node while there is room at
-/// home.
+/// I13. The same, against the end of the container in its own partition. The bug: an ask that waits on a borrowed node while its own partition
+/// has room.
 #[test]
-fn no_room_for_a_borrowed_container_against_a_release_at_home() {
+fn no_room_for_a_borrowed_container_against_a_release_in_own_partition() {
     model(Bound::Four, || {
-        let (cluster, mut workers, [at_home, _]) = home_and_lender_full();
-        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(at_home).unwrap());
+        let (cluster, mut workers, [in_own_partition, _]) = own_and_lender_full();
+        pass_against(&mut workers, &cluster.handle, |handle| {
+            handle.complete_container(in_own_partition).unwrap()
+        });
         expect_placed(&cluster, 2);
         assert_eq!(cluster.engine.read(|view| view.node(cluster.nodes[0]).unwrap().containers().len()), 1);
     });

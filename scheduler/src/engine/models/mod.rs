@@ -241,9 +241,9 @@ impl Cluster {
         assert!(report.is_clean(), "{report}");
     }
 
-    /// I9: every lease is at home and nothing is in flight.
+    /// I9: every lease is in the pool and nothing is in flight.
     fn expect_nothing_in_flight(&self) {
-        assert!(self.engine.shared.leases.all_home(), "a lease is lost");
+        assert!(self.engine.shared.leases.all_in_pool(), "a lease is lost");
         let mut report = AuditReport::default();
         self.engine.shared.state.read().audit_nothing_in_flight(&mut report);
         assert!(report.is_clean(), "{report}");

@@ -50,7 +50,7 @@ fn a_wait_for_quiet_against_a_submission() {
 
 /// I13. A batch that held the only unit is dropped while the committer reports; before, the other set's pass had said
 /// that all was in flight, so no set was worth a pass. The bug: a report that looks for sets worth a pass before it
-/// looks whether all leases are at home, and so misses what the dropped batch gave back.
+/// looks whether all leases are in the pool, and so misses what the dropped batch gave back.
 #[test]
 fn a_batch_that_is_dropped_is_no_quiet() {
     model(Bound::None, || {
@@ -73,7 +73,7 @@ fn a_batch_that_is_dropped_is_no_quiet() {
 }
 
 /// I13. A batch without requests is lost, as when a proposer panics before its pass, while the committer reports.
-/// Taking its set took the set's bit. The bug: a set that comes home without being wanted again, so that all looks
+/// Taking its set took the set's bit. The bug: a set that comes back without being wanted again, so that all looks
 /// quiet.
 #[test]
 fn an_empty_batch_that_is_dropped_is_no_quiet() {
@@ -81,10 +81,10 @@ fn an_empty_batch_that_is_dropped_is_no_quiet() {
         let (cluster, mut workers) = Cluster::assembled(plain(), 1, 1);
         let ask = cluster.ask(1);
         work_off(&mut workers.committer);
-        let home = Arc::clone(&cluster.engine.shared);
+        let owner = Arc::clone(&cluster.engine.shared);
         let losing = thread::spawn(move || {
-            let set = home.leases.take_wanted(0).taken().expect("it is wanted and at home");
-            drop(ProposalBatch::new(set, home));
+            let set = owner.leases.take_wanted(0).taken().expect("it is wanted and in the pool");
+            drop(ProposalBatch::new(set, owner));
         });
         workers.committer.commit_group(None);
         let progress = cluster.engine.shared.progress();
@@ -138,7 +138,7 @@ fn a_set_that_changes_sides_is_not_overlooked() {
         let theirs = Arc::clone(&leases);
         let asking = thread::spawn(move || assert!(!theirs.is_idle()));
         for _ in 0..2 {
-            let set = leases.take_wanted(0).taken().expect("it is wanted and at home");
+            let set = leases.take_wanted(0).taken().expect("it is wanted and in the pool");
             leases.publish_wanted(PartitionId::DEFAULT, 1);
             leases.give_back(set);
         }
@@ -155,7 +155,7 @@ fn a_watchdog_overlooks_no_set_that_changes_sides() {
         let theirs = Arc::clone(&leases);
         let asking = thread::spawn(move || assert_ne!(theirs.count(), (0, 0)));
         for _ in 0..2 {
-            let set = leases.take_wanted(0).taken().expect("it is wanted and at home");
+            let set = leases.take_wanted(0).taken().expect("it is wanted and in the pool");
             leases.publish_wanted(PartitionId::DEFAULT, 1);
             leases.give_back(set);
         }

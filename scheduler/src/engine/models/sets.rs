@@ -25,7 +25,7 @@ fn sets(cluster: &Cluster) -> u32 {
 }
 
 /// I12, I13. A partition grows, and is cut into two sets, while a proposer takes the lease of the one there was. The
-/// bug: a cut that waits for the lease, and that nobody looks at again when the lease comes home.
+/// bug: a cut that waits for the lease, and that nobody looks at again when the lease comes back.
 #[test]
 fn a_partition_is_cut_while_a_proposer_takes_a_lease() {
     model(Bound::Four, || {

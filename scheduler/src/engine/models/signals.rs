@@ -81,25 +81,25 @@ fn a_lease_is_held_by_one() {
         let other = thread::spawn(work(Arc::clone(&leases), Arc::clone(&held)));
         work(Arc::clone(&leases), held)();
         other.join().unwrap();
-        assert!(leases.all_home());
+        assert!(leases.all_in_pool());
     });
 }
 
-/// A set comes home while its next holder is told that it is worth a pass. The bug: a home that is open before the
+/// A set comes back while its next holder is told that it is worth a pass. The bug: a slot that is open before the
 /// set is in it, so that the next holder starts with an empty view for no reason, or two values of one set exist.
 #[test]
-fn a_set_that_comes_home_is_the_one_that_is_taken_next() {
+fn a_set_that_comes_back_is_the_one_that_is_taken_next() {
     model(Bound::None, || {
         let leases = Arc::new(Leases::new(1, NodeOrderKind::Spread));
-        let set = leases.try_take(SetId::new(PartitionId::DEFAULT, 0)).expect("it is at home");
+        let set = leases.try_take(SetId::new(PartitionId::DEFAULT, 0)).expect("it is in the pool");
         let place = std::ptr::from_ref(&*set).addr();
         let theirs = Arc::clone(&leases);
         let other = thread::spawn(move || theirs.give_back(set));
         leases.publish_wanted(PartitionId::DEFAULT, 1);
         let taken = leases.take_wanted(0).taken();
         other.join().unwrap();
-        assert_eq!(leases.all_home(), taken.is_none());
-        let taken = taken.or_else(|| leases.take_wanted(0).taken()).expect("it is at home by now");
+        assert_eq!(leases.all_in_pool(), taken.is_none());
+        let taken = taken.or_else(|| leases.take_wanted(0).taken()).expect("it is in the pool by now");
         assert_eq!(std::ptr::from_ref(&*taken).addr(), place);
     });
 }

@@ -201,7 +201,7 @@ fn a_pause_against_a_rejection() {
 }
 
 /// I13. A proposer that sleeps, against a batch of another that is dropped. The bug: a drop that wakes before the lease
-/// is at home, or before the set is known to be worth a pass.
+/// is in the pool, or before the set is known to be worth a pass.
 #[test]
 fn a_sleeping_proposer_against_a_batch_that_is_dropped() {
     model(Bound::None, || {

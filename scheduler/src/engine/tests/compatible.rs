@@ -22,7 +22,7 @@ impl Bench {
         self.engine.read(|view| view.reservations().map(|(_, reservation)| reservation.node).collect())
     }
 
-    fn located(&self, size: i64, count: u32, hosts: &[NodeId]) -> AskId {
+    fn has_locality(&self, size: i64, count: u32, hosts: &[NodeId]) -> AskId {
         let spec = AskSpec::new(memory(size), count).on_hosts(hosts.iter().copied());
         let ask = self.engine.handle().submit_ask(self.application("root.a"), spec).unwrap();
         self.commit();
@@ -113,7 +113,7 @@ fn every_pass_over_another_node_is_a_missed_opportunity() {
     config.locality_delay = LocalityDelay::nodes(2, 3);
     let bench = Bench::serial(config);
     let nodes = ["n1", "n2", "n3", "n4"].map(|name| bench.node(name, 8));
-    let ask = bench.located(1, 3, &nodes[..1]);
+    let ask = bench.has_locality(1, 3, &nodes[..1]);
     let placed = [(); 4].map(|()| (bench.pass_on(nodes[1]), bench.missed(ask)));
     assert_eq!(
         placed,
@@ -133,7 +133,7 @@ fn a_pass_over_one_node_counts_anew_after_a_container_on_the_rack() {
     config.locality_delay = LocalityDelay::nodes(1, 4);
     let bench = Bench::serial(config);
     let nodes = ["n1", "n2", "n3", "n4"].map(|name| bench.node(name, 8));
-    let ask = bench.located(1, 3, &nodes[..1]);
+    let ask = bench.has_locality(1, 3, &nodes[..1]);
     let placed = [(); 3].map(|()| (bench.pass_on(nodes[1]), bench.missed(ask)));
     assert_eq!(placed, [(0, 1), (1, 1), (1, 1)]);
     bench.expect_sound();
@@ -148,7 +148,7 @@ fn passes_over_all_nodes_go_on_until_enough_was_missed() {
     let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 4));
     bench.ask(bench.application("root.a"), 4, 1);
     assert_eq!(bench.pass_on(nodes[0]), 1);
-    let ask = bench.located(1, 5, &nodes[..1]);
+    let ask = bench.has_locality(1, 5, &nodes[..1]);
     bench.engine.run_until_quiet();
     assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 4, 1], "its rack, in order");
     assert!(bench.engine.read(|view| view.ask(ask).is_none()));
@@ -168,8 +168,8 @@ fn what_the_pass_reserves_is_no_opportunity_for_others() {
     bench.ask(application, 1, 1);
     assert_eq!(bench.pass_on(nodes[0]), 1);
     let large = bench.ask(application, 4, 1);
-    let located = bench.located(1, 1, &nodes[1..]);
-    assert_eq!((bench.pass_on(nodes[0]), bench.reservations(large), bench.missed(located)), (1, 1, 0));
+    let has_locality = bench.has_locality(1, 1, &nodes[1..]);
+    assert_eq!((bench.pass_on(nodes[0]), bench.reservations(large), bench.missed(has_locality)), (1, 1, 0));
     bench.expect_sound();
 }
 
@@ -180,13 +180,13 @@ fn what_is_gone_was_no_opportunity() {
     config.locality_delay = LocalityDelay::nodes(40, 40);
     let bench = Bench::serial(config);
     let nodes = ["n1", "n2", "n3"].map(|name| bench.node(name, 4));
-    let full = bench.located(4, 1, &nodes[2..]);
+    let full = bench.has_locality(4, 1, &nodes[2..]);
     bench.expect_running(1);
-    let located = bench.located(1, 1, &nodes[2..]);
+    let has_locality = bench.has_locality(1, 1, &nodes[2..]);
     let batch = bench.pass(0);
     bench.engine.handle().remove_node(nodes[1]).unwrap();
     bench.decide(batch);
-    assert_eq!(bench.missed(located), 1, "n1 is there, beside what {full} is on");
+    assert_eq!(bench.missed(has_locality), 1, "n1 is there, beside what {full} is on");
 }
 
 /// The opportunity was when the node was reserved.
@@ -196,15 +196,15 @@ fn a_container_for_a_reservation_is_no_opportunity() {
     config.locality_delay = LocalityDelay::Nodes { rack: 0, any: Some(0), full_reset: false };
     let bench = Bench::serial(config);
     let nodes = ["n1", "n2"].map(|name| bench.node(name, 4));
-    nodes.iter().for_each(|node| _ = bench.located(3, 1, &[*node]));
+    nodes.iter().for_each(|node| _ = bench.has_locality(3, 1, &[*node]));
     bench.expect_running(2);
     bench.node("n3", 100);
-    let located = bench.located(4, 2, &nodes[1..]);
+    let has_locality = bench.has_locality(4, 2, &nodes[1..]);
     assert_eq!((bench.pass_on(nodes[0]), bench.reserved_nodes()), (1, vec![nodes[0]]));
-    let missed = bench.missed(located);
+    let missed = bench.missed(has_locality);
     let running = bench.engine.read(|view| view.node(nodes[0]).unwrap().containers()[0]);
     bench.engine.handle().complete_container(running).unwrap();
-    assert_eq!((bench.pass_on(nodes[0]), bench.missed(located)), (1, missed));
+    assert_eq!((bench.pass_on(nodes[0]), bench.missed(has_locality)), (1, missed));
     assert_eq!(bench.containers_on(nodes[0]), 1);
 }
 
@@ -216,8 +216,8 @@ fn nobody_waits_for_more_opportunities_than_there_are_nodes() {
     let nodes = ["n1", "n2"].map(|name| bench.node(name, 4));
     let far = NodeSpec::new("n3", memory(4)).on_rack("another");
     let far = bench.engine.handle().add_node(far).unwrap();
-    let located = bench.located(1, 2, &nodes[..1]);
+    let has_locality = bench.has_locality(1, 2, &nodes[..1]);
     let placed = [(); 4].map(|()| bench.pass_on(far));
     assert_eq!(placed, [0, 0, 0, 1]);
-    assert!(bench.engine.read(|view| view.ask(located).is_some()));
+    assert!(bench.engine.read(|view| view.ask(has_locality).is_some()));
 }

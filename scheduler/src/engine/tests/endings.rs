@@ -24,7 +24,7 @@ fn nobody_waits_for_an_answer_of_a_committer_that_is_gone() {
     drop(hand.parts.committer);
     assert_eq!(ticket.wait(), None);
     assert!(hand.parts.proposers[1].send(late).is_err(), "it comes back, and is dropped");
-    assert!(hand.engine.shared.leases.all_home());
+    assert!(hand.engine.shared.leases.all_in_pool());
     assert!(hand.engine.shared_state().in_flight.is_zero());
     hand.engine.run_until_quiet();
 }
@@ -50,7 +50,7 @@ fn what_has_ended_by_steps_stays_ended() {
     while let Ok(Some(_)) = hand.events.wait_next() {}
     assert!(hand.parts.proposers[0].propose().is_none());
     assert_eq!(hand.parts.committer.step(), Step::Ended);
-    assert!(hand.engine.shared.leases.all_home());
+    assert!(hand.engine.shared.leases.all_in_pool());
 }
 
 /// Identifiers of one engine mean something else in another.
@@ -121,7 +121,7 @@ fn a_group_that_ends_in_the_middle_gives_back_what_it_has_not_come_to() {
     clock.0.store(1, Ordering::Relaxed);
     assert!(catch_unwind(AssertUnwindSafe(|| hand.parts.committer.step())).is_err());
     assert!(!hand.engine.is_running());
-    assert!(hand.engine.shared_state().in_flight.is_zero() && hand.engine.shared.leases.all_home());
+    assert!(hand.engine.shared_state().in_flight.is_zero() && hand.engine.shared.leases.all_in_pool());
 }
 
 /// So does the batch that is being decided: a mistake of ours, here a count that is wrong, ends the engine and does not

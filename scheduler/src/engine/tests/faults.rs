@@ -36,14 +36,14 @@ fn a_proposer_may_panic_at_any_step() {
     assert!(steps > 10, "a pass takes more than {steps} steps");
 }
 
-/// Two of the steps are under the home's lock: the lease is either taken and counted, or neither.
+/// Two of the steps are under the slot's lock: the lease is either taken and counted, or neither.
 #[test]
-fn a_panic_while_a_lease_is_taken_leaves_it_at_home() {
+fn a_panic_while_a_lease_is_taken_leaves_it_in_the_pool() {
     for step in 0..4 {
         let (leases, set) = (Leases::new(1, NodeOrderKind::Spread), SetId::new(PartitionId::DEFAULT, 0));
         fault::ask_for_panic(step);
         assert!(catch_unwind(AssertUnwindSafe(|| leases.try_take(set))).is_err());
-        assert!(leases.all_home());
+        assert!(leases.all_in_pool());
         assert!(leases.try_take(set).is_some());
     }
 }

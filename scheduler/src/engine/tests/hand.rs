@@ -59,10 +59,10 @@ impl Hand {
         }
     }
 
-    /// Nothing is in flight, every lease is at home, and nothing is left to do.
+    /// Nothing is in flight, every lease is in the pool, and nothing is left to do.
     pub(super) fn expect_settled(&mut self, containers: usize) {
         self.settle();
-        assert!(self.engine.shared.leases.all_home());
+        assert!(self.engine.shared.leases.all_in_pool());
         let report = self.engine.audit();
         assert!(report.is_clean(), "{report}");
         assert!(self.engine.shared_state().in_flight.is_zero());

@@ -230,7 +230,7 @@ fn proposers_are_held_back_while_proposals_collide() {
     assert_eq!(rivals.hand.engine.stats().sets_out_max, 1);
 }
 
-/// Whoever is held back finds out when a set has come home.
+/// Whoever is held back finds out when a set has come back.
 #[test]
 fn no_more_sets_are_out_than_may_be() {
     let (mut hand, containers) = busy();

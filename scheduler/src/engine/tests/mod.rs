@@ -99,7 +99,7 @@ impl Bench {
 
     /// What is left to do after a batch was dropped: everything, and nothing is in flight.
     fn expect_untouched(&self, containers: usize) {
-        assert!(self.shared.leases.all_home());
+        assert!(self.shared.leases.all_in_pool());
         let mut report = self.engine.audit();
         self.shared.state.read().audit_nothing_in_flight(&mut report);
         assert!(report.is_clean(), "{report}");
@@ -157,7 +157,7 @@ fn a_batch_that_is_dropped_gives_everything_back() {
     let bench = with_ask();
     let batch = bench.pass(0);
     assert_eq!(batch.proposals.requests.len(), 5);
-    assert!(!bench.shared.leases.all_home());
+    assert!(!bench.shared.leases.all_in_pool());
     drop(batch);
     bench.expect_untouched(5);
 }
@@ -182,7 +182,7 @@ fn a_batch_that_waits_in_a_channel_nobody_reads_gives_everything_back() {
 }
 
 #[test]
-fn a_batch_of_wished_hosts_gives_the_nodes_back() {
+fn a_batch_of_preferred_hosts_gives_the_nodes_back() {
     let mut config = config([leaf("a")]);
     (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
     let bench = Bench::new(config, Mode::Parallel { proposers: 1 });

@@ -53,8 +53,8 @@ fn borrowed_containers_that_were_proposed_are_validated_where_their_node_is() {
     let node = bench.engine.handle().add_node(lent("n2")).unwrap();
     bench.commit();
     // The own partition has its chance first, and its limit is in the way.
-    let at_home = bench.pass(0);
-    bench.decide(at_home);
+    let in_own_partition = bench.pass(0);
+    bench.decide(in_own_partition);
     let set = bench.shared.leases.try_take(SetId::new(PartitionId(1), 0)).unwrap();
     let batch = propose(&bench.shared, set, &mut Scratch::default());
     assert_eq!(batch.requests().len(), 4);

@@ -89,7 +89,7 @@ fn the_queue_with_the_more_urgent_application_comes_first() {
 
 /// Room is kept for the queue with the more urgent application, until the other one's is.
 #[test]
-fn whoever_becomes_more_urgent_is_kept_out_no_longer() {
+fn whoever_becomes_more_urgent_lacks_headroom_no_longer() {
     let (bench, [a, b]) = by_demand(10);
     bench.ask(b, 8, 1);
     bench.expect_running(1);
