@@ -1,5 +1,5 @@
-//! How long a service takes to choose hosts: 10,000 requests over 10,000 hosts that it knows. The limit is 100 ms for all
-//! of them, so no request may look at all hosts.
+//! How long a service takes to choose hosts: 10,000 requests over 10,000 hosts that it knows. The limit is 100 ms for
+//! all of them, so no request may look at all hosts.
 
 use apportion::Resources;
 use apportion_placement::{

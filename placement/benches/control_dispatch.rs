@@ -1,4 +1,5 @@
-//! How long a request takes from the write to the store until its container is asked for, and how fast many are carried out.
+//! How long a request takes from the write to the store until its container is asked for, and how fast many are carried
+//! out.
 //!
 //! A program of its own rather than criterion's, because what counts is the slowest of a hundred.
 

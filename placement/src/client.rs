@@ -127,8 +127,8 @@ pub struct RunningContainer {
 pub enum Callback {
     /// Containers came.
     Allocated(Vec<Allocation>),
-    /// A node came back with a container of the service, after [`take_over`](ClusterClient::take_over). What runs in it may
-    /// be unknown: an empty [`Launch`].
+    /// A node came back with a container of the service, after [`take_over`](ClusterClient::take_over). What runs in it
+    /// may be unknown: an empty [`Launch`].
     Recovered(RunningContainer),
     /// What was started in a container runs.
     Started(ContainerRef),
@@ -253,9 +253,9 @@ pub trait ClusterClient {
     /// When the container has ended.
     fn release(&mut self, container: ContainerRef) -> Result<(), ClientError>;
 
-    /// Gives a container back and takes the one that is asked for instead, in one step: nobody else gets the room between.
-    /// The request names the container's host and no other. If the manager finds that it cannot, it does one after the
-    /// other. The container's end and the other one arrive as callbacks.
+    /// Gives a container back and takes the one that is asked for instead, in one step: nobody else gets the room
+    /// between. The request names the container's host and no other. If the manager finds that it cannot, it does one
+    /// after the other. The container's end and the other one arrive as callbacks.
     ///
     /// # Errors
     /// When the container has ended, the request is not taken, or the manager never does both in one step. Then it has
@@ -280,8 +280,8 @@ pub trait ClusterClient {
     /// The nodes as they are now.
     fn nodes(&self) -> Vec<NodeReport>;
 
-    /// For a master that was started again: withdraws all requests made before, forgets their numbers and the blacklist,
-    /// and says which containers the service has. What still comes of the requests names none of them.
+    /// For a master that was started again: withdraws all requests made before, forgets their numbers and the
+    /// blacklist, and says which containers the service has. What still comes of the requests names none of them.
     fn take_over(&mut self) -> Vec<RunningContainer>;
 
     /// Why a request waits; `None` if it does not.

@@ -15,7 +15,8 @@ pub struct ContainerExit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContainerOutcome {
-    /// It ended and nothing failed: all was well, it was given back, or it was taken back with its node or by the manager.
+    /// It ended and nothing failed: all was well, it was given back, or it was taken back with its node or by the
+    /// manager.
     Completed,
     /// It failed.
     Failed,

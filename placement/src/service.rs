@@ -112,7 +112,8 @@ impl<C: ClusterClient> Service<C> {
         Ok(())
     }
 
-    /// Lets one container go elsewhere or start anew. What becomes of it is told by [`take_answers`](Self::take_answers).
+    /// Lets one container go elsewhere or start anew. What becomes of it is told by
+    /// [`take_answers`](Self::take_answers).
     pub fn act(&mut self, action: PlacementAction, now_ms: u64) {
         self.handle(ServiceEvent::Act(action), now_ms);
     }
@@ -150,8 +151,8 @@ impl<C: ClusterClient> Service<C> {
         is_news.then(|| self.state.image(now_ms))
     }
 
-    /// Has what is worth saving saved, if anything has changed and the saver has nothing else to do: what changes while it
-    /// saves is saved together afterwards. Never waits. Call it after each [`tick`](Self::tick).
+    /// Has what is worth saving saved, if anything has changed and the saver has nothing else to do: what changes while
+    /// it saves is saved together afterwards. Never waits. Call it after each [`tick`](Self::tick).
     pub fn save_with(&mut self, saver: &HistorySaver, now_ms: u64) {
         if !saver.is_ready() {
             return;
@@ -203,7 +204,8 @@ impl<C: ClusterClient> Service<C> {
         }
     }
 
-    /// Carries out one operation; says what has to be told of it. What cannot be done in one step is put before what waits.
+    /// Carries out one operation; says what has to be told of it. What cannot be done in one step is put before what
+    /// waits.
     fn carry_out(&mut self, operation: Operation, waiting: &mut VecDeque<Operation>) -> Option<ServiceEvent> {
         match operation {
             Operation::Swap { container, request } => {

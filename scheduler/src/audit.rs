@@ -3,9 +3,9 @@
 //! Checks the invariants of `ARCHITECTURE.md` that can be read off one state. It looks at everything, so it
 //! costs time in proportion to the state; it is meant for production too.
 //!
-//! It checks I1, I2, I4 to I6, I9, I10 and I12. Of I13 it checks asks that wait for hosts and applications that wait to be
-//! activated. I9 and the sets' part of I12 hold only while no proposer works, so the audit of a busy engine skips them.
-//! `audit/tests.rs` damages a state once for each invariant.
+//! It checks I1, I2, I4 to I6, I9, I10 and I12. Of I13 it checks asks that wait for hosts and applications that wait to
+//! be activated. I9 and the sets' part of I12 hold only while no proposer works, so the audit of a busy engine skips
+//! them. `audit/tests.rs` damages a state once for each invariant.
 
 mod applications;
 

@@ -350,8 +350,8 @@ impl ApplicationSpec {
     }
 
     /// The same application, which is run by a container of this size in this partition. Where the leaf has a
-    /// [`master_share`](crate::config::QueueConfig::master_share), the application waits until that has room for it. The
-    /// container itself is asked for like any other.
+    /// [`master_share`](crate::config::QueueConfig::master_share), the application waits until that has room for it.
+    /// The container itself is asked for like any other.
     #[must_use]
     pub fn with_master(mut self, size: Resources, partition: PartitionId) -> Self {
         self.master = Some(Master { size, partition });

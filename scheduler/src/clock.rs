@@ -20,8 +20,8 @@ pub trait Clock: Send + Sync + fmt::Debug {
     }
 
     /// Nanoseconds of real time since any moment, for [`Engine::take_timing`](crate::Engine::take_timing) and nothing
-    /// else: nothing is decided by it. Proposers and the committer read it under their guards. A clock that always says 0
-    /// measures nothing.
+    /// else: nothing is decided by it. Proposers and the committer read it under their guards. A clock that always says
+    /// 0 measures nothing.
     fn measured_ns(&self) -> u64 {
         0
     }

@@ -109,10 +109,10 @@ pub enum EventKind {
     },
     /// The application was held back, and its asks may be served from now on. One that never was is not told so.
     ApplicationActivated,
-    /// The application was ended, or its lifetime is over, and its containers are being stopped. Its asks are cancelled and
-    /// new ones refused. [`ApplicationEnded`](Self::ApplicationEnded) follows when the last container has ended: its node
-    /// confirmed that, was removed, or let `stop_timeout_ms` pass. Releasing each container ends it sooner. Only with
-    /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications).
+    /// The application was ended, or its lifetime is over, and its containers are being stopped. Its asks are cancelled
+    /// and new ones refused. [`ApplicationEnded`](Self::ApplicationEnded) follows when the last container has ended:
+    /// its node confirmed that, was removed, or let `stop_timeout_ms` pass. Releasing each container ends it sooner.
+    /// Only with [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications).
     ApplicationEnding {
         /// How it will have ended.
         end: ApplicationEnd,

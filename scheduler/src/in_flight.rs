@@ -15,8 +15,8 @@
 //!
 //! Giving back needs no locked instructions: under the write guard no other thread changes the counters.
 //!
-//! * **I4.** The bound on units in flight is compared and counted in one step. Outstanding units fall only under
-//!   the write guard, where `drop_surplus` drops surplus reservations (`Facts::surplus_reservations`) in the same change.
+//! * **I4.** The bound on units in flight is compared and counted in one step. Outstanding units fall only under the
+//!   write guard, where `drop_surplus` drops surplus reservations (`Facts::surplus_reservations`) in the same change.
 //! * **I9.** A proposer writes each amount that it puts in flight into its batch right after. The batch is decided
 //!   (`commit_batch` takes all of it back, regardless of the verdicts) or dropped (`undo` does). Generations keep a
 //!   successor's counter from being touched.
@@ -151,7 +151,8 @@ impl InFlight {
         self.given.give_back(units);
     }
 
-    /// Whether every counter of a queue, user, limit usage or node is zero, and every ask's as well, and nothing is listed (I9).
+    /// Whether every counter of a queue, user, limit usage or node is zero, and every ask's as well, and nothing is
+    /// listed (I9).
     pub(crate) fn is_zero(&self) -> bool {
         self.given.is_empty()
             && self.asks.iter().chain([&self.picks]).all(|units| units.load() == 0)

@@ -25,8 +25,8 @@ pub(crate) struct State {
     pub(crate) version: u64,
     /// Moves with every node that comes, goes, or is another one than before; not with what runs on it.
     pub(crate) nodes_version: u64,
-    /// The version in which something came to be charged to others last: an application that was moved, a user who is in
-    /// other groups.
+    /// The version in which something came to be charged to others last: an application that was moved, a user who is
+    /// in other groups.
     moved_at: u64,
     /// Guarantees and maxima have to be computed anew before they are next used.
     limits_stale: bool,
@@ -92,8 +92,8 @@ impl State {
         self.moved_at = self.version;
     }
 
-    /// Whether anything was moved since the version that a pass saw. Then what the pass has in flight may be in other queues
-    /// and limit usages than what comes of it.
+    /// Whether anything was moved since the version that a pass saw. Then what the pass has in flight may be in other
+    /// queues and limit usages than what comes of it.
     pub(crate) fn has_moved_since(&self, seen: u64) -> bool {
         self.moved_at > seen
     }

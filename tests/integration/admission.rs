@@ -119,8 +119,8 @@ fn whoever_is_refused_is_told() {
     expect_successor(refused, submit(&handle, &events));
 }
 
-/// Insists that an ask for an application that is gone is refused, and that whoever asked is told, with one ask alone and
-/// with many together.
+/// Insists that an ask for an application that is gone is refused, and that whoever asked is told, with one ask alone
+/// and with many together.
 fn expect_late_asks_refused(engine: &Engine, gone: ApplicationId, events: &EventStream) {
     let handle = engine.handle();
     for _ in 0..2 {
@@ -192,8 +192,8 @@ fn whoever_asks_after_a_successor_came_is_told_on_the_stream_of_both_only() {
     expect_late_asks_refused(&engine, stranger, &others);
 }
 
-/// A queue that applications brought stays as long as they do, and for its time after the last of them; so does the queue
-/// above it.
+/// A queue that applications brought stays as long as they do, and for its time after the last of them; so does the
+/// queue above it.
 #[test]
 fn queues_made_on_demand_go_when_nobody_uses_them() {
     let creation = AutoCreation { expiry_ms: Some(1_000), ..AutoCreation::default() };

@@ -252,8 +252,8 @@ fn a_heartbeat_policy_may_mean_never() {
     cluster.engine.run_until_quiet();
 }
 
-/// A reservation of an ask that is bound to what it names is not exchanged for another node, so it lets no unit look further
-/// before its time; nor do explanations say so.
+/// A reservation of an ask that is bound to what it names is not exchanged for another node, so it lets no unit look
+/// further before its time; nor do explanations say so.
 #[test]
 fn a_bound_ask_with_a_reservation_waits_for_its_rack_all_the_same() {
     let mut config = single();

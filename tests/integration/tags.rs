@@ -1,4 +1,5 @@
-//! Limits on containers with a tag, and blacklists: what requests made by hand, reservations and many sets make of them.
+//! Limits on containers with a tag, and blacklists: what requests made by hand, reservations and many sets make of
+//! them.
 
 use apportion::config::{EngineConfig, EngineLimits, Percent, ReservationPolicy};
 use apportion::{

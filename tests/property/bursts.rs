@@ -135,8 +135,9 @@ impl Burst {
         read_log(&log.bytes()).into_iter().filter_map(placed).collect()
     }
 
-    /// With one set only one batch is on its way, and the order is exact. With several sets, the batches on their way are
-    /// missing in the log, one for each further proposer; and passes that look at the same moment go to the same leaf.
+    /// With one set only one batch is on its way, and the order is exact. With several sets, the batches on their way
+    /// are missing in the log, one for each further proposer; and passes that look at the same moment go to the same
+    /// leaf.
     fn allowed(&self, proposers: usize) -> Allowed {
         if self.nodes < SINGLE_SET_NODES {
             return Allowed { ahead: 0, behind: 0 };
@@ -151,7 +152,8 @@ impl Burst {
         Allowed { ahead: others * ahead + 1, behind: others * behind + 1 }
     }
 
-    /// The queues that a container in this leaf counts for, as numbers of leaves: of each queue the range of its leaves.
+    /// The queues that a container in this leaf counts for, as numbers of leaves: of each queue the range of its
+    /// leaves.
     fn queues_above(&self) -> Vec<std::ops::Range<usize>> {
         fn list(shares: &[Share], next: &mut usize, ranges: &mut Vec<std::ops::Range<usize>>) {
             for share in shares {

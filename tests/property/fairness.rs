@@ -84,8 +84,8 @@ fn mode() -> impl Strategy<Value = Mode> {
 proptest! {
     #![proptest_config(cases(1000))]
 
-    /// First from an empty cluster, then from one that a single leaf has filled, as containers end one by one: by the time
-    /// each has ended once, everybody has the share that is theirs.
+    /// First from an empty cluster, then from one that a single leaf has filled, as containers end one by one: by the
+    /// time each has ended once, everybody has the share that is theirs.
     #[test]
     fn shares_become_weighted_max_min(
         leaves in vec((1..=9u64, 1..=60u32), 2..6),
@@ -114,8 +114,9 @@ proptest! {
         expect_fair(&pool.used(&all), &wanted, &weights, 1)?;
     }
 
-    /// Of leaves of one weight, or applications of one fair leaf, that all want more than they get, nobody has nothing while
-    /// the others are served more often than there are others, however few places there are and whichever containers end.
+    /// Of leaves of one weight, or applications of one fair leaf, that all want more than they get, nobody has nothing
+    /// while the others are served more often than there are others, however few places there are and whichever
+    /// containers end.
     #[test]
     fn of_equals_nobody_starves(
         others in 1..6usize,
@@ -152,8 +153,8 @@ proptest! {
         }
     }
 
-    /// In a leaf whose applications are of one rank nobody is passed over: while an ask waits, no later one of the same size
-    /// gets anything.
+    /// In a leaf whose applications are of one rank nobody is passed over: while an ask waits, no later one of the same
+    /// size gets anything.
     #[test]
     fn nobody_is_passed_over(
         wanted in vec(1..=20u32, 2..8),

@@ -94,7 +94,8 @@ fn application() -> impl Strategy<Value = ApplicationSpec> {
     })
 }
 
-/// Rules that make sense for the tree, behind one that changes nothing: without any, queues have to be named by full path.
+/// Rules that make sense for the tree, behind one that changes nothing: without any, queues have to be named by full
+/// path.
 fn config(root: QueueConfig, override_requested: bool, rules: Vec<PlacementRule>) -> EngineConfig {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
     let nothing = PlacementAction::SetDefault(QueuePath::new(vec![PathPart::Default]));

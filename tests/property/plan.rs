@@ -96,8 +96,8 @@ pub(crate) struct LimitsPlan {
 /// What users and groups may have.
 #[derive(Clone, Debug)]
 pub(crate) struct HolderPlan {
-    /// Who, as far as nobody before has said so of them: bits 0 to 3 are users, 4 and 5 groups, 6 other users and 7 other
-    /// groups.
+    /// Who, as far as nobody before has said so of them: bits 0 to 3 are users, 4 and 5 groups, 6 other users and 7
+    /// other groups.
     pub(crate) who: u8,
     pub(crate) maximum: [Option<u8>; 3],
     pub(crate) parallel: Option<u32>,

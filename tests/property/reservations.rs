@@ -67,8 +67,8 @@ fn config(maximum: Option<i64>, continue_looking: bool) -> EngineConfig {
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// The model judges each reservation and each count. Beside that: a pass over a reserved node that is too full counts, whoever
-    /// may reserve one node more does so in the next pass over a node that it could, and nobody else.
+    /// The model judges each reservation and each count. Beside that: a pass over a reserved node that is too full
+    /// counts, whoever may reserve one node more does so in the next pass over a node that it could, and nobody else.
     #[test]
     fn passes_in_vain_let_an_ask_reservation_more(
         units in 1..=3u32,
@@ -109,8 +109,8 @@ proptest! {
         cluster.run();
     }
 
-    /// Few nodes may be reserved, so that an ask often wants more than it has reserved. The checks of each step say whether a
-    /// reservation was given back without need.
+    /// Few nodes may be reserved, so that an ask often wants more than it has reserved. The checks of each step say
+    /// whether a reservation was given back without need.
     #[test]
     fn reservations_stay_while_more_is_wanted(
         semantics in prop_oneof![Just(Semantics::Strict), Just(Semantics::YarnCompatible)],

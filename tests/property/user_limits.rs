@@ -14,8 +14,8 @@ const SIZE: i64 = 1_000_000;
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// When the leaf is full, nobody has more than its percentage of the leaf; only where equal shares are larger than that, or
-    /// do not come out even, one container more than its share. Nothing is left over, and users come in order.
+    /// When the leaf is full, nobody has more than its percentage of the leaf; only where equal shares are larger than
+    /// that, or do not come out even, one container more than its share. Nothing is left over, and users come in order.
     #[test]
     fn a_minimum_user_limit_is_not_exceeded_in_a_full_leaf(
         places in 1..=120i64,

@@ -3,8 +3,8 @@
 use super::files;
 use super::source::Source;
 
-/// As many as there are today, lines rounded up to a hundred. The goal is 15 files and 2,500 lines: lower these when the
-/// path gets shorter.
+/// As many as there are today, lines rounded up to a hundred. The goal is 15 files and 2,500 lines: lower these when
+/// the path gets shorter.
 const FILES_MAX: usize = 82;
 const LINES_MAX: usize = 14_700;
 

@@ -29,7 +29,8 @@ const WINDOW_MAX: usize = 2_048;
 const PAUSE: Duration = Duration::from_micros(100);
 /// So many asks may wait when nothing happens, in percent of what runs.
 const WAITING_MAX_PERCENT: usize = 2;
-/// With more asked for than there is room for, at least this part of what runs out first is in use when nothing happens.
+/// With more asked for than there is room for, at least this part of what runs out first is in use when nothing
+/// happens.
 const FULL_PERCENT_MIN: i64 = 99;
 /// Between two looks at what is due, where asks come at a rate.
 const PACE: Duration = Duration::from_micros(20);
@@ -127,8 +128,8 @@ impl Churn {
         Ok(())
     }
 
-    /// Keeps the cluster busy for so long, and until something was placed, unless `go_on` ends it before; afterwards only
-    /// what finds no room is left unanswered.
+    /// Keeps the cluster busy for so long, and until something was placed, unless `go_on` ends it before; afterwards
+    /// only what finds no room is left unanswered.
     ///
     /// # Errors
     /// When the engine ends early, or what is asked for again finds no room.
@@ -168,8 +169,8 @@ impl Churn {
         Ok(Record { latency_ns: Some(self.latency.ns().clone()), ..record })
     }
 
-    /// Lets so many containers complete, asks for them again, and waits for an answer to everything. In serial mode that
-    /// is the same work each time.
+    /// Lets so many containers complete, asks for them again, and waits for an answer to everything. In serial mode
+    /// that is the same work each time.
     ///
     /// # Errors
     /// As for [`run`](Self::run).

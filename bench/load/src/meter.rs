@@ -28,8 +28,8 @@ pub struct Record {
     pub timing: EngineTiming,
     /// From ask to commit, in nanoseconds, where asks come at a rate.
     pub latency_ns: Option<Histogram<u64>>,
-    /// What part of what asks can have was in use at the end, while completions were still on their way; of the resource
-    /// type that runs out first.
+    /// What part of what asks can have was in use at the end, while completions were still on their way; of the
+    /// resource type that runs out first.
     pub used_part: f64,
     /// Containers asked for that had none at the end.
     pub pending: u64,

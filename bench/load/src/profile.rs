@@ -85,7 +85,8 @@ impl Profile {
         ..Self::CHURN
     };
 
-    /// W2 of `docs/workloads.md`, small: many large containers among far more than there is room for, so many altogether.
+    /// W2 of `docs/workloads.md`, small: many large containers among far more than there is room for, so many
+    /// altogether.
     #[must_use]
     pub fn backlog_s(containers: usize) -> Self {
         Self {
@@ -97,15 +98,15 @@ impl Profile {
         }
     }
 
-    /// W2 of `docs/workloads.md`, large: smaller nodes, which the largest containers do not fit on and which is therefore
-    /// without them.
+    /// W2 of `docs/workloads.md`, large: smaller nodes, which the largest containers do not fit on and which is
+    /// therefore without them.
     #[must_use]
     pub fn backlog_l(containers: usize) -> Self {
         Self { nodes: Nodes::Equal(32), sizes: &[(1, 4, 96), (4, 16, 4)], ..Self::backlog_s(containers) }
     }
 
-    /// W3 of `docs/workloads.md`, without what that says of application masters, minimum user limits and preemption: a deep
-    /// tree of unequal queues and users who all want more than there is, so many containers altogether.
+    /// W3 of `docs/workloads.md`, without what that says of application masters, minimum user limits and preemption: a
+    /// deep tree of unequal queues and users who all want more than there is, so many containers altogether.
     #[must_use]
     pub fn wide_tree(containers: usize) -> Self {
         Self {

@@ -15,7 +15,8 @@ const ROUNDING: f64 = 1e-6;
 /// Limits of the whole scheduler, of which leaves without a limit of their own have a part.
 #[derive(Clone, Copy, Debug)]
 struct Defaults {
-    /// The system's limit; a leaf has as much of it as it is guaranteed of the partition of which it is guaranteed most.
+    /// The system's limit; a leaf has as much of it as it is guaranteed of the partition of which it is guaranteed
+    /// most.
     system: Option<u32>,
     /// Every leaf's limit, instead of its part of the system's.
     each_leaf: Option<u32>,

@@ -1,9 +1,9 @@
 //! Importer of YARN's `capacity-scheduler.xml`, with what `yarn-site.xml` and `resource-types.xml` add.
 //!
-//! Which keys have which meaning is in `docs/configuration.md`, "From YARN". Everything else that YARN knows is reported as
-//! [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an error, and so is what YARN would refuse:
-//! capacities of siblings that do not sum to 100 %, queues that are configured but not listed, a maximum below the
-//! capacity.
+//! Which keys have which meaning is in `docs/configuration.md`, "From YARN". Everything else that YARN knows is
+//! reported as [`NotCarriedOver`](super::NotCarriedOver); what YARN does not know is an error, and so is what YARN
+//! would refuse: capacities of siblings that do not sum to 100 %, queues that are configured but not listed, a maximum
+//! below the capacity.
 
 mod access;
 mod activation;

@@ -72,8 +72,8 @@ fn check_class(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) {
     }
 }
 
-/// The delay in nodes (`capacity-scheduler.md` 2.7): YARN counts missed opportunities, each of which is meant to be another
-/// node. `None` if the file has neither delay.
+/// The delay in nodes (`capacity-scheduler.md` 2.7): YARN counts missed opportunities, each of which is meant to be
+/// another node. `None` if the file has neither delay.
 fn locality_delay(
     settings: &Settings<'_>,
     report: &mut Vec<NotCarriedOver>,

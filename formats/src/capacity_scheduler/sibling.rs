@@ -137,7 +137,8 @@ fn share(figure: Option<Figure>, excess: &Excess, note: impl FnMut(String)) -> S
     }
 }
 
-/// The maximum for the engine; `None` if it is given in weights, which are none. What is not named has no limit of its own.
+/// The maximum for the engine; `None` if it is given in weights, which are none. What is not named has no limit of its
+/// own.
 pub(super) fn maximum(size: &Size, mut note: impl FnMut(String)) -> Option<Maximum> {
     let mut bound = |figure: Option<Figure>| match figure {
         None => Some(Bound::NONE),

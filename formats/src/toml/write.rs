@@ -16,8 +16,8 @@ use super::table::{quoted, quoted_key};
 
 /// Writes the configuration as a native file.
 ///
-/// Reading the text with [`from_toml`](super::from_toml) gives the same configuration again, if it is one
-/// that [`EngineConfig::validate`] accepts, that says nothing about types it does not count, and of which what is mixed was
+/// Reading the text with [`from_toml`](super::from_toml) gives the same configuration again, if it is one that
+/// [`EngineConfig::validate`] accepts, that says nothing about types it does not count, and of which what is mixed was
 /// made by [`Capacity::mixed`] and [`Maximum::mixed`].
 #[must_use]
 pub fn to_toml(config: &EngineConfig) -> String {

@@ -1,8 +1,8 @@
 //! Importer of YuniKorn's `queues.yaml`.
 //!
 //! Which keys have which meaning is in `docs/configuration.md`, "From YuniKorn". Everything else that YuniKorn knows is
-//! checked as YuniKorn checks it and reported as [`NotCarriedOver`](super::NotCarriedOver); a key that YuniKorn does not
-//! know is an error (`peers.md` section 1.1).
+//! checked as YuniKorn checks it and reported as [`NotCarriedOver`](super::NotCarriedOver); a key that YuniKorn does
+//! not know is an error (`peers.md` section 1.1).
 //!
 //! A queue without a guarantee, and without one below it, weighs `1w`. Users have no limit of their own.
 

@@ -108,7 +108,8 @@ impl Queues<'_> {
         Ok(is_said || !queue.children.is_empty())
     }
 
-    /// What leaves say that are created below. Where none are, what is wrong is refused, and all of it is not carried over.
+    /// What leaves say that are created below. Where none are, what is wrong is refused, and all of it is not carried
+    /// over.
     fn template(&mut self, entry: &Entry<'_>, above: Sorting) -> Result<QueueConfig, ConfigFileError> {
         if self.creates {
             return self.leaves_below(entry, above);

@@ -35,8 +35,8 @@ impl ApplicationState {
         asked.map_or_else(|| component_of(came.priority), |asked| asked.component)
     }
 
-    /// A container that was heard of before changes nothing. One without a request is taken if its component is short of
-    /// one: then it answers for the youngest of the requests, which the review takes back (table 1.18, D3).
+    /// A container that was heard of before changes nothing. One without a request is taken if its component is short
+    /// of one: then it answers for the youngest of the requests, which the review takes back (table 1.18, D3).
     fn container_allocated(&mut self, came: Allocation, now_ms: u64, operations: &mut Vec<Operation>) {
         if self.instances.contains_key(&came.container) || self.surplus.contains(&came.container) {
             return;
@@ -70,8 +70,8 @@ impl ApplicationState {
         self.look_after_end(container, self.settings.stop_timeout_ms);
     }
 
-    /// The container answered a request for its host, but its priority says that the manager gave it for another one. That
-    /// one is over for the manager and still waits here, so it is made anew.
+    /// The container answered a request for its host, but its priority says that the manager gave it for another one.
+    /// That one is over for the manager and still waits here, so it is made anew.
     fn ask_again_for_served(
         &mut self,
         answered: &OutstandingRequest,

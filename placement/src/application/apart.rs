@@ -27,7 +27,8 @@ impl ApplicationState {
         self.is_one_by_one(component) || self.is_choosy(component)
     }
 
-    /// Whether only the service knows which hosts will do: others of its group are in the way, or it avoids hosts alone.
+    /// Whether only the service knows which hosts will do: others of its group are in the way, or it avoids hosts
+    /// alone.
     pub(super) fn is_choosy(&self, component: ComponentId) -> bool {
         self.is_grouped(component) || self.history.shuns_alone(component)
     }
@@ -59,8 +60,8 @@ impl ApplicationState {
         members.copied().filter(move |member| *member != component)
     }
 
-    /// Whether an instance more on the host would be too near to another one, `except` this one aside. One that was told to
-    /// stop may not, so it counts.
+    /// Whether an instance more on the host would be too near to another one, `except` this one aside. One that was
+    /// told to stop may not, so it counts.
     pub(super) fn would_be_together(
         &self,
         component: ComponentId,
@@ -103,9 +104,9 @@ impl ApplicationState {
         })
     }
 
-    /// Whether the service keeps the instance although another one of its group is too near. The service judges by the racks
-    /// that it knows when the later of the two comes, and does not separate them when it learns of another rack. An instance
-    /// that ran before it had to be apart stays beside one that is on its way out.
+    /// Whether the service keeps the instance although another one of its group is too near. The service judges by the
+    /// racks that it knows when the later of the two comes, and does not separate them when it learns of another rack.
+    /// An instance that ran before it had to be apart stays beside one that is on its way out.
     pub(super) fn is_wrongly_near(&self, component: ComponentId, container: ContainerRef) -> bool {
         let is_held = |container| self.instance_state(container).is_some_and(InstanceState::is_held);
         let Some(known) = self.components.get(&component).filter(|_| is_held(container)) else {
@@ -188,7 +189,8 @@ impl ApplicationState {
         asked.any(|waits| waits.reach == Reach::Listed)
     }
 
-    /// A list of hosts is made anew when others will do by now. A request for any host becomes one for those that will do.
+    /// A list of hosts is made anew when others will do by now. A request for any host becomes one for those that will
+    /// do.
     pub(super) fn refresh_choosy(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         let listed = self.outstanding.of(component).filter(|waits| waits.reach != Reach::Host);
         let listed: Vec<RequestId> = listed.map(OutstandingRequest::id).collect();

@@ -28,8 +28,9 @@ pub enum Inconsistency {
         /// How many.
         held: u32,
     },
-    /// An instance that stays is too near to one of those that its component is kept apart from, and the service knew of
-    /// it: by the racks known when the later of the two came, and unless it ran before and the other one is on its way out.
+    /// An instance that stays is too near to one of those that its component is kept apart from, and the service knew
+    /// of it: by the racks known when the later of the two came, and unless it ran before and the other one is on its
+    /// way out.
     #[error("component {} is on {host}, too near to those that it should be apart from", .component.0)]
     TooNearToPeers {
         /// Whose.

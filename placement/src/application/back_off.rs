@@ -54,7 +54,8 @@ impl BackOff {
         self.until_ms.insert(place, until_ms);
     }
 
-    /// Of so many instances that are missing, how many may be asked for now. A pause holds until its time, also while fewer are missing.
+    /// Of so many instances that are missing, how many may be asked for now. A pause holds until its time, also while
+    /// fewer are missing.
     fn due_of(&mut self, missing: usize, now_ms: u64) -> usize {
         let over = self.until_ms.partition_point(|until_ms| *until_ms <= now_ms);
         self.until_ms.drain(..over);
@@ -74,7 +75,8 @@ impl Component {
         self.counters.failed_recently += 1;
     }
 
-    /// How long the retry after a failure waits besides: the last one does, of a component that comes back to its hosts.
+    /// How long the retry after a failure waits besides: the last one does, of a component that comes back to its
+    /// hosts.
     fn retry_delay_ms(&self) -> u64 {
         let is_last = self.spec.container_failure_threshold == Some(self.counters.failed_recently);
         let retries = self.spec.retries.filter(|_| is_last && self.spec.policy.uses_history());

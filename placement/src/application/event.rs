@@ -124,8 +124,8 @@ pub struct ServiceSettings {
     pub anti_affinity: AntiAffinity,
     /// After this time a request that the manager did not take is made again.
     pub retry_after_ms: u64,
-    /// A container that is given back has this long to end; then it is given back again, and an action that waits for it
-    /// has failed.
+    /// A container that is given back has this long to end; then it is given back again, and an action that waits for
+    /// it has failed.
     pub stop_timeout_ms: u64,
     /// What an action starts has this long to run.
     pub start_timeout_ms: u64,
@@ -134,7 +134,8 @@ pub struct ServiceSettings {
 }
 
 impl Default for ServiceSettings {
-    /// Slider's defaults: a window of six hours, a minute is a short life; the seed's seven days. Pauses from 1 to 64 s.
+    /// Slider's defaults: a window of six hours, a minute is a short life; the seed's seven days. Pauses from 1 to 64
+    /// s.
     fn default() -> Self {
         const MINUTE_MS: u64 = 60_000;
         Self {

@@ -1,4 +1,5 @@
-//! What the manager and the operator say of hosts: which there are, which are kept free, and what requests make of that.
+//! What the manager and the operator say of hosts: which there are, which are kept free, and what requests make of
+//! that.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,8 +56,8 @@ impl ApplicationState {
         }
     }
 
-    /// Whether some host with the component's label could hold a container of this size if nothing else were there; nobody
-    /// knows before hosts are reported.
+    /// Whether some host with the component's label could hold a container of this size if nothing else were there;
+    /// nobody knows before hosts are reported.
     pub(crate) fn could_hold(&self, component: ComponentId, size: &Resources) -> bool {
         let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
         let mut reported = self.history.nodes().filter(|(_, node)| node.report.is_some()).peekable();

@@ -46,8 +46,8 @@ impl ApplicationState {
         self.action_hears_end(instance.component, container, InstanceState::Starting, operations);
     }
 
-    /// A container was given back. If it has not ended in time, or could not be stopped, it is given back again: its end may
-    /// not have been heard, and the manager says so then.
+    /// A container was given back. If it has not ended in time, or could not be stopped, it is given back again: its
+    /// end may not have been heard, and the manager says so then.
     pub(super) fn look_after_end(&mut self, container: ContainerRef, within_ms: u64) {
         if self.is_unwanted(container) {
             self.leaving.expect_end(container, self.now_ms.saturating_add(within_ms));

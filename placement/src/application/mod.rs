@@ -104,8 +104,8 @@ struct Component {
     retried_ms: u64,
     /// Containers that the manager does not know to be kept apart from others of the component.
     untagged: BTreeSet<ContainerRef>,
-    /// The last of these has ended, or it avoids no host alone any more: a request that lists hosts on that account need
-    /// not.
+    /// The last of these has ended, or it avoids no host alone any more: a request that lists hosts on that account
+    /// need not.
     has_stale_list: bool,
     /// It failed too often, and the service goes on without it.
     is_given_up: bool,
@@ -235,8 +235,8 @@ impl ApplicationState {
         before
     }
 
-    /// Something of the component changed that the next review has to look at. Those kept apart from it may have got a host
-    /// to ask for.
+    /// Something of the component changed that the next review has to look at. Those kept apart from it may have got a
+    /// host to ask for.
     fn touch(&mut self, component: ComponentId) {
         self.touched.insert(component);
         let peers: Vec<ComponentId> = self.peers(component).collect();

@@ -15,8 +15,8 @@ impl ApplicationState {
         self.settings.anti_affinity == AntiAffinity::OneByOne
     }
 
-    /// Whether instances of the component are asked for one after another: the manager cannot keep them apart, or not from
-    /// those that came before it was told to.
+    /// Whether instances of the component are asked for one after another: the manager cannot keep them apart, or not
+    /// from those that came before it was told to.
     pub(super) fn is_one_by_one(&self, component: ComponentId) -> bool {
         let is_known = |known: &Component| known.untagged.is_empty();
         let all_are_known = self.components.get(&component).is_none_or(is_known);
@@ -162,9 +162,9 @@ impl ApplicationState {
         Some(self.issue(outstanding, operations))
     }
 
-    /// The manager has not got the request. A host of the history that has not registered yet is waited for, as long as for
-    /// one without room. Another host that the manager does not know is not asked for again until it is reported, except
-    /// by components that want no other.
+    /// The manager has not got the request. A host of the history that has not registered yet is waited for, as long as
+    /// for one without room. Another host that the manager does not know is not asked for again until it is reported,
+    /// except by components that want no other.
     pub(super) fn request_not_taken(
         &mut self,
         request: RequestId,

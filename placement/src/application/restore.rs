@@ -49,8 +49,8 @@ impl ApplicationState {
         operations
     }
 
-    /// A container came back with its host after the others. It is taken on while its component is short of an instance,
-    /// and answers for the request for its host, or for another one that the review takes back.
+    /// A container came back with its host after the others. It is taken on while its component is short of an
+    /// instance, and answers for the request for its host, or for another one that the review takes back.
     pub(super) fn container_recovered(
         &mut self,
         found: &RunningContainer,
@@ -108,8 +108,8 @@ impl ApplicationState {
         self.history.used(&found.host, component, now_ms);
     }
 
-    /// What of the service is worth keeping in a file. Of a service that is over: what was when it stopped or gave up, so
-    /// that its teardown is not saved (table 1.18, D32).
+    /// What of the service is worth keeping in a file. Of a service that is over: what was when it stopped or gave up,
+    /// so that its teardown is not saved (table 1.18, D32).
     #[must_use]
     pub fn image(&self, now_ms: u64) -> HistoryFile {
         match &self.at_end {

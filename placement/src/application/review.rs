@@ -4,8 +4,8 @@ use super::{ApplicationState, Operation};
 use crate::component::ComponentId;
 
 impl ApplicationState {
-    /// Asks for what is missing and gives back what is too much, of components of which something changed. Twice in a row
-    /// it finds nothing the second time.
+    /// Asks for what is missing and gives back what is too much, of components of which something changed. Twice in a
+    /// row it finds nothing the second time.
     pub(super) fn review(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         self.check_failures(now_ms);
         if self.is_over() {

@@ -71,7 +71,8 @@ impl ApplicationState {
         self.instances.get(&container).map(|instance| instance.host.clone())
     }
 
-    /// Whether a component has containers, those on their way out included, and those that an earlier one of its number left.
+    /// Whether a component has containers, those on their way out included, and those that an earlier one of its number
+    /// left.
     #[must_use]
     pub fn has_containers(&self, component: ComponentId) -> bool {
         self.orphans.values().any(|left| *left == component)

@@ -1,8 +1,8 @@
-//! Swaps: a container makes way for one that is asked for on its host. A manager that can do both in one step lets nobody
-//! else have the room between.
+//! Swaps: a container makes way for one that is asked for on its host. A manager that can do both in one step lets
+//! nobody else have the room between.
 //!
-//! What is asked for so is not missed by its component, or waits for the action that asked, until the container that makes
-//! way has ended. From then on it is a request like any other.
+//! What is asked for so is not missed by its component, or waits for the action that asked, until the container that
+//! makes way has ended. From then on it is a request like any other.
 
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ impl ApplicationState {
         Some(id)
     }
 
-    /// The container that made way has ended: the request waits like any other from now on. Says whether it does; where one
-    /// is asked for at a time it does not if another one waits.
+    /// The container that made way has ended: the request waits like any other from now on. Says whether it does; where
+    /// one is asked for at a time it does not if another one waits.
     pub(super) fn wait_as_any_other(&mut self, request: RequestId, operations: &mut Vec<Operation>) -> bool {
         let Some(component) = self.outstanding.get(request).map(|waits| waits.component) else {
             return false;

@@ -73,8 +73,8 @@ impl ApplicationState {
         true
     }
 
-    /// Of the containers that stand by for the component one that has read all state if there is one, and the one that has run
-    /// for longest, where it was not tried before. One that is being replaced is left alone.
+    /// Of the containers that stand by for the component one that has read all state if there is one, and the one that
+    /// has run for longest, where it was not tried before. One that is being replaced is left alone.
     pub(super) fn standby_to_replace(&self, component: ComponentId) -> Option<ContainerRef> {
         let known = self.components.get(&component)?;
         let standbys = known.spec.takes_over.iter().filter_map(|standby| self.components.get(standby));

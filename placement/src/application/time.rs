@@ -1,5 +1,5 @@
-//! What happens because time goes by: requests are made again (`escalate.rs`), the failure window ends (spec 1.12), stops
-//! that were not heard of are looked after, and old hosts are forgotten.
+//! What happens because time goes by: requests are made again (`escalate.rs`), the failure window ends (spec 1.12),
+//! stops that were not heard of are looked after, and old hosts are forgotten.
 
 use super::{ApplicationState, Operation};
 

@@ -236,7 +236,8 @@ impl JobAction {
         matches!(self, Self::Cancel { .. } | Self::ReadmitHost { .. })
     }
 
-    /// The processor that it is about, if it is about one: actions on one processor and its standbys wait for each other.
+    /// The processor that it is about, if it is about one: actions on one processor and its standbys wait for each
+    /// other.
     #[must_use]
     pub fn processor(&self) -> Option<&ProcessorId> {
         match self {

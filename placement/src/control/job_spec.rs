@@ -34,8 +34,8 @@ pub struct JobSpec {
     /// `cluster-manager.container.request.timeout.ms`).
     pub request_timeout_ms: u64,
     /// With more failures of a processor than this in a row it is given up, or the job ends (Samza's
-    /// `cluster-manager.container.retry.count`); `None`: never. A row ends when no failure follows the last retry within
-    /// `retry_window_ms`. Planned stops are no failures.
+    /// `cluster-manager.container.retry.count`); `None`: never. A row ends when no failure follows the last retry
+    /// within `retry_window_ms`. Planned stops are no failures.
     pub failures_max: Option<u32>,
     /// How long after its last retry a failure of a processor still counts with those before it (Samza's
     /// `cluster-manager.container.retry.window.ms`).
@@ -85,8 +85,8 @@ impl JobSpec {
     /// Samza's default: six minutes, and the second that it adds.
     pub const LAST_RETRY_DELAY_MS: u64 = 361_000;
 
-    /// A job of these processors with Samza's defaults: host affinity, 5 s for a host, 8 retries with at most 300 s between
-    /// them, and no node failure threshold.
+    /// A job of these processors with Samza's defaults: host affinity, 5 s for a host, 8 retries with at most 300 s
+    /// between them, and no node failure threshold.
     #[must_use]
     pub fn new(name: impl Into<String>, processors: Vec<ProcessorSpec>) -> Self {
         Self {

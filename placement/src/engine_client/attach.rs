@@ -7,10 +7,10 @@ use crate::client::{Callback, ContainerRef, Launch};
 
 impl EngineClient {
     /// A client for an application that runs: after a restart of the service's master, or of the engine. It has what
-    /// [`Handle::attach`] answered about the application for `events`; `launched` says what runs in a container, as its node
-    /// agent reports, or `None` if nothing was started there. Containers have the [numbers](Self::reference) that they had
-    /// before, as long as the engine runs. [`Service::restart`](crate::Service::restart) takes the
-    /// containers over. Without a service, the next [`poll`](crate::ClusterClient::poll) carries out stops that came before.
+    /// [`Handle::attach`] answered about the application for `events`; `launched` says what runs in a container, as its
+    /// node agent reports, or `None` if nothing was started there. Containers have the [numbers](Self::reference) that
+    /// they had before, as long as the engine runs. [`Service::restart`](crate::Service::restart) takes the containers
+    /// over. Without a service, the next [`poll`](crate::ClusterClient::poll) carries out stops that came before.
     ///
     /// After a restart of the engine submit the application again, and register its nodes with
     /// [`Handle::recover_node`] before `Handle::attach`. Containers of a node that is recovered later come as
@@ -51,7 +51,8 @@ impl EngineClient {
         }
     }
 
-    /// Keeps what runs in containers that are still to be heard of: a container that has ended is not heard of any more.
+    /// Keeps what runs in containers that are still to be heard of: a container that has ended is not heard of any
+    /// more.
     pub(super) fn forget_late(&mut self) {
         if self.late.is_empty() {
             return;

@@ -17,8 +17,8 @@ pub enum NodeCommand {
         /// What to start.
         launch: Launch,
     },
-    /// End what runs in the container, then call [`report_exit`](super::EngineClient::report_exit). It may come twice, and
-    /// for a container in which nothing runs any more.
+    /// End what runs in the container, then call [`report_exit`](super::EngineClient::report_exit). It may come twice,
+    /// and for a container in which nothing runs any more.
     Kill {
         /// Which container.
         container: ContainerRef,

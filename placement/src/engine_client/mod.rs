@@ -29,8 +29,8 @@ use swap::Swaps;
 
 /// One service as an application of an engine.
 ///
-/// The engine places containers and does not run them. What is [started](ClusterClient::start) counts as started at once,
-/// and what is given back as ended, unless [node agents](Self::with_node_agents) run it.
+/// The engine places containers and does not run them. What is [started](ClusterClient::start) counts as started at
+/// once, and what is given back as ended, unless [node agents](Self::with_node_agents) run it.
 #[derive(Debug)]
 pub struct EngineClient {
     handle: Handle,
@@ -356,8 +356,8 @@ impl ClusterClient for EngineClient {
     }
 
     fn take_over(&mut self) -> Vec<RunningContainer> {
-        // What was told and not polled, and what is still to be swapped, concerns a master that is no more; what was placed
-        // since is found here.
+        // What was told and not polled, and what is still to be swapped, concerns a master that is no more; what was
+        // placed since is found here.
         self.told.clear();
         self.swaps = Swaps::default();
         let mut waiting = Vec::new();

@@ -26,8 +26,8 @@ impl ReportedNodes {
         self.hosts.entry(node).or_insert_with(name).clone()
     }
 
-    /// Tells of the nodes that came, went or changed. How much of them is free is told along, but is no change. It costs nothing
-    /// while the engine's nodes are as they were.
+    /// Tells of the nodes that came, went or changed. How much of them is free is told along, but is no change. It
+    /// costs nothing while the engine's nodes are as they were.
     pub(super) fn update(&mut self, handle: &Handle) -> Option<Callback> {
         // What changes from here on has a later version.
         let version = handle.read(|view| view.nodes_version());

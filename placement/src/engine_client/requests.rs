@@ -81,8 +81,8 @@ impl Requests {
     }
 }
 
-/// What the request is to the engine. A host on a rack that is named too goes unnamed: the engine would wait for it before
-/// it looks at the rest of the rack, and the service has done that.
+/// What the request is to the engine. A host on a rack that is named too goes unnamed: the engine would wait for it
+/// before it looks at the rest of the rack, and the service has done that.
 pub(super) fn ask_spec(handle: &Handle, request: &ContainerRequest) -> Result<AskSpec, ClientError> {
     let mut spec = AskSpec::new(request.size, 1).with_priority(request.priority);
     for host in &request.hosts {

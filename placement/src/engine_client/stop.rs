@@ -16,8 +16,8 @@ impl EngineClient {
         std::mem::take(&mut self.commands)
     }
 
-    /// Hands each command to `agent`, for node agents in this process. What it launched counts as started, or as failed to
-    /// start for the reason that it gives. A container that it failed to kill is stopped again later.
+    /// Hands each command to `agent`, for node agents in this process. What it launched counts as started, or as failed
+    /// to start for the reason that it gives. A container that it failed to kill is stopped again later.
     pub fn carry_out<E: Display>(&mut self, mut agent: impl FnMut(NodeCommand) -> Result<(), E>) {
         for command in self.take_commands() {
             let launched = match &command {
@@ -94,7 +94,8 @@ impl EngineClient {
         }
     }
 
-    /// The agent of the container kills what runs in it. Without agents, or if nothing runs in it, the container ends at once.
+    /// The agent of the container kills what runs in it. Without agents, or if nothing runs in it, the container ends
+    /// at once.
     fn obey_stop(&mut self, container: ContainerRef) {
         let Some(placed) = self.containers.get(&container) else { return };
         if self.has_node_agents && placed.launch.is_some() {
@@ -147,8 +148,8 @@ impl EngineClient {
         Ok(())
     }
 
-    /// What ran in the container has ended, and it makes way for the request. If the engine does not take the request any
-    /// more, the container ends all the same.
+    /// What ran in the container has ended, and it makes way for the request. If the engine does not take the request
+    /// any more, the container ends all the same.
     fn swap_after_end(
         &mut self,
         container: ContainerRef,

@@ -16,7 +16,8 @@ pub(super) fn commit_request(
     ResourceAllocationCommitRequest { release: [container].into_iter().collect(), ..allocate }
 }
 
-/// Requests by the container that is being stopped for them; commit requests handed in, and the containers that they end.
+/// Requests by the container that is being stopped for them; commit requests handed in, and the containers that they
+/// end.
 #[derive(Debug, Default)]
 pub(super) struct Swaps {
     waiting: BTreeMap<ContainerRef, ContainerRequest>,

@@ -1,5 +1,5 @@
-//! A cluster manager in memory, without threads or a clock: it places what fits, the most urgent request first and on the
-//! first of the hosts, as soon as something changes.
+//! A cluster manager in memory, without threads or a clock: it places what fits, the most urgent request first and on
+//! the first of the hosts, as soon as something changes.
 //!
 //! For tests, also of others' services: it can be made to wait for each step ([`FakeCluster::granting_by_hand`],
 //! [`FakeCluster::starting_by_hand`]), and told to misbehave ([`Fault`]).
@@ -122,8 +122,8 @@ impl FakeCluster {
         self
     }
 
-    /// The same cluster, where a container in which something was started keeps its place after it was given back, until
-    /// [`complete`](Self::complete) says that it has ended.
+    /// The same cluster, where a container in which something was started keeps its place after it was given back,
+    /// until [`complete`](Self::complete) says that it has ended.
     #[must_use]
     pub fn stopping_by_hand(mut self) -> Self {
         self.stops_by_itself = false;

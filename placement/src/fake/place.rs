@@ -56,8 +56,8 @@ impl FakeCluster {
         key.ok_or(ClientError::UnknownRequest(request))
     }
 
-    /// Takes a request back. Where nobody says which request a container answers, those that ask for the same are one: if
-    /// one of them was served, that is the one which is gone.
+    /// Takes a request back. Where nobody says which request a container answers, those that ask for the same are one:
+    /// if one of them was served, that is the one which is gone.
     pub(super) fn take_back(&mut self, request: RequestId) -> Result<(), ClientError> {
         if self.served.remove(&request).is_some() {
             return Ok(());

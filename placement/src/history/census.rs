@@ -1,5 +1,5 @@
-//! In which state each container is. The counts beside it are changed in one place, together with it, so that reviews need
-//! not count.
+//! In which state each container is. The counts beside it are changed in one place, together with it, so that reviews
+//! need not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 

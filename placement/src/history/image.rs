@@ -55,8 +55,8 @@ impl RoleHistory {
         report
     }
 
-    /// What is worth keeping. A host counts as active until its last instance has ended (table 1.18, D28). Hosts that never
-    /// ran a component are left out: they would become candidates (table 1.18, D19).
+    /// What is worth keeping. A host counts as active until its last instance has ended (table 1.18, D28). Hosts that
+    /// never ran a component are left out: they would become candidates (table 1.18, D19).
     pub(crate) fn image(&self, saved_ms: u64, names: &BTreeMap<String, ComponentId>) -> HistoryFile {
         let entries_of = |(host, node): (&Arc<str>, &super::NodeInstance)| {
             let host = host.clone();

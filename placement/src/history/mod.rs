@@ -369,7 +369,8 @@ impl RoleHistory {
 }
 
 impl Rules {
-    /// Whether more failed on a host than the component bears. One that goes back to its hosts whatever happens bears all.
+    /// Whether more failed on a host than the component bears. One that goes back to its hosts whatever happens bears
+    /// all.
     fn bears_less_than(&self, entry: &NodeEntry) -> bool {
         let threshold = self.node_failure_threshold.filter(|_| self.policy != PlacementPolicy::Strict);
         threshold.is_some_and(|threshold| entry.failures.failed_recently > threshold)

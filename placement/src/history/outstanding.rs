@@ -41,7 +41,8 @@ pub(crate) struct OutstandingRequest {
     pub(crate) not_taken: Option<String>,
     /// What [`Candidates::gained`](super::candidates::Candidates::gained) was when its hosts were listed.
     pub(crate) gained: u64,
-    /// The placement action that it finds a place for. Such a request is not one of those that the component is short of.
+    /// The placement action that it finds a place for. Such a request is not one of those that the component is short
+    /// of.
     pub(crate) action: Option<ActionId>,
 }
 

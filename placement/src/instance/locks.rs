@@ -1,9 +1,9 @@
 //! Who may read and who may write an instance's definition (`slider.md` F21).
 //!
 //! A lock is a file that whoever takes it creates and removes; that of an owner who has died stays, until somebody who
-//! knows that takes it away ([`DefinitionLocks::take_from`]). One writer, or any number of readers: whoever takes a lock
-//! looks for the other kind afterwards, and gives it back if there is one. A reader and a writer that come at the same
-//! moment may both have to, but they never both hold.
+//! knows that takes it away ([`DefinitionLocks::take_from`]). One writer, or any number of readers: whoever takes a
+//! lock looks for the other kind afterwards, and gives it back if there is one. A reader and a writer that come at the
+//! same moment may both have to, but they never both hold.
 
 use std::fs;
 use std::io::{self, Write};

@@ -1,8 +1,9 @@
 //! The life of an application instance: what it is to be, where that is kept, and what can be done with it.
 //!
 //! An instance is defined by three files in its folder ([`Definition`], [`InstanceDirectory`]), runs on an
-//! [`ApplicationHost`], and everything users do with it goes through an [`InstanceClient`], which ends each command with
-//! one of Slider's numbers ([`ExitCode`]). The keys, defaults and numbers are documented in `placement/DEFINITION.md`.
+//! [`ApplicationHost`], and everything users do with it goes through an [`InstanceClient`], which ends each command
+//! with one of Slider's numbers ([`ExitCode`]). The keys, defaults and numbers are documented in
+//! `placement/DEFINITION.md`.
 
 mod actions;
 mod definition;

@@ -39,9 +39,9 @@ pub use write::{WriteHistoryError, write_history};
 pub struct HistoryFile {
     /// When it was saved, since the epoch. At most 2^63 - 1, as all times of a file.
     pub saved_ms: u64,
-    /// How many roles there were: in Slider's files those at the start of the service, its master among them; in ours the
-    /// components in `mapping`, which leaves the master out. Nothing depends on it. At most 2^31 - 1, as all ids of a
-    /// file.
+    /// How many roles there were: in Slider's files those at the start of the service, its master among them; in ours
+    /// the components in `mapping`, which leaves the master out. Nothing depends on it. At most 2^31 - 1, as all ids of
+    /// a file.
     pub roles: u32,
     /// The ids of the components by name. Files from before Slider 0.60 have none.
     pub mapping: BTreeMap<String, u32>,

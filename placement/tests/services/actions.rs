@@ -1,5 +1,5 @@
-//! Placement actions: the scenarios of Samza's tests that concern one container (`samza.md` section 3), on the engine and on
-//! the fake alike.
+//! Placement actions: the scenarios of Samza's tests that concern one container (`samza.md` section 3), on the engine
+//! and on the fake alike.
 
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, InstanceState, PlacementAction,

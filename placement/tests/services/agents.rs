@@ -249,7 +249,8 @@ fn a_service_goes_on_after_its_engine_was_started_again() -> Outcome {
     Ok(())
 }
 
-/// An engine that was started again, with the service's application, and the container of each worker before it by host.
+/// An engine that was started again, with the service's application, and the container of each worker before it by
+/// host.
 fn started_again(hosts: &[&str]) -> Outcome<(Site, ApplicationId, HistoryFile)> {
     let mut site = Site::new()?.with_nodes(hosts)?;
     let mut service = started(site.submit()?, u32::try_from(hosts.len())?);

@@ -90,8 +90,8 @@ fn labels_hold_for_those_that_keep_apart<M: Manager>() {
     }
 }
 
-/// A manager like YARN when Slider was written: it says of no container which request it answers, and keeps nothing apart.
-/// S1, S15, S23, S30 and S37 in one life.
+/// A manager like YARN when Slider was written: it says of no container which request it answers, and keeps nothing
+/// apart. S1, S15, S23, S30 and S37 in one life.
 #[test]
 fn a_manager_that_can_do_less_will_do() {
     let mut bed =

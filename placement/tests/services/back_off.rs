@@ -108,7 +108,8 @@ fn instances_that_end_together_wait_together<M: Manager>() {
 }
 
 on_both!(a_pause_lasts_although_the_instance_is_not_wanted_for_a_while);
-/// A change of the component, down and up again, would otherwise start at once what ends at once. (A flex forgets pauses.)
+/// A change of the component, down and up again, would otherwise start at once what ends at once. (A flex forgets
+/// pauses.)
 fn a_pause_lasts_although_the_instance_is_not_wanted_for_a_while<M: Manager>() {
     for left in [0, 1] {
         let mut bed = Cluster::<M>::of(2, 2).start(vec![patient(left + 1)], None);

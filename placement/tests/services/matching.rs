@@ -1,5 +1,6 @@
 //! Containers that come: which request each of them answers. Managers that do not say are matched by host, then by
-//! priority and size (D1); what is decided does not depend on which manager it is, so these talk to the decisions alone.
+//! priority and size (D1); what is decided does not depend on which manager it is, so these talk to the decisions
+//! alone.
 
 use apportion::Resources;
 use apportion_placement::{
@@ -83,7 +84,8 @@ fn what_is_where_it_should_be_comes_first() {
     assert_eq!(service.outcome(ContainerRef(1)), None, "given back");
 }
 
-/// Any container of the component on the host answers the request for it (seed, "Reworked outstanding request tracker").
+/// Any container of the component on the host answers the request for it (seed, "Reworked outstanding request
+/// tracker").
 #[test]
 fn a_container_on_the_host_answers_the_request_for_it() {
     let (mut service, asked) = state([2, 0, 0], &[("a", 0, 5)]);

@@ -46,8 +46,8 @@ fn strict_and_normal_ask_for_their_hosts_the_second_time<M: Manager>() {
 }
 
 on_both!(a_request_is_widened_to_the_rack_and_then_to_the_cluster);
-/// S9 and S11 where racks are known: between host and cluster comes the rack. The deadline is the component's own, to the
-/// millisecond (D12).
+/// S9 and S11 where racks are known: between host and cluster comes the rack. The deadline is the component's own, to
+/// the millisecond (D12).
 fn a_request_is_widened_to_the_rack_and_then_to_the_cluster<M: Manager>() {
     let cluster = Cluster::<M>::of(0, 0).with_node("a", "rack-1", "", 1).with_node("b", "rack-2", "", 1);
     let mut bed = cluster.start(roles([1, 0, 0]), None);

@@ -65,8 +65,8 @@ fn the_queue_is_charged_the_difference() {
 }
 
 on_both!(what_has_no_room_as_another_size_comes_back_as_it_was);
-/// The manager finds that it cannot do both: the container is given back and the request waits, until the action's time is
-/// over.
+/// The manager finds that it cannot do both: the container is given back and the request waits, until the action's time
+/// is over.
 fn what_has_no_room_as_another_size_comes_back_as_it_was<M: Manager>() {
     let mut bed = Cluster::<M>::of(1, 2).start(vec![component(1, 1), component(2, 1)], None);
     bed.settle();

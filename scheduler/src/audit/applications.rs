@@ -69,8 +69,8 @@ fn check_limit_usages(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I2: who waits for activation, and how many applications of whom are active, is what they add up to. I12: those who wait
-/// stand in line. I13: nobody waits in vain.
+/// I2: who waits for activation, and how many applications of whom are active, is what they add up to. I12: those who
+/// wait stand in line. I13: nobody waits in vain.
 fn check_activation(facts: &Facts, report: &mut AuditReport) {
     let mut waiting = BTreeSet::new();
     let mut by_queue = vec![(0, FxHashMap::default()); facts.queues.len()];

@@ -8,7 +8,8 @@ use super::order::OrderKey;
 /// An application by its key and its slot.
 pub(crate) type Place = (OrderKey, u32);
 
-/// The first application stands by itself: mostly it is the only one, and a pass that needs no other never leaves the lane.
+/// The first application stands by itself: mostly it is the only one, and a pass that needs no other never leaves the
+/// lane.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaneApplications {
     first: Option<Place>,

@@ -1,23 +1,23 @@
 //! When asks are looked at on borrowed nodes: once their own partition has had its chance.
 //!
-//! An ask that may borrow nodes stands in a lane of its own shape and in one of each borrowed variant. A lane of a borrowed variant is *due*, and
-//! counts as something that a set wants, only while its own lane is of no use: no set of the own partition has room for
-//! the shape, or a limit there is in the way. Whatever makes the own lane worth a look again ends that in the same
-//! critical section.
+//! An ask that may borrow nodes stands in a lane of its own shape and in one of each borrowed variant. A lane of a
+//! borrowed variant is *due*, and counts as something that a set wants, only while its own lane is of no use: no set of
+//! the own partition has room for the shape, or a limit there is in the way. Whatever makes the own lane worth a look
+//! again ends that in the same critical section.
 //!
 //! In prose such containers are *borrowed*: they use idle nodes of a partition that is not exclusive. Code says
 //! borrowed container.
 //!
-//! A borrowed variant opens and closes in the lender's sets like any shape. Units in flight and outstanding are counted by ask,
-//! so an ask never gets more than it wants. Either a set of the own partition is wanted for the ask, or sets of
+//! A borrowed variant opens and closes in the lender's sets like any shape. Units in flight and outstanding are counted
+//! by ask, so an ask never gets more than it wants. Either a set of the own partition is wanted for the ask, or sets of
 //! lenders are, so I13 holds.
 //!
-//! A pass over a lender's set looks at borrowing asks in a second walk, and only if the first walk proposed
-//! nothing. So all requests of a batch borrow, or none does. Commits check only that the node is lent to the ask
-//! (`Facts::shape_on`) and the limits, which for borrowed containers are the partition's total
-//! (`Facts::queue_admits`, `Facts::user_limit`). Whether the ask could be served in its own partition is a matter of order,
-//! which commits do not check. A borrowing ask reserves nothing, and a reserved unit never borrows. Single steps
-//! record no observations, so their passes ask the facts instead (`propose/borrowed.rs`).
+//! A pass over a lender's set looks at borrowing asks in a second walk, and only if the first walk proposed nothing. So
+//! all requests of a batch borrow, or none does. Commits check only that the node is lent to the ask
+//! (`Facts::shape_on`) and the limits, which for borrowed containers are the partition's total (`Facts::queue_admits`,
+//! `Facts::user_limit`). Whether the ask could be served in its own partition is a matter of order, which commits do
+//! not check. A borrowing ask reserves nothing, and a reserved unit never borrows. Single steps record no observations,
+//! so their passes ask the facts instead (`propose/borrowed.rs`).
 
 use smallvec::SmallVec;
 
@@ -45,8 +45,8 @@ impl Backlog {
         self.demand_mut(own).variants.push(variant);
     }
 
-    /// Whoever has been served as this shape until now, if anybody, is so no more: containers may keep a borrowed variant when its own
-    /// shape is gone.
+    /// Whoever has been served as this shape until now, if anybody, is so no more: containers may keep a borrowed
+    /// variant when its own shape is gone.
     pub(super) fn unlink_variant(&mut self, variant: ShapeId) {
         if let Some(own) = self.own_if_borrowed(variant) {
             self.demand[own.index()].variants.retain(|other| *other != variant);

@@ -28,7 +28,8 @@ pub(crate) struct Demand {
     reservations: Vec<ReservationId>,
     /// All lanes with this shape.
     pub(super) lanes: Vec<LaneId>,
-    /// The shapes as which its asks are on borrowed nodes. Each has this one as the own shape of its borrowed containers.
+    /// The shapes as which its asks are on borrowed nodes. Each has this one as the own shape of its borrowed
+    /// containers.
     pub(super) variants: SmallVec<[ShapeId; 1]>,
     /// What is known besides if the shape is a borrowed variant.
     pub(super) borrowed: Option<BorrowedDemand>,
@@ -203,8 +204,8 @@ impl Backlog {
         }
     }
 
-    /// Notes a reservation. That of an ask which will not do with any node ends with its node's room, or by age, and so do all
-    /// where nobody continues looking.
+    /// Notes a reservation. That of an ask which will not do with any node ends with its node's room, or by age, and so
+    /// do all where nobody continues looking.
     pub(crate) fn add_reservation(&mut self, facts: &Facts, reservation: ReservationId, ask: &Ask) {
         if ask.preference.loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
             return;

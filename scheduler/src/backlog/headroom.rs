@@ -1,11 +1,12 @@
-//! Blocked headroom: a lane that waits at a queue's limit blocks the queue's remaining headroom for siblings that come later.
+//! Blocked headroom: a lane that waits at a queue's limit blocks the queue's remaining headroom for siblings that come
+//! later.
 //!
 //! Source: `capacity-scheduler.md` 2.5, YARN-8804. In YARN a queue blocks all that it might use. Here it blocks one
 //! container for each of its blocked lanes, and only in queues whose limits are in the way of these lanes.
 //!
 //! Each child that a pass leaves behind adds its blocked headroom to its parent's: that of parked lanes, and that of
-//! lanes which the pass found blocked. Later asks have to fit beside it. Blocked headroom decides only the order: commits
-//! do not look at it. A lane without headroom is parked until use or the headroom changes.
+//! lanes which the pass found blocked. Later asks have to fit beside it. Blocked headroom decides only the order:
+//! commits do not look at it. A lane without headroom is parked until use or the headroom changes.
 
 use std::collections::BTreeSet;
 
@@ -58,8 +59,8 @@ impl Backlog {
         !self.headroom.owners.is_empty() && !self.blocked_headroom(queue, partition).is_zero()
     }
 
-    /// Wakes the lanes without headroom if use or blocked headroom has changed. Then passes look at the owners again, too:
-    /// another limit may block them by now. Without waiting lanes this is not needed.
+    /// Wakes the lanes without headroom if use or blocked headroom has changed. Then passes look at the owners again,
+    /// too: another limit may block them by now. Without waiting lanes this is not needed.
     pub(crate) fn wake_without_headroom(&mut self, version: u64) {
         let headroom = &mut self.headroom;
         if std::mem::take(&mut headroom.has_moved) {

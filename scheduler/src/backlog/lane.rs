@@ -22,7 +22,8 @@ pub(crate) enum ParkReason {
     HolderLimit(LimitUsageId),
     /// The user would exceed the user limit, which is its own.
     UserLimit,
-    /// The user would exceed its share of this leaf, which moves with what any user of the leaf gets, wants or gives back.
+    /// The user would exceed its share of this leaf, which moves with what any user of the leaf gets, wants or gives
+    /// back.
     UserShare(QueueId),
 }
 
@@ -47,7 +48,8 @@ pub(crate) struct Lane {
     pub(crate) leaf: QueueId,
     pub(crate) user: LeafUserId,
     pub(crate) shape: ShapeId,
-    /// Where its asks are looked at; those that may borrow nodes stand in a lane of their own shape and in one of each borrowed variant.
+    /// Where its asks are looked at; those that may borrow nodes stand in a lane of their own shape and in one of each
+    /// borrowed variant.
     pub(crate) share: PartitionShare,
     /// Applications with asks in this lane.
     pub(crate) order: LaneApplications,

@@ -7,7 +7,8 @@
 //!
 //! * **Open** or **closed**: a node of the set may fit the shape, or none does. **Parked**: a lane that no set can
 //!   help now.
-//! * **With locality**: an ask that names hosts or racks. While none of them has room it *waits*, and is *noted* at them.
+//! * **With locality**: an ask that names hosts or racks. While none of them has room it *waits*, and is *noted* at
+//!   them.
 //! * **Wanted**: a set over which a pass could find something.
 //!
 //! `parking.rs` lists each reason to park with the events that undo it. `commit/observe.rs` says why no wake-up is
@@ -74,8 +75,8 @@ pub(crate) struct Backlog {
     applications: Vec<ApplicationBacklog>,
     /// By shape.
     demand: Vec<Demand>,
-    /// By placement set: how many open shapes with runnable lanes or reservations, and how many reservations whose node has
-    /// room now.
+    /// By placement set: how many open shapes with runnable lanes or reservations, and how many reservations whose node
+    /// has room now.
     wanted: Vec<u32>,
     /// By partition: sets over which a pass would find nothing until something in flight is decided, one bit each.
     paused: Vec<u64>,

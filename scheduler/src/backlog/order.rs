@@ -18,8 +18,8 @@ pub(crate) struct Given {
     pub(crate) last_served: u64,
 }
 
-/// Smaller is served first. Of equal shares that which has waited longest: those that were never served, in the order of
-/// submission, then whoever was served longest ago. No two applications are equal.
+/// Smaller is served first. Of equal shares that which has waited longest: those that were never served, in the order
+/// of submission, then whoever was served longest ago. No two applications are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OrderKey([u64; 3]);
 
@@ -57,8 +57,8 @@ impl OrderKey {
 /// Above every number of a submission.
 const WAS_SERVED: u64 = 1 << 63;
 
-/// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. Whoever wants next to nothing
-/// has no weight, and no share either.
+/// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. Whoever wants next to
+/// nothing has no weight, and no share either.
 fn by_size(share: u64, demand: u64) -> u64 {
     let weight = binary_logarithm(u128::from(demand) + 1).max(1);
     u64::try_from((u128::from(share) << (2 * LOGARITHM_BITS)) / u128::from(weight)).unwrap_or(u64::MAX)
@@ -67,8 +67,8 @@ fn by_size(share: u64, demand: u64) -> u64 {
 /// Binary digits behind the point.
 const LOGARITHM_BITS: u32 = 10;
 
-/// The binary logarithm of a number from 1 to 2^64, in steps of 2^-10, rounded down. In whole numbers: it has to be the same
-/// on every machine.
+/// The binary logarithm of a number from 1 to 2^64, in steps of 2^-10, rounded down. In whole numbers: it has to be the
+/// same on every machine.
 fn binary_logarithm(number: u128) -> u64 {
     let whole = number.ilog2();
     // From 1 to 2, with 63 digits behind the point. With each square the next digit comes to stand before it.

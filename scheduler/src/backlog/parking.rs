@@ -93,7 +93,8 @@ impl Backlog {
         }
     }
 
-    /// As [`units_arrived`](Self::units_arrived), for the lanes of this user and shape, those of borrowed containers too.
+    /// As [`units_arrived`](Self::units_arrived), for the lanes of this user and shape, those of borrowed containers
+    /// too.
     pub(crate) fn units_returned(&mut self, user: LeafUserId, shape: ShapeId, version: u64) {
         if let Some(&lane) = self.lane_of.get(&(user, shape)) {
             self.units_arrived(lane, version);
@@ -138,7 +139,8 @@ impl Backlog {
         }
     }
 
-    /// What the leaf uses or has pending has changed: the shares of its users may be others, and so may be who comes first.
+    /// What the leaf uses or has pending has changed: the shares of its users may be others, and so may be who comes
+    /// first.
     pub(crate) fn leaf_changed(&mut self, leaf: QueueId, version: u64) {
         self.headroom.record_move();
         let at_shares = &mut self.queues[leaf.index()].at_shares;

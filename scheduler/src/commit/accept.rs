@@ -13,8 +13,8 @@ use crate::request::{AllocationProposal, ReservationProposal, ResourceAllocation
 use crate::resource::{Resources, Room, fits};
 
 /// Whether everything together that a batch adds stays within the limits of queues and users. Then any part of it does;
-/// where users are held to shares, which move with each part, nobody can say. The amounts are those that the pass put in
-/// flight: all that its requests add.
+/// where users are held to shares, which move with each part, nobody can say. The amounts are those that the pass put
+/// in flight: all that its requests add.
 pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
     let share = |partition: &PartitionId| PartitionShare {
         partition: *partition,
@@ -54,7 +54,8 @@ pub(super) fn accept(
     }
 }
 
-/// Nearly every request: one container for an ask without reservations. What [`accept_sums`] would say, without the sums.
+/// Nearly every request: one container for an ask without reservations. What [`accept_sums`] would say, without the
+/// sums.
 fn accept_single(
     facts: &Facts,
     proposal: &AllocationProposal,
@@ -154,7 +155,8 @@ struct Sums {
     nodes: SmallVec<[(NodeId, Room); 1]>,
     /// Containers with tags, more and fewer.
     tags: TagCounts,
-    /// Change of use at each queue of every chain concerned. If it is for borrowed containers alone, it is held to what those may have.
+    /// Change of use at each queue of every chain concerned. If it is for borrowed containers alone, it is held to what
+    /// those may have.
     queues: SmallVec<[(QueueId, PartitionShare, Resources); 6]>,
     /// The same for users, and at least as much as any one container or reservation that they get.
     users: SmallVec<[(LeafUserId, PartitionShare, Resources, Resources); 1]>,
@@ -186,7 +188,8 @@ impl Sums {
                 room.devices.give(container.devices, need.milli);
             }
             let freed = Resources::ZERO - shape.need.resources;
-            // What is given back is no reason to hold what borrowed containers get to what the queue may have of its own.
+            // What is given back is no reason to hold what borrowed containers get to what the queue may have of its
+            // own.
             self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
         }
         Ok(())
@@ -368,7 +371,8 @@ impl Sums {
     }
 }
 
-/// The ask and node of a proposal, and the shape that the container would have, if the node may serve the ask at all with so many containers with tags more.
+/// The ask and node of a proposal, and the shape that the container would have, if the node may serve the ask at all
+/// with so many containers with tags more.
 fn candidate<'a>(
     facts: &'a Facts,
     ask: AskId,

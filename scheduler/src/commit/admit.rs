@@ -228,7 +228,8 @@ fn is_possible(facts: &Facts, master: &Master) -> bool {
     master.partition.index() < facts.partitions.len() && facts.config.resources.check(&master.size).is_ok()
 }
 
-/// Whether what the leaf has pending can still be added up with this ask, of which the amounts are those of one container.
+/// Whether what the leaf has pending can still be added up with this ask, of which the amounts are those of one
+/// container.
 fn pending_stays_countable(quota: &Quota, spec: &AskSpec) -> bool {
     const MOST: Resources = Resources::all(PENDING_MAX);
     spec.size.times(i64::from(spec.count)).within(&(MOST - quota.pending))

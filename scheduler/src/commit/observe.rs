@@ -30,8 +30,8 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Committer<'_> {
-    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were offered,
-    /// and reserved over again.
+    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were
+    /// offered, and reserved over again.
     pub(super) fn record_without_lease(&mut self, observations: &[Observation]) {
         for observation in observations {
             match observation {
@@ -69,8 +69,8 @@ impl Committer<'_> {
         }
     }
 
-    /// Records the observations of a pass over `set` that saw state version `seen`. If one of its proposals
-    /// was rejected, the pass had taken too much out of its view to say that there is no room, or that an ask has to wait.
+    /// Records the observations of a pass over `set` that saw state version `seen`. If one of its proposals was
+    /// rejected, the pass had taken too much out of its view to say that there is no room, or that an ask has to wait.
     pub(super) fn record(
         &mut self,
         observations: &[Observation],
@@ -133,9 +133,9 @@ impl State {
         }
     }
 
-    /// Lets an ask wait for the hosts or racks it names, unless it may look further now than the pass let it, one of them
-    /// has got room since, or another node has that would count as offered. Where opportunities count, one that missed some
-    /// goes on: there are no more of them than nodes until it may look further.
+    /// Lets an ask wait for the hosts or racks it names, unless it may look further now than the pass let it, one of
+    /// them has got room since, or another node has that would count as offered. Where opportunities count, one that
+    /// missed some goes on: there are no more of them than nodes until it may look further.
     fn let_wait(&mut self, id: AskId, allowed_then: Locality, offered: &[NodeId], seen: u64) {
         let Some(ask) = self.facts.asks.get(id) else { return };
         let allowed = self.backlog.waiting.allowed(&self.facts, id, ask);

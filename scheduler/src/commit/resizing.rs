@@ -15,8 +15,8 @@ pub(super) fn resized(facts: &Facts, id: ContainerId, mut size: Resources) -> Sh
     Shape { need: Need { resources: size, ..shape.need }, ..shape.clone() }
 }
 
-/// Whether what the container would have more may be added: a container of that size could be placed for its application
-/// on its node. What it would have less needs nobody's leave. Limits must be settled.
+/// Whether what the container would have more may be added: a container of that size could be placed for its
+/// application on its node. What it would have less needs nobody's leave. Limits must be settled.
 pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Result<(), RejectReason> {
     let container = facts.containers.at(id);
     let shape = facts.shapes.at(container.shape);

@@ -7,8 +7,8 @@ use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
 /// What a queue is guaranteed of what its parent is guaranteed, in each partition.
 ///
-/// Among the children of one parent, absolute amounts are taken out first, percentages apply to what those
-/// leave over, and weights share the rest, of each resource type by itself (`capacity-scheduler.md` section 6, case 23).
+/// Among the children of one parent, absolute amounts are taken out first, percentages apply to what those leave over,
+/// and weights share the rest, of each resource type by itself (`capacity-scheduler.md` section 6, case 23).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Capacity {
     /// A percentage; those of siblings sum to at most 100.

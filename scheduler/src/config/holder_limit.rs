@@ -13,9 +13,9 @@ pub(crate) const EVERYBODY_ELSE: &str = "*";
 /// What each of these users, and each of these groups, may have in a queue and all below it (`peers.md` 1.1,
 /// user/group limits). It holds in each partition by itself.
 ///
-/// A user has the limit that names it, or else that of `*`, by itself. An application counts for one group: looking from
-/// the leaf up, the first that any limit of the queue names, in their order, of those that its user is in; or else `*`
-/// if any queue on the way up has a limit for it. All who count for a group share what it may have.
+/// A user has the limit that names it, or else that of `*`, by itself. An application counts for one group: looking
+/// from the leaf up, the first that any limit of the queue names, in their order, of those that its user is in; or else
+/// `*` if any queue on the way up has a limit for it. All who count for a group share what it may have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HolderLimit {
     /// Names of users; `*`: any other.

@@ -68,8 +68,8 @@ pub struct EngineConfig {
     pub maximum_application_priority: Option<u32>,
     /// How long a stopping container stays charged if its end is not confirmed.
     pub stop_timeout_ms: u64,
-    /// Whether the containers of an application that is ended, or whose lifetime is over, are stopped: they stay charged
-    /// until their ends are confirmed. Otherwise they end at once, as in YARN.
+    /// Whether the containers of an application that is ended, or whose lifetime is over, are stopped: they stay
+    /// charged until their ends are confirmed. Otherwise they end at once, as in YARN.
     pub stop_ended_applications: bool,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,
@@ -121,8 +121,8 @@ impl EngineConfig {
 /// (`capacity-scheduler.md` 1.1, container normalisation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllocationSizes {
-    /// The smallest container and the step: of each type every container has a multiple of it, at least one. Nothing of a
-    /// type: it is not rounded.
+    /// The smallest container and the step: of each type every container has a multiple of it, at least one. Nothing of
+    /// a type: it is not rounded.
     pub minimum: Resources,
     /// The largest container, in steps of the minimum; `None` stands for a type without a limit.
     pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
@@ -159,10 +159,10 @@ pub enum Semantics {
     #[default]
     Strict,
     /// As YARN does: a user who is not above the user limit may have one container more, however large, and user limits
-    /// are rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8). A pass over one node reserves it
-    /// although another has room, and one over several nodes the last of them; passes over one reserved node in vain let an
-    /// ask reserve more nodes than it wants containers (2.6). Missed opportunities count instead of
-    /// distinct nodes (2.7), and an ask that misses one in a pass over one node holds back later asks of its application (2.5).
+    /// are rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8). A pass over one node reserves
+    /// it although another has room, and one over several nodes the last of them; passes over one reserved node in vain
+    /// let an ask reserve more nodes than it wants containers (2.6). Missed opportunities count instead of distinct
+    /// nodes (2.7), and an ask that misses one in a pass over one node holds back later asks of its application (2.5).
     YarnCompatible,
 }
 
@@ -211,16 +211,17 @@ pub enum LocalityDelay {
     /// Distinct nodes offered: `rack` of them until the rack will do, `any` until any node will; no more
     /// than the partition has beside those named. In a cluster that stays nearly full this can be long.
     ///
-    /// With [`Semantics::YarnCompatible`] they count as YARN's missed opportunities do, up to the number of the cluster's
-    /// nodes: the node of a pass over one node whatever room it has, and each with room of a pass over several.
+    /// With [`Semantics::YarnCompatible`] they count as YARN's missed opportunities do, up to the number of the
+    /// cluster's nodes: the node of a pass over one node whatever room it has, and each with room of a pass over
+    /// several.
     Nodes {
         /// Nodes offered before a rack-mate is accepted.
         rack: u32,
         /// Nodes offered before any node is accepted. `None`: as for the rack; in YARN's way as many as containers are
         /// outstanding, or fewer where little of the cluster is named.
         any: Option<u32>,
-        /// Whether counting begins anew after a container on a rack that was named, as it does after one on a host. Only
-        /// missed opportunities begin anew.
+        /// Whether counting begins anew after a container on a rack that was named, as it does after one on a host.
+        /// Only missed opportunities begin anew.
         full_reset: bool,
     },
     /// Milliseconds since the ask became pending.
@@ -279,8 +280,8 @@ pub struct EngineLimits {
     pub group_requests: usize,
     /// How many messages may wait for the committer before callers and proposers are held back.
     pub inbox: usize,
-    /// At most this many containers on a node in one pass that are neither on a host nor on a rack that their ask names;
-    /// those of asks that name none count too. No limit if not said, where YARN has 1 for each heartbeat.
+    /// At most this many containers on a node in one pass that are neither on a host nor on a rack that their ask
+    /// names; those of asks that name none count too. No limit if not said, where YARN has 1 for each heartbeat.
     pub off_switch_per_pass: Option<u32>,
     /// A partition below this many nodes is one placement set and gets the exact policy.
     pub single_set_nodes: usize,

@@ -15,11 +15,11 @@ pub enum ApplicationOrdering {
     /// Higher priority first, then the one submitted first.
     #[default]
     Fifo,
-    /// Smallest dominant share of the cluster first, then higher priority, then whoever was served longest ago: those that
-    /// never were come first, in the order of submission.
+    /// Smallest dominant share of the cluster first, then higher priority, then whoever was served longest ago: those
+    /// that never were come first, in the order of submission.
     Fair,
-    /// As `Fair`, but the share is divided by the binary logarithm of what the application runs and wants, so that larger
-    /// ones get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
+    /// As `Fair`, but the share is divided by the binary logarithm of what the application runs and wants, so that
+    /// larger ones get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
     FairBySize,
 }
 
@@ -33,8 +33,8 @@ impl ApplicationOrdering {
 /// In which order a parent serves its children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum QueueOrdering {
-    /// Those with a guarantee first, then the smallest share of it in use, then whoever was served longest ago, then the first
-    /// configured.
+    /// Those with a guarantee first, then the smallest share of it in use, then whoever was served longest ago, then
+    /// the first configured.
     #[default]
     Utilization,
     /// Those that use less than their guarantee first, then higher priority, then as `Utilization`. So priority decides
@@ -45,8 +45,8 @@ pub enum QueueOrdering {
     /// application with something pending, with [`priority_offset`](QueueConfig::priority_offset) and
     /// [`priority_fence`](QueueConfig::priority_fence) on the way (`peers.md` 1.1, priority).
     DemandPriority,
-    /// As `Utilization`, and of equal shares the queue with the more urgent demand first, measured as for `DemandPriority`:
-    /// YuniKorn's order of fairness, then priority (`peers.md` 1.1, queue order).
+    /// As `Utilization`, and of equal shares the queue with the more urgent demand first, measured as for
+    /// `DemandPriority`: YuniKorn's order of fairness, then priority (`peers.md` 1.1, queue order).
     UtilizationThenDemand,
 }
 
@@ -133,9 +133,9 @@ pub struct QueueConfig {
     /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
     /// which the leaf is guaranteed nothing a user may have what the leaf may have.
     pub user_limit_factor: Option<Factor>,
-    /// What each user with something pending may have while there are others: this part of what the leaf is guaranteed or
-    /// uses, at most of its maximum, or an equal share of what they all use if that is more. All of it (the default):
-    /// users are not held to shares.
+    /// What each user with something pending may have while there are others: this part of what the leaf is guaranteed
+    /// or uses, at most of its maximum, or an equal share of what they all use if that is more. All of it (the
+    /// default): users are not held to shares.
     pub user_limit_minimum: Percent,
     /// By how much a user's limit and share count; of users not named, once. Those of a queue hold below it.
     pub user_weights: BTreeMap<String, Factor>,
@@ -152,7 +152,8 @@ pub struct QueueConfig {
     pub administrators: Option<AccessList>,
     /// How many applications may be active at a time.
     pub parallel: ParallelLimits,
-    /// The part of the leaf that the masters of active applications may need (`capacity-scheduler.md` 2.9); `None`: any.
+    /// The part of the leaf that the masters of active applications may need (`capacity-scheduler.md` 2.9); `None`:
+    /// any.
     pub master_share: Option<Percent>,
     /// The priority of applications that say none; leaves only.
     pub default_application_priority: u32,
@@ -290,7 +291,8 @@ impl QueueConfig {
         self
     }
 
-    /// The same queue, which adds this to the priority of what is pending in it, or with `is_fence` puts it in its place.
+    /// The same queue, which adds this to the priority of what is pending in it, or with `is_fence` puts it in its
+    /// place.
     #[must_use]
     pub fn with_priority_offset(mut self, offset: i32, is_fence: bool) -> Self {
         (self.priority_offset, self.priority_fence) = (offset, is_fence);

@@ -17,8 +17,8 @@ impl Handle {
     /// above it says so ([`AutoCreation`](crate::config::AutoCreation)).
     ///
     /// # Errors
-    /// When the queue is not known or not a leaf, and there are no placement rules. What they, access lists and limits of
-    /// queues refuse is told by an [`ApplicationRefused`](crate::EventKind::ApplicationRefused).
+    /// When the queue is not known or not a leaf, and there are no placement rules. What they, access lists and limits
+    /// of queues refuse is told by an [`ApplicationRefused`](crate::EventKind::ApplicationRefused).
     pub fn submit_application(
         &self,
         mut spec: ApplicationSpec,
@@ -50,9 +50,9 @@ impl Handle {
         if found.is_err() && self.shared.state.read().facts.has_placement_rules() { Ok(()) } else { found }
     }
 
-    /// Lets an application go on in another leaf, with everything it has there: what it uses and has reserved is charged to
-    /// that leaf and its user there. The ticket says with which change, or why not: the leaf is gone or stopped, has as
-    /// many applications as it may have, or would be above its maximum.
+    /// Lets an application go on in another leaf, with everything it has there: what it uses and has reserved is
+    /// charged to that leaf and its user there. The ticket says with which change, or why not: the leaf is gone or
+    /// stopped, has as many applications as it may have, or would be above its maximum.
     ///
     /// One that is active stays so, whatever the limits on active applications there.
     ///
@@ -73,8 +73,8 @@ impl Handle {
     }
 
     /// Gives an application another priority; above
-    /// [`maximum_application_priority`](crate::config::EngineConfig::maximum_application_priority) it counts as that. An
-    /// application that has ended is [refused](Self::take_refusals).
+    /// [`maximum_application_priority`](crate::config::EngineConfig::maximum_application_priority) it counts as that.
+    /// An application that has ended is [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -103,8 +103,9 @@ impl Handle {
     }
 
     /// Ends an application: its asks are cancelled and its containers end. With
-    /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications) its containers are stopped, and it
-    /// ends with the last of them. An application that has ended, or is ending, is [refused](Self::take_refusals).
+    /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications) its containers are stopped,
+    /// and it ends with the last of them. An application that has ended, or is ending, is
+    /// [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down.

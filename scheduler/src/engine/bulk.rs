@@ -39,8 +39,8 @@ impl Handle {
         Ok(ids)
     }
 
-    /// Reports that containers have finished by themselves, as [`complete_container`](Self::complete_container) does one
-    /// by one; those that have ended already are [refused](Self::take_refusals).
+    /// Reports that containers have finished by themselves, as [`complete_container`](Self::complete_container) does
+    /// one by one; those that have ended already are [refused](Self::take_refusals).
     ///
     /// # Errors
     /// When the engine is shut down; the first of many may have been taken.

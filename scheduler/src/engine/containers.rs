@@ -29,9 +29,9 @@ impl Handle {
         self.send(Change::ContainerEnded { container, cause: EndCause::Released })
     }
 
-    /// Stops a container. Its application gets [`ContainerStopping`](crate::EventKind::ContainerStopping); the container
-    /// keeps its node and its charge until [`complete_container`](Self::complete_container) confirms the end. After
-    /// [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) the engine ends it with
+    /// Stops a container. Its application gets [`ContainerStopping`](crate::EventKind::ContainerStopping); the
+    /// container keeps its node and its charge until [`complete_container`](Self::complete_container) confirms the end.
+    /// After [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) the engine ends it with
     /// [`EndCause::StopTimedOut`]. The ticket says whether the stop began, or why not.
     ///
     /// # Errors
@@ -67,9 +67,9 @@ impl Handle {
         Ok(ticket)
     }
 
-    /// Lets a container go on with what is left over on its node: what it holds is free for others at once, and it is charged
-    /// nothing from now on but its devices. It still counts where containers with its tags are limited, and ends as others
-    /// do; to see that what runs fits the node is up to the node. The ticket says if it is so already.
+    /// Lets a container go on with what is left over on its node: what it holds is free for others at once, and it is
+    /// charged nothing from now on but its devices. It still counts where containers with its tags are limited, and
+    /// ends as others do; to see that what runs fits the node is up to the node. The ticket says if it is so already.
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -80,9 +80,10 @@ impl Handle {
         self.set_execution_type(container, ExecutionType::Opportunistic)
     }
 
-    /// Guarantees an opportunistic container its size again. The ticket says whether its node, the queues and the user have
-    /// room for all of it, as for a container of that size, or what is in the way: then it stays as it is. A borrowed container is
-    /// promoted, as it grows, only as far as the partition's own may. Nothing waits; whoever is refused may ask again.
+    /// Guarantees an opportunistic container its size again. The ticket says whether its node, the queues and the user
+    /// have room for all of it, as for a container of that size, or what is in the way: then it stays as it is. A
+    /// borrowed container is promoted, as it grows, only as far as the partition's own may. Nothing waits; whoever is
+    /// refused may ask again.
     ///
     /// # Errors
     /// When the engine is shut down.
@@ -104,10 +105,10 @@ impl Handle {
         Ok(ticket)
     }
 
-    /// Gives a container another size, rounded up as those of asks are; its devices stay. Where it shrinks, that is so at
-    /// once. Where it grows, the ticket says whether the node, the queues and the user have room for the difference, as for
-    /// a container of that size, or what is in the way: then it stays as it is. Nothing waits; whoever is refused may ask
-    /// again.
+    /// Gives a container another size, rounded up as those of asks are; its devices stay. Where it shrinks, that is so
+    /// at once. Where it grows, the ticket says whether the node, the queues and the user have room for the difference,
+    /// as for a container of that size, or what is in the way: then it stays as it is. Nothing waits; whoever is
+    /// refused may ask again.
     ///
     /// # Errors
     /// When the size is not possible.

@@ -180,7 +180,8 @@ impl GroupCommitter {
         state.seek_for_woken();
         shared.publish_wanted(&state);
         if state.backlog.starved.is_any_due() {
-            // As many as a group takes were placed by the committer; the next one goes on. A full inbox means another one anyway.
+            // As many as a group takes were placed by the committer; the next one goes on. A full inbox means another
+            // one anyway.
             shared.outbox.offer(Message::LookAgain);
         }
         drop(state);
@@ -291,8 +292,8 @@ impl GroupCommitter {
         Ok(())
     }
 
-    /// Carries out a submission. Its stream is told also that it is refused, but not of what another application does that
-    /// has the identifier.
+    /// Carries out a submission. Its stream is told also that it is refused, but not of what another application does
+    /// that has the identifier.
     fn application(&mut self, state: &mut State, change: Change, stream: &Arc<StreamCore>) {
         let Change::ApplicationSubmitted { application, .. } = change else { return };
         if self.change(state, change) != Err(Refusal::IdentifierTaken) {

@@ -105,8 +105,9 @@ impl From<Closed> for SubmitError {
 /// Submits things to an engine and looks things up. Clones talk to the same engine.
 ///
 /// A call checks what it can without the state. The committer checks the rest later; if it refuses a call, the call's
-/// [`Ticket`] says so, or [`take_refusals`](Self::take_refusals) if the call has no ticket. Refused applications and asks
-/// are events of the application's [`EventStream`] too. In parallel mode a call waits when the engine cannot keep up.
+/// [`Ticket`] says so, or [`take_refusals`](Self::take_refusals) if the call has no ticket. Refused applications and
+/// asks are events of the application's [`EventStream`] too. In parallel mode a call waits when the engine cannot keep
+/// up.
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub(super) shared: Arc<Shared>,
@@ -201,8 +202,9 @@ impl Handle {
         })
     }
 
-    /// Asks for containers. An ask for an application that has ended is refused: in [`take_refusals`](Self::take_refusals),
-    /// and on the application's stream as [`ApplicationEnded`](crate::EventKind::ApplicationEnded) says.
+    /// Asks for containers. An ask for an application that has ended is refused: in
+    /// [`take_refusals`](Self::take_refusals), and on the application's stream as
+    /// [`ApplicationEnded`](crate::EventKind::ApplicationEnded) says.
     ///
     /// # Errors
     /// When the ask is not possible in itself.
@@ -235,8 +237,9 @@ impl Handle {
         self.configure(Change::QueueUpdated { queue, update: Box::new(update) })
     }
 
-    /// Changes the whole queue tree in one step: adds and removes queues, lets others say other things about themselves,
-    /// and gives placement other rules. The ticket says with which change it holds, or what is wrong; then everything is as before.
+    /// Changes the whole queue tree in one step: adds and removes queues, lets others say other things about
+    /// themselves, and gives placement other rules. The ticket says with which change it holds, or what is wrong; then
+    /// everything is as before.
     ///
     /// A queue that goes, or becomes a parent, must be stopped and have no applications. Everything that runs goes on
     /// running, above new limits too. See [`check_reconfiguration`](Self::check_reconfiguration) for a dry run.

@@ -34,9 +34,10 @@ impl Handle {
         self.register(spec, |_, change| Message::Change { change, caller })
     }
 
-    /// Registers a node with the containers that run on it since before the engine started, after their applications were
-    /// submitted again. They are charged to whom they belong, above limits and room if need be, before anything else is
-    /// placed on the node. A container whose application the engine does not know is refused; it is the caller's to end.
+    /// Registers a node with the containers that run on it since before the engine started, after their applications
+    /// were submitted again. They are charged to whom they belong, above limits and room if need be, before anything
+    /// else is placed on the node. A container whose application the engine does not know is refused; it is the
+    /// caller's to end.
     ///
     /// # Errors
     /// When a node of that name is registered, or amounts are not possible.
@@ -122,8 +123,8 @@ impl Handle {
         self.send(Change::NodeUpdated { node, capacity, attributes })
     }
 
-    /// Lets a node go to another partition, as relabelling does in YARN. Its containers go on, and from then on their use
-    /// counts there, above limits if need be; a reservation on the node ends.
+    /// Lets a node go to another partition, as relabelling does in YARN. Its containers go on, and from then on their
+    /// use counts there, above limits if need be; a reservation on the node ends.
     ///
     /// # Errors
     /// When there is no such partition.

@@ -18,8 +18,8 @@ pub(super) struct Publisher {
     shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
     /// Where events go, by application slot. A refusal may be about an application that is gone, so the stream stays
-    /// until an occupant with another one comes, and with it the first occupant in a row that it belongs to. It lives as
-    /// long as its readers: what nobody can read is kept by nobody.
+    /// until an occupant with another one comes, and with it the first occupant in a row that it belongs to. It lives
+    /// as long as its readers: what nobody can read is kept by nobody.
     streams: Vec<Option<(ApplicationId, Weak<StreamCore>)>>,
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
@@ -82,8 +82,8 @@ impl Publisher {
         refused.extend(effects.refused.drain(..).map(|one| (Arc::clone(caller), one)));
     }
 
-    /// Lets an application's events go to `stream` from here on, if it runs; those of earlier changes go where they went
-    /// before.
+    /// Lets an application's events go to `stream` from here on, if it runs; those of earlier changes go where they
+    /// went before.
     pub(super) fn attach(
         &mut self,
         result: AttachResult,

@@ -80,8 +80,8 @@ pub(crate) enum Message {
     Batch(Box<ProposalBatch>),
     /// The clock was moved.
     Tick,
-    /// Something in flight came back, somebody looked for a set in vain or panicked, asks are left to placement by the committer, or the
-    /// end was announced. Not counted by the gate.
+    /// Something in flight came back, somebody looked for a set in vain or panicked, asks are left to placement by the
+    /// committer, or the end was announced. Not counted by the gate.
     LookAgain,
 }
 

@@ -40,15 +40,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Commits what was sent, then makes one pass within `scope` that proposes one container or one reservation at most,
-    /// and commits that. With [`off_switch_per_pass`](crate::config::EngineLimits::off_switch_per_pass) it proposes as much
-    /// as that allows. Without a node it is about the whole cluster, the default partition first. Returns how many
-    /// requests it proposed.
+    /// Commits what was sent, then makes one pass within `scope` that proposes one container or one reservation at
+    /// most, and commits that. With [`off_switch_per_pass`](crate::config::EngineLimits::off_switch_per_pass) it
+    /// proposes as much as that allows. Without a node it is about the whole cluster, the default partition first.
+    /// Returns how many requests it proposed.
     ///
     /// Such a pass is what a node's heartbeat is to YARN. As always a node is reserved only if no other node of the
     /// partition has room; with [`Semantics::YarnCompatible`](crate::config::Semantics) a node over which the pass goes
-    /// alone is reserved although another has room. What it sees in vain is not remembered, except that a node was offered to an ask that names
-    /// others, and in that mode that a node reserved for an ask was still too full (`AskView::re_reservations`). On a node that is not there it proposes nothing.
+    /// alone is reserved although another has room. What it sees in vain is not remembered, except that a node was
+    /// offered to an ask that names others, and in that mode that a node reserved for an ask was still too full
+    /// (`AskView::re_reservations`). On a node that is not there it proposes nothing.
     ///
     /// # Errors
     /// When the engine is not in serial mode, and when the scope's queue is no leaf of this engine.
@@ -66,8 +67,8 @@ impl Engine {
 }
 
 impl Proposer {
-    /// A pass within `scope` for one request at most, or as many as are allowed for a node, over a view of its own, so that it needs no lease. `None` if the
-    /// node is not there.
+    /// A pass within `scope` for one request at most, or as many as are allowed for a node, over a view of its own, so
+    /// that it needs no lease. `None` if the node is not there.
     pub(super) fn propose_once(&mut self, scope: PassScope) -> Option<Box<ProposalBatch>> {
         let owner: Arc<dyn BatchOwner> = Arc::clone(&self.shared) as Arc<dyn BatchOwner>;
         let mut batch = Box::new(ProposalBatch::without_lease(owner));

@@ -11,8 +11,8 @@ use crate::ids::{LeafUserId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// What is in the way of an ask that is within all limits: a queue above it has room, and a sibling that comes before one
-/// on the ask's path waits for that.
+/// What is in the way of an ask that is within all limits: a queue above it has room, and a sibling that comes before
+/// one on the ask's path waits for that.
 pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
     let facts = &state.facts;
     let (shape, application) = (facts.shapes.at(ask.shape), facts.applications.at(ask.application));
@@ -76,8 +76,8 @@ impl Awaiting {
     }
 }
 
-/// All that are blocked at the limit of a queue above their leaf. It could have them if it had more left: no leaf may use more
-/// than the queues above.
+/// All that are blocked at the limit of a queue above their leaf. It could have them if it had more left: no leaf may
+/// use more than the queues above.
 fn awaiting(state: &State, partition: PartitionId) -> Vec<Awaiting> {
     let facts = &state.facts;
     let mut seen: FxHashSet<(LeafUserId, ShapeId)> = FxHashSet::default();

@@ -10,8 +10,8 @@ use crate::ids::{AskId, LeafUserId, PartitionId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// What keeps an ask from being looked at. What holds its application back comes first; then queues, root before leaf, the
-/// user, and what is kept for others.
+/// What keeps an ask from being looked at. What holds its application back comes first; then queues, root before leaf,
+/// the user, and what is kept for others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -6,8 +6,8 @@ use crate::facts::{Ask, Facts, Queue, Shape};
 use crate::ids::QueueId;
 use crate::state::State;
 
-/// The key that would have to change for the limit to give way. Nothing for what no key limits: the size of the cluster,
-/// room that is kept for others, and what is about to be decided.
+/// The key that would have to change for the limit to give way. Nothing for what no key limits: the size of the
+/// cluster, room that is kept for others, and what is about to be decided.
 pub(super) fn deciding_setting(state: &State, ask: &Ask, blocker: &Blocker) -> Option<Setting> {
     let facts = &state.facts;
     let types = &facts.config.resources;

@@ -193,8 +193,8 @@ impl Facts {
         self.part_of_guarantee(leaf, partition, self.queue(leaf).config.master_share.map(part))
     }
 
-    /// What the masters of one user may need: an equal share among those who want something, or the minimum for each, times
-    /// weight and factor.
+    /// What the masters of one user may need: an equal share among those who want something, or the minimum for each,
+    /// times weight and factor.
     fn user_master_limit(&self, id: LeafUserId, partition: PartitionId) -> Resources {
         let user = self.user(id);
         let queue = self.queue(user.leaf);

@@ -2,8 +2,8 @@
 //! "Exclusive / non-exclusive").
 //!
 //! The shape of an ask that may borrow nodes has a *borrowed variant* for each partition that lends: equal, but of that
-//! partition. A container has the shape as which it was placed, so every count of containers charges a borrowed container
-//! where its node is.
+//! partition. A container has the shape as which it was placed, so every count of containers charges a borrowed
+//! container where its node is.
 
 use serde::Serialize;
 
@@ -76,8 +76,8 @@ impl Facts {
         if may_borrow && !self.lending.is_empty() { Borrowing::Allowed } else { Borrowing::None }
     }
 
-    /// The shape that a container of the ask has on the node: the ask's own, or where the node's partition lends nodes to
-    /// it, the borrowed variant. None if the node is not for it.
+    /// The shape that a container of the ask has on the node: the ask's own, or where the node's partition lends nodes
+    /// to it, the borrowed variant. None if the node is not for it.
     #[inline]
     pub(crate) fn shape_on(&self, ask: ShapeId, node: &Node) -> Option<ShapeId> {
         if self.shapes.at(ask).partition == node.partition {
@@ -92,8 +92,8 @@ impl Facts {
         std::iter::once(own).chain(self.shapes.variants_of(own).iter().copied())
     }
 
-    /// Whether the queue, which uses `level`, may use so much more. What borrowed containers take is nobody's share: they are held to
-    /// what the partition has (`capacity-scheduler.md` 2.3), whether or not the queue may use it.
+    /// Whether the queue, which uses `level`, may use so much more. What borrowed containers take is nobody's share:
+    /// they are held to what the partition has (`capacity-scheduler.md` 2.3), whether or not the queue may use it.
     #[inline]
     pub(crate) fn queue_admits(
         &self,

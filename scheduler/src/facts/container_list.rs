@@ -6,7 +6,8 @@ use crate::ids::ContainerId;
 
 /// Those that run, and for a while those that ran: an identifier that is not alive any more counts as gone.
 ///
-/// So the end of a container changes a number here and not the list, of which the right place is hardly ever in a cache.
+/// So the end of a container changes a number here and not the list, of which the right place is hardly ever in a
+/// cache.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContainerList {
     listed: Vec<ContainerId>,

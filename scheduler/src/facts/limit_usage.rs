@@ -1,8 +1,8 @@
 //! LimitUsages: what a user, or a group, has in a queue that limits it, in whatever leaf below.
 //!
 //! They follow from the queues' configuration and from who the leaves' users are: a user's list says against which
-//! limit usages all that it has in its leaf counts. Nobody has any where no queue above has limits of that kind. A limit usage
-//! keeps its number for as long as the engine lives, so what is in flight for it is taken back from it.
+//! limit usages all that it has in its leaf counts. Nobody has any where no queue above has limits of that kind. A
+//! limit usage keeps its number for as long as the engine lives, so what is in flight for it is taken back from it.
 //!
 //! The configuration or the groups of the user's latest application can
 //! change the list. In the same change, all that the user has goes from the old limit usages to the new. That counts as

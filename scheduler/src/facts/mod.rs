@@ -111,7 +111,8 @@ pub(crate) struct Facts {
     pub(crate) inactive: Inactive,
     pub(crate) asks: Table<AskId, Ask>,
     pub(crate) asks_submitted: u64,
-    /// Containers and reservations given so far, which numbers them: whoever has the smallest number has waited longest.
+    /// Containers and reservations given so far, which numbers them: whoever has the smallest number has waited
+    /// longest.
     pub(crate) served: u64,
     pub(crate) containers: Table<ContainerId, Container>,
     /// The sizes of opportunistic containers, which they would be charged if they were guaranteed them.
@@ -239,8 +240,8 @@ impl Facts {
         self.config.maximum_application_priority.map_or(priority, |maximum| priority.min(maximum))
     }
 
-    /// When an application that is submitted to the leaf now is ended if it is still there: after the time it wants, or the
-    /// leaf says, and at most after the leaf's maximum.
+    /// When an application that is submitted to the leaf now is ended if it is still there: after the time it wants, or
+    /// the leaf says, and at most after the leaf's maximum.
     pub(crate) fn application_expires_ms(&self, wanted_ms: Option<u64>, leaf: QueueId) -> Option<u64> {
         let said = |what: fn(&Lifetimes) -> Option<u64>| {
             self.queue(leaf).chain.iter().rev().find_map(|id| what(&self.queue(*id).config.lifetimes))

@@ -20,7 +20,8 @@ pub enum NodeState {
 /// A node's attributes by name.
 pub type NodeAttributes = BTreeMap<String, String>;
 
-/// In this order in memory: what changes and is compared with each container comes first, in as few cache lines as may be.
+/// In this order in memory: what changes and is compared with each container comes first, in as few cache lines as may
+/// be.
 #[derive(Clone, Debug, Serialize)]
 #[repr(C)]
 pub(crate) struct Node {

@@ -1,4 +1,5 @@
-//! Missed opportunities: how YARN counts what was offered in vain to an ask that names hosts (`capacity-scheduler.md` 2.7).
+//! Missed opportunities: how YARN counts what was offered in vain to an ask that names hosts (`capacity-scheduler.md`
+//! 2.7).
 //!
 //! They count in the compatible mode only, one for each node of each pass, and are facts: each is a change.
 //!
@@ -23,8 +24,8 @@ impl Opportunities {
         Self { missed: ask.missed, outstanding: ask.outstanding() }
     }
 
-    /// The counts after a container of this locality, at an opportunity or from a reservation. An off-switch container does not
-    /// reset the missed opportunities.
+    /// The counts after a container of this locality, at an opportunity or from a reservation. An off-switch container
+    /// does not reset the missed opportunities.
     pub(crate) fn after(self, locality: Locality, is_reserved: bool, full_reset: bool) -> Self {
         let begins_anew = match locality {
             Locality::NodeLocal => true,
@@ -43,8 +44,8 @@ impl Facts {
             && matches!(self.config.locality_delay, LocalityDelay::Nodes { .. })
     }
 
-    /// How far from its locality preference the ask may be placed at its next opportunity, which counts already. Nobody waits for more
-    /// opportunities than the cluster has nodes.
+    /// How far from its locality preference the ask may be placed at its next opportunity, which counts already. Nobody
+    /// waits for more opportunities than the cluster has nodes.
     pub(crate) fn allowed_at_next(
         &self,
         ask: &Ask,

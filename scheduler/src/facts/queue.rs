@@ -84,8 +84,8 @@ pub struct Quota {
     pub used_by_active: Resources,
     /// Running containers.
     pub containers: u64,
-    /// The number of the last container or reservation that it was given, counted over the engine's life, 0 if there was none: of
-    /// queues with equal shares the one that has waited longest comes first.
+    /// The number of the last container or reservation that it was given, counted over the engine's life, 0 if there
+    /// was none: of queues with equal shares the one that has waited longest comes first.
     pub last_served: u64,
 }
 

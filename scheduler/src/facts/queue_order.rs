@@ -23,8 +23,8 @@ pub(crate) struct QueueKey {
 }
 
 impl Facts {
-    /// Where the queue comes among its siblings when it uses as much as `level`, was served last at that number, and what
-    /// is pending has this priority.
+    /// Where the queue comes among its siblings when it uses as much as `level`, was served last at that number, and
+    /// what is pending has this priority.
     pub(crate) fn queue_key(
         &self,
         id: QueueId,

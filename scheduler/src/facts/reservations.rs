@@ -1,7 +1,7 @@
 //! How many nodes an ask may have reserved: the reservation quota (`capacity-scheduler.md` 2.6).
 //!
-//! No more than it wants containers. In the compatible mode as YARN has it: one whose reserved nodes were passed over again
-//! and again in vain is starved, and may reserve more.
+//! No more than it wants containers. In the compatible mode as YARN has it: one whose reserved nodes were passed over
+//! again and again in vain is starved, and may reserve more.
 
 use super::{Ask, Facts};
 use crate::config::{AllocationSizes, Semantics};
@@ -45,7 +45,8 @@ impl Facts {
         counts / (SHARE_ONE * reservations as u64)
     }
 
-    /// How many of an ask's reservations end because it wants too little for them. In YARN's way all stay until it wants nothing.
+    /// How many of an ask's reservations end because it wants too little for them. In YARN's way all stay until it
+    /// wants nothing.
     pub(crate) fn surplus_reservations(&self, outstanding: u32, reservations: usize) -> usize {
         match self.config.semantics {
             Semantics::YarnCompatible if outstanding > 0 => 0,
@@ -64,7 +65,8 @@ impl Facts {
         (self.reservations.at(reservation).ask == ask).then_some(reservation)
     }
 
-    /// A node that the ask has reserved was passed over, and is still too full. Counts until the ask reserves another one.
+    /// A node that the ask has reserved was passed over, and is still too full. Counts until the ask reserves another
+    /// one.
     pub(crate) fn reserve_again(&mut self, ask: AskId) {
         let ask = self.asks.at_mut(ask);
         ask.re_reservations = ask.re_reservations.saturating_add(1);

@@ -1,5 +1,5 @@
-//! Rules: what a node has to be, apart from having room, to take containers of a shape. The only test of it, for proposals
-//! and for commits.
+//! Rules: what a node has to be, apart from having room, to take containers of a shape. The only test of it, for
+//! proposals and for commits.
 
 use std::sync::Arc;
 

@@ -49,8 +49,8 @@ impl Facts {
         queue.config.clone().with_children(children)
     }
 
-    /// Gives the queues this configuration. Those that it does not name must have no applications; they are removed, but
-    /// for those made on demand below a queue that still makes them.
+    /// Gives the queues this configuration. Those that it does not name must have no applications; they are removed,
+    /// but for those made on demand below a queue that still makes them.
     pub(crate) fn lay_out_queues(&mut self, root: &QueueConfig) {
         let created: Vec<(QueueId, bool)> = (0..self.queues.len() as u32)
             .map(QueueId)

@@ -54,7 +54,8 @@ impl<'a> LoggedGroup<'a> {
     }
 }
 
-/// Encoded bytes. Nearly all of them are numbers of one to five bytes, for which a copy by call costs more than the rest.
+/// Encoded bytes. Nearly all of them are numbers of one to five bytes, for which a copy by call costs more than the
+/// rest.
 struct Frame(Vec<u8>);
 
 impl Frame {

@@ -179,8 +179,8 @@ impl Leases {
     }
 
     /// How many sets are worth a pass, and how many somebody has. One that came back meanwhile counts as out, so that
-    /// none is missed which was out at the first look and wanted at the second. A look in vain does not count: a proposer
-    /// may look at old bits long after everybody was told that all is quiet.
+    /// none is missed which was out at the first look and wanted at the second. A look in vain does not count: a
+    /// proposer may look at old bits long after everybody was told that all is quiet.
     pub(crate) fn count(&self) -> (u32, u64) {
         let returns = || self.out.load(Ordering::Acquire) & !OUT;
         let before = returns();
@@ -197,8 +197,8 @@ impl Leases {
     }
 
     /// Whether every set is in the pool and none is worth a pass. Then nobody can take one until the next publication.
-    /// A set that is taken is out before its bit is gone, and one that is dropped is wanted before it is in the pool, so
-    /// neither is overlooked between the two looks at the count; the high half tells if one came back.
+    /// A set that is taken is out before its bit is gone, and one that is dropped is wanted before it is in the pool,
+    /// so neither is overlooked between the two looks at the count; the high half tells if one came back.
     pub(crate) fn is_idle(&self) -> bool {
         let before = self.out.load(Ordering::Acquire);
         before & OUT == 0 && !self.any_wanted() && self.out.load(Ordering::Acquire) == before

@@ -29,7 +29,8 @@ pub struct PlacementSet {
     seen: u64,
     /// Containers with tags that the present pass proposed, wherever.
     given: TagCounts,
-    /// By position: containers that the present pass proposed and that are not where their ask named, if they are counted.
+    /// By position: containers that the present pass proposed and that are not where their ask named, if they are
+    /// counted.
     given_off_switch: FxHashMap<usize, u32>,
     /// Positions that this view debited itself, to be looked up again at the next pass unless all of it is accepted.
     debited: Vec<u32>,
@@ -155,8 +156,8 @@ impl PlacementSet {
         self.debited = changed;
     }
 
-    /// Looks at what changes are about beforehand, one independently of the other: in a large set hardly any of it is in a
-    /// cache, and this way many come at a time.
+    /// Looks at what changes are about beforehand, one independently of the other: in a large set hardly any of it is
+    /// in a cache, and this way many come at a time.
     fn fetch(&self, changes: Option<impl Iterator<Item = NodeChange>>) {
         let candidates = changes.into_iter().flatten().map(|change| &self.nodes[change.position as usize]);
         black_box(candidates.fold(0, |sum, candidate| {
@@ -249,8 +250,8 @@ impl PlacementSet {
         }
     }
 
-    /// The present pass proposes a container at a position that is not where its ask named. Only where these are limited
-    /// does it count.
+    /// The present pass proposes a container at a position that is not where its ask named. Only where these are
+    /// limited does it count.
     pub(crate) fn give_off_switch(&mut self, position: usize) {
         *self.given_off_switch.entry(position).or_default() += 1;
     }
@@ -313,8 +314,8 @@ impl PlacementSet {
         self.list(position);
     }
 
-    /// Everything that this view debited was accepted: of these nodes it says what is true, and the ring says nothing of
-    /// them.
+    /// Everything that this view debited was accepted: of these nodes it says what is true, and the ring says nothing
+    /// of them.
     pub(crate) fn trust_debits(&mut self) {
         self.debited.clear();
     }

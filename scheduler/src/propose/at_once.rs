@@ -1,7 +1,7 @@
 //! Trees that order queues by priority: passes see each other's picks at once.
 //!
-//! Two passes at the same time may give one queue too much. If use alone orders the queues, the next pass corrects that. A
-//! priority would let the queue keep the excess.
+//! Two passes at the same time may give one queue too much. If use alone orders the queues, the next pass corrects
+//! that. A priority would let the queue keep the excess.
 
 use std::cmp::Reverse;
 
@@ -12,11 +12,11 @@ use crate::resource::Resources;
 use crate::state::State;
 
 impl QueueWalk<'_> {
-    /// The first child by the amounts that are in flight now. Picks of other passes only move a queue back, so the heap's
-    /// top is the first of all once its key is up to date.
+    /// The first child by the amounts that are in flight now. Picks of other passes only move a queue back, so the
+    /// heap's top is the first of all once its key is up to date.
     ///
-    /// Kept out of line, and without the `peek_mut` of `charge`, which would not be inlined twice: trees that order by use
-    /// alone would pay 220 instructions a container.
+    /// Kept out of line, and without the `peek_mut` of `charge`, which would not be inlined twice: trees that order by
+    /// use alone would pay 220 instructions a container.
     #[cold]
     pub(super) fn newest_top(&mut self, parent: QueueId) -> Option<QueueId> {
         self.catch_up_with_demand();

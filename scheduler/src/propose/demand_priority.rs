@@ -1,4 +1,5 @@
-//! Queues ordered by the priority of their pending asks: units that this pass or another pass gives away no longer count.
+//! Queues ordered by the priority of their pending asks: units that this pass or another pass gives away no longer
+//! count.
 
 use super::queue_walk::QueueWalk;
 use crate::ids::{AskId, QueueId, SlotId};
@@ -21,8 +22,8 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// One more unit of the ask gets a container. With the last one of its application its leaf is urgent for it no more,
-    /// nor are the queues above. A unit that was cancelled meanwhile is pending no more anyway.
+    /// One more unit of the ask gets a container. With the last one of its application its leaf is urgent for it no
+    /// more, nor are the queues above. A unit that was cancelled meanwhile is pending no more anyway.
     fn take_from_demand(&mut self, id: AskId) {
         let facts = &self.state.facts;
         let Some(ask) = facts.asks.get(id) else { return };

@@ -56,7 +56,8 @@ impl Picker<'_> {
         }
     }
 
-    /// As YARN does, a pass over one node alone that is reserved and still too full reserves it over again, which counts.
+    /// As YARN does, a pass over one node alone that is reserved and still too full reserves it over again, which
+    /// counts.
     fn record_reserved_again(&self, proposals: &mut Proposals) {
         let facts = &self.state.facts;
         let reservation = self.scope.node.and_then(|node| facts.nodes.get(node)?.reservation);
@@ -135,14 +136,15 @@ impl Picker<'_> {
         }
     }
 
-    /// When the ask gives a reservation back for a container elsewhere. What is in flight may come back, so it does not count.
+    /// When the ask gives a reservation back for a container elsewhere. What is in flight may come back, so it does not
+    /// count.
     fn swapped_when(&self, ask: AskId) -> Swapped {
         let facts = &self.state.facts;
         if facts.has_unreserved_unit(facts.asks.at(ask), 0) { Swapped::AtLimits } else { Swapped::Reserved }
     }
 
-    /// Whether a container for the reservation's unit is likely to be in flight. An ask's reservations are used in order, so its first
-    /// ones belong to its units in flight. At limits all of them do while no further unit is left.
+    /// Whether a container for the reservation's unit is likely to be in flight. An ask's reservations are used in
+    /// order, so its first ones belong to its units in flight. At limits all of them do while no further unit is left.
     fn is_in_use(&self, reservation: ReservationId, swapped: Swapped) -> bool {
         let id = self.state.facts.reservations.at(reservation).ask;
         let ask = self.state.facts.asks.at(id);

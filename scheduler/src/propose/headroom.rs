@@ -9,7 +9,8 @@ impl QueueWalk<'_> {
     pub(super) fn block_headroom(&mut self, leaf: QueueId, lane: LaneId, limited: QueueId) -> Resources {
         let lane = self.state.backlog.lane(lane);
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
-        // Borrowed containers neither block headroom nor lack it. A lane that could not run with the headroom blocks none.
+        // Borrowed containers neither block headroom nor lack it. A lane that could not run with the headroom blocks
+        // none.
         if self.share.is_borrowed
             || self.user_blocked_at(leaf, lane.user, &size).is_some()
             || !self.state.some_node_could_hold(facts.shapes.at(lane.shape))

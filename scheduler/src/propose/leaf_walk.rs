@@ -181,7 +181,8 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Whether the ask has a unit that is neither in flight nor has a node reserved for it, or may reserve more nodes than that.
+    /// Whether the ask has a unit that is neither in flight nor has a node reserved for it, or may reserve more nodes
+    /// than that.
     fn is_available(&self, pending: &PendingAsk) -> bool {
         let in_flight = self.state.in_flight.of_ask(pending.ask).load();
         if pending.is_single && self.is_unreserved {

@@ -177,8 +177,9 @@ impl<'a> Picker<'a> {
         found
     }
 
-    /// Further distinct nodes that have room for the ask and are not what it named, as many as count. Where opportunities
-    /// count, a node over which the pass goes alone is one whatever room it has, until the pass reserves it.
+    /// Further distinct nodes that have room for the ask and are not what it named, as many as count. Where
+    /// opportunities count, a node over which the pass goes alone is one whatever room it has, until the pass reserves
+    /// it.
     fn offer(&mut self, id: AskId, ask: &Ask, shape: &Shape, allowed: Locality) -> Vec<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let LocalityDelay::Nodes { rack, any, .. } = state.facts.config.locality_delay else {
@@ -214,8 +215,8 @@ impl<'a> Picker<'a> {
         offered
     }
 
-    /// The ask's opportunities, in a pass over one node after what the pass gave it. Passes over several nodes go by what was
-    /// missed before them.
+    /// The ask's opportunities, in a pass over one node after what the pass gave it. Passes over several nodes go by
+    /// what was missed before them.
     fn opportunities(&self, id: AskId, ask: &Ask, proposals: &Proposals) -> Opportunities {
         let (facts, before) = (&self.state.facts, Opportunities::of(ask));
         let LocalityDelay::Nodes { full_reset, .. } = facts.config.locality_delay else { return before };
@@ -258,8 +259,8 @@ impl<'a> Picker<'a> {
         self.scope.node.is_some()
     }
 
-    /// A unit of a listed ask. Of one that asks for a single container the ask itself is not looked at: the committer has
-    /// just written it, on another processor.
+    /// A unit of a listed ask. Of one that asks for a single container the ask itself is not looked at: the committer
+    /// has just written it, on another processor.
     pub(super) fn unit_of(&self, pending: &PendingAsk) -> Unit {
         if pending.is_single { Unit { ask: pending.ask, outstanding: 1 } } else { self.unit(pending.ask) }
     }

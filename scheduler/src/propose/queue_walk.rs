@@ -34,7 +34,8 @@ pub(super) struct QueueWalk<'a> {
     pub(super) is_single_step: bool,
     /// The only leaf to walk to, if not all.
     only_leaf: Option<QueueId>,
-    /// Queues are ordered by more than their use, so later picks do not correct earlier ones: passes see each other's picks.
+    /// Queues are ordered by more than their use, so later picks do not correct earlier ones: passes see each other's
+    /// picks.
     pub(super) is_at_once: bool,
     /// No node of the asks' partition is reserved, so no unit of an ask is.
     pub(super) is_unreserved: bool,
@@ -167,9 +168,9 @@ impl<'a> QueueWalk<'a> {
         self.state.facts.queue_key(id, self.partition, level, last_served, || self.demand_priority(id))
     }
 
-    /// What is in the way of one more container of this size: the limit of a queue, from the leaf up, or of the user, or
-    /// that what is left is kept for others. Of two queues that are full the lower one is waited for first: while it is,
-    /// what the upper one has left is not kept.
+    /// What is in the way of one more container of this size: the limit of a queue, from the leaf up, or of the user,
+    /// or that what is left is kept for others. Of two queues that are full the lower one is waited for first: while it
+    /// is, what the upper one has left is not kept.
     pub(super) fn blocked_at(
         &mut self,
         leaf: QueueId,

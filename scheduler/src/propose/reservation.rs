@@ -10,8 +10,8 @@ use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {
-    /// Reserves a node of the set for the ask, if that may be done and the ask has waited long enough. Otherwise there is
-    /// nothing for the shape in this pass.
+    /// Reserves a node of the set for the ask, if that may be done and the ask has waited long enough. Otherwise there
+    /// is nothing for the shape in this pass.
     pub(super) fn reservation(
         &mut self,
         candidate: &Candidate,
@@ -48,14 +48,14 @@ impl Picker<'_> {
         Pick::Reserved
     }
 
-    /// As YARN does, a node over which a pass goes alone is reserved although another may have room (`capacity-scheduler.md`
-    /// 2.6).
+    /// As YARN does, a node over which a pass goes alone is reserved although another may have room
+    /// (`capacity-scheduler.md` 2.6).
     fn reservations_at_once(&self) -> bool {
         self.is_confined() && self.state.facts.config.semantics == Semantics::YarnCompatible
     }
 
-    /// Which candidate node that could hold the shape when empty is reserved: the one that lacks least of what the shape
-    /// needs, or in YARN's way the last one in order (`capacity-scheduler.md` 2.6).
+    /// Which candidate node that could hold the shape when empty is reserved: the one that lacks least of what the
+    /// shape needs, or in YARN's way the last one in order (`capacity-scheduler.md` 2.6).
     fn reservable(&self, shape: &Shape) -> Option<usize> {
         let could_hold = |position: &usize| {
             self.set.node_if_candidate(*position).is_some_and(|id| {

@@ -31,8 +31,8 @@ pub(crate) struct Scratch {
     pub(super) picks: u64,
     /// Whether any queue keeps anything from those that come later.
     pub(super) blocks_headroom: bool,
-    /// How many of the units that are listed as given it has counted: of asks, and of applications by slot. And what leaves
-    /// have pending without applications that get all. Only where queues are ordered by it.
+    /// How many of the units that are listed as given it has counted: of asks, and of applications by slot. And what
+    /// leaves have pending without applications that get all. Only where queues are ordered by it.
     pub(super) units_seen: usize,
     pub(super) given_of_asks: FxHashMap<AskId, u32>,
     pub(super) given_units: FxHashMap<u32, u64>,

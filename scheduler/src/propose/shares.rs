@@ -38,8 +38,8 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Notes that the user gets a container for one of its units; with the last one it is active no more, unless it also
-    /// waits for an application to be activated.
+    /// Notes that the user gets a container for one of its units; with the last one it is active no more, unless it
+    /// also waits for an application to be activated.
     pub(super) fn count_unit(&mut self, leaf: QueueId, user: LeafUserId) {
         if !self.state.facts.queue(leaf).shares_among_users() {
             return;
@@ -56,8 +56,9 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// At which use of its leaf a lane's user, who is above its share now, may be within it: never too late, and too early
-    /// by less than a container of the lane. Shares rise with what the leaf uses, as long as the same users are active.
+    /// At which use of its leaf a lane's user, who is above its share now, may be within it: never too late, and too
+    /// early by less than a container of the lane. Shares rise with what the leaf uses, as long as the same users are
+    /// active.
     pub(super) fn share_suffices_at(&mut self, lane: &Lane) -> Threshold {
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
         let wanted = self.user_level(lane.user) + size;

@@ -19,8 +19,8 @@ pub struct ResourceAllocationCommitRequest {
     pub allocate: SmallVec<[AllocationProposal; 1]>,
     /// Nodes to reserve.
     pub reserve: ThinVec<ReservationProposal>,
-    /// Containers to end; their room can be used by `allocate`. One whose application starts another one by the same request
-    /// counts as given back, any other as preempted.
+    /// Containers to end; their room can be used by `allocate`. One whose application starts another one by the same
+    /// request counts as given back, any other as preempted.
     pub release: ThinVec<ContainerId>,
     /// Reservations to drop.
     pub unreserve: ThinVec<ReservationId>,

@@ -116,8 +116,8 @@ impl Resources {
     }
 }
 
-/// Negative if `a < b`, for any numbers. All types are compared at once this way, without a branch for each, on processors
-/// that have no instruction for it.
+/// Negative if `a < b`, for any numbers. All types are compared at once this way, without a branch for each, on
+/// processors that have no instruction for it.
 const fn less(a: i64, b: i64) -> i64 {
     (a & !b) | (!(a ^ b) & a.wrapping_sub(b))
 }

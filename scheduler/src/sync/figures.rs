@@ -1,5 +1,5 @@
-//! What is counted and measured for people to read: nothing is decided by it. So these are the real types in all builds,
-//! which spares a model the orders of what nobody looks at, and using them is no [step](super::fault) at which
+//! What is counted and measured for people to read: nothing is decided by it. So these are the real types in all
+//! builds, which spares a model the orders of what nobody looks at, and using them is no [step](super::fault) at which
 //! anything could go wrong.
 #![allow(clippy::disallowed_types, reason = "this module is where the raw types are named")]
 

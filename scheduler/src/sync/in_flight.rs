@@ -1,9 +1,9 @@
 //! Counters that proposers change while they hold the read guard: what is proposed and not yet decided.
 //!
-//! All accesses happen under the state's lock, which orders proposers against the committer. Between
-//! proposers that hold read guards together only the totals matter, so every operation is `Relaxed`. Giving back takes the
-//! counter mutably, so the write guard, under which nobody else changes it: a load and a store do, and the processor
-//! need not finish everything else first.
+//! All accesses happen under the state's lock, which orders proposers against the committer. Between proposers that
+//! hold read guards together only the totals matter, so every operation is `Relaxed`. Giving back takes the counter
+//! mutably, so the write guard, under which nobody else changes it: a load and a store do, and the processor need not
+//! finish everything else first.
 //!
 //! Whoever takes a unit or adds an amount writes into its batch, right after, that it has to be given back; between
 //! the two there is no step at which a [panic](super::fault) could be asked for, and nothing that panics.

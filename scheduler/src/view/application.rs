@@ -89,8 +89,8 @@ impl<'a> ApplicationView<'a> {
         })
     }
 
-    /// What more it may have in the partition before a limit is in the way: its user's, or that of a queue on the path; in
-    /// whole steps where containers come in steps (`capacity-scheduler.md` 2.8). Whether a node has room is another
+    /// What more it may have in the partition before a limit is in the way: its user's, or that of a queue on the path;
+    /// in whole steps where containers come in steps (`capacity-scheduler.md` 2.8). Whether a node has room is another
     /// question.
     #[must_use]
     pub fn headroom(&self, partition: PartitionId) -> Resources {

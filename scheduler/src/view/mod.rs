@@ -73,9 +73,9 @@ impl<'a> View<'a> {
         self.state.facts.partitions[partition.index()].capacity
     }
 
-    /// Moves with every node that comes, goes, or is another one than before: its capacity, attributes, partition, state or
-    /// silence. Not with what runs on nodes. While it stays, whoever has looked at all nodes need not look again, but for what
-    /// is free.
+    /// Moves with every node that comes, goes, or is another one than before: its capacity, attributes, partition,
+    /// state or silence. Not with what runs on nodes. While it stays, whoever has looked at all nodes need not look
+    /// again, but for what is free.
     #[must_use]
     pub fn nodes_version(&self) -> u64 {
         self.state.nodes_version
@@ -288,15 +288,15 @@ impl AskView<'_> {
         self.ask.outstanding()
     }
 
-    /// How many nodes were offered in vain since it last got what it named, in the mode in which such opportunities count
-    /// (`capacity-scheduler.md` 2.7).
+    /// How many nodes were offered in vain since it last got what it named, in the mode in which such opportunities
+    /// count (`capacity-scheduler.md` 2.7).
     #[must_use]
     pub fn missed_opportunities(&self) -> u32 {
         self.ask.missed
     }
 
-    /// How many passes over nodes that it has reserved were in vain since a reservation of it was made or ended, in the mode in which
-    /// re-reservations count (`capacity-scheduler.md` 2.6).
+    /// How many passes over nodes that it has reserved were in vain since a reservation of it was made or ended, in the
+    /// mode in which re-reservations count (`capacity-scheduler.md` 2.6).
     #[must_use]
     pub fn re_reservations(&self) -> u32 {
         self.ask.re_reservations

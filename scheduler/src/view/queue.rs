@@ -110,8 +110,8 @@ impl<'a> QueueView<'a> {
         users.filter(|user| user.inactive > 0 && user.inactive == user.applications).count() as u32
     }
 
-    /// How urgent what is pending in it and below makes it: the greatest priority of an application with something pending,
-    /// with offsets and fences on the way up; `i32::MIN` where nothing is pending.
+    /// How urgent what is pending in it and below makes it: the greatest priority of an application with something
+    /// pending, with offsets and fences on the way up; `i32::MIN` where nothing is pending.
     #[must_use]
     pub fn demand_priority(&self) -> i32 {
         self.state.facts.demand_priority(self.id)

@@ -64,8 +64,8 @@ impl Told {
         assert_eq!(told, wanted, "events of change {seq:?} {change:?}: left told, right expected");
     }
 
-    /// Insists that every other event is about an ask or an application that was refused, that it is not there, and that
-    /// nobody was told twice.
+    /// Insists that every other event is about an ask or an application that was refused, that it is not there, and
+    /// that nobody was told twice.
     pub(super) fn expect_nothing_else(&self, oracle: &Oracle) {
         assert!(self.by_change.is_empty(), "events of changes not in the log: {:?}", self.by_change);
         for refusal in &self.refusals {

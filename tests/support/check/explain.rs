@@ -39,8 +39,8 @@ pub fn compare_explanations(engine: &Engine, oracle: &Oracle) {
     engine.read(|view| {
         for explanation in pending(view) {
             let why = explanation.pending().unwrap();
-            // What is reserved is charged already, and may be used on the node that is reserved. The model does not count
-            // the nodes offered to an ask.
+            // What is reserved is charged already, and may be used on the node that is reserved. The model does not
+            // count the nodes offered to an ask.
             let counts_offers = why.locality.as_ref().is_some_and(|wait| wait.until_ms.is_none());
             if why.reservations.is_empty() && !counts_offers {
                 compare(&explanation, why, oracle);

@@ -45,8 +45,8 @@ pub struct Checker {
     seen: u64,
     /// A reservation of the present step ended: the pass in which it did takes no notice of its node.
     has_ended_reservations: bool,
-    /// In the present step room was kept from somebody who may borrow nodes. A pass over lent nodes does not learn that it is
-    /// kept no more, since those for whom it was are on borrowed nodes by then.
+    /// In the present step room was kept from somebody who may borrow nodes. A pass over lent nodes does not learn that
+    /// it is kept no more, since those for whom it was are on borrowed nodes by then.
     has_kept_room: bool,
     /// The node over which the present step is a pass, if it is one.
     pass: Option<NodeId>,
@@ -258,7 +258,8 @@ impl Checker {
         !counts || self.oracle.may_take_opportunity(ask, node)
     }
 
-    /// Nobody is a borrowed container who could be served at home. What one gets moves what others may have only where users compete.
+    /// Nobody is a borrowed container who could be served at home. What one gets moves what others may have only where
+    /// users compete.
     fn check_own_borrowed(&self, request: &ResourceAllocationCommitRequest) {
         if self.certainty < Certainty::Serial {
             return;

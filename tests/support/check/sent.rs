@@ -19,8 +19,8 @@ pub enum Sent {
 }
 
 impl Sent {
-    /// The identifier that the caller is told if this is refused; `None` if a ticket tells. Deliberately written again: it checks
-    /// the engine's own mapping.
+    /// The identifier that the caller is told if this is refused; `None` if a ticket tells. Deliberately written again:
+    /// it checks the engine's own mapping.
     #[must_use]
     pub fn subject(&self) -> Option<Subject> {
         let Self::Change(change) = self else { return None };

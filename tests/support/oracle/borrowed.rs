@@ -39,8 +39,8 @@ impl Oracle {
         self.nodes[&node].partition == ask.partition || self.is_borrowed(ask, node)
     }
 
-    /// Whether limits let the ask have one container more on a borrowed node in the partition: there are none but what the partition
-    /// has, and what users compete for.
+    /// Whether limits let the ask have one container more on a borrowed node in the partition: there are none but what
+    /// the partition has, and what users compete for.
     pub(super) fn borrowed_limits_allow(&self, books: &Books, ask: &Ask, partition: usize) -> bool {
         let application = &self.applications[&ask.application];
         let (size, total) = (amounts(&ask.spec.size), &books.totals[partition]);
@@ -55,8 +55,8 @@ impl Oracle {
             && self.holders_allow(books, partition, (application.leaf, user), &size)
     }
 
-    /// Whether a unit of the ask without a reservation could start now on a node of its own partition. Where the room there is kept
-    /// for others it could not.
+    /// Whether a unit of the ask without a reservation could start now on a node of its own partition. Where the room
+    /// there is kept for others it could not.
     #[must_use]
     pub fn could_stay_home(&self, id: AskId) -> bool {
         let (books, ask) = (self.books(), &self.asks[&id]);

@@ -44,8 +44,8 @@ impl Oracle {
     #[must_use]
     pub fn misses_opportunity(&self, id: AskId, node: NodeId) -> bool {
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
-        // What the same pass has reserved is reserved before this is said, and containers that it placed have brought their
-        // tags: of those nothing is asked.
+        // What the same pass has reserved is reserved before this is said, and containers that it placed have brought
+        // their tags: of those nothing is asked.
         let is_open =
             self.reservations.get(&node).is_none_or(|reservation| reservation.since_ms == self.now_ms);
         let may_be_offered = known.is_candidate() && is_open && !self.shuns(ask, known);

@@ -48,8 +48,8 @@ impl Oracle {
             && (is_settled || within_limits())
     }
 
-    /// Whether a unit of the ask could start on the node on a borrowed node. One that has a reservation waits for that, or for another
-    /// node of its own partition.
+    /// Whether a unit of the ask could start on the node on a borrowed node. One that has a reservation waits for that,
+    /// or for another node of its own partition.
     fn is_free_to_borrow(&self, books: &Books, node: NodeId, id: AskId) -> bool {
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
         self.is_borrowed(ask, node)

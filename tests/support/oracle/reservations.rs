@@ -38,8 +38,8 @@ impl Oracle {
         }
     }
 
-    /// Takes the reservation off a node without a word; its identifier may not come again. What was in vain before does not
-    /// count any more.
+    /// Takes the reservation off a node without a word; its identifier may not come again. What was in vain before does
+    /// not count any more.
     pub(super) fn take_reservation(&mut self, node: NodeId) -> Option<AskId> {
         let reservation = self.reservations.remove(&node)?;
         self.retired.extend(reservation.id);
@@ -75,8 +75,8 @@ impl Oracle {
         Ok(())
     }
 
-    /// How many nodes more than units the ask may reserve: YARN's starvation, in whole nodes. Counts 2^-20 of the largest
-    /// container, as the engine does.
+    /// How many nodes more than units the ask may reserve: YARN's starvation, in whole nodes. Counts 2^-20 of the
+    /// largest container, as the engine does.
     fn starvation(&self, ask: &Ask, reserved: u32) -> u64 {
         if self.config.semantics == Semantics::Strict || reserved == 0 {
             return 0;

@@ -85,8 +85,8 @@ impl Contest {
         Self { ceiling: *total, maximum: *total, yarn, ..self }
     }
 
-    /// Whether a user of this weight, who uses `used`, may use `more` of each type of which it is not negative. What comes
-    /// last is a container of size `last`.
+    /// Whether a user of this weight, who uses `used`, may use `more` of each type of which it is not negative. What
+    /// comes last is a container of size `last`.
     pub(super) fn allows(&self, weight: i128, used: &Amounts, more: &Amounts, last: &Amounts) -> bool {
         let before = minus(more, last);
         let at_last = Self {

@@ -67,8 +67,9 @@ impl Oracle {
         }
     }
 
-    /// Whoever holds more than before the request holds no more than the limits allow, which for borrowed containers alone are others.
-    /// A request that takes no more than it gives back is legal even above a limit that was lowered meanwhile.
+    /// Whoever holds more than before the request holds no more than the limits allow, which for borrowed containers
+    /// alone are others. A request that takes no more than it gives back is legal even above a limit that was lowered
+    /// meanwhile.
     fn check_growth(
         &self,
         request: &ResourceAllocationCommitRequest,

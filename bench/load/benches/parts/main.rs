@@ -1,9 +1,9 @@
 //! The engine's parts, each by itself: fit, order, index, propose, commit, log.
 //!
 //! Everything goes through the public API. An engine whose threads are the caller's own ([`Engine::assemble`]
-//! (apportion::Engine::assemble)) has one proposer to be asked for one pass and one committer to be asked for one group,
-//! so what is timed is the shipped code and nothing else of it; a cluster is made so that one part of a pass outweighs
-//! the others. Only the stretch in question is timed: what leads to it, and what undoes it, is not.
+//! (apportion::Engine::assemble)) has one proposer to be asked for one pass and one committer to be asked for one
+//! group, so what is timed is the shipped code and nothing else of it; a cluster is made so that one part of a pass
+//! outweighs the others. Only the stretch in question is timed: what leads to it, and what undoes it, is not.
 
 mod cluster;
 mod commit;

@@ -20,7 +20,8 @@ impl ApplicationState {
         }
     }
 
-    /// No place is to be had where an action looked first: it looks elsewhere if it may, and comes to nothing otherwise.
+    /// No place is to be had where an action looked first: it looks elsewhere if it may, and comes to nothing
+    /// otherwise.
     pub(in crate::application) fn look_elsewhere_or_fail(
         &mut self,
         id: ActionId,
@@ -33,7 +34,8 @@ impl ApplicationState {
         }
     }
 
-    /// The request for a place came to nothing. What runs goes on running; for what is being stopped the review will ask.
+    /// The request for a place came to nothing. What runs goes on running; for what is being stopped the review will
+    /// ask.
     pub(in crate::application) fn no_place_found(
         &mut self,
         request: RequestId,
@@ -72,8 +74,8 @@ impl ApplicationState {
         self.fail_action(id, "the container could not be stopped; it goes on running", operations);
     }
 
-    /// Sources that have had enough time to stop, or to run again. They will be missed when they do stop, and are asked for
-    /// until they run.
+    /// Sources that have had enough time to stop, or to run again. They will be missed when they do stop, and are asked
+    /// for until they run.
     pub(in crate::application) fn check_stops(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         for id in self.actions.late(now_ms) {
             self.drop_place(id, operations);

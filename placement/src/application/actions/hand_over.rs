@@ -1,5 +1,6 @@
-//! One container takes the place of another one, which stands by for it and makes way in one step (`swap.rs`). Where the one
-//! that stood by goes elsewhere, it runs there before the other one is stopped (Samza's compound action, `samza.md` Z3).
+//! One container takes the place of another one, which stands by for it and makes way in one step (`swap.rs`). Where
+//! the one that stood by goes elsewhere, it runs there before the other one is stopped (Samza's compound action,
+//! `samza.md` Z3).
 
 use std::sync::Arc;
 

@@ -99,7 +99,8 @@ impl Actions {
         }
     }
 
-    /// The action that goes on with a container of a component, as the one that is replaced or the one that replaces it.
+    /// The action that goes on with a container of a component, as the one that is replaced or the one that replaces
+    /// it.
     pub(super) fn on(&self, component: ComponentId, container: ContainerRef) -> Option<ActionId> {
         let is_concerned = |active: &Active| {
             let other = match active.stage {

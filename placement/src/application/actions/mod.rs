@@ -1,10 +1,11 @@
 //! Placement actions: one container goes elsewhere, or starts anew, and the service never has fewer than it would have
 //! without (Samza container placement, "Reserve-Stop-Move").
 //!
-//! A place is found first: the container that comes is reserved, and counts for nothing. Then the one that it replaces is
-//! stopped. When that has ended the reserved one starts. What is stopped first makes way for what comes back in one step
-//! (`swap.rs`), and so does one that stands by for another one which takes its place (`hand_over.rs`). Whatever goes wrong, the
-//! review finds that an instance is missing and asks for it as it always does: on the host where it was last, then elsewhere.
+//! A place is found first: the container that comes is reserved, and counts for nothing. Then the one that it replaces
+//! is stopped. When that has ended the reserved one starts. What is stopped first makes way for what comes back in one
+//! step (`swap.rs`), and so does one that stands by for another one which takes its place (`hand_over.rs`). Whatever
+//! goes wrong, the review finds that an instance is missing and asks for it as it always does: on the host where it was
+//! last, then elsewhere.
 
 mod begin;
 mod change;
@@ -75,9 +76,9 @@ impl PlacementAction {
     pub const EXPIRES_AFTER_MS: u64 = 5_000;
 }
 
-/// One that another one stands by for takes its place: in one step with the stop of the one that stands by, if the cluster manager can.
-/// It holds that place, and goes there when the one that stood by runs elsewhere. What becomes of it is told under its own
-/// number; of one whose place could not be taken nothing is told.
+/// One that another one stands by for takes its place: in one step with the stop of the one that stands by, if the
+/// cluster manager can. It holds that place, and goes there when the one that stood by runs elsewhere. What becomes of
+/// it is told under its own number; of one whose place could not be taken nothing is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandOver {
     /// Its number, as that of an action of its own.
@@ -221,8 +222,8 @@ impl ApplicationState {
         self.actions.len()
     }
 
-    /// How many of them go on with containers of a component. What takes the place that another action leaves belongs to that
-    /// one until it is over.
+    /// How many of them go on with containers of a component. What takes the place that another action leaves belongs
+    /// to that one until it is over.
     #[must_use]
     pub fn actions_on(&self, component: ComponentId) -> usize {
         self.actions.active_on(component).filter(|(_, active)| active.after.is_none()).count()

@@ -100,8 +100,8 @@ impl ApplicationState {
         makes_way || matches!(active.stage, Stage::Stopping { .. })
     }
 
-    /// A container is given back, by an action or for another reason. In the second case a place that is looked for it is
-    /// of no use any more.
+    /// A container is given back, by an action or for another reason. In the second case a place that is looked for it
+    /// is of no use any more.
     pub(in crate::application) fn action_hears_release(
         &mut self,
         container: ContainerRef,
@@ -160,8 +160,8 @@ impl ApplicationState {
         Stage::Starting { container, until_ms: self.now_ms.saturating_add(self.settings.start_timeout_ms) }
     }
 
-    /// A container was taken on for a component. It is the one that an action stopped an instance for, if there is such an
-    /// action.
+    /// A container was taken on for a component. It is the one that an action stopped an instance for, if there is such
+    /// an action.
     pub(in crate::application) fn action_hears_arrival(
         &mut self,
         component: ComponentId,

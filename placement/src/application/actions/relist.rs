@@ -9,8 +9,8 @@ use crate::client::RequestId;
 use crate::history::OutstandingRequest;
 
 impl ApplicationState {
-    /// Hosts begin or cease to take containers: whoever may go to any of them asks for those that will do now. The time in which
-    /// a place has to be found goes on.
+    /// Hosts begin or cease to take containers: whoever may go to any of them asks for those that will do now. The time
+    /// in which a place has to be found goes on.
     pub(in crate::application) fn relist_destinations(&mut self, operations: &mut Vec<Operation>) {
         for id in self.actions.active_ids() {
             let Some((request, hosts)) = self.other_destinations(id) else { continue };
@@ -24,7 +24,8 @@ impl ApplicationState {
         }
     }
 
-    /// The request of an action that may go to any host, and the hosts that will do, if these are not those that it names.
+    /// The request of an action that may go to any host, and the hosts that will do, if these are not those that it
+    /// names.
     fn other_destinations(&self, id: ActionId) -> Option<(RequestId, Vec<Arc<str>>)> {
         let active = self.actions.get(id)?;
         let (ActionKind::MoveElsewhere, Stage::Reserving(request)) = (&active.action.kind, active.stage)

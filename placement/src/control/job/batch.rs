@@ -75,9 +75,9 @@ impl<C: ClusterClient> Job<C> {
         self.service.state().down().saturating_sub(of_busy)
     }
 
-    /// Of those with which requests go on, how many are down or may be before that is over: all that requests about many
-    /// containers work on, and of the others those that are being replaced. Standbys that somebody needs for a while are
-    /// not missed.
+    /// Of those with which requests go on, how many are down or may be before that is over: all that requests about
+    /// many containers work on, and of the others those that are being replaced. Standbys that somebody needs for a
+    /// while are not missed.
     fn down_or_worked_on(&self) -> u64 {
         let each = self.busy.iter().filter_map(|(group, request)| {
             let (plan, running) = self.running(*request, group)?;
@@ -161,7 +161,8 @@ impl<C: ClusterClient> Job<C> {
         canary.until_ms.is_none() && begun < canary.steps
     }
 
-    /// A canary's container that runs now has to run on. What others ask to be done with it meanwhile is not held against it.
+    /// A canary's container that runs now has to run on. What others ask to be done with it meanwhile is not held
+    /// against it.
     pub(super) fn note_canaries(&mut self, request: Uuid, group: &ProcessorId) {
         let next = self.running(request, group).and_then(|(_, running)| running.left.front());
         let Some(component) = next.and_then(|next| self.component_of_move(group, next)) else { return };
@@ -180,7 +181,8 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// A request that cannot begin anything because too much is down does not wait for ever. For other requests it does.
+    /// A request that cannot begin anything because too much is down does not wait for ever. For other requests it
+    /// does.
     fn note_stall(&mut self, request: Uuid, is_stalled: bool, down: u64, now_ms: u64) {
         let Some(plan) = self.plans.get_mut(&request) else { return };
         let Some(batch) = &mut plan.batch else { return };

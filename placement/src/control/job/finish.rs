@@ -1,4 +1,5 @@
-//! Last words: of requests about one processor and about many, of those that are taken back, and of all when the job ends.
+//! Last words: of requests about one processor and about many, of those that are taken back, and of all when the job
+//! ends.
 
 use uuid::Uuid;
 

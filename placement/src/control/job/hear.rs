@@ -39,8 +39,8 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Where a container comes to its standby's place, the move is over with the later of their two actions. What counts is
-    /// what becomes of the container; of that nothing is said if the standby stays.
+    /// Where a container comes to its standby's place, the move is over with the later of their two actions. What
+    /// counts is what becomes of the container; of that nothing is said if the standby stays.
     fn last_of_two(
         &mut self,
         request: Uuid,

@@ -1,8 +1,8 @@
 //! A job that runs: its processors' containers, and what is being done with them.
 //!
-//! A request becomes a [`Plan`] of steps, one for each processor that it concerns. A step goes on while no other
-//! one concerns the same processor or its standbys (`samza.md` 1.13, I1), and consists of moves; a move is a placement action
-//! of the [`Service`] underneath, or a standby that comes or goes.
+//! A request becomes a [`Plan`] of steps, one for each processor that it concerns. A step goes on while no other one
+//! concerns the same processor or its standbys (`samza.md` 1.13, I1), and consists of moves; a move is a placement
+//! action of the [`Service`] underneath, or a standby that comes or goes.
 //!
 //! | word | what it is | where it begins | where it ends |
 //! |---|---|---|---|
@@ -110,8 +110,8 @@ impl<C: ClusterClient> Job<C> {
         Self::with(spec, |components| Service::start(components, settings, client, history, now_ms), now_ms)
     }
 
-    /// A job whose coordinator was started again: its containers ran on and stay. What was being done with them is over,
-    /// each processor has one container, and whoever asked for it is told by the control plane.
+    /// A job whose coordinator was started again: its containers ran on and stay. What was being done with them is
+    /// over, each processor has one container, and whoever asked for it is told by the control plane.
     ///
     /// # Errors
     /// When its definition makes no sense.
@@ -170,8 +170,8 @@ impl<C: ClusterClient> Job<C> {
         self.drive(now_ms);
     }
 
-    /// Hears what the cluster manager tells, and goes on with what is asked for. Says when it wants to be called again even
-    /// if nothing happens.
+    /// Hears what the cluster manager tells, and goes on with what is asked for. Says when it wants to be called again
+    /// even if nothing happens.
     pub fn tick(&mut self, now_ms: u64) -> Option<u64> {
         self.service.tick(now_ms);
         self.drive(now_ms);
@@ -185,8 +185,8 @@ impl<C: ClusterClient> Job<C> {
         std::mem::take(&mut self.answers)
     }
 
-    /// A standby's container says that it has read all state there is. It has to say so again to a coordinator that was started
-    /// again.
+    /// A standby's container says that it has read all state there is. It has to say so again to a coordinator that was
+    /// started again.
     pub fn report_caught_up(&mut self, standby: &ProcessorId, now_ms: u64) {
         let Some(component) = self.numbers.get(standby).copied() else { return };
         if let Some(container) = self.live_container(component) {

@@ -1,5 +1,5 @@
-//! From what is wanted of a processor to what is done about it, worked out when its turn comes: standbys may have come and
-//! gone since it was asked for.
+//! From what is wanted of a processor to what is done about it, worked out when its turn comes: standbys may have come
+//! and gone since it was asked for.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -167,7 +167,8 @@ impl<C: ClusterClient> Job<C> {
         Ok((steps, Some(batch)))
     }
 
-    /// The containers of these processors; if they change, with all their standbys, which are what their processors are.
+    /// The containers of these processors; if they change, with all their standbys, which are what their processors
+    /// are.
     fn restarted(
         &self,
         named: &BTreeSet<ProcessorId>,
@@ -189,7 +190,8 @@ impl<C: ClusterClient> Job<C> {
         Ok(chosen)
     }
 
-    /// Nobody wants a size that no host could hold, or with nothing of what a processor has now: all amounts are to be named.
+    /// Nobody wants a size that no host could hold, or with nothing of what a processor has now: all amounts are to be
+    /// named.
     fn check_size(&self, chosen: &BTreeSet<ComponentId>, size: &Resources) -> Result<(), String> {
         let known = || chosen.iter().filter_map(|component| self.components.get(component));
         let loses = |had: &&ComponentSpec| {

@@ -100,8 +100,8 @@ pub(super) enum Intent {
 pub(super) enum Move {
     /// A container goes elsewhere or starts anew.
     Act { component: ComponentId, kind: ActionKind, or_elsewhere: bool, change: Arc<ComponentChange> },
-    /// A standby goes away from where it is, as far as standbys are kept apart, and a container comes to its place; or goes
-    /// elsewhere, if it does not get that.
+    /// A standby goes away from where it is, as far as standbys are kept apart, and a container comes to its place; or
+    /// goes elsewhere, if it does not get that.
     HandOver { standby: ComponentId, component: ComponentId, or_elsewhere: bool },
     /// A container comes to the place of this standby, which the processor has no more.
     ReplaceStandby { number: u32, component: ComponentId },
@@ -180,8 +180,8 @@ impl Step {
         Self { group: processor.active(), intent, only_while: None, retries: 0, tries: 0 }
     }
 
-    /// How long it pauses before it is tried again: the longer, the more often that was in vain. What went wrong may take
-    /// a while to go away.
+    /// How long it pauses before it is tried again: the longer, the more often that was in vain. What went wrong may
+    /// take a while to go away.
     pub(super) fn pause_ms(&self) -> u64 {
         const PAUSE_MS: u64 = 1_000;
         PAUSE_MS << self.tries.saturating_sub(1).min(6)

@@ -1,4 +1,5 @@
-//! What of the job has changed and was not written down yet. Everything that changes the job's definition goes through here.
+//! What of the job has changed and was not written down yet. Everything that changes the job's definition goes through
+//! here.
 
 use std::collections::BTreeSet;
 
@@ -16,8 +17,9 @@ pub(super) struct Unrecorded {
 }
 
 impl<C: ClusterClient> Job<C> {
-    /// What requests have changed of the job since the last call, as it is now. Whoever saves answers saves these with them or
-    /// before them; then whoever was told that something succeeded finds it so after the next start of the coordinator.
+    /// What requests have changed of the job since the last call, as it is now. Whoever saves answers saves these with
+    /// them or before them; then whoever was told that something succeeded finds it so after the next start of the
+    /// coordinator.
     pub fn take_records(&mut self) -> Vec<JobRecord> {
         let Unrecorded { processors, has_hosts } = std::mem::take(&mut self.unrecorded);
         let hosts = has_hosts.then(|| JobRecord::HostsKeptFree(self.spec.hosts_kept_free.clone()));

@@ -14,8 +14,8 @@ impl<C: ClusterClient> Job<C> {
         self.spec.processors.get(*self.places.get(&processor.active())?)
     }
 
-    /// The processor has a standby more, kept apart from it and from the others. It belongs to the job as others know it
-    /// when the step that it was started by is done.
+    /// The processor has a standby more, kept apart from it and from the others. It belongs to the job as others know
+    /// it when the step that it was started by is done.
     pub(super) fn add_standby(&mut self, group: &ProcessorId, number: u32, now_ms: u64) {
         let Some(place) = self.places.get(group).copied() else { return };
         let Some(mut processor) = self.spec.processors.get(place).cloned() else { return };

@@ -34,9 +34,9 @@ impl PlacementClient {
         Self { store }
     }
 
-    /// Asks for a processor of a deployment to be moved to a host, or restarted if it is there, and returns the uuid under
-    /// which the [`outcome`](Self::outcome) will be. `request_expiry_ms` is how long getting the place may take, `now_ms`
-    /// the time since the epoch, both in milliseconds.
+    /// Asks for a processor of a deployment to be moved to a host, or restarted if it is there, and returns the uuid
+    /// under which the [`outcome`](Self::outcome) will be. `request_expiry_ms` is how long getting the place may take,
+    /// `now_ms` the time since the epoch, both in milliseconds.
     ///
     /// # Errors
     /// If a text is too long, the expiry is 0, or the store is full or fails.
@@ -53,8 +53,8 @@ impl PlacementClient {
         self.submit(PlacementRequest { request_expiry_ms, ..request })
     }
 
-    /// Hands in a request for [whatever there is to ask](PlacementRequest::new), and returns its uuid. Handing it in again is refused, so after an error of the store
-    /// that leaves open what happened it can be tried again.
+    /// Hands in a request for [whatever there is to ask](PlacementRequest::new), and returns its uuid. Handing it in
+    /// again is refused, so after an error of the store that leaves open what happened it can be tried again.
     ///
     /// # Errors
     /// If there is a request or response of its uuid, it breaks a bound, or the store is full or fails.
@@ -72,8 +72,8 @@ impl PlacementClient {
         self.store.response(uuid)
     }
 
-    /// What was asked about one processor or standby of a deployment, and answered. Requests about many containers name none:
-    /// these are in the [`list`](Self::list), and which of them goes on with a processor now its job says
+    /// What was asked about one processor or standby of a deployment, and answered. Requests about many containers name
+    /// none: these are in the [`list`](Self::list), and which of them goes on with a processor now its job says
     /// ([`ProcessorStatus::request`](crate::control::ProcessorStatus::request)). It reads the whole store.
     ///
     /// # Errors
@@ -112,8 +112,8 @@ impl PlacementClient {
         Ok(listing)
     }
 
-    /// Deletes all requests, responses and unreadable values, and says how many these were. Deployments stay, and so may
-    /// what comes meanwhile.
+    /// Deletes all requests, responses and unreadable values, and says how many these were. Deployments stay, and so
+    /// may what comes meanwhile.
     ///
     /// # Errors
     /// If the store cannot be read or written. Some are deleted then, and it can be tried again.

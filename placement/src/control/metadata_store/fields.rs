@@ -17,8 +17,8 @@ pub(super) struct Fields {
     object: Map<String, Value>,
 }
 
-/// What can be read of these fields though the message as a whole cannot: empty where nothing can, or nothing that could be an
-/// id.
+/// What can be read of these fields though the message as a whole cannot: empty where nothing can, or nothing that
+/// could be an id.
 pub(super) fn readable_ids<const N: usize>(bytes: &[u8], fields: [&str; N]) -> [String; N] {
     let object = object(bytes).unwrap_or_default();
     fields.map(|field| {

@@ -15,8 +15,8 @@ use super::store::{Change, ControlStore, ControlStoreError, Counts, Deployment, 
 use super::tables::{Edit, Row, Table, View};
 use crate::control::job_record::JobRecord;
 
-/// A store in memory, for tests and for services whose requests need not outlive them. It holds the same bytes as one in
-/// a file, and refuses the same.
+/// A store in memory, for tests and for services whose requests need not outlive them. It holds the same bytes as one
+/// in a file, and refuses the same.
 #[derive(Debug)]
 pub struct MemoryControlStore {
     tables: Mutex<MemoryTables>,

@@ -38,15 +38,15 @@ pub struct PlacementRequest {
     /// The host that it is about or where the container is to go, or one of Samza's words such as `ANY_HOST`. At most
     /// [`HOST_MAX`] bytes.
     pub destination_host: String,
-    /// How long a place may be looked for, and each of the containers concerned waited for, in milliseconds, from 1 on; 5,000
-    /// if there is none.
+    /// How long a place may be looked for, and each of the containers concerned waited for, in milliseconds, from 1 on;
+    /// 5,000 if there is none.
     pub request_expiry_ms: Option<u64>,
     /// When it was written, in milliseconds since the epoch; at most 2^63 - 1.
     pub timestamp_ms: u64,
     /// What is wanted, such as `DRAIN_HOST`; without one, what `destination_host` means to Samza.
     pub action: Option<String>,
-    /// Whatever else the action asks for; at most [`PARAMETERS_MAX`] bytes, [`PARAMETERS_DEPTH_MAX`] levels. None is the
-    /// same as an empty object.
+    /// Whatever else the action asks for; at most [`PARAMETERS_MAX`] bytes, [`PARAMETERS_DEPTH_MAX`] levels. None is
+    /// the same as an empty object.
     pub parameters: Map<String, Value>,
     /// Who asks.
     pub principal: Option<String>,
@@ -132,8 +132,8 @@ impl PlacementRequest {
         self
     }
 
-    /// The request in a message. Fields that are unknown are passed over, `statusCode` too: whatever it says, the request
-    /// is new. Null is the same as nothing where nothing is allowed.
+    /// The request in a message. Fields that are unknown are passed over, `statusCode` too: whatever it says, the
+    /// request is new. Null is the same as nothing where nothing is allowed.
     ///
     /// # Errors
     /// If it is no request or breaks a bound; with the request's uuid if that could be read.
@@ -167,8 +167,8 @@ impl PlacementRequest {
         self.wire().to_bytes()
     }
 
-    /// The response to this request. Of an explanation that is too long the first [`EXPLANATION_MAX`] bytes are kept, so
-    /// that an answer can always be written if its request could.
+    /// The response to this request. Of an explanation that is too long the first [`EXPLANATION_MAX`] bytes are kept,
+    /// so that an answer can always be written if its request could.
     #[must_use]
     pub fn answer(&self, status_code: StatusCode, explanation: &str, now_ms: u64) -> PlacementResponse {
         let end = explanation.floor_char_boundary(EXPLANATION_MAX);

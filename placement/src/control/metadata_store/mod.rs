@@ -1,5 +1,5 @@
-//! The durable side of a control plane for placements: who asks leaves a request in a [`ControlStore`], who decides leaves
-//! a response there, and both may come and go meanwhile.
+//! The durable side of a control plane for placements: who asks leaves a request in a [`ControlStore`], who decides
+//! leaves a response there, and both may come and go meanwhile.
 //!
 //! Messages have the form of Apache Samza's container placement service, with three fields more; what its store lets
 //! happen and this one does not: two writers under one uuid overwriting each other, one unreadable value stopping the

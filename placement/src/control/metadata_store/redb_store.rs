@@ -16,8 +16,8 @@ use super::store::{Change, ControlStore, ControlStoreError, Counts, Deployment, 
 use super::tables::{Table, View};
 use crate::control::job_record::JobRecord;
 
-/// A store in a file of redb. What [`apply`](ControlStore::apply) has made survives the end of the process and a loss of
-/// power: each apply waits for the disk once, so many changes at a time cost little more than one. Readers wait for
+/// A store in a file of redb. What [`apply`](ControlStore::apply) has made survives the end of the process and a loss
+/// of power: each apply waits for the disk once, so many changes at a time cost little more than one. Readers wait for
 /// nobody.
 #[derive(Debug)]
 pub struct RedbControlStore {

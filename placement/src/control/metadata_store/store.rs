@@ -55,8 +55,8 @@ pub enum Change {
     PutDeployment(Deployment),
     /// Deletes the deployment of this id, if it is there.
     DeleteDeployment(String),
-    /// Adds what a request has left of a job, in the place of what was known of the same part of it. A deployment that is not
-    /// current has nothing to say any more: of such a one this changes nothing.
+    /// Adds what a request has left of a job, in the place of what was known of the same part of it. A deployment that
+    /// is not current has nothing to say any more: of such a one this changes nothing.
     PutJobRecord {
         /// The deployment of the job that has carried out the request.
         deployment: String,
@@ -160,16 +160,16 @@ pub enum ControlStoreError {
     },
 }
 
-/// Where requests wait to be carried out and responses to be read. Several threads may use one at a time: who reads sees
-/// all changes of an [`apply`](Self::apply) or none.
+/// Where requests wait to be carried out and responses to be read. Several threads may use one at a time: who reads
+/// sees all changes of an [`apply`](Self::apply) or none.
 pub trait ControlStore: Send + Sync + Debug {
     /// Makes these changes one after the other, all of them or none. When this returns without an error they are there
     /// for good, as far as the store's medium is.
     ///
     /// # Errors
-    /// If one of them is refused: a request under a uuid that has a request or response ([`ControlStoreError::Duplicate`]),
-    /// one more than the store takes ([`ControlStoreError::Full`]), or something that breaks its bounds. After these
-    /// nothing has changed.
+    /// If one of them is refused: a request under a uuid that has a request or response
+    /// ([`ControlStoreError::Duplicate`]), one more than the store takes ([`ControlStoreError::Full`]), or something
+    /// that breaks its bounds. After these nothing has changed.
     fn apply(&self, changes: &[Change]) -> Result<(), ControlStoreError>;
 
     /// The request of this uuid.
@@ -184,8 +184,8 @@ pub trait ControlStore: Send + Sync + Debug {
     /// If the store cannot be read.
     fn response(&self, uuid: Uuid) -> Result<Option<PlacementResponse>, ControlStoreError>;
 
-    /// At most `limit` requests that come after this one, oldest first, and on the first page at most as many unreadable
-    /// values. It costs what it returns, however much there is.
+    /// At most `limit` requests that come after this one, oldest first, and on the first page at most as many
+    /// unreadable values. It costs what it returns, however much there is.
     ///
     /// # Errors
     /// If the store cannot be read.

@@ -36,8 +36,8 @@ pub struct AllowPrincipals {
 pub enum Permission {
     /// Everything.
     All,
-    /// The actions of these names. It is the action that counts, not how a message called it: a `MOVE` to `LAST_SEEN` is a
-    /// restart.
+    /// The actions of these names. It is the action that counts, not how a message called it: a `MOVE` to `LAST_SEEN`
+    /// is a restart.
     Only(BTreeSet<ActionName>),
 }
 

@@ -19,8 +19,8 @@ pub trait ControlledJob: fmt::Debug + Send {
     fn tick(&mut self, now_ms: u64) -> Option<u64>;
     /// What has become of requests since the last call, in order.
     fn take_answers(&mut self) -> Vec<JobAnswer>;
-    /// What they have changed of the job since the last call; called after [`take_answers`](Self::take_answers), so whatever
-    /// those tell of is in these or was in earlier ones.
+    /// What they have changed of the job since the last call; called after [`take_answers`](Self::take_answers), so
+    /// whatever those tell of is in these or was in earlier ones.
     fn take_records(&mut self) -> Vec<JobRecord>;
     /// The job as it is by now.
     fn spec(&self) -> JobSpec;

@@ -47,11 +47,11 @@ impl ControlPlane {
         Ok(spec.with_records(&records))
     }
 
-    /// Takes a job in under the id of its deployment, with everybody allowed to ask and requests that wait for each other.
-    /// What was accepted for earlier deployments of a job of this name and has no last word gets it now. What requests have
-    /// left of the job, and is otherwise in the one that comes now, is forgotten: whoever wants to keep it gives the
-    /// [`restored`](Self::restored) job. One of the same name that this control plane has is taken out, so jobs that go on beside
-    /// each other need names of their own.
+    /// Takes a job in under the id of its deployment, with everybody allowed to ask and requests that wait for each
+    /// other. What was accepted for earlier deployments of a job of this name and has no last word gets it now. What
+    /// requests have left of the job, and is otherwise in the one that comes now, is forgotten: whoever wants to keep
+    /// it gives the [`restored`](Self::restored) job. One of the same name that this control plane has is taken out, so
+    /// jobs that go on beside each other need names of their own.
     ///
     /// # Errors
     /// When the id was used before, or the store does not work; the job comes back, and can be taken in again.
@@ -125,8 +125,8 @@ impl ControlPlane {
         Ok(std::iter::once(Change::DeleteJobRecords(spec.name.clone())).chain(kept).collect())
     }
 
-    /// Takes a job out, for instance because it ended, and gives it back; `None` if there is none under this id. What is open
-    /// gets its last word; what is being done about it comes to an end if the job goes on under somebody else.
+    /// Takes a job out, for instance because it ended, and gives it back; `None` if there is none under this id. What
+    /// is open gets its last word; what is being done about it comes to an end if the job goes on under somebody else.
     ///
     /// # Errors
     /// When the store does not work; then it can be tried again.

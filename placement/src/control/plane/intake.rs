@@ -1,4 +1,5 @@
-//! Requests from the store: a page at a time, each of which is answered in one transaction before anything is done about it.
+//! Requests from the store: a page at a time, each of which is answered in one transaction before anything is done
+//! about it.
 
 use std::collections::BTreeSet;
 

@@ -43,7 +43,8 @@ pub struct ControlPlane {
     /// By deployment.
     jobs: BTreeMap<String, Deployed>,
     open: BTreeMap<Uuid, Open>,
-    /// What jobs have said and the store has not got yet, in order: what requests left of a job comes before the answers.
+    /// What jobs have said and the store has not got yet, in order: what requests left of a job comes before the
+    /// answers.
     unsaved: Vec<Change>,
     /// Requests of which the store did not say whether they were taken out of it.
     doubtful: VecDeque<(PlacementRequest, JobRequest)>,
@@ -95,12 +96,12 @@ impl ControlPlane {
     }
 
     /// Takes on what was asked since, lets the jobs go on, and saves what became of it. Says when it wants to be called
-    /// again even if nothing happens; besides when the store [is written to](ControlStore::wait_for_write) and when a job's
-    /// cluster manager has something to tell.
+    /// again even if nothing happens; besides when the store [is written to](ControlStore::wait_for_write) and when a
+    /// job's cluster manager has something to tell.
     ///
     /// # Errors
-    /// When the store does not work. Nothing is lost by it: what was not read is read, and what was not saved is saved, by
-    /// the next turn.
+    /// When the store does not work. Nothing is lost by it: what was not read is read, and what was not saved is saved,
+    /// by the next turn.
     pub fn turn(&mut self, now_ms: u64) -> Result<Option<u64>, ControlStoreError> {
         let taken = self.take_in(now_ms);
         let deadlines: Vec<u64> =

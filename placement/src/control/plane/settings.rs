@@ -5,7 +5,8 @@
 pub struct ControlSettings {
     /// So many requests at once are taken on and not over, at least one; the others stay in the store.
     pub accepted_max: usize,
-    /// A request that has waited for longer than this in the store is not begun any more, nor one whose time is ahead by more.
+    /// A request that has waited for longer than this in the store is not begun any more, nor one whose time is ahead
+    /// by more.
     pub age_max_ms: u64,
     /// The outcome of a request is kept for this long, and at least for twice `age_max_ms`: whoever repeats the request
     /// meanwhile finds the first outcome, and later it is too old.

@@ -11,7 +11,8 @@ use super::{ControlMetrics, ControlPlane};
 use crate::control::metadata_store::ControlStore;
 
 /// A control plane on a thread of its own. It turns when the store is written to, when a job wants to be called, and at
-/// least every few milliseconds ([`POLL_MS`](Self::POLL_MS)), because cluster managers are polled. Ends when this is dropped.
+/// least every few milliseconds ([`POLL_MS`](Self::POLL_MS)), because cluster managers are polled. Ends when this is
+/// dropped.
 #[derive(Debug)]
 pub struct ControlThread {
     shared: Arc<Shared>,
@@ -58,8 +59,9 @@ impl ControlThread {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Has something done with the control plane between two of its turns: a job is taken in or out, for instance. Waits for
-    /// the turn that goes on; not to be called by what it is given. `None` if it is not [running](Self::is_running) any more.
+    /// Has something done with the control plane between two of its turns: a job is taken in or out, for instance.
+    /// Waits for the turn that goes on; not to be called by what it is given. `None` if it is not
+    /// [running](Self::is_running) any more.
     pub fn with<T>(&self, body: impl FnOnce(&mut ControlPlane) -> T) -> Option<T> {
         if !self.is_running() {
             return None;
@@ -85,7 +87,8 @@ impl ControlThread {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Ends it after its turn, and gives the control plane back; `None` if it was not [running](Self::is_running) any more.
+    /// Ends it after its turn, and gives the control plane back; `None` if it was not [running](Self::is_running) any
+    /// more.
     pub fn stop(mut self) -> Option<ControlPlane> {
         if self.join() { self.shared.plane.lock().take() } else { None }
     }

@@ -1,5 +1,5 @@
-//! Requests that need no room, because they are over at once and may be what others wait for: they are looked for though as
-//! many are open as may be.
+//! Requests that need no room, because they are over at once and may be what others wait for: they are looked for
+//! though as many are open as may be.
 
 use uuid::Uuid;
 
@@ -12,13 +12,14 @@ use crate::control::metadata_store::ControlStoreError;
 pub(super) struct Urgent {
     /// Nothing behind this request, in the order of their times, has been looked at.
     pub(super) looked_at: Option<(u64, Uuid)>,
-    /// Up to which of those before it they have been looked at once more: one that was written later may be older by its
-    /// writer's clock.
+    /// Up to which of those before it they have been looked at once more: one that was written later may be older by
+    /// its writer's clock.
     looked_again: Option<(u64, Uuid)>,
 }
 
 impl ControlPlane {
-    /// Takes on those among the requests that were not looked at yet. What is said of a page is saved before the next is read.
+    /// Takes on those among the requests that were not looked at yet. What is said of a page is saved before the next
+    /// is read.
     pub(super) fn take_in_urgent(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         loop {
             let page = self.store.requests(self.urgent.looked_at, PAGE)?;

@@ -19,9 +19,11 @@ pub struct InstanceSettings {
     pub failure_window_ms: Option<u64>,
     /// A container that fails sooner after its start failed while starting.
     pub short_life_ms: u64,
-    /// How long the application waits in a container before it starts. For hosts that start processes; those here do not.
+    /// How long the application waits in a container before it starts. For hosts that start processes; those here do
+    /// not.
     pub startup_delay_ms: u64,
-    /// How often a host that has no timers of its own looks for requests to widen. Those here widen each when it is due.
+    /// How often a host that has no timers of its own looks for requests to widen. Those here widen each when it is
+    /// due.
     pub escalation_check_interval_ms: u64,
     /// The size of the service's master. For hosts that run it in a container; those here do not.
     pub master_size: Resources,

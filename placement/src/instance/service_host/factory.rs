@@ -20,7 +20,8 @@ pub trait ClientFactory: fmt::Debug + Send {
     /// When the manager does not take it; in words.
     fn connect(&mut self, user: &str, name: &str) -> Result<Self::Client, String>;
 
-    /// The application is over; what it still has goes back. The factory keeps the client for as long as the manager needs it.
+    /// The application is over; what it still has goes back. The factory keeps the client for as long as the manager
+    /// needs it.
     fn disconnect(&mut self, client: Self::Client, end: ApplicationEnd);
 
     /// The nodes as they are now.

@@ -49,7 +49,8 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Reads the newest history that can be read, and deletes what is older. Without one the service starts all the same.
+    /// Reads the newest history that can be read, and deletes what is older. Without one the service starts all the
+    /// same.
     ///
     /// # Errors
     /// When there is no thread to save with.
@@ -87,7 +88,8 @@ pub(super) struct Hosted<C> {
 }
 
 impl<C: ClusterClient> Hosted<C> {
-    /// Starts a service from its definition and its history. What of the history could not be read stands in its report.
+    /// Starts a service from its definition and its history. What of the history could not be read stands in its
+    /// report.
     pub(super) fn start(id: AppId, submission: &Submission<'_>, files: Files, client: C) -> Self {
         let Files { saver, history, unread } = files;
         let components = submission.resolved.components.clone();

@@ -22,9 +22,9 @@ const REPORTS_MAX: usize = 1_000;
 /// Steps in which a cluster that does everything at once comes to rest.
 const STEPS_MAX: usize = 100;
 
-/// Runs services. Whoever owns it calls [`tick`](Self::tick) when something may have happened; commands do what can be done
-/// without time going by. Times are milliseconds since the epoch, since histories are saved; one that is before the
-/// latest so far is taken for that. The last 1,000 applications that are over are told of.
+/// Runs services. Whoever owns it calls [`tick`](Self::tick) when something may have happened; commands do what can be
+/// done without time going by. Times are milliseconds since the epoch, since histories are saved; one that is before
+/// the latest so far is taken for that. The last 1,000 applications that are over are told of.
 #[derive(Debug)]
 pub struct ServiceHost<F: ClientFactory> {
     inner: Mutex<Inner<F>>,
@@ -49,7 +49,8 @@ impl<F: ClientFactory> ServiceHost<F> {
         Self { inner: Mutex::new(inner), bounds }
     }
 
-    /// Time has come to this, and something may have happened. Says when it wants to be called again even if nothing does.
+    /// Time has come to this, and something may have happened. Says when it wants to be called again even if nothing
+    /// does.
     pub fn tick(&self, now_ms: u64) -> Option<u64> {
         let mut inner = self.lock();
         inner.now_ms = inner.now_ms.max(now_ms);

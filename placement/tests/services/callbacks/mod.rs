@@ -1,6 +1,6 @@
-//! F7 and F9 to F18 of the formal model: whatever the manager tells, in whatever order, how often, or not at all, nothing is
-//! counted wrong, and once it behaves again every component gets what it should have, and every placement action its last
-//! word.
+//! F7 and F9 to F18 of the formal model: whatever the manager tells, in whatever order, how often, or not at all,
+//! nothing is counted wrong, and once it behaves again every component gets what it should have, and every placement
+//! action its last word.
 
 mod world;
 
@@ -237,8 +237,8 @@ fn a_container_that_is_being_stopped_takes_no_other_one_with_it() {
     assert_eq!(states(&world), expected.map(|(host, state)| (host.to_owned(), state)));
 }
 
-/// The standby could not be stopped, so the next master finds two containers that run, and learns the racks of their hosts
-/// before or after it takes them over.
+/// The standby could not be stopped, so the next master finds two containers that run, and learns the racks of their
+/// hosts before or after it takes them over.
 #[test]
 fn containers_stay_on_one_rack_if_the_rack_is_learnt_later() {
     for (knows_racks, standby) in [(false, InstanceState::Live), (true, InstanceState::Releasing)] {

@@ -167,7 +167,8 @@ fn it_stays_if_the_place_is_not_to_be_had_in_time() {
     assert_eq!((bed.status("0").container, bed.manager().waiting().count()), (active, 0));
 }
 
-/// The host that the standby has left takes nothing any more, so the processor goes elsewhere; not before its standby runs.
+/// The host that the standby has left takes nothing any more, so the processor goes elsewhere; not before its standby
+/// runs.
 #[test]
 fn what_goes_elsewhere_waits_for_its_standby_too() {
     let manager = cluster::<FakeCluster>(5, 1).granting_by_hand().starting_by_hand();

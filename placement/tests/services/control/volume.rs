@@ -44,8 +44,8 @@ fn request(number: usize) -> PlacementRequest {
     }
 }
 
-/// 100,000 requests over 10,000 containers: all are carried out, and never more than allowed are in memory, in the control
-/// plane, in the job or in the service below.
+/// 100,000 requests over 10,000 containers: all are carried out, and never more than allowed are in memory, in the
+/// control plane, in the job or in the service below.
 #[test]
 fn many_requests_need_no_more_memory_than_few() {
     let mut manager = FakeCluster::new();

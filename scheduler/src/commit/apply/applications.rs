@@ -83,7 +83,8 @@ impl Applier<'_> {
         backlog.leaf_changed(leaf, *version);
     }
 
-    /// The application wants nothing more. Its containers end at once, or are stopped: then it ends with the last of them.
+    /// The application wants nothing more. Its containers end at once, or are stopped: then it ends with the last of
+    /// them.
     pub(super) fn end_application(&mut self, id: ApplicationId, end: ApplicationEnd) {
         let Facts { applications, containers, config, .. } = &self.state.facts;
         let running: Vec<_> = applications.at(id).containers.iter(containers).collect();

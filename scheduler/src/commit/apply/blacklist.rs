@@ -1,7 +1,7 @@
 //! Changes of an application's blacklist.
 //!
-//! What an application shuns is part of its asks' shapes, so whatever is known of a shape holds for all who share it, and
-//! an ask whose application changes its mind gets another shape.
+//! What an application shuns is part of its asks' shapes, so whatever is known of a shape holds for all who share it,
+//! and an ask whose application changes its mind gets another shape.
 
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@ use crate::ids::{ApplicationId, QueueId};
 use crate::state::State;
 
 impl Applier<'_> {
-    /// Charges all that the application has to another leaf. What is in flight for it stays counted where it was put, and
-    /// is taken back from there.
+    /// Charges all that the application has to another leaf. What is in flight for it stays counted where it was put,
+    /// and is taken back from there.
     pub(super) fn move_application(&mut self, id: ApplicationId, leaf: QueueId) {
         let State { facts, backlog, .. } = &mut *self.state;
         let application = facts.applications.at(id);

@@ -61,8 +61,8 @@ impl Applier<'_> {
         }
     }
 
-    /// Its containers go on and are charged to the other partition, whatever the limits there: nothing new comes until they
-    /// have room. Its reservation was made for the old one, and ends.
+    /// Its containers go on and are charged to the other partition, whatever the limits there: nothing new comes until
+    /// they have room. Its reservation was made for the old one, and ends.
     pub(super) fn set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
         let node = self.state.facts.nodes.at(id);
         let (old, reservation) = (node.partition, node.reservation);

@@ -87,7 +87,8 @@ impl Applier<'_> {
         self.wake_if_starved(id);
     }
 
-    /// Who wants no more nodes than it has reserved, and has the rest in flight, is not looked at: now it may reserve another.
+    /// Who wants no more nodes than it has reserved, and has the rest in flight, is not looked at: now it may reserve
+    /// another.
     fn wake_if_starved(&mut self, id: AskId) {
         let state = &mut *self.state;
         if !state.facts.counts_re_reservations() {

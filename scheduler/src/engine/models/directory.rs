@@ -34,8 +34,8 @@ fn a_name_that_was_given_up_is_given_once() {
     });
 }
 
-/// I10. A node is removed by its name while it is being registered. The bug: the removal overtakes the registration and is
-/// refused, but takes the name away, so that the node stays without one.
+/// I10. A node is removed by its name while it is being registered. The bug: the removal overtakes the registration and
+/// is refused, but takes the name away, so that the node stays without one.
 #[test]
 fn a_node_that_is_being_registered_keeps_its_name() {
     model(Bound::None, || {

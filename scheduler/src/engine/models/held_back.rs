@@ -1,4 +1,5 @@
-//! Passes in vain, against the end of what holds applications, borrowed containers and those back for whom no room is left.
+//! Passes in vain, against the end of what holds applications, borrowed containers and those back for whom no room is
+//! left.
 
 use super::passes::{expect_placed, pass_against};
 use super::{Bound, Cluster, Workers, half, model, one, plain, with_queues};
@@ -50,8 +51,8 @@ fn own_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
     (cluster, workers, running)
 }
 
-/// I13. No room for a borrowed container, against the end of the borrowed container that is in the way. The bug: a borrowed container whose shape stays closed
-/// where it has room.
+/// I13. No room for a borrowed container, against the end of the borrowed container that is in the way. The bug: a
+/// borrowed container whose shape stays closed where it has room.
 #[test]
 fn no_room_for_a_borrowed_container_against_a_release() {
     model(Bound::None, || {
@@ -61,8 +62,8 @@ fn no_room_for_a_borrowed_container_against_a_release() {
     });
 }
 
-/// I13. The same, against the end of the container in its own partition. The bug: an ask that waits on a borrowed node while its own partition
-/// has room.
+/// I13. The same, against the end of the container in its own partition. The bug: an ask that waits on a borrowed node
+/// while its own partition has room.
 #[test]
 fn no_room_for_a_borrowed_container_against_a_release_in_own_partition() {
     model(Bound::Four, || {

@@ -163,8 +163,8 @@ fn a_watchdog_overlooks_no_set_that_changes_sides() {
     });
 }
 
-/// I13. A proposer looks at old bits after everybody was told that all is quiet, while a watchdog asks. The bug: an engine
-/// that says it has work although nothing is left.
+/// I13. A proposer looks at old bits after everybody was told that all is quiet, while a watchdog asks. The bug: an
+/// engine that says it has work although nothing is left.
 #[test]
 fn a_watchdog_takes_no_look_in_vain_for_work() {
     model(Bound::None, || {

@@ -28,8 +28,8 @@ fn reserved(cluster: &Cluster) -> usize {
     cluster.engine.read(|view| view.reservation_count())
 }
 
-/// I6. A reservation is fulfilled while its ask is cancelled. The bug: a reservation that outlives its ask and keeps the node for
-/// nobody, or a container of an ask that is gone.
+/// I6. A reservation is fulfilled while its ask is cancelled. The bug: a reservation that outlives its ask and keeps
+/// the node for nobody, or a container of an ask that is gone.
 #[test]
 fn a_reservation_is_fulfilled_or_goes_with_its_ask() {
     model(Bound::None, || {
@@ -44,8 +44,8 @@ fn a_reservation_is_fulfilled_or_goes_with_its_ask() {
     });
 }
 
-/// I6. A reservation is fulfilled while another ask is proposed for the same node. The bug: a reserved node that is taken
-/// for a candidate, or that stays reserved after its reservation was fulfilled.
+/// I6. A reservation is fulfilled while another ask is proposed for the same node. The bug: a reserved node that is
+/// taken for a candidate, or that stays reserved after its reservation was fulfilled.
 #[test]
 fn a_reserved_node_is_for_its_ask() {
     model(Bound::None, || {
@@ -60,8 +60,8 @@ fn a_reserved_node_is_for_its_ask() {
     });
 }
 
-/// I6, I8. Another ask is proposed for a reserved node while the reservation ends without use. The bug: a reservation that is
-/// looked at by the request but ended by nobody, or the other way about.
+/// I6, I8. Another ask is proposed for a reserved node while the reservation ends without use. The bug: a reservation
+/// that is looked at by the request but ended by nobody, or the other way about.
 #[test]
 fn a_node_is_free_for_others_once_its_reservation_has_ended() {
     model(Bound::None, || {
@@ -76,8 +76,8 @@ fn a_node_is_free_for_others_once_its_reservation_has_ended() {
     });
 }
 
-/// I6 (YARN-8546). Two swaps of one reservation, to two nodes, of an ask that still wants both. The bug: a reservation that two
-/// requests end, so that its use is given back twice.
+/// I6 (YARN-8546). Two swaps of one reservation, to two nodes, of an ask that still wants both. The bug: a reservation
+/// that two requests end, so that its use is given back twice.
 #[test]
 fn a_reservation_is_swapped_once() {
     model(Bound::None, || {
@@ -91,8 +91,8 @@ fn a_reservation_is_swapped_once() {
     });
 }
 
-/// I6 (YARN-8127). Two containers from one reservation. The bug: a reservation that is looked up by node, so that the second is
-/// let onto the node as well.
+/// I6 (YARN-8127). Two containers from one reservation. The bug: a reservation that is looked up by node, so that the
+/// second is let onto the node as well.
 #[test]
 fn a_reservation_is_fulfilled_once() {
     model(Bound::None, || {
@@ -134,8 +134,8 @@ fn a_node_is_reserved_by_one() {
     });
 }
 
-/// I6. A reservation against the draining of its node. The bug: a reservation that stays on a node which takes nothing any more,
-/// so that the ask waits for ever.
+/// I6. A reservation against the draining of its node. The bug: a reservation that stays on a node which takes nothing
+/// any more, so that the ask waits for ever.
 #[test]
 fn a_reservation_against_the_draining_of_its_node() {
     model(Bound::None, || {

@@ -77,8 +77,8 @@ fn reserved(cluster: &Cluster) -> usize {
     cluster.engine.read(|view| view.reservation_count())
 }
 
-/// I6 (YARN-8546). Both nodes get room: one proposer fulfils the reservation on its node, another swaps it for its own set's
-/// node. The bug: one unit that is placed twice, or a reservation that nobody ends.
+/// I6 (YARN-8546). Both nodes get room: one proposer fulfils the reservation on its node, another swaps it for its own
+/// set's node. The bug: one unit that is placed twice, or a reservation that nobody ends.
 #[test]
 fn two_proposers_and_one_reservation() {
     model(Bound::None, || {
@@ -100,8 +100,8 @@ fn two_proposers_and_one_reservation() {
     });
 }
 
-/// I6, I13. One node gets room and a pass settles the reservation there, while the other node gets room. The bug: a reservation
-/// that is settled twice, or waits on although a node is free.
+/// I6, I13. One node gets room and a pass settles the reservation there, while the other node gets room. The bug: a
+/// reservation that is settled twice, or waits on although a node is free.
 #[test]
 fn a_reservation_is_fulfilled_while_another_node_gets_room() {
     model(Bound::Four, || {
@@ -116,8 +116,8 @@ fn a_reservation_is_fulfilled_while_another_node_gets_room() {
     });
 }
 
-/// I6, I13. A pass reserves a node, since none has room, while that node gets room. The bug: a reservation that is never ready,
-/// because the room was there before the reservation.
+/// I6, I13. A pass reserves a node, since none has room, while that node gets room. The bug: a reservation that is
+/// never ready, because the room was there before the reservation.
 #[test]
 fn a_reservation_is_made_while_its_node_gets_room() {
     model(Bound::None, || {

@@ -156,8 +156,8 @@ fn all_in_flight_against_a_rejection() {
     });
 }
 
-/// A reservation whose node has room, and a batch on its way that serves it elsewhere, on a node that drains by now: the
-/// next pass over the reservation's set finds the unit in flight.
+/// A reservation whose node has room, and a batch on its way that serves it elsewhere, on a node that drains by now:
+/// the next pass over the reservation's set finds the unit in flight.
 fn reservation_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
     let (cluster, mut workers, running) = half_full(several_sets());
     workers.settle();
@@ -175,8 +175,8 @@ fn reservation_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
     (cluster, workers, batch)
 }
 
-/// I13. A reservation whose unit another batch has in flight, against the drop of that batch: the pass over the reservation's set
-/// is paused. The bug: a set that is paused after what it waits for was decided.
+/// I13. A reservation whose unit another batch has in flight, against the drop of that batch: the pass over the
+/// reservation's set is paused. The bug: a set that is paused after what it waits for was decided.
 #[test]
 fn a_pause_against_a_batch_that_is_dropped() {
     model(Bound::Four, || {

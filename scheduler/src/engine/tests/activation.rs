@@ -4,7 +4,8 @@ use super::{Bench, config, leaf};
 use crate::config::{Capacity, ParallelLimits, Percent, QueueConfig, QueueUpdate};
 use crate::facts::ApplicationEnd;
 
-/// Two are active when the queue above comes to allow one, in two leaves; then one of them moves, and the other one ends.
+/// Two are active when the queue above comes to allow one, in two leaves; then one of them moves, and the other one
+/// ends.
 #[test]
 fn applications_that_were_active_before_their_number_is_limited_count() {
     let both = leaf("p").with_children([leaf("a"), leaf("b")]);

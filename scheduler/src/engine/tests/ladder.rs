@@ -162,7 +162,8 @@ fn a_container_for_a_starved_ask_goes_to_the_best_node() {
     assert_eq!(request.allocate[0].node, nodes[1], "the emptiest one, since the order is to spread");
 }
 
-/// What its reservation holds is all that the queue has left for it, in the mode too in which reservations outlive what they are for.
+/// What its reservation holds is all that the queue has left for it, in the mode too in which reservations outlive what
+/// they are for.
 #[test]
 fn a_container_for_a_starved_ask_gives_a_reservation_back() {
     for semantics in [Semantics::Strict, Semantics::YarnCompatible] {

@@ -362,7 +362,8 @@ fn the_committer_waits_for_what_went_through_the_gate() {
     assert_eq!(sets.parts.committer.step(), Step::Ended);
 }
 
-/// A unit for which a node is reserved is not offered elsewhere: such a reservation ends with its node's room, or by age.
+/// A unit for which a node is reserved is not offered elsewhere: such a reservation ends with its node's room, or by
+/// age.
 #[test]
 fn a_reserved_unit_of_an_ask_that_names_its_hosts_waits_for_its_node() {
     let bench = Bench::serial(config([leaf("a")]));

@@ -37,7 +37,8 @@ fn what_was_proposed_and_is_dropped_comes_back_to_the_old_queues() {
     bench.expect_running(4);
 }
 
-/// Four borrowed containers are proposed on a node that then goes to the default partition, where their leaf may have nothing more.
+/// Four borrowed containers are proposed on a node that then goes to the default partition, where their leaf may have
+/// nothing more.
 #[test]
 fn borrowed_containers_that_were_proposed_are_validated_where_their_node_is() {
     let lending = EngineConfig {

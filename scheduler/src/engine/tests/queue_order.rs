@@ -101,8 +101,8 @@ fn whoever_becomes_more_urgent_lacks_headroom_no_longer() {
     bench.expect_running(2);
 }
 
-/// Room is kept for the first queue, until it is its user's limit that is in its way: with those that were kept out before,
-/// and those that come after.
+/// Room is kept for the first queue, until it is its user's limit that is in its way: with those that were kept out
+/// before, and those that come after.
 #[test]
 fn room_is_not_kept_for_whom_another_limit_blocks_since() {
     let limit = HolderLimit {

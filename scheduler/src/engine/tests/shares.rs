@@ -9,8 +9,8 @@ use crate::ids::{ApplicationId, AskId};
 use crate::propose::ProposalBatch;
 use crate::request::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 
-/// A leaf that is guaranteed next to nothing and holds users to a tenth of what it uses, or to equal shares of what active
-/// users use if those are larger, with one container on top.
+/// A leaf that is guaranteed next to nothing and holds users to a tenth of what it uses, or to equal shares of what
+/// active users use if those are larger, with one container on top.
 struct Shared {
     bench: Bench,
 }
@@ -105,7 +105,8 @@ fn a_user_who_reserves_a_node_is_no_less_active() {
     assert_eq!(kinds, [(1, 0), (0, 1)]);
 }
 
-/// A user who gets a container for the reservation of the last unit waits for nothing more: two users share 4, not three 12.
+/// A user who gets a container for the reservation of the last unit waits for nothing more: two users share 4, not
+/// three 12.
 #[test]
 fn a_user_whose_last_reservation_is_fulfilled_is_active_no_more() {
     let leaf = Shared::new(&[("n1", 12), ("n2", 5), ("n3", 6)]);

@@ -6,8 +6,8 @@ use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ShapeId};
 use crate::resource::Resources;
 
 impl Facts {
-    /// A container that runs already is charged as this shape says, which it already uses. Where the node has less room it
-    /// is overcommitted.
+    /// A container that runs already is charged as this shape says, which it already uses. Where the node has less room
+    /// it is overcommitted.
     pub(crate) fn transition_recover(
         &mut self,
         ask: AskId,

@@ -33,7 +33,8 @@ impl Facts {
         node
     }
 
-    /// A node without reservation goes to another partition, with its capacity. Its containers are charged there one by one.
+    /// A node without reservation goes to another partition, with its capacity. Its containers are charged there one by
+    /// one.
     pub(crate) fn transition_set_node_partition(&mut self, id: NodeId, partition: PartitionId) {
         let node = self.nodes.at_mut(id);
         debug_assert!(node.reservation.is_none(), "the reservation on {id} is for its old partition");
