@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
-use apportion::{LogSink, LoggedGroup};
+use apportion::log::{LogSink, LoggedGroup};
 use tempfile::NamedTempFile;
 use thiserror::Error;
 

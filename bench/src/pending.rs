@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use apportion::{AskId, Explanation, View};
+use apportion::AskId;
+use apportion::explain::Explanation;
+use apportion::view::View;
 use serde::Serialize;
 
 /// So many kinds of asks are explained; the others are counted elsewhere.
@@ -23,7 +25,7 @@ pub struct PendingKind {
 /// The kinds of which an ask has been pending longest, at most [`KINDS_MAX`], those first.
 #[must_use]
 pub fn longest_pending(view: &View<'_>) -> Vec<PendingKind> {
-    let mut kinds: BTreeMap<(&str, [i64; apportion::RESOURCE_TYPES_MAX]), Kind> = BTreeMap::new();
+    let mut kinds: BTreeMap<(&str, [i64; apportion::resource::RESOURCE_TYPES_MAX]), Kind> = BTreeMap::new();
     for ask in view.asks() {
         let Some(application) = view.application(ask.application()) else { continue };
         let since = (ask.pending_since_ms(), ask.id());

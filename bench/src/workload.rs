@@ -1,7 +1,8 @@
 //! Workloads: what a simulation feeds an engine, whatever format it came from.
 
 use apportion::config::QueueConfig;
-use apportion::{AttributeRule, DeviceNeed, NodeSpec, ResourceTypes, Resources};
+use apportion::resource::DeviceNeed;
+use apportion::{AttributeRule, NodeSpec, ResourceTypes, Resources};
 
 use crate::trace::Invented;
 

@@ -8,10 +8,9 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use apportion_load::sizes::{CONTAINER_SIZES, node_vcores};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-use apportion_load::sizes::{CONTAINER_SIZES, node_vcores};
 
 const TYPES: usize = 8;
 const LEVELS: usize = 5;

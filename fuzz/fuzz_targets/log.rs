@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| apportion::fuzz_log(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| apportion::replay::fuzz_log(data));

@@ -13,10 +13,12 @@
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
+use apportion::engine::{Parts, Step};
+use apportion::event::EventKind;
 use apportion::sync::{AtomicU64, Ordering, Thread, check};
 use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, Engine, EventKind, EventStream, Handle, ManualClock, NodeSpec,
-    Parts, ResourceTypes, Resources, Step,
+    ApplicationId, ApplicationSpec, AskSpec, Engine, EventStream, Handle, ManualClock, NodeSpec,
+    ResourceTypes, Resources,
 };
 
 /// The embedder's part: keeps one container running, and knows how many it has.

@@ -55,7 +55,7 @@ pub enum EventKind {
         /// Where it is.
         node: NodeId,
     },
-    /// A container has another size from now on, which the [view](crate::View::container) says.
+    /// A container has another size from now on, which the [view](crate::view::View::container) says.
     ContainerResized {
         /// Which.
         container: ContainerId,

@@ -2,7 +2,7 @@
 //!
 //! An [`Engine`] decides where containers run. A caller registers nodes and submits applications and asks
 //! through a [`Handle`]; proposers read the state in parallel and make
-//! [`ResourceAllocationCommitRequest`]s over [`PlacementSet`]s; one committer applies each of them whole or
+//! [`ResourceAllocationCommitRequest`]s over [`PlacementSet`](place::PlacementSet)s; one committer applies each of them whole or
 //! not at all, and tells applications through [`EventStream`]s. `README.md` shows it in twenty lines,
 //! `ARCHITECTURE.md` how it works.
 //!
@@ -13,7 +13,7 @@
 //! * A commit that adds use leaves every queue on its path and the user within their limits, and the node
 //!   within what it has.
 //! * A slow reader never holds the engine up; a caller is held back only when the engine cannot keep up.
-//! * [`Replay`] makes the same state from the log, byte for byte. In [`Mode::Serial`] equal input makes an
+//! * [`Replay`](replay::Replay) makes the same state from the log, byte for byte. In [`Mode::Serial`] equal input makes an
 //!   equal log.
 //!
 //! # Words
@@ -33,41 +33,31 @@ mod change;
 mod clock;
 mod commit;
 pub mod config;
-mod engine;
-mod event;
-mod explain;
+pub mod engine;
+pub mod event;
+pub mod explain;
 mod facts;
 mod ids;
 mod in_flight;
 mod label;
-mod log;
+pub mod log;
 pub mod nearest;
-mod place;
+pub mod place;
 mod propose;
-mod replay;
-mod request;
-mod resource;
+pub mod replay;
+pub mod request;
+pub mod resource;
 mod state;
 mod stats;
 pub mod sync;
 mod timers;
-mod view;
+pub mod view;
 
 pub use audit::{AuditReport, Violation};
 pub use change::{ApplicationSpec, AskSpec, Change, NodeSpec, RunningContainer};
 pub use clock::{Clock, ManualClock};
 pub use commit::ResourceAllocationCommitter;
-pub use engine::{
-    AttachedAsk, Attachment, Engine, EngineTiming, EventStream, GroupCommitter, Handle, Health, Lagging,
-    Mode, NotSerial, PROPOSERS_MAX, Parts, PassError, Proposer, Recovery, Refusals, StartError, Step,
-    SubmitError,
-};
-pub use event::{Event, EventKind, Refusal, Refused, Subject};
-pub use explain::{
-    ActivationLimit, Amounts, Blocker, DeviceShortage, Explanation, Funnel, KeptNode, LimitHolder,
-    LimitReached, LocalityWait, PendingReason, Rejection, ReservedNode, Shortage, Stage, Standing,
-    WhyPending,
-};
+pub use engine::{Engine, EventStream, Handle, Mode};
 pub use facts::{
     ApplicationEnd, AskTags, AttributeCondition, AttributeRule, AttributeTest, Blacklist, BlacklistUpdate,
     ContainerOnNode, EndCause, ExecutionType, Locality, LocalityPreference, Master, NodeAttributes,
@@ -76,26 +66,11 @@ pub use facts::{
 pub use ids::{
     ApplicationId, AskId, ContainerId, InvalidId, NodeId, PartitionId, QueueId, RackId, ReservationId, SetId,
 };
-pub use log::{LogDigest, LogError, LogReader, LogSink, LoggedGroup, SharedLog};
-pub use place::{BUCKETS, NodeOrder, PlacementSet, ScoredNode};
 pub use propose::{PassScope, ProposalBatch};
-pub use replay::Replay;
-#[doc(hidden)]
-pub use replay::fuzz_log;
-pub use request::{
-    AllocationProposal, CommitOutcome, CommitSeq, RejectReason, ReservationProposal,
-    ResourceAllocationCommitRequest,
-};
-pub use resource::{
-    AMOUNT_MAX, DEVICE_MILLI, DEVICES_MAX, DeviceNeed, Devices, Need, RESOURCE_TYPES_MAX, ResourceError,
-    ResourceTypes, Resources, Room, SHARE_ONE, dominant_share, fits,
-};
+pub use request::{CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
+pub use resource::{ResourceTypes, Resources};
 pub use stats::EngineStats;
 pub use sync::Ticket;
-pub use view::{
-    ApplicationView, AskView, ContainerView, NodeView, PendingWithinLimits, QueueStatus, QueueView,
-    ReservationView, View,
-};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

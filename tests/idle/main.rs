@@ -10,9 +10,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use apportion::config::{EngineConfig, HeartbeatPolicy, QueueConfig};
+use apportion::event::EventKind;
 use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventKind, EventStream, ManualClock, Mode,
-    NodeSpec, ResourceTypes, Resources,
+    ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventStream, ManualClock, Mode, NodeSpec,
+    ResourceTypes, Resources,
 };
 
 /// Who looks once a second would be seen several times.

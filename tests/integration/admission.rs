@@ -4,9 +4,12 @@ use apportion::config::{
     ApplicationLimits, AutoCreation, Capacity, Factor, PlaceIn, PlacementAction, PlacementRule, QueueConfig,
     QueueState, QueueUpdate, Reconfiguration, Whose,
 };
+use apportion::event::{Event, EventKind, Refusal};
+use apportion::replay::Replay;
+use apportion::view::QueueStatus;
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, Engine, Event, EventKind, EventStream, Handle,
-    ManualClock, Mode, QueueStatus, Refusal, Replay, Resources,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskSpec, Engine, EventStream, Handle, ManualClock, Mode,
+    Resources,
 };
 use apportion_tests::support::cluster::Cluster;
 

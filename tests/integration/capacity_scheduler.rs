@@ -4,9 +4,10 @@
 //! are those of the cases where they cannot bind (100 times the guarantee), and none otherwise.
 
 use apportion::config::{EngineConfig, Factor, HeartbeatPolicy, Percent};
+use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
-    AllocationProposal, ApplicationEnd, ApplicationId, AskId, Change, CommitOutcome, ContainerId, Mode,
-    NodeId, RejectReason, ReservationId, ResourceAllocationCommitRequest,
+    ApplicationEnd, ApplicationId, AskId, Change, CommitOutcome, ContainerId, Mode, NodeId, ReservationId,
+    ResourceAllocationCommitRequest,
 };
 use apportion_tests::support::check::read_log;
 use apportion_tests::support::cluster::Cluster;

@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use apportion::config::{HeartbeatPolicy, QueueState, QueueUpdate};
+use apportion::engine::SubmitError;
+use apportion::event::EventKind;
+use apportion::log::{LogSink, LoggedGroup};
 use apportion::{
-    ApplicationEnd, ApplicationSpec, AskSpec, Engine, EventKind, EventStream, Handle, LogSink, LoggedGroup,
-    ManualClock, Mode, NodeAttributes, NodeSpec, PartitionId, Resources, SubmitError,
+    ApplicationEnd, ApplicationSpec, AskSpec, Engine, EventStream, Handle, ManualClock, Mode, NodeAttributes,
+    NodeSpec, PartitionId, Resources,
 };
 
 use crate::{engine, leaf};

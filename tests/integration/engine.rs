@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, Maximum, QueueUpdate};
+use apportion::engine::{Lagging, SubmitError};
+use apportion::event::EventKind;
+use apportion::log::{LogError, SharedLog};
+use apportion::replay::Replay;
 use apportion::{
-    ApplicationSpec, AskSpec, Change, CommitOutcome, Engine, EventKind, Lagging, LogError, ManualClock, Mode,
-    NodeSpec, Replay, ResourceAllocationCommitRequest, Resources, SharedLog, SubmitError,
+    ApplicationSpec, AskSpec, Change, CommitOutcome, Engine, ManualClock, Mode, NodeSpec,
+    ResourceAllocationCommitRequest, Resources,
 };
 
 use crate::{engine, leaf};

@@ -6,10 +6,13 @@ use apportion::config::{
     Capacity, EngineConfig, HeartbeatPolicy, HolderLimit, Maximum, ParallelLimits, Percent, QueueConfig,
     ReservationPolicy,
 };
+use apportion::explain::{Blocker, Explanation, PendingReason, Stage, Standing, WhyPending};
+use apportion::replay::Replay;
+use apportion::request::RejectReason;
+use apportion::resource::DeviceNeed;
 use apportion::{
-    ApplicationSpec, AskId, AskSpec, AttributeRule, Blocker, DeviceNeed, Engine, Explanation, ManualClock,
-    Mode, NodeSpec, PendingReason, RejectReason, Replay, ResourceAllocationCommitRequest, ResourceTypes,
-    Resources, Stage, Standing, WhyPending,
+    ApplicationSpec, AskId, AskSpec, AttributeRule, Engine, ManualClock, Mode, NodeSpec,
+    ResourceAllocationCommitRequest, ResourceTypes, Resources,
 };
 use apportion_tests::support::cluster::Cluster;
 
@@ -42,7 +45,7 @@ fn plain() -> (Cluster, apportion::ApplicationId) {
     (cluster, application)
 }
 
-fn memory(amounts: &apportion::Amounts) -> i64 {
+fn memory(amounts: &apportion::explain::Amounts) -> i64 {
     amounts.get("memory_mib")
 }
 
@@ -332,7 +335,7 @@ fn proposals_on_their_way() {
     let first = submit(AskSpec::new(Resources::new(&[7]), 1).on_hosts([node]));
     let second = submit(AskSpec::new(Resources::new(&[1]), 4));
     let third = submit(AskSpec::new(Resources::new(&[5]), 1));
-    while parts.committer.step() == apportion::Step::Worked {}
+    while parts.committer.step() == apportion::engine::Step::Worked {}
     let batch = parts.proposers[0].propose().unwrap();
     let pending = |ask| engine.explain(ask).pending().cloned().unwrap();
     assert_eq!(pending(first).blocker, Some(Blocker::InFlight { units: 1 }));

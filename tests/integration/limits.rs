@@ -1,7 +1,8 @@
 //! Limits up the tree, as passes see them and as commits are judged by them.
 
 use apportion::config::{Capacity, Maximum, Percent, QueueConfig, QueueUpdate};
-use apportion::{AskId, CommitOutcome, Mode, NodeId, RejectReason, ResourceAllocationCommitRequest};
+use apportion::request::RejectReason;
+use apportion::{AskId, CommitOutcome, Mode, NodeId, ResourceAllocationCommitRequest};
 use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};

@@ -2,7 +2,8 @@
 //! time, so each case is played often enough to have failed nearly always before it was mended.
 
 use apportion::config::{EngineConfig, HeartbeatPolicy, LocalityDelay};
-use apportion::{ApplicationEnd, AskSpec, DeviceNeed, Mode, NodeSpec, ResourceTypes, Resources};
+use apportion::resource::DeviceNeed;
+use apportion::{ApplicationEnd, AskSpec, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};

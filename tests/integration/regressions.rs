@@ -4,9 +4,12 @@ use apportion::config::{
     ApplicationOrdering, Capacity, EngineConfig, HeartbeatPolicy, LocalityDelay, Maximum, Percent,
     QueueUpdate,
 };
+use apportion::explain::Stage;
+use apportion::request::{AllocationProposal, RejectReason};
+use apportion::resource::DeviceNeed;
 use apportion::{
-    AllocationProposal, AskSpec, CommitOutcome, DeviceNeed, NodeAttributes, NodeId, NodeSpec, RejectReason,
-    ResourceAllocationCommitRequest, ResourceTypes, Resources, Stage,
+    AskSpec, CommitOutcome, NodeAttributes, NodeId, NodeSpec, ResourceAllocationCommitRequest, ResourceTypes,
+    Resources,
 };
 use apportion_tests::support::cluster::Cluster;
 

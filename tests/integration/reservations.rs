@@ -3,8 +3,9 @@
 use apportion::config::{
     Capacity, EngineConfig, Maximum, NodeOrderKind, Percent, QueueConfig, ReservationPolicy,
 };
+use apportion::request::RejectReason;
 use apportion::{
-    AskSpec, AttributeRule, CommitOutcome, NodeAttributes, NodeSpec, NodeState, RejectReason, ReservationId,
+    AskSpec, AttributeRule, CommitOutcome, NodeAttributes, NodeSpec, NodeState, ReservationId,
     ResourceAllocationCommitRequest, Resources,
 };
 use apportion_tests::support::cluster::Cluster;

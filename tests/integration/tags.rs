@@ -2,9 +2,11 @@
 //! them.
 
 use apportion::config::{EngineConfig, EngineLimits, Percent, ReservationPolicy};
+use apportion::explain::{PendingReason, Stage};
+use apportion::request::{AllocationProposal, RejectReason};
 use apportion::{
-    AllocationProposal, ApplicationId, AskSpec, Blacklist, CommitOutcome, Mode, NodeId, NodeSpec,
-    PendingReason, RejectReason, ResourceAllocationCommitRequest, Resources, Stage, TagLimit,
+    ApplicationId, AskSpec, Blacklist, CommitOutcome, Mode, NodeId, NodeSpec,
+    ResourceAllocationCommitRequest, Resources, TagLimit,
 };
 use apportion_tests::support::cluster::Cluster;
 

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use apportion::config::{Capacity, EngineConfig, Factor, Percent, QueueConfig, QueueOrdering};
+use apportion::log::SharedLog;
 use apportion::{
     ApplicationEnd, ApplicationSpec, AskId, AskSpec, Change, Engine, ManualClock, Mode, NodeSpec,
-    ResourceTypes, Resources, SharedLog,
+    ResourceTypes, Resources,
 };
 use apportion_tests::support::check::read_log;
 use proptest::collection::vec;

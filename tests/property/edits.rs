@@ -1,9 +1,9 @@
 //! Changes of a whole queue tree.
 
-use apportion::RESOURCE_TYPES_MAX;
 use apportion::config::{
     ApplicationOrdering, AutoCreation, Capacity, Factor, QueueConfig, QueueState, Share,
 };
+use apportion::resource::RESOURCE_TYPES_MAX;
 
 use proptest::collection::vec;
 use proptest::option;

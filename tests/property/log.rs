@@ -3,7 +3,9 @@
 use apportion::config::{
     ApplicationLimits, Lifetimes, Placement, QueueConfig, QueueState, QueueUpdate, Reconfiguration,
 };
-use apportion::{ApplicationSpec, CommitSeq, LogReader, Mode, Replay};
+use apportion::log::LogReader;
+use apportion::replay::Replay;
+use apportion::{ApplicationSpec, CommitSeq, Mode};
 use apportion_tests::support::check::read_log;
 use apportion_tests::support::cluster::Cluster;
 use proptest::prelude::*;

@@ -10,7 +10,8 @@ use apportion::config::{
     NodeOrderKind, ParallelLimits, Percent, QueueConfig, QueueOrdering, QueueState, QueueUpdate,
     ReservationPolicy, Semantics,
 };
-use apportion::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
+use apportion::resource::RESOURCE_TYPES_MAX;
+use apportion::{ResourceTypes, Resources};
 
 use crate::edits::TreeEdit;
 use crate::queues::factor;

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use apportion::config::{Placement, Reconfiguration};
+use apportion::engine::SubmitError;
+use apportion::request::{AllocationProposal, ReservationProposal};
+use apportion::resource::DeviceNeed;
 use apportion::{
-    AllocationProposal, ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, AttributeRule,
-    AttributeTest, Blacklist, ContainerId, DeviceNeed, ExecutionType, Mode, NodeAttributes, NodeId, NodeSpec,
-    PartitionId, ReservationProposal, ResourceAllocationCommitRequest, RunningContainer, SubmitError,
-    TagLimit,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, AttributeRule, AttributeTest, Blacklist,
+    ContainerId, ExecutionType, Mode, NodeAttributes, NodeId, NodeSpec, PartitionId,
+    ResourceAllocationCommitRequest, RunningContainer, TagLimit,
 };
 use apportion_tests::support::check::Certainty;
 use apportion_tests::support::cluster::Cluster;

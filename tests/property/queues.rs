@@ -1,10 +1,10 @@
 //! The queues of a plan, with capacities that go together.
 
-use apportion::RESOURCE_TYPES_MAX;
 use apportion::config::{
     AccessList, ApplicationOrdering, Bound, Capacity, Factor, HolderLimit, Maximum, PartitionAccess,
     PartitionCapacity, Percent, QueueConfig, Share,
 };
+use apportion::resource::RESOURCE_TYPES_MAX;
 
 use crate::plan::{
     AccessPlan, CapacityPlan, ClusterPlan, HolderPlan, MaximumPlan, PartitionsPlan, Pick, QueuePlan,

@@ -1,7 +1,8 @@
 //! Re-reservations: a few full nodes, asks that fit on none of them, and passes over one node and over all in turn.
 
 use apportion::config::{Capacity, EngineConfig, Factor, Percent, QueueConfig, Semantics};
-use apportion::{ApplicationSpec, AskId, ContainerId, NodeId, NodeSpec, ResourceTypes, Resources, View};
+use apportion::view::View;
+use apportion::{ApplicationSpec, AskId, ContainerId, NodeId, NodeSpec, ResourceTypes, Resources};
 use apportion_tests::support::cluster::Cluster;
 use proptest::collection::vec;
 use proptest::prelude::*;

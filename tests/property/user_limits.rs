@@ -54,7 +54,8 @@ fn fill(places: i64, users: i64, percent: u32, guaranteed: u32, proposers: usize
     engine.run_until_quiet();
     handle.add_node(NodeSpec::new("node", Resources::new(&[places * SIZE]))).unwrap();
     engine.run_until_quiet();
-    let used =
-        |view: &apportion::View<'_>, application| view.application(application).unwrap().containers().count();
+    let used = |view: &apportion::view::View<'_>, application| {
+        view.application(application).unwrap().containers().count()
+    };
     engine.read(|view| applications.iter().map(|application| used(view, *application) as i64).collect())
 }

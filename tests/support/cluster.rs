@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use apportion::config::{ConfigError, EngineConfig, QueueUpdate, Reconfiguration};
+use apportion::engine::{Recovery, SubmitError};
+use apportion::event::{Event, Refusal, Subject};
+use apportion::log::SharedLog;
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, Blacklist, BlacklistUpdate, Change,
-    CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, Event, EventStream, ExecutionType, Handle, Mode,
-    NodeAttributes, NodeId, NodeSpec, NodeState, PartitionId, PassScope, Recovery, Refusal,
-    ResourceAllocationCommitRequest, Resources, RunningContainer, SharedLog, StateDigest, Subject,
-    SubmitError, Ticket,
+    CommitOutcome, CommitSeq, ContainerId, EndCause, Engine, EventStream, ExecutionType, Handle, Mode,
+    NodeAttributes, NodeId, NodeSpec, NodeState, PartitionId, PassScope, ResourceAllocationCommitRequest,
+    Resources, RunningContainer, StateDigest, Ticket,
 };
 
 use super::check::{Certainty, Checker, Sent, Step};
@@ -438,7 +440,7 @@ impl Cluster {
     /// The containers of an application that run, oldest first.
     #[must_use]
     pub fn running(&self, application: ApplicationId) -> Vec<ContainerId> {
-        let of_application = |(id, container): (ContainerId, apportion::ContainerView)| {
+        let of_application = |(id, container): (ContainerId, apportion::view::ContainerView)| {
             (container.application == application).then_some(id)
         };
         self.engine.read(|view| view.containers().filter_map(of_application).collect())

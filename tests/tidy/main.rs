@@ -55,6 +55,21 @@ fn no_room_uses_a_room_below_it() {
     }
 }
 
+/// The names that a user of the engine meets first; the others are in modules by purpose.
+#[test]
+fn the_crate_root_has_at_most_60_names() {
+    let root = std::fs::read_to_string(files::root().join("scheduler/src/lib.rs")).expect("readable");
+    let names: Vec<&str> = root
+        .split("\npub use ")
+        .skip(1)
+        .flat_map(|rest| rest.split(';').next().unwrap_or_default().rsplit("::").next())
+        .flat_map(|list| list.trim_matches(['{', '}']).split(','))
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
+    assert!((30..=60).contains(&names.len()), "{} names: {names:?}", names.len());
+}
+
 /// Proposers and committer share one fit test (Nomad's #9506 is what two of them lead to).
 #[test]
 fn there_is_one_fits() {

@@ -6,9 +6,14 @@
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, QueueConfig};
+use apportion::event::EventKind;
+use apportion::explain::PendingReason;
+use apportion::log::{LogReader, SharedLog};
+use apportion::replay::Replay;
+use apportion::request::RejectReason;
 use apportion::{
-    ApplicationSpec, AskSpec, Change, CommitOutcome, Engine, EventKind, LogReader, ManualClock, Mode,
-    NodeSpec, PendingReason, RejectReason, Replay, ResourceAllocationCommitRequest, ResourceTypes, SharedLog,
+    ApplicationSpec, AskSpec, Change, CommitOutcome, Engine, ManualClock, Mode, NodeSpec,
+    ResourceAllocationCommitRequest, ResourceTypes,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use apportion::config::{Capacity, EngineConfig, Factor, ParallelLimits, QueueConfig};
+use apportion::event::EventKind;
 use apportion::{
-    ApplicationSpec, AskSpec, Engine, EventKind, EventStream, ManualClock, Mode, NodeSpec, ResourceTypes,
-    Resources,
+    ApplicationSpec, AskSpec, Engine, EventStream, ManualClock, Mode, NodeSpec, ResourceTypes, Resources,
 };
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 

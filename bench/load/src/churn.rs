@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use apportion::{AskId, ContainerId, Event, EventKind};
+use apportion::event::{Event, EventKind};
+use apportion::{AskId, ContainerId};
 use rand::RngExt;
 use rustc_hash::FxHashMap;
 
@@ -315,7 +316,8 @@ impl Churn {
 
 #[cfg(test)]
 mod tests {
-    use apportion::{Mode, NodeView};
+    use apportion::Mode;
+    use apportion::view::NodeView;
 
     use super::super::cluster::ClusterShape;
     use super::super::profile::{Profile, Room, WANTED_NODES};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use apportion::config::{EngineConfig, LocalityDelay};
+use apportion::log::{LogSink, LoggedGroup};
 use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventStream, Handle, LogSink, LoggedGroup, Mode,
-    NodeId, NodeSpec, PartitionId, ResourceTypes, Resources,
+    ApplicationId, ApplicationSpec, AskSpec, Clock, Engine, EventStream, Handle, Mode, NodeId, NodeSpec,
+    PartitionId, ResourceTypes, Resources,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -4,7 +4,8 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use apportion::{CommitSeq, LogDigest, LogSink, LoggedGroup};
+use apportion::CommitSeq;
+use apportion::log::{LogDigest, LogSink, LoggedGroup};
 
 /// Wraps a sink: digests the log, and notes when each group was committed.
 pub struct LatencySink {

@@ -1,7 +1,8 @@
 //! `fill`: so many asks for one container each, by so many calls, into an empty cluster.
 
 use anyhow::{Context, bail};
-use apportion::{AskSpec, EventKind, EventStream, Resources};
+use apportion::event::EventKind;
+use apportion::{AskSpec, EventStream, Resources};
 
 use crate::cluster::{Cluster, Setup};
 use crate::meter::{Meter, Record};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use apportion::{Engine, EngineStats, EngineTiming};
+use apportion::engine::EngineTiming;
+use apportion::{Engine, EngineStats};
 use hdrhistogram::Histogram;
 
 use crate::memory::Memory;

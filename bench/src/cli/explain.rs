@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::io::Write;
 use std::path::PathBuf;
 
-use apportion::{AskId, Explanation, Standing, View};
+use apportion::AskId;
+use apportion::explain::{Explanation, Standing};
+use apportion::view::View;
 use clap::Args;
 
 use super::Failure;

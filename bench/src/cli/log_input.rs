@@ -7,8 +7,10 @@ use std::io::BufReader;
 use std::path::Path;
 use std::str::FromStr;
 
+use apportion::log::{LogError, LogReader};
 use apportion::nearest::nearest;
-use apportion::{ApplicationId, AskId, Change, LogError, LogReader, Replay};
+use apportion::replay::Replay;
+use apportion::{ApplicationId, AskId, Change};
 
 use super::Failure;
 

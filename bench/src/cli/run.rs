@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use apportion::Mode;
 use apportion::config::EngineConfig;
-use apportion::{LogSink, Mode};
+use apportion::log::LogSink;
 
 use super::progress::Bar;
 use super::{Failure, OutputArgs, note};

@@ -1,6 +1,6 @@
 //! What stayed pending at the end, and why.
 
-use apportion::WhyPending;
+use apportion::explain::WhyPending;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{ContentArrangement, Table};
 

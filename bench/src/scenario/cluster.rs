@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use apportion::config::EngineConfig;
-use apportion::{Engine, EventStream, Handle, ManualClock, Mode, ResourceTypes, StartError};
+use apportion::engine::StartError;
+use apportion::{Engine, EventStream, Handle, ManualClock, Mode, ResourceTypes};
 
 use super::containers::Told;
 use super::names::Names;

@@ -1,9 +1,7 @@
 //! Commit requests made by hand.
 
-use apportion::{
-    AllocationProposal, CommitOutcome, NodeId, ReservationId, ReservationProposal,
-    ResourceAllocationCommitRequest,
-};
+use apportion::request::{AllocationProposal, ReservationProposal};
+use apportion::{CommitOutcome, NodeId, ReservationId, ResourceAllocationCommitRequest};
 
 use super::cluster::Cluster;
 use super::form::{CommitForm, PrepareForm, RequestForm, Verdict};

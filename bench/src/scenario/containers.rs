@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use apportion::event::{Event, EventKind, Refusal};
 use apportion::{
-    ApplicationEnd, ApplicationId, AskId, ContainerId, EndCause, Event, EventKind, ExecutionType, Locality,
-    NodeId, Refusal,
+    ApplicationEnd, ApplicationId, AskId, ContainerId, EndCause, ExecutionType, Locality, NodeId,
 };
 
 use super::names::Names;

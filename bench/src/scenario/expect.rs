@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use apportion::{ApplicationId, NodeId, NodeState, PartitionId, QueueStatus, Resources, View};
+use apportion::view::{QueueStatus, View};
+use apportion::{ApplicationId, NodeId, NodeState, PartitionId, Resources};
 
 use super::cluster::Cluster;
 use super::compare::Comparison;
@@ -258,7 +259,7 @@ impl Expected<'_, '_> {
 }
 
 /// A reason as files write it.
-pub(super) fn word(reason: apportion::PendingReason) -> String {
+pub(super) fn word(reason: apportion::explain::PendingReason) -> String {
     let word = serde_json::to_value(reason).ok().and_then(|value| value.as_str().map(str::to_owned));
     word.unwrap_or_else(|| format!("{reason:?}"))
 }

@@ -1,7 +1,8 @@
 //! What can be wrong: a file that says something impossible, or an engine that does something else than expected.
 
+use apportion::engine::{NotSerial, SubmitError};
 use apportion::nearest::nearest;
-use apportion::{NotSerial, ResourceError, SubmitError};
+use apportion::resource::ResourceError;
 use thiserror::Error;
 
 /// A file that is no scenario, or names what is not there. Shown as `file:line: problem`.

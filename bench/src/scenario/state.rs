@@ -1,6 +1,7 @@
 //! The state around a failed expectation, as small tables.
 
-use apportion::{NodeState, PartitionId, Resources, View};
+use apportion::view::View;
+use apportion::{NodeState, PartitionId, Resources};
 use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 

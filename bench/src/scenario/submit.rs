@@ -1,8 +1,11 @@
 //! Nodes, applications and asks, as they come, and with which reason they are refused.
 
+use apportion::engine::SubmitError;
+use apportion::event::Refusal;
+use apportion::resource::DeviceNeed;
 use apportion::{
-    ApplicationSpec, AskSpec, AttributeCondition, AttributeRule, AttributeTest, DeviceNeed, NodeSpec,
-    Refusal, RunningContainer, SubmitError, TagLimit, TagNamespace, TagScope,
+    ApplicationSpec, AskSpec, AttributeCondition, AttributeRule, AttributeTest, NodeSpec, RunningContainer,
+    TagLimit, TagNamespace, TagScope,
 };
 
 use super::amounts::to_resources;

@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use anyhow::{Context, bail};
-use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, ContainerId, Event, EventKind, EventStream, Handle, Resources,
-};
+use apportion::event::{Event, EventKind};
+use apportion::{ApplicationId, ApplicationSpec, AskSpec, ContainerId, EventStream, Handle, Resources};
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64Mcg;

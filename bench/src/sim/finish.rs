@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use apportion::{AttributeCondition, PendingReason, SHARE_ONE, dominant_share};
+use apportion::AttributeCondition;
+use apportion::explain::PendingReason;
+use apportion::resource::{SHARE_ONE, dominant_share};
 
 use super::record::{NOT_ASKED_YET, QueueUse, RunRecord};
 use super::run::{SimError, Simulation};

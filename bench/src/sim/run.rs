@@ -7,10 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use apportion::config::EngineConfig;
+use apportion::engine::{Lagging, StartError, SubmitError};
+use apportion::event::{Event, EventKind};
+use apportion::log::LogSink;
 use apportion::{
-    ApplicationEnd, ApplicationSpec, AskId, AskSpec, ContainerId, Engine, Event, EventKind, EventStream,
-    Handle, Lagging, LogSink, ManualClock, Mode, NodeId, StartError, SubmitError,
+    ApplicationEnd, ApplicationSpec, AskId, AskSpec, ContainerId, Engine, EventStream, Handle, ManualClock,
+    Mode, NodeId,
 };
+use apportion_load::{LatencySink, Notes};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
@@ -21,7 +25,6 @@ use super::record::RunRecord;
 use super::tally::Tally;
 use crate::interrupt::Interruption;
 use crate::workload::{Tasks, Workload};
-use apportion_load::{LatencySink, Notes};
 
 /// How to run a simulation.
 #[expect(missing_debug_implementations, reason = "a sink is anybody's")]
@@ -230,8 +233,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// The next time at which something happens: an entry of the agenda, or a timer of the engine. When only
-    /// timers are left, they are followed for as long as one of them could still place something.
+    /// The time of the agenda's next entry, or of an engine's timer that could still place a container.
     fn next_time(&self, active_ms: u64) -> Option<u64> {
         let up = |at_ms: u64| at_ms.div_ceil(self.tick_ms) * self.tick_ms;
         let agenda = self.agenda.peek().map(|Reverse((at_ms, ..))| up(*at_ms));
@@ -432,8 +434,7 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// A pending ask can still be placed by a timer that is due within this time after anything happened:
-/// locality delays and reservation delays are shorter.
+/// A timer that is due later after the last event places no pending ask: all delays are shorter.
 const TIMER_PATIENCE_MS: u64 = 60_000;
 
 pub(super) fn size_of(workload: &Workload, part: Part) -> apportion::Resources {

@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use apportion::{NodeSpec, Resources, SHARE_ONE, dominant_share};
+use apportion::resource::{SHARE_ONE, dominant_share};
+use apportion::{NodeSpec, Resources};
 use hdrhistogram::Histogram;
 
 use super::record::{NodeUse, Utilisation};
@@ -17,10 +18,10 @@ pub(super) struct Tally {
     leaf_used: Vec<Resources>,
     pub(super) leaf_placed: Vec<u64>,
     nodes: Vec<NodeTally>,
-    used_ms: [f64; apportion::RESOURCE_TYPES_MAX],
-    leaf_used_ms: Vec<[f64; apportion::RESOURCE_TYPES_MAX]>,
+    used_ms: [f64; apportion::resource::RESOURCE_TYPES_MAX],
+    leaf_used_ms: Vec<[f64; apportion::resource::RESOURCE_TYPES_MAX]>,
     /// The sums over the time in which anything was pending or still to arrive.
-    busy_used_ms: [f64; apportion::RESOURCE_TYPES_MAX],
+    busy_used_ms: [f64; apportion::resource::RESOURCE_TYPES_MAX],
     busy_ms: u64,
     /// When the first job arrives, and the last one.
     arrivals_ms: RangeInclusive<u64>,

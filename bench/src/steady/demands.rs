@@ -2,12 +2,12 @@
 
 use apportion::config::{Capacity, Maximum, Percent, QueueConfig};
 use apportion::{ApplicationSpec, PartitionId, Resources};
+use apportion_load::Task;
 use rustc_hash::FxHashMap;
 
 use super::driver::Steady;
 use super::fairness::LeafShare;
 use super::water_fill::{Below, Claimant, Wish, water_fill};
-use apportion_load::Task;
 
 /// A leaf may be this part of its share away from it.
 const TOLERANCE: f64 = 0.02;

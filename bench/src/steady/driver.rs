@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use apportion::config::EngineConfig;
-use apportion::{AskId, ContainerId, Event, EventKind, ManualClock};
+use apportion::event::{Event, EventKind};
+use apportion::{AskId, ContainerId, ManualClock};
+use apportion_load::{Cluster, Kinds, Setup, Task};
 use rand::SeedableRng;
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64Mcg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::synthetic::log_normal;
-use apportion_load::{Cluster, Kinds, Setup, Task};
 
 /// What ends within this time ends together.
 const TICK_MS: u64 = 100;

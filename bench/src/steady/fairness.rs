@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use apportion::{PartitionId, Resources};
+use apportion_load::Setup;
 
 use super::demands::{Demands, Partition};
 use super::driver::{Steady, Unwatched};
 use crate::interrupt::Interruption;
-use apportion_load::Setup;
 
 /// Mean life of a container, as in W3 of `docs/workloads.md`.
 const MEAN_LIFE_MS: u64 = 60_000;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use apportion::{ApplicationSpec, AskId, AskSpec, PartitionId};
+use apportion_load::{Kinds, Task};
 use hdrhistogram::{CreationError, Histogram};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::driver::Watch;
-use apportion_load::{Kinds, Task};
 
 /// A container is large if it needs at least this many thousandths of a vcore.
 const LARGE_MILLI: i64 = 48_000;

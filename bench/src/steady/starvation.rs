@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 
 use apportion::Resources;
 use apportion::config::ReservationPolicy;
+use apportion_load::Setup;
 use hdrhistogram::Histogram;
 
 use super::driver::Steady;
 use super::heads::Heads;
 use crate::interrupt::Interruption;
-use apportion_load::Setup;
 
 /// Mean life of a container, as in W2 of `docs/workloads.md`.
 pub const MEAN_LIFE_MS: u64 = 120_000;

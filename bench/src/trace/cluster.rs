@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use apportion::{AMOUNT_MAX, NodeSpec, Resources};
+use apportion::resource::AMOUNT_MAX;
+use apportion::{NodeSpec, Resources};
 
 use super::error::shown;
 

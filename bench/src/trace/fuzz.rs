@@ -5,7 +5,8 @@
 
 use std::collections::HashSet;
 
-use apportion::{AMOUNT_MAX, NodeSpec, Resources};
+use apportion::resource::AMOUNT_MAX;
+use apportion::{NodeSpec, Resources};
 
 use super::{Format, ReadOptions, Source, read_nodes, read_workload};
 use crate::workload::{Job, Workload};

@@ -4,7 +4,8 @@
 
 use std::collections::HashSet;
 
-use apportion::{AttributeRule, DEVICE_MILLI, DEVICES_MAX, DeviceNeed, NodeSpec, ResourceTypes, Resources};
+use apportion::resource::{DEVICE_MILLI, DEVICES_MAX, DeviceNeed};
+use apportion::{AttributeRule, NodeSpec, ResourceTypes, Resources};
 
 use super::budget::Budget;
 use super::cluster::{Nodes, amount};
@@ -49,7 +50,7 @@ const SCHEDULED_TIME: usize = 10;
 ///
 /// # Errors
 /// None that a file could cause.
-pub(super) fn resource_types() -> Result<ResourceTypes, apportion::ResourceError> {
+pub(super) fn resource_types() -> Result<ResourceTypes, apportion::resource::ResourceError> {
     ResourceTypes::new(["memory_mib", "vcore_milli", "gpu_milli"])?.with_devices("gpu_milli")
 }
 

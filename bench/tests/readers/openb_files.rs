@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use apportion::{AttributeRule, DeviceNeed, Resources};
+use apportion::resource::DeviceNeed;
+use apportion::{AttributeRule, Resources};
 use apportion_bench::trace::{Format, GPU_MODEL};
 use apportion_bench::workload::{Tasks, Workload};
 

@@ -2,8 +2,9 @@
 
 use std::fmt::Display;
 
+use apportion::ResourceTypes;
 use apportion::config::{Bound, Capacity, Maximum, Percent, Share};
-use apportion::{RESOURCE_TYPES_MAX, ResourceTypes};
+use apportion::resource::RESOURCE_TYPES_MAX;
 
 use super::property::Setting;
 use super::value::{Figure, Size};

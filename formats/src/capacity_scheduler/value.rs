@@ -1,7 +1,7 @@
 //! Values of capacities as YARN writes them: `25`, `3w`, `[memory=4Gi,vcores=2]`, `[memory=50%,vcores=2w]`.
 
 use apportion::config::Factor;
-use apportion::{AMOUNT_MAX, RESOURCE_TYPES_MAX};
+use apportion::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX};
 
 use super::types::Types;
 use crate::billionths::Billionths;

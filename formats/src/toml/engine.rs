@@ -4,7 +4,8 @@ use apportion::config::{
     AllocationSizes, EngineConfig, EngineLimits, HeartbeatPolicy, LocalityDelay, NodeOrderKind,
     ReservationPolicy, Semantics,
 };
-use apportion::{ResourceError, ResourceTypes, Resources};
+use apportion::resource::ResourceError;
+use apportion::{ResourceTypes, Resources};
 
 use super::queues::amounts;
 use super::table::Section;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use ::toml::de::DeValue;
+use apportion::ResourceTypes;
 use apportion::config::{
     AccessList, ApplicationLimits, ApplicationOrdering, Bound, Capacity, Factor, HolderLimit, Lifetimes,
     Maximum, ParallelLimits, ParseAccessListError, PartitionAccess, PartitionCapacity, QueueConfig,
     QueueOrdering, QueueState, Share,
 };
 use apportion::nearest::{hint, nearest};
-use apportion::{RESOURCE_TYPES_MAX, ResourceTypes};
+use apportion::resource::RESOURCE_TYPES_MAX;
 
 use super::auto_creation;
 use super::table::{Entry, Section};

@@ -11,7 +11,8 @@ use apportion::config::{
     PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
     Semantics, Share, Whose,
 };
-use apportion::{RESOURCE_TYPES_MAX, ResourceTypes, Resources};
+use apportion::resource::RESOURCE_TYPES_MAX;
+use apportion::{ResourceTypes, Resources};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use queues::{name_partitions, percent, root};

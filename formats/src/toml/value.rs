@@ -3,9 +3,9 @@
 use std::str::FromStr;
 
 use ::toml::de::DeValue;
-use apportion::AMOUNT_MAX;
 use apportion::config::{Factor, ParseDecimalError, Percent};
 use apportion::nearest::{hint, nearest};
+use apportion::resource::AMOUNT_MAX;
 
 use super::table::Entry;
 use crate::ConfigFileError;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use apportion::ResourceTypes;
 use apportion::nearest::{hint, nearest};
-use apportion::{AMOUNT_MAX, RESOURCE_TYPES_MAX, ResourceTypes};
+use apportion::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX};
 
 use super::entry::Entry;
 use crate::file::excerpt;

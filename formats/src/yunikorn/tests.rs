@@ -1,10 +1,11 @@
 //! What is imported, and what is reported.
 
+use apportion::Resources;
 use apportion::config::{
     ApplicationOrdering, Capacity, Factor, HolderLimit, Maximum, NodeOrderKind, ParallelLimits, Percent,
     QueueConfig, QueueOrdering,
 };
-use apportion::{RESOURCE_TYPES_MAX, Resources};
+use apportion::resource::RESOURCE_TYPES_MAX;
 
 use super::*;
 

@@ -1,6 +1,7 @@
 //! A client for an application that runs already.
 
-use apportion::{Attachment, ContainerId, EventStream, Handle};
+use apportion::engine::Attachment;
+use apportion::{ContainerId, EventStream, Handle};
 
 use super::{EngineClient, Placed, dismissal_by};
 use crate::client::{Callback, ContainerRef, Launch};

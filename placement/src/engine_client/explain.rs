@@ -1,6 +1,6 @@
 //! What the engine's explanations mean to a service.
 
-use apportion::{Explanation, Funnel, PendingReason, Stage};
+use apportion::explain::{Explanation, Funnel, PendingReason, Stage};
 
 use crate::client::{Obstacle, Unserved};
 

@@ -11,9 +11,12 @@ mod swap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use apportion::engine::SubmitError;
+use apportion::event::{Event, EventKind};
+use apportion::view::ApplicationView;
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, ApplicationView, AskId, Blacklist, ContainerId, EndCause,
-    Event, EventKind, EventStream, Handle, SubmitError,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, Blacklist, ContainerId, EndCause, EventStream,
+    Handle,
 };
 
 use crate::client::{

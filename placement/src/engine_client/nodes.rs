@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use apportion::{Handle, NodeId, NodeState, NodeView, PartitionId};
+use apportion::view::NodeView;
+use apportion::{Handle, NodeId, NodeState, PartitionId};
 
 use crate::client::{Callback, NodeReport};
 

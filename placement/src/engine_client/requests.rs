@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apportion::{AskId, AskSpec, Handle, NodeId, Resources, TagLimit, View};
+use apportion::view::View;
+use apportion::{AskId, AskSpec, Handle, NodeId, Resources, TagLimit};
 
 use crate::client::{Allocation, ClientError, ContainerRef, ContainerRequest, RequestId};
 

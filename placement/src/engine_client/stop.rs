@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use apportion::{ContainerId, EndCause, SubmitError};
+use apportion::engine::SubmitError;
+use apportion::{ContainerId, EndCause};
 
 use super::{EngineClient, NodeCommand, Placed, swap};
 use crate::client::{Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest};

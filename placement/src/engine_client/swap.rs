@@ -65,7 +65,7 @@ impl Swaps {
 
 #[cfg(test)]
 mod tests {
-    use apportion::RejectReason;
+    use apportion::request::RejectReason;
 
     use super::*;
 

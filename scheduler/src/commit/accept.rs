@@ -8,8 +8,9 @@ use smallvec::SmallVec;
 use crate::facts::{Application, Ask, Borrowing, Breach, Facts, Node, PartitionShare, Shape, TagCounts};
 use crate::ids::{AskId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ReservationId};
 use crate::propose::Amounts;
-use crate::request::RejectReason;
-use crate::request::{AllocationProposal, ReservationProposal, ResourceAllocationCommitRequest};
+use crate::request::{
+    AllocationProposal, RejectReason, ReservationProposal, ResourceAllocationCommitRequest,
+};
 use crate::resource::{Resources, Room, fits};
 
 /// Whether everything together that a batch adds stays within the limits of queues and users. Then any part of it does;

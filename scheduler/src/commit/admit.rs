@@ -12,7 +12,7 @@ use crate::ids::{ApplicationId, ContainerId, NodeId, PartitionId, QueueId};
 use crate::resource::{DEVICES_MAX, Resources};
 use crate::state::State;
 
-/// With at most this many nodes of at most [`AMOUNT_MAX`](crate::AMOUNT_MAX) no sum overflows.
+/// With at most this many nodes of at most [`AMOUNT_MAX`](crate::resource::AMOUNT_MAX) no sum overflows.
 const NODES_MAX: usize = 1 << 20;
 /// What one leaf may have pending of one type; sums over thousands of leaves stay countable.
 const PENDING_MAX: i64 = 1 << 50;

@@ -9,8 +9,7 @@ use crate::event::Refusal;
 use crate::ids::{AskId, SetId};
 use crate::log::{LogBuffer, Logged};
 use crate::propose::{Amounts, ProposalBatch, propose_for_starved};
-use crate::request::ResourceAllocationCommitRequest;
-use crate::request::{CommitOutcome, CommitSeq, RejectReason};
+use crate::request::{CommitOutcome, CommitSeq, RejectReason, ResourceAllocationCommitRequest};
 use crate::state::State;
 use crate::stats::EngineStats;
 

@@ -18,7 +18,7 @@ impl Handle {
     ///
     /// # Errors
     /// When the queue is not known or not a leaf, and there are no placement rules. What they, access lists and limits
-    /// of queues refuse is told by an [`ApplicationRefused`](crate::EventKind::ApplicationRefused).
+    /// of queues refuse is told by an [`ApplicationRefused`](crate::event::EventKind::ApplicationRefused).
     pub fn submit_application(
         &self,
         mut spec: ApplicationSpec,

@@ -29,7 +29,7 @@ impl Handle {
         self.send(Change::ContainerEnded { container, cause: EndCause::Released })
     }
 
-    /// Stops a container. Its application gets [`ContainerStopping`](crate::EventKind::ContainerStopping); the
+    /// Stops a container. Its application gets [`ContainerStopping`](crate::event::EventKind::ContainerStopping); the
     /// container keeps its node and its charge until [`complete_container`](Self::complete_container) confirms the end.
     /// After [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) the engine ends it with
     /// [`EndCause::StopTimedOut`]. The ticket says whether the stop began, or why not.

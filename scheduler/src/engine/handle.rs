@@ -204,7 +204,7 @@ impl Handle {
 
     /// Asks for containers. An ask for an application that has ended is refused: in
     /// [`take_refusals`](Self::take_refusals), and on the application's stream as
-    /// [`ApplicationEnded`](crate::EventKind::ApplicationEnded) says.
+    /// [`ApplicationEnded`](crate::event::EventKind::ApplicationEnded) says.
     ///
     /// # Errors
     /// When the ask is not possible in itself.

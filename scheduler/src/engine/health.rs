@@ -28,7 +28,7 @@ pub struct Health {
     pub proposer_panics: u64,
     /// How many proposers panicked so often that they were not started again.
     pub proposers_given_up: u64,
-    /// Refused calls, by reason: the [label](crate::Refusal::label) of the refusal.
+    /// Refused calls, by reason: the [label](crate::event::Refusal::label) of the refusal.
     pub refused: BTreeMap<&'static str, u64>,
 }
 

@@ -18,7 +18,7 @@ pub struct Recovery {
     /// The node.
     pub node: NodeId,
     /// For each container that was reported the ask that it is listed under; it is named by the
-    /// [event](crate::EventKind::ContainerRecovered) for the container.
+    /// [event](crate::event::EventKind::ContainerRecovered) for the container.
     pub asks: Vec<AskId>,
     /// For each container that was reported which it is now, or why it is none of the engine's.
     pub containers: Ticket<Vec<Result<ContainerId, Refusal>>>,

@@ -1,7 +1,7 @@
 //! Node orders: which of the nodes that fit is tried first.
 //!
 //! The seed document filters and sorts a placement set for every ask. Here the filter is
-//! [`fits`](crate::fits) plus the ask's rule, and the score places a node in one of [`BUCKETS`] steps that
+//! [`fits`](crate::resource::fits) plus the ask's rule, and the score places a node in one of [`BUCKETS`] steps that
 //! the set's index keeps up to date, so that nothing is sorted when an ask is placed.
 //!
 //! Ties: a node's score falls in one of the steps, and the lowest place wins within a step. Places follow the order

@@ -42,8 +42,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::log::FRAME_HEADER_BYTES;
-    use crate::{ApplicationSpec, AskSpec, Clock, Engine, ManualClock, Mode, NodeSpec, Resources, SharedLog};
+    use crate::log::{FRAME_HEADER_BYTES, SharedLog};
+    use crate::{ApplicationSpec, AskSpec, Clock, Engine, ManualClock, Mode, NodeSpec, Resources};
 
     /// The payloads of a small run's frames, joined; the configuration is the first.
     fn real_payload() -> Vec<u8> {

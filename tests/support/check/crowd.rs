@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use apportion::{Change, CommitOutcome, CommitSeq, Engine, Event};
+use apportion::event::Event;
+use apportion::{Change, CommitOutcome, CommitSeq, Engine};
 
 use super::{Checker, Sent, Step, read_log};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use apportion::{Change, CommitSeq, Event, EventKind};
+use apportion::event::{Event, EventKind};
+use apportion::{Change, CommitSeq};
 
 use super::sent::Sent;
 use crate::support::oracle::{Effect, Hints, Oracle};

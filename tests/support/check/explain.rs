@@ -1,8 +1,9 @@
 //! What explanations say of a quiet engine, compared with what is known without them.
 
-use apportion::{
-    Blocker, Engine, Explanation, RejectReason, ResourceAllocationCommitRequest, Stage, View, WhyPending,
-};
+use apportion::explain::{Blocker, Explanation, Stage, WhyPending};
+use apportion::request::RejectReason;
+use apportion::view::View;
+use apportion::{Engine, ResourceAllocationCommitRequest};
 
 use crate::support::oracle::{Hints, Oracle};
 

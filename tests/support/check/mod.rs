@@ -14,9 +14,12 @@ mod state;
 use std::collections::VecDeque;
 
 use apportion::config::Semantics;
+use apportion::event::{Event, Subject};
+use apportion::log::LogReader;
+use apportion::replay::Replay;
+use apportion::request::{AllocationProposal, ReservationProposal};
 use apportion::{
-    AllocationProposal, ApplicationEnd, AskId, Change, CommitSeq, EndCause, Engine, Event, LogReader, NodeId,
-    Replay, ReservationProposal, ResourceAllocationCommitRequest, Subject,
+    ApplicationEnd, AskId, Change, CommitSeq, EndCause, Engine, NodeId, ResourceAllocationCommitRequest,
 };
 
 use crate::support::oracle::{Hints, Oracle};
@@ -198,7 +201,7 @@ impl Checker {
         &mut self,
         request: &ResourceAllocationCommitRequest,
         hints: &Hints,
-    ) -> Vec<(apportion::ApplicationId, apportion::EventKind)> {
+    ) -> Vec<(apportion::ApplicationId, apportion::event::EventKind)> {
         assert_eq!(hints.containers.len(), request.allocate.len(), "events of change {}", self.seen);
         let verdict = self.oracle.validate(request, hints);
         let reasons = &verdict.reasons;

@@ -1,7 +1,8 @@
 //! What a test sent to the engine, and what became of it.
 
 use apportion::config::ConfigError;
-use apportion::{Change, CommitOutcome, CommitSeq, Refusal, ResourceAllocationCommitRequest, Subject};
+use apportion::event::{Refusal, Subject};
+use apportion::{Change, CommitOutcome, CommitSeq, ResourceAllocationCommitRequest};
 
 use crate::support::oracle::{Hints, Oracle};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use apportion::{ContainerId, Engine, ExecutionType, NodeId, Resources, View};
+use apportion::view::View;
+use apportion::{ContainerId, Engine, ExecutionType, NodeId, Resources};
 
 use crate::support::oracle::{Amounts, Books, NOTHING, Oracle, amounts};
 

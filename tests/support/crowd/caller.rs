@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use apportion::config::{Maximum, QueueUpdate};
+use apportion::event::{Event, EventKind};
+use apportion::request::{AllocationProposal, ReservationProposal};
 use apportion::{
-    AllocationProposal, ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, CommitOutcome,
-    CommitSeq, ContainerId, Event, EventKind, EventStream, Handle, ManualClock, NodeId, ReservationProposal,
-    ResourceAllocationCommitRequest, Resources,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, CommitOutcome, CommitSeq, ContainerId,
+    EventStream, Handle, ManualClock, NodeId, ResourceAllocationCommitRequest, Resources,
 };
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;

@@ -10,10 +10,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apportion::config::{Capacity, EngineConfig, HeartbeatPolicy, Percent, QueueConfig, ReservationPolicy};
+use apportion::event::{Event, EventKind};
+use apportion::explain::PendingReason;
+use apportion::log::SharedLog;
 use apportion::sync::Thread;
 use apportion::{
-    AskId, Change, CommitSeq, Engine, EngineStats, Event, EventKind, Handle, ManualClock, NodeId, NodeSpec,
-    PartitionId, PendingReason, ResourceTypes, Resources, SharedLog,
+    AskId, Change, CommitSeq, Engine, EngineStats, Handle, ManualClock, NodeId, NodeSpec, PartitionId,
+    ResourceTypes, Resources,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg32;

@@ -3,8 +3,10 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use apportion::engine::Proposer;
+use apportion::log::{LogSink, LoggedGroup, SharedLog};
 use apportion::sync::{AtomicU64, Ordering};
-use apportion::{Clock, LogSink, LoggedGroup, ManualClock, ProposalBatch, Proposer, SharedLog};
+use apportion::{Clock, ManualClock, ProposalBatch};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 

@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use apportion::{ApplicationId, EventKind, Master};
+use apportion::event::EventKind;
+use apportion::{ApplicationId, Master};
 
 use super::amounts::{Amounts, NOTHING, amounts, plus};
 use super::{Application, Books, Effect, Oracle};

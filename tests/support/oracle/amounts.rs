@@ -1,6 +1,7 @@
 //! Plain vectors of amounts, with arithmetic of their own: nothing here is shared with the engine.
 
-use apportion::{RESOURCE_TYPES_MAX, Resources};
+use apportion::Resources;
+use apportion::resource::RESOURCE_TYPES_MAX;
 
 /// An amount of each resource type.
 pub type Amounts = [i64; RESOURCE_TYPES_MAX];

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use apportion::config::{QueueConfig, QueueState, Reconfiguration};
+use apportion::event::EventKind;
 use apportion::{
     ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, BlacklistUpdate, Change, ContainerId,
-    EndCause, EventKind, NodeAttributes, NodeId, NodeSpec, PartitionId, QueueId, RackId, Resources,
+    EndCause, NodeAttributes, NodeId, NodeSpec, PartitionId, QueueId, RackId, Resources,
 };
 
 use super::amounts::amounts;
@@ -248,8 +249,7 @@ impl Oracle {
                 .all(|partition| queues.iter().all(|queue| stays_below(partition, *queue)))
     }
 
-    /// Whether the queue and those above take one application more, of this user if it is a leaf; or one that is there
-    /// already may go to it from another leaf.
+    /// Whether the queue and those above take one application more, of this user if it is a leaf, or from another leaf.
     fn takes_application(&self, leaf: usize, user: Option<&str>, without: Option<ApplicationId>) -> bool {
         let others =
             || self.applications.iter().filter(|(id, _)| Some(**id) != without).map(|(_, other)| other);

@@ -1,7 +1,7 @@
 //! From configured capacities to amounts: what each queue is guaranteed, may use, and one user may use.
 
-use apportion::RESOURCE_TYPES_MAX;
 use apportion::config::{Bound, Maximum, Share};
+use apportion::resource::RESOURCE_TYPES_MAX;
 
 use super::amounts::{Amounts, NOTHING, part};
 use super::tree::{Queue, Tree};

@@ -28,9 +28,11 @@ mod validate;
 use std::collections::{BTreeMap, BTreeSet};
 
 use apportion::config::EngineConfig;
+use apportion::event::EventKind;
+use apportion::resource::DeviceNeed;
 use apportion::{
-    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, DeviceNeed, EndCause,
-    EventKind, NodeId, PartitionId, QueueId, RackId, ReservationId,
+    ApplicationEnd, ApplicationId, ApplicationSpec, AskId, AskSpec, ContainerId, EndCause, NodeId,
+    PartitionId, QueueId, RackId, ReservationId,
 };
 
 pub use amounts::{Amounts, NOTHING, amounts, plus, times};

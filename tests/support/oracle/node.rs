@@ -1,9 +1,10 @@
 //! Nodes of the model: when they take a container, and in which order they are tried.
 
 use apportion::config::NodeOrderKind;
+use apportion::resource::{DeviceNeed, SHARE_ONE};
 use apportion::{
-    AskSpec, AttributeCondition, AttributeTest, DeviceNeed, Locality, NodeAttributes, NodeId, NodeState,
-    PartitionId, RackId, SHARE_ONE, TagNamespace, TagScope,
+    AskSpec, AttributeCondition, AttributeTest, Locality, NodeAttributes, NodeId, NodeState, PartitionId,
+    RackId, TagNamespace, TagScope,
 };
 
 use super::amounts::{Amounts, amounts, may_add, minus, share};

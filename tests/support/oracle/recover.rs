@@ -1,6 +1,7 @@
 //! Containers that ran before the engine did.
 
-use apportion::{AskId, EventKind, NodeId, RunningContainer};
+use apportion::event::EventKind;
+use apportion::{AskId, NodeId, RunningContainer};
 
 use super::amounts::amounts;
 use super::node::choose_devices;

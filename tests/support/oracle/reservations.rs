@@ -1,7 +1,8 @@
 //! Reservations and silence: what the engine does by itself when time passes.
 
 use apportion::config::{AllocationSizes, Semantics};
-use apportion::{AskId, EventKind, NodeId, ReservationId};
+use apportion::event::EventKind;
+use apportion::{AskId, NodeId, ReservationId};
 
 use super::kept::Kept;
 use super::{Ask, Effect, Hints, Oracle};

@@ -1,6 +1,7 @@
 //! Containers that get another size, and those that are guaranteed theirs or not.
 
-use apportion::{ContainerId, EventKind, ExecutionType, Resources};
+use apportion::event::EventKind;
+use apportion::{ContainerId, ExecutionType, Resources};
 
 use super::amounts::{Amounts, amounts, may_add, minus};
 use super::{Container, Effect, NOTHING, Oracle};

@@ -1,6 +1,7 @@
 //! Containers that are being stopped keep their node and charge until their end is confirmed or the timeout passes.
 
-use apportion::{ApplicationId, ContainerId, EndCause, EventKind};
+use apportion::event::EventKind;
+use apportion::{ApplicationId, ContainerId, EndCause};
 
 use super::{Application, Effect, Oracle};
 

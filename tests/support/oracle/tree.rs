@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use apportion::QueueId;
 use apportion::config::{
     AccessList, AutoCreation, Bound, Capacity, Lifetimes, Maximum, PartitionAccess, QueueConfig, QueueState,
     QueueUpdate, Share,
 };
-use apportion::{AMOUNT_MAX, QueueId, RESOURCE_TYPES_MAX};
+use apportion::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX};
 
 /// A queue that is there or was once.
 #[derive(Clone, Debug)]

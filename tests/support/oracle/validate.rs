@@ -1,9 +1,8 @@
 //! The verdict on commit requests.
 
-use apportion::{
-    AllocationProposal, AskId, EndCause, EventKind, NodeId, RejectReason, ReservationId, ReservationProposal,
-    ResourceAllocationCommitRequest,
-};
+use apportion::event::EventKind;
+use apportion::request::{AllocationProposal, RejectReason, ReservationProposal};
+use apportion::{AskId, EndCause, NodeId, ReservationId, ResourceAllocationCommitRequest};
 
 use super::amounts::{Amounts, NOTHING, amounts, minus};
 use super::borrowed::Taker;

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use apportion::config::{
     ApplicationOrdering, Capacity, EngineConfig, Factor, Maximum, NodeOrderKind, Percent, QueueConfig,
 };
+use apportion::engine::{GroupCommitter, Parts, Proposer, Step};
+use apportion::event::{Event, EventKind};
+use apportion::log::LogSink;
 use apportion::{
-    ApplicationId, ApplicationSpec, AskSpec, Clock, ContainerId, Engine, Event, EventKind, EventStream,
-    GroupCommitter, Handle, LogSink, ManualClock, NodeSpec, Parts, ProposalBatch, Proposer, ResourceTypes,
-    Resources, Step,
+    ApplicationId, ApplicationSpec, AskSpec, Clock, ContainerId, Engine, EventStream, Handle, ManualClock,
+    NodeSpec, ProposalBatch, ResourceTypes, Resources,
 };
 use apportion_load::sizes::{CONTAINER_SIZES, node_vcores};
 use rand::{RngExt, SeedableRng};

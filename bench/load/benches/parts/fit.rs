@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use apportion::{DeviceNeed, Need, Resources, Room, fits};
+use apportion::Resources;
+use apportion::resource::{DeviceNeed, Need, Room, fits};
 use criterion::Criterion;
 
 pub(crate) fn bench(criterion: &mut Criterion) {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use apportion::{Clock, LogSink, LoggedGroup, Resources};
+use apportion::log::{LogSink, LoggedGroup};
+use apportion::{Clock, Resources};
 use criterion::{Criterion, Throughput};
 
 use super::cluster::{BATCH, Cluster, Shape};

@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use apportion::config::ApplicationOrdering;
-use apportion::{AskSpec, ManualClock, Resources, dominant_share};
+use apportion::resource::dominant_share;
+use apportion::{AskSpec, ManualClock, Resources};
 use criterion::{BenchmarkId, Criterion, Throughput};
 
 use super::cluster::{BATCH, Cluster, Shape};

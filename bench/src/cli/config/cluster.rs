@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use apportion::config::EngineConfig;
-use apportion::{DEVICE_MILLI, DEVICES_MAX, NodeSpec, ResourceTypes, Resources};
+use apportion::resource::{DEVICE_MILLI, DEVICES_MAX};
+use apportion::{NodeSpec, ResourceTypes, Resources};
 use clap::Args;
 
 use crate::cli::Failure;

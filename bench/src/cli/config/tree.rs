@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use apportion::config::{Bound, EngineConfig, PartitionAccess, Percent, QueueConfig, Setting};
-use apportion::{Engine, ManualClock, Mode, PartitionId, QueueView, Resources};
+use apportion::view::QueueView;
+use apportion::{Engine, ManualClock, Mode, PartitionId, Resources};
 
 use super::cluster::{Part, nodes};
 use crate::cli::Failure;

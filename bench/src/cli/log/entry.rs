@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use apportion::{ApplicationId, AskId, Change, ContainerId, Event, EventKind, NodeId, Resources, View};
+use apportion::event::{Event, EventKind};
+use apportion::view::View;
+use apportion::{ApplicationId, AskId, Change, ContainerId, NodeId, Resources};
 use serde::Serialize;
 
 /// A change of the log with what applications were told of it.

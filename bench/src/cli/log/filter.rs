@@ -1,7 +1,8 @@
 //! Which changes are listed.
 
+use apportion::Change;
+use apportion::event::EventKind;
 use apportion::nearest::nearest;
-use apportion::{Change, EventKind};
 use clap::Args;
 
 use super::entry::{About, Entry};

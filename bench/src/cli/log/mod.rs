@@ -6,7 +6,7 @@ mod filter;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-use apportion::Replay;
+use apportion::replay::Replay;
 use clap::Args;
 
 use self::entry::{About, Entry, Names};
@@ -85,7 +85,7 @@ fn entry(
     replay: &mut Replay,
     names: &mut Names,
     change: &apportion::Change,
-    events: &[apportion::Event],
+    events: &[apportion::event::Event],
 ) -> Entry {
     let seq = replay.seq().0;
     let view = replay.view();

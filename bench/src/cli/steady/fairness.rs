@@ -1,5 +1,6 @@
 //! `apportion-bench fairness`.
 
+use apportion_load::{ClusterShape, Profile};
 use serde::Serialize;
 
 use super::{Defaults, Plan, RunKeys, SteadyArgs, time_bar};
@@ -7,7 +8,6 @@ use crate::cli::Failure;
 use crate::interrupt::Interruptible;
 use crate::report::count_text;
 use crate::steady::{Fairness, LeafShare, Shares, measure_fairness};
-use apportion_load::{ClusterShape, Profile};
 
 /// W3 of `docs/workloads.md`, a moment before its first step.
 const DEFAULTS: Defaults = Defaults {

@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use apportion_load::{ClusterShape, Profile, Setup};
 use clap::Args;
 use indicatif::ProgressBar;
 use serde::Serialize;
@@ -21,7 +22,6 @@ use super::replay::ModeArg;
 use crate::interrupt::Interruption;
 use crate::output::OutputFile;
 use crate::report::interrupted_line;
-use apportion_load::{ClusterShape, Profile, Setup};
 
 /// A cluster on virtual time.
 #[derive(Clone, Debug, Args)]
@@ -45,7 +45,7 @@ pub(super) struct SteadyArgs {
     #[arg(long, value_enum, default_value_t = ModeArg::Serial)]
     mode: ModeArg,
     /// How many threads propose; parallel mode only [default: 2].
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=apportion::PROPOSERS_MAX as i64))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=apportion::engine::PROPOSERS_MAX as i64))]
     proposers: Option<u32>,
     /// Seed of everything that is drawn.
     #[arg(long, default_value_t = 1)]

@@ -1,5 +1,6 @@
 //! `apportion-bench starvation`.
 
+use apportion_load::{ClusterShape, Profile};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -8,7 +9,6 @@ use crate::cli::Failure;
 use crate::interrupt::{Interruptible, Interruption};
 use crate::report::{count_text, duration_text};
 use crate::steady::{MEAN_LIFE_MS, Starvation, WARM_UP_MS, measure_starvation};
-use apportion_load::{ClusterShape, Profile};
 
 /// W2 of `docs/workloads.md`, for ten mean lives.
 const DEFAULTS: Defaults = Defaults {

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use apportion::Mode;
+use apportion_load::{ClusterShape, Profile, Room, Setup};
 use clap::{Args, ValueEnum};
 
 use super::super::Failure;
 use super::super::limit::seconds;
 use crate::output::check_distinct;
 use crate::report::ThroughputParameters;
-use apportion_load::{ClusterShape, Profile, Room, Setup};
 
 /// What the engine has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -67,7 +67,7 @@ pub(in crate::cli) struct ThroughputArgs {
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100_000_000), conflicts_with = "with_limit")]
     pub(super) rate: Option<u32>,
     /// How many threads propose.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::PROPOSERS_MAX as i64))]
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=apportion::engine::PROPOSERS_MAX as i64))]
     proposers: u32,
     /// How many requests a batch may hold [default: the engine's].
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]

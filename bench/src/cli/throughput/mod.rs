@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use apportion_load::{Churn, Memory, Record, Setup, fill};
 pub(super) use args::ThroughputArgs;
 use args::WorkloadName;
 
@@ -16,7 +17,6 @@ use crate::interrupt::{Interruptible, Interruption};
 use crate::output::OutputFile;
 use crate::report::{Measured, ThroughputReport, to_throughput_html};
 use crate::yardstick::Yardstick;
-use apportion_load::{Churn, Memory, Record, Setup, fill};
 
 /// How long the yardstick runs between two runs of the engine.
 const LIMIT_SLICE: Duration = Duration::from_secs(1);

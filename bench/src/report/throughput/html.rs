@@ -1,5 +1,7 @@
 //! The figures as one HTML file that opens without a network.
 
+use apportion_load::Record;
+
 use super::super::chart::{ChartError, bar_chart, percent};
 use super::super::distribution::{CONTAINERS, Distribution};
 use super::super::html::{document, escape, interrupted_first, say, section, to_cards};
@@ -7,7 +9,6 @@ use super::super::plot::{Axis, Unit};
 use super::ThroughputReport;
 use super::json::{Run, median_record};
 use crate::report::{Measured, count_text};
-use apportion_load::Record;
 
 /// Bars beyond this are left out; the JSON has them all.
 const RUNS_MAX: usize = 30;

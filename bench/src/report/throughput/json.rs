@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use apportion_load::{ClusterShape, Memory, Record};
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::interrupt::Interruption;
-use apportion_load::{ClusterShape, Memory, Record};
 
 /// What was asked to be measured.
 #[derive(Clone, Debug)]

@@ -117,7 +117,7 @@ pub(in crate::scenario) struct AskWanted {
     pub(in crate::scenario) missed_opportunities: Option<u32>,
     pub(in crate::scenario) re_reservations: Option<u32>,
     /// Why it is pending.
-    pub(in crate::scenario) why: Option<apportion::PendingReason>,
+    pub(in crate::scenario) why: Option<apportion::explain::PendingReason>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,6 +1,7 @@
 //! Which containers count as demand: those that some node could hold.
 
-use apportion::{AttributeRule, DeviceNeed, Need, Resources, Room, fits};
+use apportion::resource::{DeviceNeed, Need, Room, fits};
+use apportion::{AttributeRule, Resources};
 use rustc_hash::FxHashMap;
 
 use crate::workload::{Tasks, Workload};

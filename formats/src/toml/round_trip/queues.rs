@@ -1,7 +1,7 @@
 //! Trees of queues, drawn at random.
 
-use apportion::AMOUNT_MAX;
 use apportion::config::HolderLimit;
+use apportion::resource::AMOUNT_MAX;
 
 use super::*;
 

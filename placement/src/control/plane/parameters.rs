@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use apportion::{AMOUNT_MAX, RESOURCE_TYPES_MAX, Resources};
+use apportion::Resources;
+use apportion::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use uuid::Uuid;

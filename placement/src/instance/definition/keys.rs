@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use apportion::AMOUNT_MAX;
 use apportion::nearest::nearest;
+use apportion::resource::AMOUNT_MAX;
 
 use super::error::{DefinitionError, Place};
 use super::number::{self, decode};

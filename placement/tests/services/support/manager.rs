@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use apportion::config::{EngineConfig, Maximum, PartitionAccess, QueueConfig, QueueUpdate};
-use apportion::{
-    ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, RESOURCE_TYPES_MAX, ResourceTypes,
-    Resources, SubmitError,
-};
+use apportion::engine::SubmitError;
+use apportion::resource::RESOURCE_TYPES_MAX;
+use apportion::{ApplicationSpec, AskSpec, Engine, ManualClock, Mode, NodeSpec, ResourceTypes, Resources};
 use apportion_placement::{
     Callback, ClientError, ClusterClient, ContainerExit, ContainerRef, ContainerRequest, EngineClient,
     FakeCluster, Launch, NodeCommand, NodeReport, RequestId, RunningContainer, Unserved,
