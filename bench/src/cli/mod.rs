@@ -1,6 +1,7 @@
 //! The program `apportion-bench`.
 
 mod compare;
+mod completions;
 mod config;
 mod control;
 mod demo;
@@ -177,11 +178,7 @@ impl Cli {
             Command::Explain(args) => explain::run(&args),
             Command::Log(args) => log::run(&args),
             Command::Config(args) => config::run(&args),
-            Command::Completions { shell } => {
-                let mut script = Vec::new();
-                clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut script);
-                io::stdout().write_all(&script).map_err(Failure::output)
-            }
+            Command::Completions { shell } => completions::run(shell, Self::command()),
         }
     }
 }

@@ -171,6 +171,27 @@ fn completions_and_help_are_there() {
     contains_all(&help, &["--compress", "--proposers", "Example:"]);
 }
 
+/// Sources the script and completes words, as the key does.
+#[test]
+#[cfg(unix)]
+fn bash_completes_options_of_subcommands() {
+    let case = Case::new();
+    case.file("completions", case.run("completions bash").stdout);
+    let complete = |words: &str| {
+        let script = "source completions; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); \
+                      _apportion__bench apportion-bench \"${@: -1}\" \"${@: -2:1}\"; echo \"${COMPREPLY[@]}\"";
+        let mut bash = Command::new("bash");
+        bash.args(["-c", script, "bash", "apportion-bench"]).args(words.split(' '));
+        let output = bash.current_dir(case.folder.path()).output().unwrap();
+        assert!(output.stderr.is_empty(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(complete("repl"), "replay");
+    assert_eq!(complete("replay --mo"), "--mode");
+    assert_eq!(complete("replay --mode p"), "parallel");
+    assert_eq!(complete("config check --clus"), "--cluster");
+}
+
 /// Whoever reads it has seen enough.
 #[test]
 fn a_pipe_that_is_closed_is_no_failure() {
