@@ -120,6 +120,9 @@ fn to_text(args: &SteadyArgs, fairness: &Fairness) -> String {
 
 fn shares_text(shares: &Shares) -> String {
     let all = shares.0.len();
+    if all == 0 {
+        return "not known: no leaf waits for them".to_owned();
+    }
     let fair = count_text((all - shares.unfair().count()) as u64);
     let furthest = shares.furthest().map_or_else(String::new, |leaf| {
         format!(
