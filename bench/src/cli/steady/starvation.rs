@@ -74,7 +74,8 @@ impl From<&Starvation> for Outcome {
         Self {
             interrupted_at_s: one.interrupted,
             placed: one.placed,
-            first_to_placed_s: (!one.first_to_placed_ms.is_empty()).then(|| Quantiles::of(&one.first_to_placed_ms)),
+            first_to_placed_s: (!one.first_to_placed_ms.is_empty())
+                .then(|| Quantiles::of(&one.first_to_placed_ms)),
             at_head_s: Quantiles::of(&one.at_head_ms),
             at_head_p99_mean_lives: mean_lives(&one.at_head_ms),
             large_waited: one.first_to_placed_ms.len(),
@@ -211,7 +212,8 @@ mod tests {
         let one = one.unwrap();
         assert!(one.still_waiting > 0);
         let text = to_text(&one);
-        let expected = ["from first to placed: not yet;", "\n  not yet measured: the first 4.0 min are not counted;"];
+        let expected =
+            ["from first to placed: not yet;", "\n  not yet measured: the first 4.0 min are not counted;"];
         assert!(expected.iter().all(|part| text.contains(part)), "{text}");
         let outcome = serde_json::to_value(Outcome::from(&one)).unwrap();
         for key in ["first_to_placed_s", "used_part", "kept_free_part"] {
