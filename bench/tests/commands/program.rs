@@ -157,6 +157,9 @@ fn the_demo_leaves_a_report_that_needs_no_network() {
     let page = fs::read_to_string(case.folder.path().join("report.html")).unwrap();
     assert!(page.matches("<svg").count() >= 5);
     fetches_nothing(&page);
+    let (_, latency) = page.split_once("<h2>Latency</h2>").unwrap();
+    let latency = latency.split_once("</section>").unwrap().0;
+    contains_all(latency, &["to the commit of its first container", " asks.", "part of asks"]);
     let figures = json(&fs::read(Path::new(case.folder.path()).join("figures.json")).unwrap());
     assert_eq!(figures["asks"], figures["placed"]);
 }
