@@ -87,7 +87,8 @@ fn an_interrupted_run_reports_what_it_got() {
 fn an_interrupted_sweep_reports_the_simulations_that_ended() {
     let case = Case::new();
     let seeds: Vec<String> = (0..400).map(|seed| seed.to_string()).collect();
-    let sweep = format!("sweep --demo 100 --threads 1 --sizes 1,2 --seeds {} --json out.json", seeds.join(","));
+    let sweep =
+        format!("sweep --demo 100 --threads 1 --sizes 1,2 --seeds {} --json out.json", seeds.join(","));
     let child = start(&case, &sweep, Stdio::piped());
     wait_until("the sweep", || temporary_files(case.folder.path()) == 1);
     sleep(Duration::from_secs(4));
