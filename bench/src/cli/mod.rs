@@ -64,8 +64,10 @@ enum Command {
     /// Measures allocations per second on the machine's own clock.
     Throughput(Box<throughput::ThroughputArgs>),
     /// Measures on virtual time how far the leaves of a wide queue tree are from their fair shares.
+    #[command(mut_args(steady::explained_fairness))]
     Fairness(steady::SteadyArgs),
     /// Measures on virtual time how long large containers wait in a full cluster, with and without reservations.
+    #[command(mut_args(steady::explained_starvation))]
     Starvation(steady::SteadyArgs),
     /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without,
     /// and in strict mode.

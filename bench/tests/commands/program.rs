@@ -172,6 +172,19 @@ fn completions_and_help_are_there() {
     }
     let help = String::from_utf8(case.run("replay --help").stdout).unwrap();
     contains_all(&help, &["--compress", "--proposers", "Example:"]);
+    let defaults = [
+        ("fairness", [2_000, 20_000, 1_000, 800_000, 290]),
+        ("starvation", [5_000, 2_000, 20, 1_000_000, 1_200]),
+    ];
+    for (command, values) in defaults {
+        let help = String::from_utf8(case.run(&format!("{command} --help")).stdout).unwrap();
+        let options = ["--nodes", "--apps", "--leaves", "--asks", "--seconds"];
+        for (option, value) in options.into_iter().zip(values) {
+            let (_, rest) = help.split_once(&format!("      {option} ")).unwrap();
+            let own: Vec<&str> = rest.split_once("      --").unwrap().0.split_whitespace().collect();
+            assert!(own.join(" ").ends_with(&format!(" [default: {value}]")), "{command} {option}: {own:?}");
+        }
+    }
 }
 
 /// Sources the script and completes words, as the key does.
@@ -267,7 +280,10 @@ fn a_sweep_of_another_size_is_of_the_same_jobs() {
 fn what_a_sweep_cannot_vary_is_refused() {
     let case = Case::new();
     for (arguments, parts) in [
-        ("--compress 1,2", vec!["--format", "--workload"]),
+        ("", vec!["--demo", "--format"]),
+        ("--compress 1,2", vec!["--demo", "--format"]),
+        ("--format openb", vec!["--workload"]),
+        ("--workload pods.csv", vec!["--format"]),
         ("--demo --format openb", vec!["--demo", "--format"]),
         ("--demo --seeds 1,2,1", vec!["--seeds", "1 is named twice"]),
         ("--demo --sizes 0", vec!["--sizes", "0.001 to 1000"]),

@@ -68,6 +68,11 @@ impl From<&LeafShare> for Leaf {
     }
 }
 
+/// The option with the default that it has here.
+pub(in crate::cli) fn explained(option: clap::Arg) -> clap::Arg {
+    DEFAULTS.explained(option)
+}
+
 pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
     let plan = args.plan(&DEFAULTS)?;
     let file = args.output()?;

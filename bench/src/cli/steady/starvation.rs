@@ -88,6 +88,11 @@ impl From<&Starvation> for Outcome {
     }
 }
 
+/// The option with the default that it has here.
+pub(in crate::cli) fn explained(option: clap::Arg) -> clap::Arg {
+    DEFAULTS.explained(option)
+}
+
 pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
     let plan = args.plan(&DEFAULTS)?;
     if plan.end_ms <= WARM_UP_MS {
