@@ -82,7 +82,7 @@ impl OutputFile {
         let written = content(&mut buffered).and_then(|()| buffered.flush());
         drop(buffered);
         let written = written.and_then(|()| self.target.finish());
-        written.with_context(|| format!("writing {}", self.path.display()))
+        written.with_context(|| writing(&self.path))
     }
 
     /// Writes `text`, and gives the file its name.
@@ -95,7 +95,7 @@ impl OutputFile {
             _ => self.target.write_all(text.as_bytes()),
         };
         let written = written.and_then(|()| self.target.finish());
-        written.with_context(|| format!("writing {}", self.path.display()))
+        written.with_context(|| writing(&self.path))
     }
 }
 
@@ -165,6 +165,14 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
+/// What fails, for messages.
+fn writing(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "writing standard output".to_owned();
+    }
+    format!("writing {}", path.display())
+}
+
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -205,7 +213,7 @@ impl LogFile {
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(file) = file else { return Ok(()) };
         let written = file.into_inner().map_err(io::IntoInnerError::into_error).and_then(Target::finish);
-        written.with_context(|| format!("writing {}", self.path.display()))
+        written.with_context(|| writing(&self.path))
     }
 }
 

@@ -62,7 +62,7 @@ fn explain_named(view: &View<'_>, name: &str, jobs: &Jobs, is_json: bool) -> Res
         (Ok(ask), None) => explain_one(view, ask, is_json),
         (_, Some(asks)) => explain_job(view, name, &asks, is_json),
         (Err(_), None) => {
-            Err(format!("{}; up to change {}, at {}", jobs.unknown(name), view.seq(), now_text(view)))
+            Err(format!("up to change {}, at {} {}", view.seq(), now_text(view), jobs.unknown(name)))
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The program `apportion-bench`.
 
 mod compare;
+mod completions;
 mod config;
 mod control;
 mod demo;
@@ -63,8 +64,10 @@ enum Command {
     /// Measures allocations per second on the machine's own clock.
     Throughput(Box<throughput::ThroughputArgs>),
     /// Measures on virtual time how far the leaves of a wide queue tree are from their fair shares.
+    #[command(mut_args(steady::explained_fairness))]
     Fairness(steady::SteadyArgs),
     /// Measures on virtual time how long large containers wait in a full cluster, with and without reservations.
+    #[command(mut_args(steady::explained_starvation))]
     Starvation(steady::SteadyArgs),
     /// Simulates a year of a service that is stopped and started, crashes and loses hosts: with its history, without,
     /// and in strict mode.
@@ -177,11 +180,7 @@ impl Cli {
             Command::Explain(args) => explain::run(&args),
             Command::Log(args) => log::run(&args),
             Command::Config(args) => config::run(&args),
-            Command::Completions { shell } => {
-                let mut script = Vec::new();
-                clap_complete::generate(shell, &mut Self::command(), "apportion-bench", &mut script);
-                io::stdout().write_all(&script).map_err(Failure::output)
-            }
+            Command::Completions { shell } => completions::run(shell, Self::command()),
         }
     }
 }

@@ -102,11 +102,11 @@ fn hand_out(
         let json = to_json_text(&JsonReport::new(parameters, record)).map_err(Failure::run)?;
         Ok(file.write_text(&json)?)
     });
-    let jobs = outputs.jobs.map(|file| {
-        Ok(file.write_with(|out| write_jobs_csv(workload, record, out).map_err(io::Error::from))?)
-    });
+    let jobs = outputs
+        .jobs
+        .map(|file| Ok(file.write_with(|out| write_jobs_csv(workload, record, out).map_err(io_error))?));
     let containers = outputs.containers.map(|file| {
-        Ok(file.write_with(|out| write_containers_csv(workload, record, out).map_err(io::Error::from))?)
+        Ok(file.write_with(|out| write_containers_csv(workload, record, out).map_err(io_error))?)
     });
     let report =
         outputs.report.map(|file| Ok(file.write_text(&to_html(parameters, record).map_err(Failure::run)?)?));
@@ -116,6 +116,14 @@ fn hand_out(
         .flatten()
         .max_by_key(|result| result.as_ref().map_or_else(Failure::code, |()| 0))
         .unwrap_or(Ok(()))
+}
+
+/// The error of the file below, whose kind says whether a reader has seen enough.
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// Whether every ask is accounted for and the audit is clean.

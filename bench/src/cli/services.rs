@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::Failure;
 use super::progress::parts_bar;
 use super::trace::NodeOrderArg;
-use crate::interrupt::{self, Interruptible, Interruption};
+use crate::interrupt::{self, Interruptible};
 use crate::output::{OutputFile, check_distinct};
 use crate::report::{ServicesReport, to_services_html, to_services_text};
 use crate::services::{Placement, YearRecord, YearShape, run_year};
@@ -86,8 +86,7 @@ fn simulate(shape: &YearShape, seed: u64) -> Result<[YearRecord; 3], Failure> {
     let end_ms = shape.days * 86_400_000;
     let one = |(number, placement): (usize, &Placement)| {
         if interrupt::signal().is_some() {
-            let interrupted = Some(Interruption::Virtual(0));
-            return Ok(YearRecord { interrupted, ..YearRecord::default() });
+            return Ok(YearRecord::not_begun());
         }
         run_year(shape, *placement, seed, &mut |now_ms| {
             passed[number].store(now_ms, Ordering::Relaxed);

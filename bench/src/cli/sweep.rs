@@ -90,7 +90,8 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let report = open(&args.report).map_err(Failure::input)?;
     let mut input = args.workload.read(&args.seeds, &args.sizes)?;
     input.subject.compress_durations = args.compress_durations;
-    let cases = args.grid(&input).cases();
+    let grid = args.grid(&input);
+    let cases = grid.cases();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0) as usize);
     let pool = pool.build().map_err(Failure::run)?;
     let bar = ProgressBar::new(cases.len() as u64);
@@ -122,7 +123,10 @@ pub(super) fn run(args: &SweepArgs) -> Result<(), Failure> {
         // The signal came between two simulations. The next simulation stops at its first step and says so in the JSON.
         stopped.push(simulate(&input, case)?);
     }
-    let interrupted = format!("interrupted after {} of {} simulations", whole.len(), cases.len());
+    let points = SweepPoint::all(&whole.iter().filter_map(|run| run.whole.clone()).collect::<Vec<_>>());
+    let missing: String =
+        grid.none_ended(&points).iter().map(|name| format!("; {name}: none ended")).collect();
+    let interrupted = format!("interrupted after {} of {} simulations{missing}", whole.len(), cases.len());
     hand_out(args, &input, &whole, &stopped, Some(&interrupted), Files { json, report })?;
     Err(Failure::interrupted(interrupted))
 }

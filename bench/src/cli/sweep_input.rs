@@ -14,18 +14,19 @@ use crate::workload::Workload;
 
 /// The demo, or the files of a trace.
 #[derive(Clone, Debug, Args)]
+#[command(group(clap::ArgGroup::new("source").required(true)))]
 pub(super) struct WorkloadArgs {
     /// The demo's workload instead of a trace: so many nodes (500 if no number is given), of 32 vcores and 128 GiB, and
     /// jobs that arrive for a minute of virtual time.
     #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = "500")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    #[arg(conflicts_with_all = ["format", "workload", "nodes", "queues"])]
+    #[arg(group = "source", conflicts_with_all = ["format", "workload", "nodes", "queues"])]
     demo: Option<u32>,
     /// The trace's format: openb, sls, rumen, synth or swim.
-    #[arg(long, required_unless_present = "demo")]
+    #[arg(long, group = "source", requires = "workload")]
     format: Option<Format>,
     /// The trace; read directly if its name ends in .gz.
-    #[arg(long, value_name = "FILE", required_unless_present = "demo")]
+    #[arg(long, value_name = "FILE", requires = "format")]
     workload: Option<PathBuf>,
     /// The cluster: OpenB's node table, or a node file of YARN's simulator.
     #[arg(long, value_name = "FILE")]

@@ -5,11 +5,13 @@ use serde::Serialize;
 use super::chart::{ChartError, percent};
 use super::html::{document, interrupted_first, plot_section, say, section, to_cards};
 use super::plot::{Axis, Line, Plot, Unit};
-use super::{count_text, duration_text, interrupted_line};
+use super::{count_text, counted, duration_text, interrupted_line};
 use crate::control::{BUSY_PERCENT, ControlShape, Experiment, ExperimentRecord, FaultCounts};
 use crate::interrupt::Interruption;
 
 const MS_PER_S: f64 = 1_000.0;
+/// Of an experiment that a signal kept from beginning.
+const NOT_BEGUN: &str = "not begun";
 
 /// Each experiment without faults and with them, in the order of [`Experiment::ALL`]; without those that a signal kept
 /// from being asked for anything.
@@ -72,12 +74,21 @@ impl ControlReport {
         self.plain.iter().chain(&self.with_faults)
     }
 
-    /// Where a signal stopped the experiment that had come least far of those that it stopped.
+    /// The furthest time that an experiment had reached when a signal stopped it, or kept others from beginning.
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
         let is_all = self.records().count() == 2 * Experiment::ALL.len();
-        let not_begun = (!is_all).then_some(Interruption::Virtual(0));
-        self.records().filter_map(|record| record.interrupted).chain(not_begun).min()
+        let is_whole = is_all && self.records().all(|record| record.interrupted.is_none());
+        let furthest = self.records().map(|record| record.took_ms).max().unwrap_or(0);
+        (!is_whole).then_some(Interruption::Virtual(furthest))
+    }
+
+    /// All experiments without faults, and all with them; `None` for those that were not begun.
+    fn all(&self) -> [[Option<&ExperimentRecord>; 3]; 2] {
+        let find =
+            |records: &'_ [ExperimentRecord], one| records.iter().position(|record| record.experiment == one);
+        [&self.plain, &self.with_faults]
+            .map(|records| Experiment::ALL.map(|one| find(records, one).map(|place| &records[place])))
     }
 
     /// Whether nothing was done in any experiment before a signal stopped them.
@@ -172,42 +183,54 @@ fn title(experiment: Experiment) -> String {
 /// For terminals.
 #[must_use]
 pub fn to_control_text(report: &ControlReport) -> String {
-    let used =
-        report.plain.iter().map(|record| record.used_part).sum::<f64>() / report.plain.len().max(1) as f64;
+    let used = report.plain.iter().map(|record| record.used_part).sum::<f64>();
+    let used = match report.plain.len() {
+        0 => "an unknown part".to_owned(),
+        runs => percent(used / runs as f64),
+    };
+    let [plain, with_faults] = report.all();
     let mut text = format!(
         "{}{} nodes, {} in use; a job of {} processors\n",
         interrupted_line(report.interruption()),
         count_text(report.shape.nodes.into()),
-        percent(used),
+        used,
         count_text(report.shape.processors.into()),
     );
-    for record in &report.plain {
-        text += &format!("{:>16}: {}\n", title(record.experiment), what_came(record));
+    for (experiment, record) in Experiment::ALL.into_iter().zip(plain) {
+        let came = record.map_or_else(|| NOT_BEGUN.to_owned(), what_came);
+        text += &format!("{:>16}: {came}\n", title(experiment));
     }
     text += "with failed starts and stops and lost nodes:\n";
-    for record in &report.with_faults {
-        let FaultCounts { starts_failed, stops_failed, nodes_lost } = record.faults;
-        let faults =
-            format!("{starts_failed} starts and {stops_failed} stops failed, {nodes_lost} nodes lost");
-        text += &format!(
-            "{:>16}: {}; {}; {} of {} requests have their last word, {} containers are down in the end\n",
-            title(record.experiment),
-            what_came(record),
-            faults,
-            record.terminal_answers,
-            record.requests,
-            record.below_configured_end(),
-        );
+    for (experiment, record) in Experiment::ALL.into_iter().zip(with_faults) {
+        let came = record.map_or_else(|| NOT_BEGUN.to_owned(), what_came_with_faults);
+        text += &format!("{:>16}: {came}\n", title(experiment));
     }
     text.trim_end().to_owned()
 }
 
+fn what_came_with_faults(record: &ExperimentRecord) -> String {
+    let FaultCounts { starts_failed, stops_failed, nodes_lost } = record.faults;
+    let down = record.below_configured_end();
+    format!(
+        "{}; {} and {} failed, {} lost; {} of {} {} their last word, {} {} down in the end",
+        what_came(record),
+        counted(starts_failed.into(), "start"),
+        counted(stops_failed.into(), "stop"),
+        counted(nodes_lost.into(), "node"),
+        record.terminal_answers,
+        counted(record.requests.into(), "request"),
+        if record.requests == 1 { "has" } else { "have" },
+        counted(down.into(), "container"),
+        if down == 1 { "is" } else { "are" },
+    )
+}
+
 fn what_came(record: &ExperimentRecord) -> String {
     format!(
-        "{}{} of {} containers done in {}, {} failed; at most {} of {} were down, with a budget of {}",
+        "{}{} of {} done in {}, {} failed; at most {} of {} were down, with a budget of {}",
         record.interrupted.map_or_else(String::new, |interruption| format!("{interruption}; ")),
         count_text(record.steps.succeeded.into()),
-        count_text(record.steps.steps.into()),
+        counted(record.steps.steps.into(), "container"),
         duration_text(record.took_ms),
         record.steps.failed,
         record.below_configured_max(),
@@ -230,12 +253,16 @@ pub fn to_control_html(report: &ControlReport) -> Result<String, ChartError> {
         true => "kept",
         false => "broken",
     };
+    let known = |records: &[ExperimentRecord], count: u32| match records {
+        [] => "not known".to_owned(),
+        _ => count_text(count.into()),
+    };
     let cards = [
         (count_text(done.into()), "containers moved or restarted"),
-        (count_text(failed.into()), "failed, where no fault was injected"),
+        (known(&report.plain, failed), "failed, where no fault was injected"),
         (budget.to_owned(), "disruption budget, without faults"),
         (count_text(faults.into()), "faults injected besides"),
-        (count_text(down.into()), "containers down in the end, with faults"),
+        (known(&report.with_faults, down), "containers down in the end, with faults"),
     ];
     let mut sections = String::new();
     for experiment in Experiment::ALL {
@@ -305,8 +332,7 @@ fn done_over_time(experiment: Experiment, runs: Runs<'_>) -> Result<String, Char
     if lines.is_empty() {
         return Ok(say(&title, "Interrupted before the experiment began."));
     }
-    let [faulty, plain] =
-        runs.map(|run| run.map_or("not begun".to_owned(), |run| duration_text(run.took_ms)));
+    let [faulty, plain] = runs.map(|run| run.map_or(NOT_BEGUN.to_owned(), |run| duration_text(run.took_ms)));
     let note = format!("{plain} without faults, {faulty} with them.");
     plot_section(&title, &note, &plot("containers done", lines), "No container was moved or restarted.")
 }
@@ -329,17 +355,30 @@ fn table(report: &ControlReport) -> String {
         ("most down at once", |record| count_text(record.below_configured_max().into())),
         ("disruption budget", |record| record.experiment.pace().disruption_budget.to_string()),
         ("time", |record| duration_text(record.took_ms)),
-        ("all run again after", |record| record.whole_ms.map_or_else(|| "never".to_owned(), duration_text)),
+        ("all run again after", |record| {
+            let none = if record.interrupted.is_some() { "not yet" } else { "never" };
+            record.whole_ms.map_or_else(|| none.to_owned(), duration_text)
+        }),
         ("audit violations", |record| count_text(record.audit_violations as u64)),
     ];
-    let row = |(name, figure): &(&str, Figure)| {
-        let cells: String = report.records().map(|record| format!("<td>{}", figure(record))).collect();
-        format!("<tr><td>{name}{cells}")
+    // The first row is of interrupted runs; the others say nothing of experiments that were not begun.
+    let first = usize::from(report.interruption().is_none());
+    let all = report.all();
+    let row = |(number, (name, figure)): (usize, &(&str, Figure))| {
+        let cell = |record: &Option<&ExperimentRecord>| match (record, number) {
+            (Some(record), _) => format!("<td>{}", figure(record)),
+            (None, 0) => format!("<td>{NOT_BEGUN}"),
+            (None, _) => "<td>".to_owned(),
+        };
+        format!("<tr><td>{name}{}", all.iter().flatten().map(cell).collect::<String>())
     };
-    let plain = report.plain.iter().map(|record| format!("<td><b>{}</b>", title(record.experiment)));
-    let faulty =
-        report.with_faults.iter().map(|record| format!("<td><b>{}, faults</b>", title(record.experiment)));
-    let heads: String = plain.chain(faulty).collect();
-    let body: String = rows.iter().map(row).collect();
+    let head = |faults: &str| {
+        Experiment::ALL.map(|experiment| format!("<td><b>{}{faults}</b>", title(experiment))).concat()
+    };
+    let heads = [head(""), head(", faults")].concat();
+    let body: String = rows.iter().enumerate().skip(first).map(row).collect();
     format!("<section><h2>All figures</h2><table><tr><td>{heads}{body}</table></section>")
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,7 +39,7 @@ impl Distribution<'_> {
         }
         let (line, zeros) = self.line(values);
         let begins = if zeros > 0.0 {
-            format!(" The line begins at the {} with {}.", percent(zeros), (self.text)(0))
+            format!(" {} of them have {}; the line begins there.", percent(zeros), (self.text)(0))
         } else {
             String::new()
         };

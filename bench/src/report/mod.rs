@@ -62,6 +62,12 @@ pub fn duration_text(ms: u64) -> String {
     }
 }
 
+/// A number with the noun that it counts: `1 node`, `2 nodes`.
+#[must_use]
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count_text(count), if count == 1 { "" } else { "s" })
+}
+
 /// A whole number with thousands set apart.
 #[must_use]
 pub fn count_text(count: u64) -> String {

@@ -38,8 +38,9 @@ pub fn to_html(parameters: &RunParameters, record: &RunRecord) -> Result<String,
     if let Some(latency) = &record.ask_to_commit_us {
         let distribution = Distribution {
             title: "Latency",
-            note: "From ask to commit in wall time, of asks placed at the virtual time they were submitted.",
-            things: CONTAINERS,
+            note: "Wall time from submitting an ask to the commit of its first container, where that was placed at the \
+                   virtual time of the submission.",
+            things: "asks",
             x: "ask to commit, microseconds of wall time",
             divisor: 1.0,
             text: |us| format!("{} us", count_text(us)),

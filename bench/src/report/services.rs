@@ -5,13 +5,15 @@ use serde::Serialize;
 use super::chart::{ChartError, bar_chart, percent};
 use super::html::{document, interrupted_first, plot_section, say, section, to_cards};
 use super::plot::{Axis, Line, Plot, Unit};
-use super::{count_text, duration_text, interrupted_line};
+use super::{count_text, counted, duration_text, interrupted_line};
 use crate::interrupt::Interruption;
 use crate::services::{Restart, YearRecord, YearShape, quantile};
 
 const MS_PER_S: f64 = 1_000.0;
 /// Bars beyond this make a plot too long.
 const BARS_MAX: usize = 26;
+/// Of a year that a signal kept from beginning.
+const NOT_BEGUN: &str = "not begun";
 const NAMES: [&str; 3] = ["with history", "without history", "strict"];
 
 /// Three years side by side: with history, without, strict.
@@ -59,7 +61,8 @@ struct RunJson {
     anti_affinity_violations: u64,
     widened_requests: u64,
     jobs_ended: u64,
-    used_part: f64,
+    /// Null if the year had not begun.
+    used_part: Option<f64>,
     audit_violations: usize,
 }
 
@@ -78,10 +81,13 @@ impl ServicesReport {
         Self { shape, seed, years }
     }
 
-    /// Where a signal stopped the year that had come least far of those that it stopped.
+    /// The furthest time that a year had reached when a signal stopped it, or kept it from beginning.
     #[must_use]
     pub fn interruption(&self) -> Option<Interruption> {
-        self.years.iter().filter_map(|year| year.interrupted).min()
+        let furthest = self.years.iter().filter_map(|year| year.interrupted).max()?;
+        let has_ended = self.years.iter().any(|year| year.interrupted.is_none());
+        let all_ms = self.shape.days * 86_400_000;
+        Some(if has_ended { Interruption::Virtual(all_ms) } else { furthest })
     }
 
     /// For programs.
@@ -129,7 +135,7 @@ fn run_json((placement, year): (&'static str, &YearRecord)) -> RunJson {
         anti_affinity_violations: year.anti_affinity_violations,
         widened_requests: year.widened,
         jobs_ended: year.jobs_ended,
-        used_part: year.used_part,
+        used_part: year.has_begun().then_some(year.used_part),
         audit_violations: year.audit_violations,
     }
 }
@@ -145,7 +151,7 @@ pub fn to_services_text(report: &ServicesReport) -> String {
         interrupted_line(report.interruption()),
         shape.days,
         count_text(shape.nodes.into()),
-        percent(with.used_part),
+        used_text(with),
         count_text(with.jobs_ended),
         shape.region_servers,
         shape.masters,
@@ -153,20 +159,24 @@ pub fn to_services_text(report: &ServicesReport) -> String {
         shape.crashes,
     );
     for (name, year) in NAMES.into_iter().zip(&report.years) {
+        if !year.has_begun() {
+            text += &format!("{name:>16}: {NOT_BEGUN}\n");
+            continue;
+        }
         let times = year.full_strength_ms();
         let at = |part| strength_text(year, part);
         text += &format!(
             "{name:>16}{}: {:>7} of {} came back to their last host; full strength after {} (median), {} (99 %), \
-             {} of {} restarts; {} requests widened; {} anti-affinity violations\n",
+             {} of {}; {} widened; {}\n",
             year.interrupted.map_or_else(String::new, |interruption| format!(", {interruption}")),
             returned_text(year),
             count_text(year.could_return().into()),
             at(0.5),
             at(0.99),
             times.len(),
-            year.restarts.len(),
-            count_text(year.widened),
-            year.anti_affinity_violations,
+            counted(year.restarts.len() as u64, "restart"),
+            counted(year.widened, "request"),
+            counted(year.anti_affinity_violations, "anti-affinity violation"),
         );
     }
     text.trim_end().to_owned()
@@ -186,7 +196,7 @@ pub fn to_services_html(report: &ServicesReport) -> Result<String, ChartError> {
         (returned_text(without), "did so without history"),
         (median, "to full strength, median"),
         (count_text(violations), "anti-affinity violations"),
-        (percent(with.used_part), "of the cluster in use"),
+        (used_text(with), "of the cluster in use"),
         (count_text(with.jobs_ended), "containers of other jobs"),
     ];
     let sections = [returned(report)?, strength(report)?, live(report)?, table(report)].concat();
@@ -251,11 +261,13 @@ fn returned(report: &ServicesReport) -> Result<String, ChartError> {
 
 fn strength(report: &ServicesReport) -> Result<String, ChartError> {
     const TITLE: &str = "Time to full strength";
-    let strict = [0.5, 1.0].map(|part| strength_text(&report.years[2], part));
-    let strict = format!(
-        "Strict ones wait for hosts that are down: {} in the median, {} at worst.",
-        strict[0], strict[1]
-    );
+    let [.., strict] = &report.years;
+    let [median, worst] = [0.5, 1.0].map(|part| strength_text(strict, part));
+    let strict = if strict.has_begun() {
+        format!("Strict ones wait for hosts that are down: {median} in the median, {worst} at worst.")
+    } else {
+        "The strict year was not begun.".to_owned()
+    };
     let bar = |(name, year): (&str, &YearRecord)| {
         let times = year.full_strength_ms();
         let seconds = |part| quantile(&times, part).map(|ms| ms as f64 / MS_PER_S);
@@ -272,14 +284,14 @@ fn strength(report: &ServicesReport) -> Result<String, ChartError> {
 
 fn live(report: &ServicesReport) -> Result<String, ChartError> {
     let line = |number: usize| {
-        let days = report.years[number].live_by_day();
+        let days = Some(&report.years[number]).filter(|year| year.has_begun())?.live_by_day();
         let end = days.last().map_or(1.0, |(day, _)| day + 1.0);
-        Line::of_values(NAMES[number], days, end)
+        Some(Line::of_values(NAMES[number], days, end))
     };
     let plot = Plot {
         x: Axis::new("day", Unit::Count),
         y: Axis::new("region servers", Unit::Count),
-        lines: vec![line(2), line(0)],
+        lines: [line(2), line(0)].into_iter().flatten().collect(),
         is_over_time: false,
     };
     let note = "The fewest that were live on each day: stops, crashes, failed hosts, and flexes up and down. Without \
@@ -290,7 +302,11 @@ fn live(report: &ServicesReport) -> Result<String, ChartError> {
 fn table(report: &ServicesReport) -> String {
     type Figure = fn(&YearRecord) -> String;
     let rows: [(&str, Figure); 11] = [
-        ("interrupted at", |year| year.interrupted.map_or_else(|| "no".to_owned(), Interruption::moment)),
+        ("interrupted at", |year| match year.interrupted {
+            None => "no".to_owned(),
+            Some(_) if !year.has_begun() => NOT_BEGUN.to_owned(),
+            Some(interruption) => interruption.moment(),
+        }),
         ("came back", returned_text),
         ("crashed, their host up", |year| count_text(year.crashed.into())),
         ("of these, came back", |year| count_text(year.crashed_returned.into())),
@@ -304,12 +320,17 @@ fn table(report: &ServicesReport) -> String {
         ("containers of other jobs", |year| count_text(year.jobs_ended)),
         ("audit violations", |year| count_text(year.audit_violations as u64)),
     ];
-    let row = |(name, figure): &(&str, Figure)| {
-        let cells: String = report.years.iter().map(|year| format!("<td>{}", figure(year))).collect();
-        format!("<tr><td>{name}{cells}")
+    // The first row is of interrupted runs; the others say nothing of years that were not begun.
+    let first = usize::from(report.interruption().is_none());
+    let row = |(number, (name, figure)): (usize, &(&str, Figure))| {
+        let cell = |year: &YearRecord| match number == 0 || year.has_begun() {
+            true => format!("<td>{}", figure(year)),
+            false => "<td>".to_owned(),
+        };
+        format!("<tr><td>{name}{}", report.years.iter().map(cell).collect::<String>())
     };
     let heads: String = NAMES.into_iter().map(|name| format!("<td><b>{name}</b>")).collect();
-    let body: String = rows.iter().map(row).collect();
+    let body: String = rows.iter().enumerate().skip(first).map(row).collect();
     format!("<section><h2>All figures</h2><table><tr><td>{heads}{body}</table></section>")
 }
 
@@ -319,5 +340,13 @@ fn strength_text(year: &YearRecord, part: f64) -> String {
 }
 
 fn returned_text(year: &YearRecord) -> String {
-    year.returned_fraction().map_or_else(|| "not yet".to_owned(), percent)
+    let none = if year.has_begun() { "not yet" } else { NOT_BEGUN };
+    year.returned_fraction().map_or_else(|| none.to_owned(), percent)
 }
+
+fn used_text(year: &YearRecord) -> String {
+    if year.has_begun() { percent(year.used_part) } else { "not known".to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use super::html::{document, escape, say, section};
 use super::palette::SERIES;
 use super::plot::Unit;
 use super::sweep_policy::to_sweep_policy_section;
-use super::{count_text, duration_ms_text};
+use super::{count_text, counted, duration_ms_text};
 use crate::sweep::{Figures, Spread, SweepPoint};
 
 /// A figure with its name and how it is written.
@@ -193,14 +193,16 @@ fn differs(points: &[SweepPoint], column: &Column) -> bool {
 }
 
 fn summary(points: &[SweepPoint]) -> String {
-    let seeds = points.first().map_or(0, |point| point.figures.len());
     let runs: usize = points.iter().map(|point| point.figures.len()).sum();
-    format!("{} in serial mode; {} to a point", plural(runs, "simulation"), plural(seeds, "seed"))
+    format!("{} in serial mode; {} to a point", counted(runs as u64, "simulation"), seeds_text(points))
 }
 
-fn plural(count: usize, word: &str) -> String {
-    let count_text = count_text(count as u64);
-    if count == 1 { format!("{count_text} {word}") } else { format!("{count_text} {word}s") }
+/// How many seeds there are to a point: `5 seeds`, or `4 to 5 seeds` in a sweep that was interrupted.
+pub(super) fn seeds_text(points: &[SweepPoint]) -> String {
+    let seeds = || points.iter().map(|point| point.figures.len() as u64);
+    let (least, most) = (seeds().min().unwrap_or(0), seeds().max().unwrap_or(0));
+    let from = if least < most { format!("{} to ", count_text(least)) } else { String::new() };
+    format!("{from}{}", counted(most, "seed"))
 }
 
 fn html_table(points: &[SweepPoint]) -> String {

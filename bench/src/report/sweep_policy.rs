@@ -7,7 +7,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::chart::percent;
 use super::html::escape;
-use super::sweep::Varied;
+use super::sweep::{Varied, seeds_text};
 use super::{duration_ms_text, ratio_text};
 use crate::sweep::{Estimate, Figures, SweepPoint};
 
@@ -20,22 +20,34 @@ struct Column {
     name: &'static str,
     figure: Figure,
     text: fn(f64) -> String,
+    /// No simulation has values beyond these. Intervals end there.
+    bounds: [f64; 2],
 }
 
+const PARTS: [f64; 2] = [0.0, 1.0];
+const TIMES: [f64; 2] = [0.0, f64::INFINITY];
+const RATIOS: [f64; 2] = [1.0, f64::INFINITY];
+
 const COLUMNS: [Column; 7] = [
-    Column { key: "finished", name: "finished", figure: |f| f.outcomes.finished, text: percent },
-    Column {
-        key: "completion_p50_ms",
-        name: "completion",
-        figure: |f| f.outcomes.completion_p50_ms,
-        text: duration_ms_text,
-    },
-    Column { key: "slowdown_mean", name: "slowdown", figure: |f| f.outcomes.slowdown_mean, text: ratio_text },
-    Column { key: "wait_mean_ms", name: "wait", figure: |f| f.outcomes.wait_mean_ms, text: duration_ms_text },
-    Column { key: "missing", name: "missing", figure: |f| f.outcomes.missing, text: percent },
-    Column { key: "jain_queues", name: "Jain, queues", figure: |f| f.outcomes.jain_queues, text: index },
-    Column { key: "jain_users", name: "Jain, users", figure: |f| f.outcomes.jain_users, text: index },
+    column("finished", "finished", |f| f.outcomes.finished, percent, PARTS),
+    column("completion_p50_ms", "completion", |f| f.outcomes.completion_p50_ms, duration_ms_text, TIMES),
+    column("slowdown_mean", "slowdown", |f| f.outcomes.slowdown_mean, ratio_text, RATIOS),
+    column("wait_mean_ms", "wait", |f| f.outcomes.wait_mean_ms, duration_ms_text, TIMES),
+    column("missing", "missing", |f| f.outcomes.missing, percent, PARTS),
+    column("jain_queues", "Jain, queues", |f| f.outcomes.jain_queues, index, PARTS),
+    column("jain_users", "Jain, users", |f| f.outcomes.jain_users, index, PARTS),
 ];
+
+const fn column(
+    key: &'static str,
+    name: &'static str,
+    figure: Figure,
+    text: fn(f64) -> String,
+    bounds: [f64; 2],
+) -> Column {
+    Column { key, name, figure, text, bounds }
+}
+
 const LEGEND: &str =
     "finished: part of the jobs. completion: median of finished jobs. slowdown, wait: means.
 missing: what leaves lack of their guarantees, or of their demands where those are less; part of the cluster.";
@@ -109,21 +121,89 @@ pub(super) fn to_sweep_policy_section(points: &[SweepPoint]) -> String {
 fn note(points: &[SweepPoint]) -> String {
     let seeds = points.iter().map(|point| point.figures.len()).max().unwrap_or(0);
     let means = format!(
-        "\nMeans over {seeds} seeds; below them the 95 % confidence interval of the mean (Student's t)."
+        "\nMeans over {}; below them the 95 % confidence interval of the mean (Student's t).",
+        seeds_text(points)
     );
     format!("{LEGEND}{}", if seeds > 1 { &means } else { "" })
 }
 
-/// The mean, and its interval if seeds differ. None of these figures can be below 0.
+/// The mean, and its interval if seeds differ.
 fn texts(point: &SweepPoint, column: &Column) -> (String, Option<String>) {
     let Some(Estimate { mean, ci95, .. }) = point.estimate(column.figure) else {
         return ("-".into(), None);
     };
     let mean = (column.text)(mean);
-    let [low, high] = ci95.unwrap_or_default().map(|end| (column.text)(end.max(0.0)));
+    let [least, most] = column.bounds;
+    let [low, high] = ci95.unwrap_or_default().map(|end| (column.text)(end.clamp(least, most)));
     if low == high { (mean, None) } else { (mean, Some(format!("{low} to {high}"))) }
 }
 
 fn index(index: f64) -> String {
     format!("{index:.3}")
+}
+
+#[cfg(test)]
+mod tests {
+    use apportion::config::NodeOrderKind;
+
+    use super::*;
+    use crate::sweep::{OutcomeFigures, Policy};
+
+    const NOTHING: Figures = Figures {
+        nodes: 1.0,
+        placed: 0.0,
+        not_placed: 0.0,
+        use_mean: 0.0,
+        use_busy_mean: 0.0,
+        use_peak: 0.0,
+        wait_p50_ms: 0.0,
+        wait_p99_ms: 0.0,
+        wall_us_per_allocation: 0.0,
+        outcomes: OutcomeFigures {
+            finished: None,
+            completion_mean_ms: None,
+            completion_p50_ms: None,
+            slowdown_mean: None,
+            bounded_slowdown_mean: None,
+            wait_mean_ms: None,
+            missing: None,
+            jain_queues: None,
+            jain_users: None,
+        },
+    };
+
+    fn point(slowdowns: &[f64]) -> SweepPoint {
+        let figures = |slowdown: &f64| {
+            let outcomes = OutcomeFigures {
+                slowdown_mean: Some(*slowdown),
+                finished: Some(slowdown / 10.0),
+                ..OutcomeFigures::default()
+            };
+            Figures { outcomes, ..NOTHING }
+        };
+        SweepPoint {
+            policy: Policy { queues: None, node_order: NodeOrderKind::Pack, application_order: None },
+            size: 1.0,
+            compress: 1.0,
+            figures: slowdowns.iter().map(figures).collect(),
+        }
+    }
+
+    #[test]
+    fn intervals_end_where_no_value_can_be() {
+        let column = |key: &str| COLUMNS.iter().find(|column| column.key == key).unwrap();
+        let point = point(&[1.0, 9.0]);
+        let (mean, interval) = texts(&point, column("slowdown_mean"));
+        assert_eq!((mean.as_str(), interval.as_deref()), ("5.00", Some("1.00 to 55.82")));
+        let (mean, interval) = texts(&point, column("finished"));
+        assert_eq!((mean.as_str(), interval.as_deref()), ("50 %", Some("0 % to 100 %")));
+    }
+
+    #[test]
+    fn points_with_fewer_seeds_are_told() {
+        let text = note(&[point(&[1.0, 2.0, 3.0]), point(&[1.0, 2.0])]);
+        assert!(text.contains("\nMeans over 2 to 3 seeds; below them"), "{text}");
+        assert!(note(&[point(&[1.0, 2.0])]).contains("\nMeans over 2 seeds; "));
+        assert!(!note(&[point(&[1.0])]).contains("Means over"));
+    }
 }

@@ -42,6 +42,18 @@ pub struct YearRecord {
 }
 
 impl YearRecord {
+    /// Of a year that a signal kept from beginning.
+    #[must_use]
+    pub fn not_begun() -> Self {
+        Self { interrupted: Some(Interruption::Virtual(0)), ..Self::default() }
+    }
+
+    /// Whether any virtual time passed.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.interrupted != Some(Interruption::Virtual(0))
+    }
+
     /// How many region servers could return to their last host.
     #[must_use]
     pub fn could_return(&self) -> u32 {

@@ -40,10 +40,10 @@ pub struct Starvation {
     pub still_waiting: u64,
     /// How long ago the first of those was first.
     pub longest_still_waiting_ms: u64,
-    /// What part of the vcores was in use on average.
-    pub used_part: f64,
-    /// What part of the vcores was free on nodes that were reserved, on average.
-    pub kept_free_part: f64,
+    /// What part of the vcores was in use on average; `None` before [`WARM_UP_MS`].
+    pub used_part: Option<f64>,
+    /// What part of the vcores was free on nodes that were reserved, on average; `None` before [`WARM_UP_MS`].
+    pub kept_free_part: Option<f64>,
 }
 
 /// Lets applications ask for far more than there is room for, and again for each container that ends, and follows the
@@ -90,8 +90,8 @@ pub fn measure_starvation(
         first_to_placed_ms: heads.first_to_placed_ms,
         at_head_ms: heads.at_head_ms,
         placed_at_once: heads.placed_at_once,
-        used_part: used / f64::max(looks, 1.0),
-        kept_free_part: kept_free / f64::max(looks, 1.0),
+        used_part: (looks > 0.0).then(|| used / looks),
+        kept_free_part: (looks > 0.0).then(|| kept_free / looks),
     })
 }
 
@@ -137,8 +137,8 @@ mod tests {
             .unwrap()
         };
         let (with, without) = (measure(true), measure(false));
-        assert!(with.used_part > 0.9 && without.used_part > 0.99, "{} {}", with.used_part, without.used_part);
-        assert!(with.kept_free_part > 0.0 && without.kept_free_part == 0.0);
+        assert!(with.used_part > Some(0.9) && without.used_part > Some(0.99), "{with:?} {without:?}");
+        assert!(with.kept_free_part > Some(0.0) && without.kept_free_part == Some(0.0));
         for one in [&with, &without] {
             let waited = one.first_to_placed_ms.len() + one.still_waiting;
             assert!(waited > 0, "large ones wait");

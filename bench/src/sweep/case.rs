@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use apportion::config::{ApplicationOrdering, EngineConfig, NodeOrderKind, QueueConfig};
 
+use super::point::SweepPoint;
+
 /// What may be decided one way or another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -101,11 +103,50 @@ impl Grid {
         }
         cases
     }
+
+    /// The points of which no simulation ended, by what they differ in.
+    #[must_use]
+    pub fn none_ended(&self, ended: &[SweepPoint]) -> Vec<String> {
+        let is_of = |case: &Case, point: &SweepPoint| {
+            (&case.policy, case.size, case.compress) == (&point.policy, point.size, point.compress)
+        };
+        let first_of_point = self.cases().into_iter().step_by(self.seeds.len().max(1));
+        let missing = first_of_point.filter(|case| !ended.iter().any(|point| is_of(case, point)));
+        missing.map(|case| self.name(&case)).collect()
+    }
+
+    fn name(&self, case: &Case) -> String {
+        let parts = [
+            (self.policies.len(), case.policy.to_string()),
+            (self.sizes.len(), format!("size {}", case.size)),
+            (self.compressions.len(), format!("compress {}", case.compress)),
+        ];
+        let varied = parts.into_iter().filter(|(values, _)| *values > 1).map(|(_, name)| name);
+        varied.collect::<Vec<_>>().join(", ")
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn points_of_which_nothing_ended_are_named_by_what_differs() {
+        let policy = Policy { queues: None, node_order: NodeOrderKind::Pack, application_order: None };
+        let sizes = vec![0.5, 1.0, 4.0];
+        let mut grid =
+            Grid { policies: vec![policy.clone()], sizes, compressions: vec![1.0], seeds: vec![1, 2] };
+        let ended = [0.5, 1.0].map(|size| SweepPoint {
+            policy: policy.clone(),
+            size,
+            compress: 1.0,
+            figures: Vec::new(),
+        });
+        assert_eq!(grid.none_ended(&ended), ["size 4"]);
+        grid.policies.push(Policy { node_order: NodeOrderKind::Spread, ..policy });
+        grid.sizes = vec![0.5];
+        assert_eq!(grid.none_ended(&ended), ["spread"]);
+    }
 
     #[test]
     fn a_policy_reaches_every_leaf() {

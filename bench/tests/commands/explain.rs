@@ -82,8 +82,8 @@ fn wrong_logs_asks_and_positions_are_refused() {
     contains_all(
         &refuses(&case, "run.log --ask p22"),
         &[
-            "no job is called `p22`, and it is no identifier like `ask-12`; did you mean `p2`?",
-            "up to change",
+            "run.log: up to change ",
+            " no job is called `p22`, and it is no identifier like `ask-12`; did you mean `p2`?\n",
         ],
     );
     for moment in ["0", "soon", "-1s", "3weeks"] {
@@ -219,7 +219,8 @@ fn changes_are_listed_with_what_they_led_to() {
     );
     assert_eq!(logged(&case, "--from 6s --to 59s --job p0").len(), 0);
     assert_eq!(logged(&case, "--queue root --kind ask_submitted").len(), 3);
-    assert_eq!(logged(&case, "--queue root.def").len(), 0, "a name is not half a name");
+    assert_eq!(logged(&case, "--kind node_added --queue root.default").len(), 0, "known, but not together");
+    assert_eq!(logged(&case, "--from 6s --to 59s --user default --limit 5").len(), 2);
     assert_eq!(logged(&case, "--kind ask_submitted --limit 2").len(), 2);
     let text = String::from_utf8(case.run("log run.log --job p1").stdout).unwrap();
     contains_all(
@@ -244,6 +245,17 @@ fn what_no_log_has_is_refused() {
         ("log none.log", vec!["none.log", "No such file"]),
         ("log pods.csv", vec!["pods.csv", "not an Apportion log"]),
         ("log run.log --from yesterday", vec!["--from", "120s"]),
+        ("log run.log --job p22", vec!["run.log", "--job", "no job `p22`", "did you mean `p2`?", "60.000 s"]),
+        ("log run.log --job p2 --to 5s", vec!["no job `p2`", "5.000 s", "there are p0, p1"]),
+        ("log run.log --node nope", vec!["no node `nope`; there are n0, n1"]),
+        ("log run.log --node nope --kind allocated", vec!["no node `nope`"]),
+        ("log run.log --queue root.def", vec!["no queue `root.def`; did you mean `root.default`?"]),
+        ("log run.log --user nobody", vec!["no user `nobody`; there are "]),
+        ("log run.log --ask ask-99", vec!["no ask `ask-99`"]),
+        ("log run.log --from 10s --to 5s", vec!["--from is later than --to"]),
+        ("log run.log --from 9 --to 5", vec!["--from is later than --to"]),
+        ("log run.log --from 9999 --to 5s", vec!["--from", "ends before", "5.000 s"]),
+        ("log run.log --from 2days", vec!["--from", "ends before", "60.000 s"]),
     ] {
         let output = case.run(arguments);
         let message = String::from_utf8(output.stderr).unwrap();

@@ -157,6 +157,9 @@ fn the_demo_leaves_a_report_that_needs_no_network() {
     let page = fs::read_to_string(case.folder.path().join("report.html")).unwrap();
     assert!(page.matches("<svg").count() >= 5);
     fetches_nothing(&page);
+    let (_, latency) = page.split_once("<h2>Latency</h2>").unwrap();
+    let latency = latency.split_once("</section>").unwrap().0;
+    contains_all(latency, &["to the commit of its first container", " asks.", "part of asks"]);
     let figures = json(&fs::read(Path::new(case.folder.path()).join("figures.json")).unwrap());
     assert_eq!(figures["asks"], figures["placed"]);
 }
@@ -169,6 +172,40 @@ fn completions_and_help_are_there() {
     }
     let help = String::from_utf8(case.run("replay --help").stdout).unwrap();
     contains_all(&help, &["--compress", "--proposers", "Example:"]);
+    let defaults = [
+        ("fairness", [2_000, 20_000, 1_000, 800_000, 290]),
+        ("starvation", [5_000, 2_000, 20, 1_000_000, 1_200]),
+    ];
+    for (command, values) in defaults {
+        let help = String::from_utf8(case.run(&format!("{command} --help")).stdout).unwrap();
+        let options = ["--nodes", "--apps", "--leaves", "--asks", "--seconds"];
+        for (option, value) in options.into_iter().zip(values) {
+            let (_, rest) = help.split_once(&format!("      {option} ")).unwrap();
+            let own: Vec<&str> = rest.split_once("      --").unwrap().0.split_whitespace().collect();
+            assert!(own.join(" ").ends_with(&format!(" [default: {value}]")), "{command} {option}: {own:?}");
+        }
+    }
+}
+
+/// Sources the script and completes words, as the key does.
+#[test]
+#[cfg(unix)]
+fn bash_completes_options_of_subcommands() {
+    let case = Case::new();
+    case.file("completions", case.run("completions bash").stdout);
+    let complete = |words: &str| {
+        let script = "source completions; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); \
+                      _apportion__bench apportion-bench \"${@: -1}\" \"${@: -2:1}\"; echo \"${COMPREPLY[@]}\"";
+        let mut bash = Command::new("bash");
+        bash.args(["-c", script, "bash", "apportion-bench"]).args(words.split(' '));
+        let output = bash.current_dir(case.folder.path()).output().unwrap();
+        assert!(output.stderr.is_empty(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(complete("repl"), "replay");
+    assert_eq!(complete("replay --mo"), "--mode");
+    assert_eq!(complete("replay --mode p"), "parallel");
+    assert_eq!(complete("config check --clus"), "--cluster");
 }
 
 /// Whoever reads it has seen enough.
@@ -243,7 +280,10 @@ fn a_sweep_of_another_size_is_of_the_same_jobs() {
 fn what_a_sweep_cannot_vary_is_refused() {
     let case = Case::new();
     for (arguments, parts) in [
-        ("--compress 1,2", vec!["--format", "--workload"]),
+        ("", vec!["--demo", "--format"]),
+        ("--compress 1,2", vec!["--demo", "--format"]),
+        ("--format openb", vec!["--workload"]),
+        ("--workload pods.csv", vec!["--format"]),
         ("--demo --format openb", vec!["--demo", "--format"]),
         ("--demo --seeds 1,2,1", vec!["--seeds", "1 is named twice"]),
         ("--demo --sizes 0", vec!["--sizes", "0.001 to 1000"]),

@@ -39,6 +39,10 @@ fn a_busy_cluster_is_kept_busy() {
     let output = case.run(&format!("{churn} --json - --report r.html"));
     let page = fs::read_to_string(case.folder.path().join("r.html")).unwrap();
     assert_eq!(page.matches("<svg").count(), 4);
+    contains_all(&page, &["the median of 2 runs by rate"]);
+    let one = case.run(&format!("{} --report one.html", churn.replace("--repeat 2", "--repeat 1")));
+    contains_all(&String::from_utf8(one.stdout).unwrap(), &["allocations per second (one run), "]);
+    contains_all(&fs::read_to_string(case.folder.path().join("one.html")).unwrap(), &["seed 1; one run<"]);
     contains_all(&page, &["throughput of churn", "run 2", "All figures"]);
     fetches_nothing(&page);
     for wrong in ["--json out --report ./out", "--report nowhere/r.html"] {

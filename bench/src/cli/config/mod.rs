@@ -4,6 +4,7 @@ mod check;
 mod cluster;
 mod convert;
 mod read;
+mod scaled;
 mod schema;
 mod show;
 mod tree;

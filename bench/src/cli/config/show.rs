@@ -8,6 +8,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Value, json};
 
 use super::read::Format;
+use super::scaled::Scaled;
 use super::tree::{Limit, Row, Tree};
 
 /// One line for each queue and partition.
@@ -34,6 +35,10 @@ pub(super) fn table(config: &EngineConfig, tree: &Tree<'_>) -> String {
             row.limits.iter().map(|limit| format!("\n{}", printable(&limit_text(row, limit, types, tree)))),
         );
     }
+    for scaled in tree.scaled(types) {
+        text.push('\n');
+        text.push_str(&printable(&scaled_text(&scaled)));
+    }
     if !config.non_exclusive_partitions.is_empty() {
         let names = printable(&config.non_exclusive_partitions.join(", "));
         text.push_str(&format!(
@@ -58,6 +63,15 @@ fn limit_text(row: &Row<'_>, limit: &Limit, types: &ResourceTypes, tree: &Tree<'
     let partition = &limit.partition;
     let place = if partition.is_empty() { String::new() } else { format!(" in {partition}") };
     format!("{}{place}: {whose}{most}, by {}", row.path, limit.setting)
+}
+
+fn scaled_text(scaled: &Scaled<'_>) -> String {
+    let Scaled { row, partition, resource, guaranteed, has, .. } = scaled;
+    let place = if partition.is_empty() { String::new() } else { format!(" in {partition}") };
+    format!(
+        "{}{place}: {guaranteed} {resource} are guaranteed below it, and it has {has}: guarantees are scaled to {} %",
+        row.path, scaled.percent,
+    )
 }
 
 /// A queue of which only a cluster would tell what it comes to: what it says for all partitions, and for single ones.
@@ -153,7 +167,8 @@ fn named(types: &ResourceTypes, text_of: impl Fn(usize) -> Option<String>) -> St
 /// The keys are documented in `docs/json.md`.
 pub(super) fn json(format: Format, imported: &Imported, tree: &Tree<'_>) -> Value {
     let config = &imported.config;
-    let queues: Vec<_> = tree.rows.iter().map(|row| queue(row, &config.resources, tree)).collect();
+    let scaled = tree.scaled(&config.resources);
+    let queues: Vec<_> = tree.rows.iter().map(|row| queue(row, &scaled, &config.resources, tree)).collect();
     let entries: Vec<_> = imported
         .not_carried_over
         .iter()
@@ -177,7 +192,7 @@ pub(super) fn json(format: Format, imported: &Imported, tree: &Tree<'_>) -> Valu
     })
 }
 
-fn queue(row: &Row<'_>, types: &ResourceTypes, tree: &Tree<'_>) -> Value {
+fn queue(row: &Row<'_>, scaled: &[Scaled<'_>], types: &ResourceTypes, tree: &Tree<'_>) -> Value {
     let (capacity, maximum) = configured(row, types, "");
     let by_type = |figures: &[Value]| -> Value {
         types.names().iter().zip(figures).map(|(name, figure)| (name.clone(), figure.clone())).collect()
@@ -212,6 +227,13 @@ fn queue(row: &Row<'_>, types: &ResourceTypes, tree: &Tree<'_>) -> Value {
         })
     });
     let limits: Vec<_> = limits.collect();
+    let scaled = scaled.iter().filter(|scaled| std::ptr::eq(scaled.row, row));
+    let scaled = scaled.map(|Scaled { partition, resource, guaranteed, has, percent, .. }| {
+        json!({
+            "partition": partition, "type": resource, "guaranteed": guaranteed, "has": has, "percent": percent,
+        })
+    });
+    let scaled: Vec<_> = scaled.collect();
     json!({
         "path": row.path,
         "leaf": row.queue.is_leaf(),
@@ -222,5 +244,6 @@ fn queue(row: &Row<'_>, types: &ResourceTypes, tree: &Tree<'_>) -> Value {
         "default_partition": row.queue.default_partition,
         "effective": effective,
         "limits": limits,
+        "scaled_below": scaled,
     })
 }

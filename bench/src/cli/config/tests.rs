@@ -109,6 +109,40 @@ fn without_a_cluster_shares_are_percentages() {
 }
 
 #[test]
+fn guarantees_beyond_the_cluster_are_told() {
+    const CROWDED: &str = "partitions:
+- queues:
+  - name: dev
+    resources: {guaranteed: {memory: 10Gi, vcore: 1}}
+    queues:
+    - {name: night, resources: {guaranteed: {memory: 9Gi}}}
+  - name: prod
+    resources: {guaranteed: {memory: 10Gi, vcore: 1}}
+";
+    let imported = read_text("q.yaml", CROWDED).unwrap();
+    let check = |cluster: &str| {
+        let cluster = ClusterArgs { cluster: vec![cluster.to_owned()], nodes: None };
+        let tree = tree(&imported.config, cluster.parts(&imported.config).unwrap()).unwrap();
+        let figures = show::json(super::Format::Yunikorn, &imported, &tree);
+        (show::table(&imported.config, &tree), figures["queues"].clone())
+    };
+    let (text, queues) = check("memory=8Gi,vcores=4");
+    let root =
+        "\nroot: 20480 memory_mib are guaranteed below it, and it has 8192: guarantees are scaled to 40 %";
+    assert!(text.contains(root), "{text}");
+    assert!(
+        text.contains("\nroot.dev: 9216 memory_mib are guaranteed below it, and it has 4096: "),
+        "{text}"
+    );
+    assert_eq!(
+        queues[0]["scaled_below"],
+        json!([{ "partition": "", "type": "memory_mib", "guaranteed": 20480, "has": 8192, "percent": 40.0 }])
+    );
+    let (text, queues) = check("memory=20Gi,vcores=2");
+    assert!(!text.contains("scaled") && queues[0]["scaled_below"] == json!([]), "{text}");
+}
+
+#[test]
 fn in_a_cluster_shares_are_amounts() {
     let imported = read_text("q.yaml", YUNIKORN).unwrap();
     let unknown = tree(&imported.config, vec![]).unwrap();

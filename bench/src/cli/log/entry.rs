@@ -1,6 +1,6 @@
 //! What a change and its events are about, by the names of the trace.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use apportion::event::{Event, EventKind};
 use apportion::view::View;
@@ -103,6 +103,16 @@ impl Names {
             {
                 self.containers.insert(container, (event.application, node));
             }
+        }
+    }
+
+    /// The names of all jobs, users or nodes; none of other things.
+    pub(super) fn all(&self, thing: &str) -> BTreeSet<String> {
+        match thing {
+            "job" => self.jobs.values().map(|job| job.name.clone()).collect(),
+            "user" => self.jobs.values().map(|job| job.user.clone()).collect(),
+            "node" => self.nodes.values().cloned().collect(),
+            _ => BTreeSet::new(),
         }
     }
 

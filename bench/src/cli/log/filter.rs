@@ -52,35 +52,59 @@ impl Filter {
         Err(Failure::input(format!("--kind: there is no kind `{unknown}`; {hint}")))
     }
 
-    /// The entry without events that are not wanted; nothing if there is nothing else.
-    pub(super) fn select(&self, mut entry: Entry) -> Option<Entry> {
-        if self.is_wanted(entry.kind, &entry.about) {
+    /// The entry without events that are not wanted, where all of `named` must be met; nothing if there is nothing else.
+    pub(super) fn select(&self, named: &[Named], mut entry: Entry) -> Option<Entry> {
+        if self.is_wanted(named, entry.kind, &entry.about) {
             return Some(entry);
         }
-        entry.events.retain(|event| self.is_wanted(event.event, &event.about));
+        entry.events.retain(|event| self.is_wanted(named, event.event, &event.about));
         (!entry.events.is_empty()).then_some(entry)
     }
 
-    fn is_wanted(&self, kind: &str, about: &About) -> bool {
-        let is = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
-        let is_id = |wanted: Option<String>, found: &Option<String>| wanted.is_none() || wanted == *found;
-        let is_below = |wanted: &String| {
-            let below = |path: &String| {
-                path.strip_prefix(wanted.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            };
-            about.queue.as_ref().is_some_and(below)
-        };
+    /// The filters that name something.
+    pub(super) fn named(&self) -> Vec<Named> {
+        let all = [
+            ("job", self.job.clone()),
+            ("ask", self.ask.map(|id| id.to_string())),
+            ("container", self.container.map(|id| id.to_string())),
+            ("node", self.node.clone()),
+            ("queue", self.queue.clone()),
+            ("user", self.user.clone()),
+        ];
+        all.into_iter().filter_map(|(thing, name)| Some(Named { thing, name: name? })).collect()
+    }
+
+    fn is_wanted(&self, named: &[Named], kind: &str, about: &About) -> bool {
         let is_kind = match self.kind.is_empty() {
             true => !FREQUENT.contains(&kind),
             false => self.kind.iter().any(|wanted| wanted == kind),
         };
-        is_kind
-            && (is(&self.job, &about.job) || is(&self.job, &about.application))
-            && is_id(self.ask.map(|id| id.to_string()), &about.ask)
-            && is_id(self.container.map(|id| id.to_string()), &about.container)
-            && is(&self.node, &about.node)
-            && self.queue.as_ref().is_none_or(is_below)
-            && is(&self.user, &about.user)
+        is_kind && named.iter().all(|named| named.is_met(about))
+    }
+}
+
+/// A filter that names something.
+#[derive(Debug)]
+pub(super) struct Named {
+    /// What, as the option is called.
+    pub(super) thing: &'static str,
+    pub(super) name: String,
+}
+
+impl Named {
+    pub(super) fn is_met(&self, about: &About) -> bool {
+        let is = |found: &Option<String>| found.as_ref() == Some(&self.name);
+        match self.thing {
+            "job" => is(&about.job) || is(&about.application),
+            "ask" => is(&about.ask),
+            "container" => is(&about.container),
+            "node" => is(&about.node),
+            "user" => is(&about.user),
+            _ => about.queue.as_ref().is_some_and(|path| self.is_queue_above(path)),
+        }
+    }
+
+    fn is_queue_above(&self, path: &str) -> bool {
+        path.strip_prefix(self.name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }

@@ -2,6 +2,7 @@
 
 mod entry;
 mod filter;
+mod found;
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -10,7 +11,8 @@ use apportion::replay::Replay;
 use clap::Args;
 
 use self::entry::{About, Entry, Names};
-use self::filter::Filter;
+use self::filter::{Filter, Named};
+use self::found::Found;
 use super::Failure;
 use super::config::printable;
 use super::log_input::{LogInput, Moment, time_text};
@@ -44,6 +46,7 @@ pub(super) struct LogArgs {
 
 pub(super) fn run(args: &LogArgs) -> Result<(), Failure> {
     args.filter.check()?;
+    args.check_range()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let listed = list(args, &mut out);
     // What comes before damage is listed too.
@@ -63,8 +66,11 @@ fn list(args: &LogArgs, out: &mut impl Write) -> Result<(), Failure> {
         about: About::default(),
         events: Vec::new(),
     };
-    if has_begun(args.from, &configured) {
-        print(args, configured, &mut left, out)?;
+    let named = args.filter.named();
+    let mut found = Found::new(&named);
+    let mut is_begun = has_begun(args.from, &configured);
+    if is_begun {
+        print(args, &named, configured, &mut left, out)?;
     }
     while left > 0
         && let Some(change) = input.next()?
@@ -74,11 +80,37 @@ fn list(args: &LogArgs, out: &mut impl Write) -> Result<(), Failure> {
         }
         replay.step_with_events(change.clone(), &mut events).map_err(|error| input.wrong(&error))?;
         let entry = entry(&mut replay, &mut names, &change, &events);
+        found.note(&entry);
         if has_begun(args.from, &entry) {
-            print(args, entry, &mut left, out)?;
+            is_begun = true;
+            print(args, &named, entry, &mut left, out)?;
         }
     }
-    Ok(())
+    let wrong = |problem: String| Err(Failure::input(format!("{}: {problem}", args.file.display())));
+    // What was listed met all filters.
+    let view = replay.view();
+    match found.unknown(&names, &view).filter(|_| left > 0) {
+        Some(problem) => wrong(problem),
+        None if is_begun => Ok(()),
+        None => {
+            let (seq, now) = (view.seq(), time_text(view.now_ms()));
+            wrong(format!("--from: what was read of the log ends before that, with change {seq} at {now}"))
+        }
+    }
+}
+
+impl LogArgs {
+    fn check_range(&self) -> Result<(), Failure> {
+        let is_behind = match (self.from, self.to) {
+            (Some(Moment::Change(from)), Some(Moment::Change(to)))
+            | (Some(Moment::Time(from)), Some(Moment::Time(to))) => from > to,
+            _ => false,
+        };
+        if is_behind {
+            return Err(Failure::input("--from is later than --to, so nothing lies between; swap them"));
+        }
+        Ok(())
+    }
 }
 
 fn entry(
@@ -109,8 +141,14 @@ fn has_begun(from: Option<Moment>, entry: &Entry) -> bool {
     }
 }
 
-fn print(args: &LogArgs, entry: Entry, left: &mut u64, out: &mut impl Write) -> Result<(), Failure> {
-    let Some(entry) = args.filter.select(entry) else { return Ok(()) };
+fn print(
+    args: &LogArgs,
+    named: &[Named],
+    entry: Entry,
+    left: &mut u64,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let Some(entry) = args.filter.select(named, entry) else { return Ok(()) };
     *left -= 1;
     let line = match args.json {
         true => serde_json::to_string(&entry).map_err(Failure::run)?,

@@ -68,6 +68,11 @@ impl From<&LeafShare> for Leaf {
     }
 }
 
+/// The option with the default that it has here.
+pub(in crate::cli) fn explained(option: clap::Arg) -> clap::Arg {
+    DEFAULTS.explained(option)
+}
+
 pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
     let plan = args.plan(&DEFAULTS)?;
     let file = args.output()?;
@@ -120,6 +125,9 @@ fn to_text(args: &SteadyArgs, fairness: &Fairness) -> String {
 
 fn shares_text(shares: &Shares) -> String {
     let all = shares.0.len();
+    if all == 0 {
+        return "not known: no leaf waits for them".to_owned();
+    }
     let fair = count_text((all - shares.unfair().count()) as u64);
     let furthest = shares.furthest().map_or_else(String::new, |leaf| {
         format!(

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use apportion_load::{ClusterShape, Profile, Setup};
-use clap::Args;
+use clap::{Arg, Args};
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-pub(super) use fairness::run as run_fairness;
-pub(super) use starvation::run as run_starvation;
+pub(super) use fairness::{explained as explained_fairness, run as run_fairness};
+pub(super) use starvation::{explained as explained_starvation, run as run_starvation};
 
 use super::Failure;
 use super::limit::seconds;
@@ -26,19 +26,19 @@ use crate::report::interrupted_line;
 /// A cluster on virtual time.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SteadyArgs {
-    /// How many nodes, a tenth of them in a partition of their own [default: 2000 for fairness, 5000 for starvation].
+    /// How many nodes, a tenth of them in a partition of their own.
     #[arg(long, value_parser = clap::value_parser!(u32).range(10..=1_000_000))]
     nodes: Option<u32>,
-    /// How many applications [default: 20000, 2000].
+    /// How many applications.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     apps: Option<u32>,
-    /// How many leaf queues [default: 1000, 20].
+    /// How many leaf queues.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     leaves: Option<u32>,
-    /// How many containers they ask for, again and again [default: 800000, 1000000].
+    /// How many containers they ask for, again and again.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     asks: Option<u32>,
-    /// How much virtual time passes [default: 290, 1200].
+    /// How much virtual time passes.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
     /// Who does the engine's work.
@@ -61,6 +61,23 @@ struct Defaults {
     asks: u32,
     seconds: f64,
     profile: fn(usize) -> Profile,
+}
+
+impl Defaults {
+    /// Names the default in the help of the option.
+    fn explained(&self, option: Arg) -> Arg {
+        let ClusterShape { nodes, leaves, applications } = self.shape;
+        let value = match option.get_id().as_str() {
+            "nodes" => nodes.to_string(),
+            "apps" => applications.to_string(),
+            "leaves" => leaves.to_string(),
+            "asks" => self.asks.to_string(),
+            "seconds" => self.seconds.to_string(),
+            _ => return option,
+        };
+        let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+        option.help(format!("{help} [default: {value}]"))
+    }
 }
 
 /// What is to be measured.

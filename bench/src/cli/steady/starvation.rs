@@ -36,7 +36,8 @@ struct StarvationReport {
 struct Outcome {
     interrupted_at_s: Option<Interruption>,
     placed: u64,
-    first_to_placed_s: Quantiles,
+    /// Null if none was placed.
+    first_to_placed_s: Option<Quantiles>,
     at_head_s: Quantiles,
     /// 99 of 100 were at the head for at most so many mean lives.
     at_head_p99_mean_lives: f64,
@@ -44,8 +45,9 @@ struct Outcome {
     large_placed_at_once: u64,
     large_still_waiting: u64,
     longest_still_waiting_s: f64,
-    used_part: f64,
-    kept_free_part: f64,
+    /// Null if a signal came before the measured window.
+    used_part: Option<f64>,
+    kept_free_part: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,7 +74,8 @@ impl From<&Starvation> for Outcome {
         Self {
             interrupted_at_s: one.interrupted,
             placed: one.placed,
-            first_to_placed_s: Quantiles::of(&one.first_to_placed_ms),
+            first_to_placed_s: (!one.first_to_placed_ms.is_empty())
+                .then(|| Quantiles::of(&one.first_to_placed_ms)),
             at_head_s: Quantiles::of(&one.at_head_ms),
             at_head_p99_mean_lives: mean_lives(&one.at_head_ms),
             large_waited: one.first_to_placed_ms.len(),
@@ -83,6 +86,11 @@ impl From<&Starvation> for Outcome {
             kept_free_part: one.kept_free_part,
         }
     }
+}
+
+/// The option with the default that it has here.
+pub(in crate::cli) fn explained(option: clap::Arg) -> clap::Arg {
+    DEFAULTS.explained(option)
 }
 
 pub(in crate::cli) fn run(args: &SteadyArgs) -> Result<(), Failure> {
@@ -149,32 +157,73 @@ fn report(
         mean_life_s: MEAN_LIFE_MS as f64 / 1e3,
         with_reservations: Outcome::from(with),
         without_reservations: without.map(Outcome::from),
-        used_part_lost: whole.map(|without| without.used_part - with.used_part),
+        used_part_lost: whole.and_then(|without| Some(without.used_part? - with.used_part?)),
         audit_violations: 0,
     }
 }
 
 fn to_text(one: &Starvation) -> String {
-    let wait = |of: &Histogram<u64>, quantile| duration_text(of.value_at_quantile(quantile));
     format!(
         "{} reservations{}: {} large containers were first in their queue and placed later, {} at once, {} still wait\n  \
-         at the head, those that still wait included: median {}, 99 % {}, {:.2} mean lives\n  \
-         from first to placed: median {}, 99 %: {}, {:.2} mean lives; the longest that waits was first {} ago\n  \
-         {:.2} % of the vcores in use, {:.2} % free on reserved nodes; {} containers placed, audit: nothing found",
+         at the head, those that still wait included: {}\n  \
+         from first to placed: {}; the longest that waits was first {} ago\n  \
+         {}; {} containers placed, audit: nothing found",
         if one.reservations { "with" } else { "without" },
         one.interrupted.map_or_else(String::new, |interruption| format!(", {interruption}")),
         count_text(one.first_to_placed_ms.len()),
         count_text(one.placed_at_once),
         count_text(one.still_waiting),
-        wait(&one.at_head_ms, 0.5),
-        wait(&one.at_head_ms, 0.99),
-        mean_lives(&one.at_head_ms),
-        wait(&one.first_to_placed_ms, 0.5),
-        wait(&one.first_to_placed_ms, 0.99),
-        mean_lives(&one.first_to_placed_ms),
+        waits_text(&one.at_head_ms),
+        waits_text(&one.first_to_placed_ms),
         duration_text(one.longest_still_waiting_ms),
-        100.0 * one.used_part,
-        100.0 * one.kept_free_part,
+        use_text(one),
         count_text(one.placed),
     )
+}
+
+fn waits_text(waits_ms: &Histogram<u64>) -> String {
+    if waits_ms.is_empty() {
+        return "not yet".to_owned();
+    }
+    let at = |quantile| duration_text(waits_ms.value_at_quantile(quantile));
+    format!("median {}, 99 % {}, {:.2} mean lives", at(0.5), at(0.99), mean_lives(waits_ms))
+}
+
+fn use_text(one: &Starvation) -> String {
+    let Some((used, free)) = one.used_part.zip(one.kept_free_part) else {
+        return format!("not yet measured: the first {} are not counted", duration_text(WARM_UP_MS));
+    };
+    format!("{:.2} % of the vcores in use, {:.2} % free on reserved nodes", 100.0 * used, 100.0 * free)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use apportion::Mode;
+    use apportion_load::Setup;
+
+    use super::*;
+
+    #[test]
+    fn a_run_that_ends_before_the_measured_window_has_no_figures_of_it() {
+        let shape = ClusterShape { nodes: 40, leaves: 4, applications: 40 };
+        let setup = Setup { profile: Profile::backlog_s(8_000), ..Setup::new(shape, Mode::Serial) };
+        let mut ticks = 0;
+        let one = measure_starvation(&setup, 8_000, true, 2 * WARM_UP_MS, &mut |_| {
+            ticks += 1;
+            if ticks == 20 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let one = one.unwrap();
+        assert!(one.still_waiting > 0);
+        let text = to_text(&one);
+        let expected =
+            ["from first to placed: not yet;", "\n  not yet measured: the first 4.0 min are not counted;"];
+        assert!(expected.iter().all(|part| text.contains(part)), "{text}");
+        let outcome = serde_json::to_value(Outcome::from(&one)).unwrap();
+        for key in ["first_to_placed_s", "used_part", "kept_free_part"] {
+            assert!(outcome[key].is_null(), "{key}: {outcome}");
+        }
+        assert!(outcome["at_head_s"]["max"].as_f64().unwrap() > 0.0, "{outcome}");
+    }
 }

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::report::chart::percent;
 use crate::report::html::{escape, section};
-use crate::report::{count_text, duration_ms_text, duration_text, ratio_text};
+use crate::report::{count_text, counted, duration_ms_text, duration_text, ratio_text};
 use crate::sim::{GroupOutcome, Outcomes, RunRecord};
 use crate::statistics::Summary;
 
@@ -60,7 +60,7 @@ pub(in crate::report) fn to_policy_table(outcomes: &Outcomes) -> Option<String> 
         table.add_row(cells(group));
     }
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    let more = if left_out > 0 { format!(" {left_out} more in --json.") } else { String::new() };
+    let more = more_text(left_out).map(|text| format!("\n{text}")).unwrap_or_default();
     Some(format!("{table}\n{NOTE}{more}"))
 }
 
@@ -73,7 +73,7 @@ pub(in crate::report) fn to_policy_section(outcomes: &Outcomes) -> String {
     };
     let head: String = HEAD.iter().map(|name| format!("<td><b>{name}</b>")).collect();
     let body: String = groups.into_iter().map(|group| row(cells(group))).collect();
-    let more = if left_out > 0 { format!("<p>{left_out} more in --json.</p>") } else { String::new() };
+    let more = more_text(left_out).map(|text| format!("<p>{text}</p>")).unwrap_or_default();
     section(
         "Queues and users",
         NOTE,
@@ -81,13 +81,22 @@ pub(in crate::report) fn to_policy_section(outcomes: &Outcomes) -> String {
     )
 }
 
+/// Says how many queues and users the table leaves out.
+fn more_text(left_out: [usize; 2]) -> Option<String> {
+    let [queues, users] = left_out.map(|count| count as u64);
+    let parts = [(queues, "more queue"), (users, "more user")];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(count, noun)).collect();
+    (!parts.is_empty()).then(|| format!("In --json: {}.", parts.join(", ")))
+}
+
 /// Leaves that had demand, those that missed most first if there are too many, and users by slowdown; and how many
-/// that leaves out.
-fn shown(outcomes: &Outcomes, queues_max: usize, users_max: usize) -> (Vec<&GroupOutcome>, usize) {
+/// of each that leaves out.
+fn shown(outcomes: &Outcomes, queues_max: usize, users_max: usize) -> (Vec<&GroupOutcome>, [usize; 2]) {
     let had_demand = |group: &&GroupOutcome| group.asked > 0;
     let mut queues: Vec<&GroupOutcome> = outcomes.queues.iter().filter(had_demand).collect();
     let mut users: Vec<&GroupOutcome> = outcomes.users.iter().filter(had_demand).collect();
-    let count = queues.len() + users.len();
+    let count = [queues.len(), users.len()];
     if queues.len() > queues_max {
         let missing = |queue: &GroupOutcome| queue.deviation.map_or(0.0, |deviation| deviation.below);
         queues.sort_by(|a, b| missing(b).total_cmp(&missing(a)));
@@ -96,7 +105,7 @@ fn shown(outcomes: &Outcomes, queues_max: usize, users_max: usize) -> (Vec<&Grou
     let slowdown = |user: &GroupOutcome| user.slowdown.map_or(f64::MAX, |slowdown| slowdown.mean);
     users.sort_by(|a, b| slowdown(b).total_cmp(&slowdown(a)));
     users.truncate(users_max);
-    let left_out = count - queues.len() - users.len();
+    let left_out = [count[0] - queues.len(), count[1] - users.len()];
     (queues.into_iter().chain(users).collect(), left_out)
 }
 
@@ -116,4 +125,16 @@ fn cells(group: &GroupOutcome) -> Vec<String> {
         mean(group.slowdown, ratio_text),
         format!("{} of {}", count_text(group.finished), count_text(group.jobs)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_left_out_are_counted_by_kind() {
+        assert_eq!(more_text([0, 0]), None);
+        assert_eq!(more_text([1, 12]).unwrap(), "In --json: 1 more queue, 12 more users.");
+        assert_eq!(more_text([0, 3]).unwrap(), "In --json: 3 more users.");
+    }
 }

@@ -25,17 +25,24 @@ pub fn to_throughput_html(report: &ThroughputReport, measured: &Measured) -> Res
             .concat();
     let title = format!("Apportion: throughput of {}", escape(&report.workload));
     let sub = format!(
-        "{}{} nodes, {} applications, {} leaves; {} proposers, seed {}; the median of {} runs by {}",
+        "{}{} nodes, {} applications, {} leaves; {} proposers, seed {}; {}",
         interrupted_first(report.interrupted_at_s),
         count_text(report.nodes as u64),
         count_text(report.apps as u64),
         count_text(report.leaves as u64),
         report.proposers,
         report.seed,
-        report.repeat,
-        if report.rate.is_some() { "how long asks waited" } else { "rate" },
+        runs_text(report),
     );
     Ok(document(&title, &sub, &format!("{}<main>{sections}</main>", to_cards(&cards(report)))))
+}
+
+fn runs_text(report: &ThroughputReport) -> String {
+    let by = if report.rate.is_some() { "how long asks waited" } else { "rate" };
+    match report.repeat {
+        1 => "one run".to_owned(),
+        runs => format!("the median of {runs} runs by {by}"),
+    }
 }
 
 fn cards(report: &ThroughputReport) -> Vec<(String, &'static str)> {
@@ -87,8 +94,8 @@ fn times(report: &ThroughputReport) -> Result<String, ChartError> {
     let bar = |(name, ns): (&str, Option<f64>)| Some((name.to_owned(), 0.0, ns?));
     let bars: Vec<_> = bars.into_iter().filter_map(bar).collect();
     let chart = bar_chart(&bars, Axis::new("nanoseconds per allocation", Unit::Count))?;
-    let note =
-        "The median run. What proposers do they do side by side; who is put off meanwhile counts as well.";
+    let note = "Of the median run. Proposers work side by side, so their times add up. Times with a lock include those in which \
+         the system had suspended the thread.";
     Ok(section("Where the time goes", note, &chart))
 }
 

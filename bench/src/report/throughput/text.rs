@@ -10,10 +10,10 @@ impl ThroughputReport {
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut lines = vec![format!(
-            "{}{} allocations per second (median of {}), {} of requests rejected, audit: nothing found",
+            "{}{} allocations per second ({}), {} of requests rejected, audit: nothing found",
             interrupted_line(self.interrupted_at_s),
             count_text(self.allocations_per_second as u64),
-            self.repeat,
+            if self.repeat == 1 { "one run".to_owned() } else { format!("median of {}", self.repeat) },
             percent(self.rejected_fraction),
         )];
         lines.push(format!(

@@ -87,7 +87,8 @@ fn an_interrupted_run_reports_what_it_got() {
 fn an_interrupted_sweep_reports_the_simulations_that_ended() {
     let case = Case::new();
     let seeds: Vec<String> = (0..400).map(|seed| seed.to_string()).collect();
-    let sweep = format!("sweep --demo 100 --threads 1 --seeds {} --json out.json", seeds.join(","));
+    let sweep =
+        format!("sweep --demo 100 --threads 1 --sizes 1,2 --seeds {} --json out.json", seeds.join(","));
     let child = start(&case, &sweep, Stdio::piped());
     wait_until("the sweep", || temporary_files(case.folder.path()) == 1);
     sleep(Duration::from_secs(4));
@@ -95,7 +96,7 @@ fn an_interrupted_sweep_reports_the_simulations_that_ended() {
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{message}");
-    contains_all(&message, &["interrupted after", "of 400 simulations"]);
+    contains_all(&message, &["interrupted after", "of 800 simulations; size 2: none ended"]);
     assert_eq!(temporary_files(case.folder.path()), 0);
     let runs = json(&fs::read(case.folder.path().join("out.json")).unwrap());
     let (stopped, whole) = runs.as_array().unwrap().split_last().unwrap();

@@ -19,7 +19,8 @@ const REPLAY: &str = "replay --format openb --nodes nodes.csv --workload pods.cs
 /// Everything that prints.
 fn commands(case: &Case) -> Vec<String> {
     assert!(case.run(&format!("{REPLAY} --log run.log")).status.success());
-    let more = ["", " --json -", " --report -"].map(|output| format!("{REPLAY}{output}"));
+    let outputs = ["", " --json -", " --report -", " --jobs-csv -", " --containers-csv -"];
+    let more = outputs.map(|output| format!("{REPLAY}{output}"));
     let others = [
         "--help",
         "help log",
@@ -48,6 +49,7 @@ fn a_full_device_is_one_line_and_code_1() {
         assert_eq!(output.status.code(), Some(1), "{arguments}: {message}");
         contains_all(&message, &["apportion-bench: ", "No space left"]);
         assert_eq!(message.lines().count(), 1, "{arguments}: {message}");
+        assert!(!message.contains("writing -"), "{arguments}: {message}");
     }
 }
 
