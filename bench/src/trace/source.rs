@@ -32,14 +32,20 @@ impl Source<'static> {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// When there is no such file or it may not be read. That a `.gz` is none shows only when it is read.
+    /// When there is no such file, it may not be read, or it is empty. That a `.gz` is none shows only when it is read.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         match File::open(path) {
+            Ok(file) if is_empty(&file) => Err(TraceError::new(name, "the file is empty")),
             Ok(file) => Ok(Self::new(name, file)),
             Err(cause) => Err(TraceError::new(name, format!("cannot be opened: {cause}")).caused_by(cause)),
         }
     }
+}
+
+/// A pipe has no length until it is read.
+fn is_empty(file: &File) -> bool {
+    file.metadata().is_ok_and(|known| known.is_file() && known.len() == 0)
 }
 
 impl<'a> Source<'a> {

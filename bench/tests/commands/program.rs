@@ -112,6 +112,30 @@ fn wrong_traces_are_refused_with_file_and_line() {
 }
 
 #[test]
+fn empty_files_are_called_empty() {
+    let case = Case::new();
+    for name in ["empty.csv", "empty.csv.gz", "empty.json", "empty.toml", "empty.xml", "empty.yaml"] {
+        case.file(name, "");
+    }
+    case.file("blank.toml", "\u{feff} \n\n");
+    for (arguments, name) in [
+        ("--format openb --nodes nodes.csv --workload empty.csv", "empty.csv"),
+        ("--format openb --nodes nodes.csv --workload empty.csv.gz", "empty.csv.gz"),
+        ("--format openb --nodes empty.csv --workload pods.csv", "empty.csv"),
+        ("--format sls --workload empty.json", "empty.json"),
+        ("--format swim --workload empty.json", "empty.json"),
+        ("--format openb --nodes nodes.csv --workload pods.csv --queues empty.yaml", "empty.yaml"),
+    ] {
+        contains_all(&refuses(&case, arguments), &[&format!(" {name}: the file is empty\n")]);
+    }
+    for name in ["empty.toml", "empty.xml", "empty.yaml", "blank.toml"] {
+        let output = case.run(&format!("config check {name}"));
+        assert_eq!(output.status.code(), Some(2));
+        contains_all(&String::from_utf8(output.stderr).unwrap(), &[&format!(" {name}: the file is empty\n")]);
+    }
+}
+
+#[test]
 fn wrong_queues_are_refused_with_the_nearest_right_name() {
     let case = Case::new();
     let job = |queue: &str| {

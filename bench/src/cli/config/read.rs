@@ -68,7 +68,11 @@ impl Format {
 
 /// The text of a file.
 fn text_of(path: &Path) -> Result<String, Failure> {
-    read_text(path, u64::MAX).map_err(Failure::input)
+    let text = read_text(path, u64::MAX).map_err(Failure::input)?;
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        return Err(Failure::input(format!("{}: the file is empty", path.display())));
+    }
+    Ok(text)
 }
 
 /// A configuration and what it was read as. `files.types` are the engine's resource types, if the command line has
