@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use apportion::view::View;
 use apportion::nearest::nearest;
+use apportion::view::View;
 
 use super::entry::{Entry, Names};
 use super::filter::Named;
