@@ -98,7 +98,7 @@ impl State {
         self.moved_at > seen
     }
 
-    /// The digest of the facts. Limits must be settled.
+    /// The digest of the facts. Limits must be computed.
     pub(crate) fn digest(&self) -> StateDigest {
         debug_assert!(!self.limits_stale, "the digest covers the limits");
         self.facts.digest()
@@ -239,7 +239,7 @@ impl State {
         }
     }
 
-    /// Lanes that were kept out of room that is kept for others are looked at again, if that may have changed.
+    /// Wakes the lanes without headroom, if that may have changed.
     pub(crate) fn wake_without_headroom(&mut self) {
         self.backlog.wake_without_headroom(self.version);
     }

@@ -5,9 +5,6 @@
 //! the own partition has room for the shape, or a limit there is in the way. Whatever makes the own lane worth a look
 //! again ends that in the same critical section.
 //!
-//! In prose such containers are *borrowed*: they use idle nodes of a partition that is not exclusive. Code says
-//! borrowed container.
-//!
 //! A borrowed variant opens and closes in the lender's sets like any shape. Units in flight and outstanding are counted
 //! by ask, so an ask never gets more than it wants. Either a set of the own partition is wanted for the ask, or sets of
 //! lenders are, so I13 holds.
@@ -24,19 +21,19 @@ use smallvec::SmallVec;
 use super::{Backlog, LaneState};
 use crate::ids::{LaneId, LeafUserId, ShapeId};
 
-/// What is known of a borrowed variant.
+/// The demand for a borrowed variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BorrowedDemand {
     /// The shape that its asks have.
     pub(super) own: ShapeId,
-    /// That fits nowhere in its partition.
+    /// The own shape fits nowhere in its partition.
     pub(super) is_due: bool,
     /// How many runnable lanes are due anyway, since a limit is in the way of their own lanes.
     pub(super) ahead: u32,
 }
 
 impl Backlog {
-    /// Asks of the shape may borrow nodes as its borrowed variant from now on. Nobody has such asks yet.
+    /// From now on asks of the shape may borrow nodes as this variant. There are no such asks yet.
     pub(crate) fn link_variant(&mut self, own: ShapeId, variant: ShapeId) {
         self.unlink_variant(variant);
         let is_due = self.is_closed_everywhere(own);
@@ -45,22 +42,22 @@ impl Backlog {
         self.demand_mut(own).variants.push(variant);
     }
 
-    /// Whoever has been served as this shape until now, if anybody, is so no more: containers may keep a borrowed
-    /// variant when its own shape is gone.
+    /// Separates the variant from its former own shape, if it had one: containers may keep a borrowed variant when the
+    /// own shape is gone.
     pub(super) fn unlink_variant(&mut self, variant: ShapeId) {
         if let Some(own) = self.own_if_borrowed(variant) {
             self.demand[own.index()].variants.retain(|other| *other != variant);
         }
     }
 
-    /// Whether the lane is one of borrowed containers who may be looked at now.
+    /// Whether passes may look at the lane now. A lane of a borrowed variant has to be due.
     pub(crate) fn is_due(&self, lane: LaneId) -> bool {
         let lane = self.lane(lane);
         let Some(borrowed) = self.demand(lane.shape).borrowed else { return true };
         borrowed.is_due || self.is_own_at_limit(lane.user, lane.shape)
     }
 
-    /// The shape that asks have which may be placed as this one.
+    /// The shape of the asks that may be placed as this shape.
     pub(crate) fn own_shape(&self, shape: ShapeId) -> ShapeId {
         self.own_if_borrowed(shape).unwrap_or(shape)
     }
@@ -70,7 +67,7 @@ impl Backlog {
         self.demand(shape).borrowed.map(|borrowed| borrowed.own)
     }
 
-    /// Most often none: then nothing is allocated.
+    /// The borrowed variants. Most shapes have none: then nothing is allocated.
     #[inline]
     pub(super) fn variants_of(&self, own: ShapeId) -> SmallVec<[ShapeId; 1]> {
         SmallVec::from_slice(&self.demand[own.index()].variants)
@@ -98,7 +95,7 @@ impl Backlog {
         }
     }
 
-    /// One runnable lane more, or less, is due by its own lane's limit.
+    /// One runnable lane more, or one less, is due because of its own lane's limit.
     pub(super) fn count_ahead(&mut self, variant: ShapeId, more: bool) {
         self.change_demand(variant, |demand| {
             if let Some(borrowed) = &mut demand.borrowed {

@@ -1,4 +1,4 @@
-//! The backlog's part of the audit: what is kept equals what the facts imply.
+//! The backlog's part of the audit: the backlog equals a rebuild from the facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +77,7 @@ impl Backlog {
         self.check_nobody_is_overlooked(facts, node_shards, findings);
     }
 
-    /// What is kept is kept for lanes that are parked at a queue's limit.
+    /// Only lanes that are parked at a queue's limit block headroom.
     fn check_headroom(&self, facts: &Facts, findings: &mut Findings) {
         let mut blocked_headroom = vec![vec![Resources::ZERO; facts.partitions.len()]; facts.queues.len()];
         for id in self.lane_of.values() {

@@ -152,7 +152,7 @@ impl Backlog {
         self.closed[set.index()] = closed;
     }
 
-    /// Counts a reservation whose node now has room for it (or, with false, one that is settled).
+    /// Counts a reservation whose node now has room for it (or, with false, one that has ended).
     pub(crate) fn count_ready_reservation(&mut self, set: SetId, is_ready: bool) {
         let wanted = &mut self.wanted[set.index()];
         *wanted = if is_ready { *wanted + 1 } else { *wanted - 1 };

@@ -16,7 +16,7 @@ pub(crate) enum ParkReason {
     AllInFlight,
     /// This queue (the leaf or an ancestor) would exceed its maximum.
     QueueLimit(QueueId),
-    /// What a queue above has left is kept for queues that come first and do not find enough of it.
+    /// Earlier queues block the headroom of a queue above.
     BlockedHeadroom,
     /// A user or group would exceed its limit in a queue on the way up.
     HolderLimit(LimitUsageId),
@@ -59,7 +59,7 @@ pub(crate) struct Lane {
     pub(crate) woken_at: u64,
     /// Under which application its leaf lists it: the first, while it is runnable.
     pub(super) listed: Option<Place>,
-    /// What is kept for it, while it is parked at a queue's limit.
+    /// The headroom that it blocks, while it is parked at a queue's limit.
     pub(super) blocks: Resources,
 }
 

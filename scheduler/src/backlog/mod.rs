@@ -104,7 +104,7 @@ struct QueueBacklog {
     blocked: Blocked,
     /// Lanes parked at their users' shares of this leaf.
     at_shares: Blocked,
-    /// By partition: what is kept for lanes in the subtree that are parked at the limit of a queue above this one.
+    /// By partition: the headroom that lanes in the subtree block, parked at the limit of a queue above this one.
     blocked_headroom: Vec<Resources>,
 }
 
@@ -223,7 +223,7 @@ impl Backlog {
         asks
     }
 
-    /// How many shapes that may fit in the set are wanted, reservations that may be settled there included.
+    /// How many shapes that may fit in the set are wanted, those with reservations to fulfil there included.
     pub(crate) fn count_wanted(&self, set: SetId) -> u32 {
         self.wanted[set.index()]
     }

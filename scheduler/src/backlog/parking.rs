@@ -1,12 +1,12 @@
 //! Parking and unparking of lanes.
 //!
-//! A pass that ends because nothing is left reports everything that it saw in vain. The committer records it:
+//! A pass that ends because nothing is left reports all that it found blocked. The committer records it:
 //!
-//! | seen in vain | recorded as | undone by |
+//! | found | recorded as | undone by |
 //! |---|---|---|
 //! | no node of the set fits the shape | shape closed in that set | a node of the set gains room that fits, or its rack falls below a cap on a tag |
 //! | queue limit, user limit | lane parked at that queue or user | use or flight at that queue or user goes down; limits change |
-//! | blocked headroom of earlier queues (kept room) | lane parked, among all that are kept out | use, priorities or blocked headroom change anywhere; limits change |
+//! | blocked headroom of earlier queues | lane parked, among all lanes without headroom | use, priorities or blocked headroom change anywhere; limits change |
 //! | limit of a user or group at a queue | lane parked at that limit usage | use or flight of it goes down; a user comes with other groups; limits change |
 //! | a user's share of the leaf | lane parked at the leaf's shares | a unit is placed, reserved, asked for, cancelled or given back in the leaf; limits change |
 //! | all units in flight | lane parked | a unit comes back; a new ask; the ask may reserve one node more than it wants |
@@ -35,7 +35,7 @@ fn entry(all: &mut Vec<Blocked>, index: usize) -> &mut Blocked {
 
 impl Backlog {
     /// Parks a lane that a pass at state version `seen` found blocked, unless something that could help has
-    /// happened since. At a queue's limit so much of the queue is kept for it.
+    /// happened since. At a queue's limit it blocks this much headroom.
     pub(crate) fn park(&mut self, lane_id: LaneId, reason: ParkReason, blocks: &Resources, seen: u64) {
         let lane = &self.lanes[lane_id.index()];
         if lane.state != LaneState::Runnable || lane.woken_at > seen {
@@ -52,7 +52,7 @@ impl Backlog {
         self.begin_blocking(lane_id, reason, blocks);
     }
 
-    /// Where lanes parked for this reason are noted.
+    /// The list of lanes parked for this reason.
     fn blocked_at(&mut self, reason: ParkReason, user: LeafUserId) -> Option<&mut Blocked> {
         match reason {
             ParkReason::AllInFlight => None,
@@ -64,7 +64,7 @@ impl Backlog {
         }
     }
 
-    /// Lanes noted at limits.
+    /// All lanes parked at limits.
     pub(super) fn blocked(&self) -> impl Iterator<Item = (ParkReason, LaneId)> {
         let at_queues = self.queues.iter().enumerate().flat_map(|(index, queue)| {
             let id = QueueId(index as u32);
@@ -93,8 +93,7 @@ impl Backlog {
         }
     }
 
-    /// As [`units_arrived`](Self::units_arrived), for the lanes of this user and shape, those of borrowed containers
-    /// too.
+    /// As [`units_arrived`](Self::units_arrived), for the user's lanes of this shape and of its borrowed variants.
     pub(crate) fn units_returned(&mut self, user: LeafUserId, shape: ShapeId, version: u64) {
         if let Some(&lane) = self.lane_of.get(&(user, shape)) {
             self.units_arrived(lane, version);
@@ -104,7 +103,7 @@ impl Backlog {
         }
     }
 
-    /// Something that counted against the user, its limit usages and the queues above came back.
+    /// Use fell for the user, its limit usages and the queues above.
     pub(crate) fn use_fell(
         &mut self,
         leaf: QueueId,
@@ -139,8 +138,7 @@ impl Backlog {
         }
     }
 
-    /// What the leaf uses or has pending has changed: the shares of its users may be others, and so may be who comes
-    /// first.
+    /// The leaf's use or pending units changed: with them the shares of its users and the order may have changed.
     pub(crate) fn leaf_changed(&mut self, leaf: QueueId, version: u64) {
         self.headroom.record_move();
         let at_shares = &mut self.queues[leaf.index()].at_shares;
@@ -169,7 +167,7 @@ impl Backlog {
         }
     }
 
-    /// Something that counted against the limit usage came back.
+    /// The limit usage fell.
     pub(crate) fn wake_limit_usage(&mut self, limit_usage: LimitUsageId, version: u64) {
         let blocked = entry(&mut self.limit_usages, limit_usage.index());
         blocked.woken_at = version;
@@ -186,7 +184,7 @@ impl Backlog {
         }
     }
 
-    /// A lane that was parked is so no more: the limit at which it was noted forgets it.
+    /// A parked lane leaves the list of its limit.
     fn unlist(&mut self, lane: LaneId, reason: ParkReason) {
         self.end_blocking(lane, reason);
         let user = self.lanes[lane.index()].user;

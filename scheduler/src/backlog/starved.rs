@@ -1,7 +1,7 @@
-//! Asks whose proposals are rejected time and again.
+//! Starved asks: the committer rejected their proposals several times in a row.
 //!
-//! Somebody else is always quicker: another proposer, or a caller with requests of its own. Such an ask is placed by
-//! the committer itself, under its own guard, where nobody can be quicker.
+//! Another proposer, or a caller with requests of its own, was quicker each time. The committer places such an ask
+//! itself, under the write guard, where no other thread can be quicker.
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +9,7 @@ use crate::ids::AskId;
 
 /// After so many rejections in a row an ask is due; each of its units in a batch counts.
 const REJECTIONS_MAX: u32 = 4;
-/// So many asks are placed this way in one group: the committer looks at every node for each.
+/// How many asks the committer places itself in one group: it looks at every node for each of them.
 const PLACED_MAX: usize = 8;
 
 #[derive(Clone, Debug, Default)]

@@ -16,7 +16,7 @@ pub(super) fn resized(facts: &Facts, id: ContainerId, mut size: Resources) -> Sh
 }
 
 /// Whether what the container would have more may be added: a container of that size could be placed for its
-/// application on its node. What it would have less needs nobody's leave. Limits must be settled.
+/// application on its node. What it would have less needs nobody's leave. Limits must be computed.
 pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Result<(), RejectReason> {
     let container = facts.containers.at(id);
     let shape = facts.shapes.at(container.shape);

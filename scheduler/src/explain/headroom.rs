@@ -1,4 +1,4 @@
-//! Room that is left, and kept for queues that come first.
+//! Headroom that earlier queues block.
 //!
 //! Passes keep it for asks that they found blocked; here it is worked out from what is pending, so that a log explains
 //! as the engine does.
@@ -41,7 +41,7 @@ pub(super) fn headroom_blocker(state: &State, ask: &Ask) -> Option<Blocker> {
         let quota = facts.queue(above).quota(partition);
         let in_flight = state.in_flight.of_queue(above, partition).load();
         if !kept.is_zero() && !quota.admits(&(quota.used + in_flight + kept), size) {
-            // What is kept is no more than what is left.
+            // Blocked headroom is at most the headroom.
             let limit = (quota.maximum - kept).max(&(quota.used + in_flight));
             let level = Level { used: quota.used, in_flight, limit };
             let path = |queue: QueueId| &*facts.queue(queue).path;
@@ -58,7 +58,7 @@ fn level(state: &State, queue: QueueId, partition: PartitionId) -> Resources {
     state.facts.queue(queue).quota(partition).used + state.in_flight.of_queue(queue, partition).load()
 }
 
-/// Equal asks of one user for which room is kept: one container's.
+/// Equal asks of one user that block headroom: one container's.
 struct Awaiting {
     leaf: QueueId,
     /// The queue at whose limit they are.

@@ -37,11 +37,11 @@ pub enum Blocker {
         #[serde(flatten)]
         reached: LimitReached,
     },
-    /// One container more would take room that is kept for a queue that comes first and does not find enough of it.
+    /// An earlier queue blocks the headroom that one more container would take.
     BlockedHeadroom {
-        /// The path of a queue for which it is kept.
+        /// The path of the queue that blocks it.
         kept_for: String,
-        /// In which queue, and how; what is kept is taken off the limit.
+        /// In which queue, and how; blocked headroom is taken off the limit.
         #[serde(flatten)]
         reached: LimitReached,
     },

@@ -6,7 +6,7 @@
 //!
 //! The asks of an inactive application are in no lane, and count as pending all the same. An active application
 //! stays active. Who may be activated follows from the facts, so no change says it. The change that makes
-//! activation due also carries it out, with guarantees settled first: it activates the first in order, again and
+//! activation due also carries it out, with limits computed first: it activates the first in order, again and
 //! again, until no application may be activated. So the audit can ask of any state whether an application waits in
 //! vain.
 //!
@@ -105,7 +105,7 @@ impl Inactive {
 }
 
 impl Facts {
-    /// The first in order of those that wait and may be activated. Where masters count, limits must be settled.
+    /// The first in order of those that wait and may be activated. Where masters count, limits must be computed.
     pub(crate) fn next_to_activate(&self) -> Option<ApplicationId> {
         // Those that are ending hold nobody up, and need no turn any more.
         let stays = |(.., id): &&Rank| self.applications.at(*id).ending.is_none();

@@ -62,7 +62,7 @@ pub(crate) struct Application {
     /// Units of its asks that are neither placed nor cancelled.
     #[serde(skip)]
     pub(crate) outstanding: u64,
-    /// Asks with something outstanding, plus those whose reservations are being settled.
+    /// Asks with something outstanding, plus those whose reservations are being given back.
     pub(crate) asks: u32,
 }
 

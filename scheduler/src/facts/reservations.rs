@@ -1,7 +1,7 @@
-//! How many nodes an ask may have reserved: the reservation quota (`capacity-scheduler.md` 2.6).
+//! How many nodes an ask may reserve (`capacity-scheduler.md` 2.6).
 //!
-//! No more than it wants containers. In the compatible mode as YARN has it: one whose reserved nodes were passed over
-//! again and again in vain is starved, and may reserve more.
+//! By default it reserves no more nodes than it has units outstanding. In the compatible mode, an ask is starved when
+//! passes looked at its reserved nodes in vain often enough. Then it may reserve more nodes, as in YARN.
 
 use super::{Ask, Facts};
 use crate::config::{AllocationSizes, Semantics};
@@ -9,7 +9,7 @@ use crate::ids::{AskId, NodeId, ReservationId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, SHARE_ONE, dominant_share};
 
 impl Facts {
-    /// How many nodes the ask may have reserved when it has reserved so many, of which it was given some over again.
+    /// How many nodes the ask may reserve in all, with this many reservations and re-reservations.
     pub(crate) fn reservations_max(
         &self,
         ask: &Ask,
@@ -22,7 +22,7 @@ impl Facts {
             + if is_starved { self.starvation(ask, reservations, re_reservations) } else { 0 }
     }
 
-    /// Whether the ask may reserve one node more than it has, though it may want no more.
+    /// Whether the ask may reserve one more node, even if it has a node for each outstanding unit.
     #[cold]
     pub(crate) fn may_reserve_more(&self, ask: &Ask) -> bool {
         let reservations = ask.reservations.len();
@@ -37,7 +37,7 @@ impl Facts {
         is_available || ask.re_reservations > 0 && in_flight == 0 && self.may_reserve_more(ask)
     }
 
-    /// How many nodes more than units it may reserve. Nothing counts but in the compatible mode.
+    /// How many nodes beyond its outstanding units it may reserve. Zero except in the compatible mode.
     #[cold]
     fn starvation(&self, ask: &Ask, reservations: usize, re_reservations: u32) -> u64 {
         let size = &self.shapes.at(ask.shape).need.resources;
@@ -45,8 +45,8 @@ impl Facts {
         counts / (SHARE_ONE * reservations as u64)
     }
 
-    /// How many of an ask's reservations end because it wants too little for them. In YARN's way all stay until it
-    /// wants nothing.
+    /// How many reservations an ask has beyond its outstanding units; these end. In the compatible mode all stay until
+    /// nothing is outstanding.
     pub(crate) fn surplus_reservations(&self, outstanding: u32, reservations: usize) -> usize {
         match self.config.semantics {
             Semantics::YarnCompatible if outstanding > 0 => 0,
@@ -54,7 +54,7 @@ impl Facts {
         }
     }
 
-    /// Whether passes over a reserved node in vain count.
+    /// Whether re-reservations count.
     pub(crate) fn counts_re_reservations(&self) -> bool {
         self.config.semantics == Semantics::YarnCompatible
     }
@@ -65,8 +65,7 @@ impl Facts {
         (self.reservations.at(reservation).ask == ask).then_some(reservation)
     }
 
-    /// A node that the ask has reserved was passed over, and is still too full. Counts until the ask reserves another
-    /// one.
+    /// A pass looked at a reserved node of the ask in vain. This counts until the ask reserves another node.
     pub(crate) fn reserve_again(&mut self, ask: AskId) {
         let ask = self.asks.at_mut(ask);
         ask.re_reservations = ask.re_reservations.saturating_add(1);

@@ -15,8 +15,7 @@ use crate::resource::Resources;
 pub(crate) enum Observation {
     /// No node of the pass's set has room for the shape.
     NoRoom { shape: ShapeId },
-    /// No ask of the lane could be placed, whatever the set. Where a queue's limit is in the way, so much of the queue
-    /// is kept for it.
+    /// No ask of the lane could be placed, whatever the set. At a queue's limit the lane blocks this much headroom.
     Blocked { lane: LaneId, reason: ParkReason, blocks: Resources },
     /// The ask found none of the hosts or racks that will do so far from its locality preference; these distinct other
     /// nodes had room.

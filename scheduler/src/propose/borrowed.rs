@@ -1,11 +1,11 @@
-//! Whose turn it is in the borrowed part of a pass.
+//! The second walk of a pass: lanes that borrow nodes.
 
 use super::queue_walk::QueueWalk;
 use super::starved::is_within_limits;
 use crate::ids::LaneId;
 
 impl QueueWalk<'_> {
-    /// Whether the lane's turn has come. Borrowed containers' has once their own partition can do nothing for them.
+    /// Whether the walk may serve the lane. A borrowing lane has to wait while its own partition can serve it.
     pub(super) fn is_due(&self, lane: LaneId) -> bool {
         if !self.share.is_borrowed {
             return true;

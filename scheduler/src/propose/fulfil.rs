@@ -1,7 +1,7 @@
-//! Settling reservations: a reserved unit becomes a container, on its node or on any other that has room first.
+//! Fulfilling reservations: a reserved unit becomes a container, on its node or on another node that has room first.
 //!
-//! Reservations were charged to queue and user when they were made, so a pass settles them before it gives anything
-//! that has to be charged.
+//! A reservation was charged to queue and user when it was made. So a pass fulfils reservations before it places units
+//! that are not charged yet.
 //!
 //! An ask that has more outstanding than reserved keeps its reservations: the walk places the other units. A
 //! reservation of such an ask ends for a container elsewhere only after the walk, if a limit was in the way
@@ -39,8 +39,8 @@ impl Picker<'_> {
         }
     }
 
-    /// Proposes containers instead of reservations for asks whose other units found a limit in the way of the walk. The
-    /// walk has nothing left to give; the shapes that it closed have no room.
+    /// Proposes containers instead of reservations for asks whose other units are blocked by a limit. The walk has
+    /// ended; the shapes that it closed have no room.
     pub(super) fn swap_reservations_at_limits(
         &mut self,
         scratch: &mut Scratch,
@@ -56,8 +56,7 @@ impl Picker<'_> {
         }
     }
 
-    /// As YARN does, a pass over one node alone that is reserved and still too full reserves it over again, which
-    /// counts.
+    /// As in YARN, a pass confined to one reserved node that is still too full reserves it again, which counts.
     fn record_reserved_again(&self, proposals: &mut Proposals) {
         let facts = &self.state.facts;
         let reservation = self.scope.node.and_then(|node| facts.nodes.get(node)?.reservation);
@@ -136,8 +135,7 @@ impl Picker<'_> {
         }
     }
 
-    /// When the ask gives a reservation back for a container elsewhere. What is in flight may come back, so it does not
-    /// count.
+    /// When the ask gives a reservation back for a container elsewhere. Units in flight do not count: they may come back.
     fn swapped_when(&self, ask: AskId) -> Swapped {
         let facts = &self.state.facts;
         if facts.has_unreserved_unit(facts.asks.at(ask), 0) { Swapped::AtLimits } else { Swapped::Reserved }

@@ -19,7 +19,7 @@
 //! fulfilled on its own node.
 //!
 //! In the compatible mode, a pass confined to one node reserves it even if other nodes have room. Any other pass
-//! reserves the last node in order. After the reservations are settled, the walk looks at unreserved units only. In
+//! reserves the last node in order. After the reservations, the walk looks at unreserved units only. In
 //! the compatible mode it also looks at asks whose re-reservations let them reserve one node more. A shape with
 //! reservations is wanted in every set in which it is open, whether or not its lanes are parked. A reservation is
 //! dropped with its ask, by age, or when its node is no candidate any more or can never serve the ask.
@@ -34,7 +34,7 @@ mod leaf_walk;
 mod pass;
 mod pick;
 mod queue_walk;
-mod reservation;
+mod reserve;
 mod scratch;
 mod shares;
 mod starved;

@@ -3,7 +3,7 @@
 use super::batch::{Observation, Proposals};
 use super::pass::PassScope;
 use super::queue_walk::Candidate;
-use super::reservation::give_up;
+use super::reserve::give_up;
 use super::scratch::{Scratch, ShapeStatus};
 use crate::backlog::PendingAsk;
 use crate::config::LocalityDelay;
@@ -68,7 +68,7 @@ impl<'a> Picker<'a> {
         let shape = self.state.facts.shapes.at(candidate.shape);
         let unit = self.unit_of(&candidate.pending);
         if scratch.shape_status(candidate.shape) == ShapeStatus::MayReserve {
-            return self.reservation(candidate, shape, scratch, proposals);
+            return self.reserve(candidate, shape, scratch, proposals);
         }
         if shape.has_locality {
             let ask = self.state.facts.asks.at(unit.ask);
@@ -96,7 +96,7 @@ impl<'a> Picker<'a> {
                 if shape.borrowing == Borrowing::Borrowed {
                     return give_up(candidate, scratch);
                 }
-                self.reservation(candidate, shape, scratch, proposals)
+                self.reserve(candidate, shape, scratch, proposals)
             }
         }
     }
@@ -240,7 +240,7 @@ impl<'a> Picker<'a> {
             && ask.preference.loosest() == Locality::OffSwitch
     }
 
-    /// Whether the pass may settle this reservation.
+    /// Whether the pass may fulfil this reservation.
     pub(super) fn may_fulfil(&self, reservation: &Reservation, on_its_node: bool) -> bool {
         let ask = self.state.facts.asks.at(reservation.ask);
         let leaf = self.state.facts.applications.at(ask.application).leaf;

@@ -168,9 +168,9 @@ impl<'a> QueueWalk<'a> {
         self.state.facts.queue_key(id, self.partition, level, last_served, || self.demand_priority(id))
     }
 
-    /// What is in the way of one more container of this size: the limit of a queue, from the leaf up, or of the user,
-    /// or that what is left is kept for others. Of two queues that are full the lower one is waited for first: while it
-    /// is, what the upper one has left is not kept.
+    /// The reason why one more container of this size is blocked: the limit of a queue, from the leaf up, the limit of the
+    /// user, or blocked headroom. Of two full queues the lane waits for the lower one first. Meanwhile it blocks no
+    /// headroom of the upper one.
     pub(super) fn blocked_at(
         &mut self,
         leaf: QueueId,

@@ -1,4 +1,4 @@
-//! The committer's own proposal, for an ask that was starved too often.
+//! The committer's own proposal for a starved ask.
 
 use crate::facts::{Application, Ask, Borrowing, Facts, Locality, Shape};
 use crate::ids::{AskId, LeafUserId, NodeId, QueueId};
@@ -6,8 +6,8 @@ use crate::place::{NodeOrder, ScoredNode};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
-/// A container for the ask on the best node of its whole partition, if any has room, or else where it may borrow nodes.
-/// What others have in flight does not count: this is decided before they are. Limits must be settled.
+/// A container for the ask on the best node of its whole partition that has room, or else on a borrowed node. Amounts in
+/// flight do not count: the committer decides this proposal before theirs. Limits must be computed.
 pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
     let is_further_unit = state.facts.has_unreserved_unit(ask, 0);

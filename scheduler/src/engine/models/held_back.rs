@@ -96,7 +96,7 @@ fn one_is_kept_out() -> (Cluster, Workers, AskId) {
 /// I13. Who is kept out by what another one waits for, against the end of that wait. The bug: somebody who is kept out
 /// although nothing is kept any more.
 #[test]
-fn kept_room_against_the_end_of_the_wait_for_it() {
+fn blocked_headroom_against_the_end_of_the_wait_for_it() {
     model(Bound::None, || {
         let (cluster, mut workers, large) = one_is_kept_out();
         pass_against(&mut workers, &cluster.handle, |handle| handle.cancel_ask(large, 1).unwrap());

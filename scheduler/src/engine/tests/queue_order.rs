@@ -104,7 +104,7 @@ fn whoever_becomes_more_urgent_lacks_headroom_no_longer() {
 /// Room is kept for the first queue, until it is its user's limit that is in its way: with those that were kept out
 /// before, and those that come after.
 #[test]
-fn room_is_not_kept_for_whom_another_limit_blocks_since() {
+fn headroom_is_not_blocked_for_whom_another_limit_blocks_since() {
     let limit = HolderLimit {
         users: vec!["u1".to_owned()],
         maximum: std::array::from_fn(|index| (index == 0).then_some(6)),
@@ -136,7 +136,7 @@ fn room_is_not_kept_for_whom_another_limit_blocks_since() {
 
 /// The first queue's ask turns out to wait for its host: then room in the queue above is not what it lacks.
 #[test]
-fn room_is_not_kept_for_who_waits_for_a_host() {
+fn headroom_is_not_blocked_for_who_waits_for_a_host() {
     let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
     let bench = Bench::serial(config([both, leaf("c")]));
     let hosts = [bench.node("n1", 4), bench.node("n2", 100)];
@@ -161,7 +161,7 @@ fn room_is_not_kept_for_who_waits_for_a_host() {
 
 /// A leaf may not use more than the queues above, so that what could never be held is blocked there.
 #[test]
-fn room_is_not_kept_for_what_no_queue_above_could_hold() {
+fn headroom_is_not_blocked_for_what_no_queue_above_could_hold() {
     let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[3]));
     let bench = Bench::serial(config([both]));
     bench.node("n1", 10);
@@ -172,7 +172,7 @@ fn room_is_not_kept_for_what_no_queue_above_could_hold() {
 
 /// The first queue's ask is blocked at the limit of the queue above, but no node could ever hold it.
 #[test]
-fn room_is_not_kept_for_what_no_node_could_hold() {
+fn headroom_is_not_blocked_for_what_no_node_could_hold() {
     let bench = Bench::serial(config([leaf("a"), leaf("b")]));
     ["n1", "n2"].iter().for_each(|name| _ = bench.node(name, 8));
     let b = bench.application("root.b");

@@ -1,4 +1,4 @@
-//! Reservations: reserving a node for an ask that fits nowhere now.
+//! Reserving a node for an ask that fits nowhere now.
 
 use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
@@ -10,9 +10,9 @@ use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {
-    /// Reserves a node of the set for the ask, if that may be done and the ask has waited long enough. Otherwise there
-    /// is nothing for the shape in this pass.
-    pub(super) fn reservation(
+    /// Reserves a node of the set for the ask, if the policy allows it and the ask has waited long enough. Otherwise the
+    /// pass closes the shape.
+    pub(super) fn reserve(
         &mut self,
         candidate: &Candidate,
         shape: &Shape,
@@ -20,7 +20,7 @@ impl Picker<'_> {
         proposals: &mut Proposals,
     ) -> Pick {
         let facts = &self.state.facts;
-        let may_reserve = self.reservations_at_once()
+        let may_reserve = self.reserves_at_once()
             || self.state.backlog.is_last_open(candidate.shape, self.set.id())
                 && !self.fits_out_of_scope(shape);
         let Some(delay_ms) = facts.config.reservations.delay_ms.filter(|_| may_reserve) else {
@@ -48,14 +48,13 @@ impl Picker<'_> {
         Pick::Reserved
     }
 
-    /// As YARN does, a node over which a pass goes alone is reserved although another may have room
-    /// (`capacity-scheduler.md` 2.6).
-    fn reservations_at_once(&self) -> bool {
+    /// As in YARN, a pass confined to one node reserves it even if another node has room (`capacity-scheduler.md` 2.6).
+    fn reserves_at_once(&self) -> bool {
         self.is_confined() && self.state.facts.config.semantics == Semantics::YarnCompatible
     }
 
-    /// Which candidate node that could hold the shape when empty is reserved: the one that lacks least of what the
-    /// shape needs, or in YARN's way the last one in order (`capacity-scheduler.md` 2.6).
+    /// The node to reserve, of the candidates that could hold the shape when empty: the node that lacks least of the
+    /// shape's need, or in the compatible mode the last one in order (`capacity-scheduler.md` 2.6).
     fn reservable(&self, shape: &Shape) -> Option<usize> {
         let could_hold = |position: &usize| {
             self.set.node_if_candidate(*position).is_some_and(|id| {
@@ -74,7 +73,7 @@ impl Picker<'_> {
     }
 }
 
-/// There is nothing for the shape in this pass.
+/// Closes the shape for the rest of the pass.
 pub(super) fn give_up(candidate: &Candidate, scratch: &mut Scratch) -> Pick {
     scratch.set_shape_status(candidate.shape, ShapeStatus::Closed);
     Pick::NoRoom
