@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use thiserror::Error;
 
 use crate::application::{
-    ActionId, ActionStatus, AntiAffinity, ApplicationState, Operation, PlacementAction, ServiceEvent,
+    ActionId, ActionStatus, AntiAffinity, ApplicationState, Operation, ContainerAction, ServiceEvent,
     ServiceSettings,
 };
 use crate::client::{Callback, ClientError, ClusterClient, ContainerRef};
@@ -114,7 +114,7 @@ impl<C: ClusterClient> Service<C> {
 
     /// Lets one container go elsewhere or start anew. What becomes of it is told by
     /// [`take_answers`](Self::take_answers).
-    pub fn act(&mut self, action: PlacementAction, now_ms: u64) {
+    pub fn act(&mut self, action: ContainerAction, now_ms: u64) {
         self.handle(ServiceEvent::Act(action), now_ms);
     }
 

@@ -1,7 +1,7 @@
 //! Which applications a queue takes.
 
 use apportion::config::{
-    ApplicationLimits, AutoCreation, Capacity, Factor, PlaceIn, PlacementAction, PlacementRule, QueueConfig,
+    ApplicationLimits, AutoCreation, Capacity, Factor, PlaceIn, MappingAction, MappingRule, QueueConfig,
     QueueState, QueueUpdate, Reconfiguration, Whose,
 };
 use apportion::event::{Event, EventKind, Refusal};
@@ -271,8 +271,8 @@ fn placement_rules_change_with_the_queues() {
     cluster.run();
     let mut wanted = Reconfiguration::from(cluster.handle.config());
     let place = PlaceIn::existing("root.b".parse().unwrap());
-    let rule = PlacementRule { whose: Whose::everybody(), action: PlacementAction::Place(place) };
-    wanted.placement.rules.push(rule);
+    let rule = MappingRule { whose: Whose::everybody(), action: MappingAction::Place(place) };
+    wanted.queue_mapping.rules.push(rule);
     cluster.reconfigure(wanted);
     let after = cluster.application("root.a", "ann");
     cluster.run();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apportion::config::{
     AccessList, Capacity, Creation, EngineConfig, Factor, Otherwise, PathPart, PlaceIn, Placement,
-    PlacementAction, PlacementRule, QueueConfig, QueuePath, Whose,
+    MappingAction, MappingRule, QueueConfig, QueuePath, Whose,
 };
 use apportion::{ApplicationSpec, Engine, ManualClock, Mode, PartitionId, ResourceTypes};
 use apportion_tests::support::oracle::Oracle;
@@ -63,21 +63,21 @@ fn path() -> impl Strategy<Value = QueuePath> {
     })
 }
 
-fn rule() -> impl Strategy<Value = PlacementRule> {
+fn rule() -> impl Strategy<Value = MappingRule> {
     let create = prop::sample::select(vec![Creation::Nothing, Creation::Leaf, Creation::Path]);
     let otherwise = prop::sample::select(vec![Otherwise::Skip, Otherwise::Reject, Otherwise::Default]);
     let place =
         (path(), create, otherwise, any::<bool>()).prop_map(|(queue, create, otherwise, if_permitted)| {
-            PlacementAction::Place(PlaceIn { queue, create, otherwise, if_permitted })
+            MappingAction::Place(PlaceIn { queue, create, otherwise, if_permitted })
         });
     let action = prop_oneof![
         8 => place,
-        2 => path().prop_map(PlacementAction::SetDefault),
-        1 => Just(PlacementAction::Reject),
+        2 => path().prop_map(MappingAction::SetDefault),
+        1 => Just(MappingAction::Reject),
     ];
     let names = || prop_oneof![3 => Just(Vec::new()), 1 => vec(name(), 1..3)];
     (names(), names(), names(), proptest::bool::weighted(0.2), action).prop_map(
-        |(users, groups, applications, except, action)| PlacementRule {
+        |(users, groups, applications, except, action)| MappingRule {
             whose: Whose { users, groups, applications, except },
             action,
         },
@@ -96,10 +96,10 @@ fn application() -> impl Strategy<Value = ApplicationSpec> {
 
 /// Rules that make sense for the tree, behind one that changes nothing: without any, queues have to be named by full
 /// path.
-fn config(root: QueueConfig, override_requested: bool, rules: Vec<PlacementRule>) -> EngineConfig {
+fn config(root: QueueConfig, override_requested: bool, rules: Vec<MappingRule>) -> EngineConfig {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
-    let nothing = PlacementAction::SetDefault(QueuePath::new(vec![PathPart::Default]));
-    let first = PlacementRule { whose: Whose::everybody(), action: nothing };
+    let nothing = MappingAction::SetDefault(QueuePath::new(vec![PathPart::Default]));
+    let first = MappingRule { whose: Whose::everybody(), action: nothing };
     config.placement = Placement { override_requested, rules: vec![first] };
     for rule in rules {
         let earlier = config.placement.clone();

@@ -3,7 +3,7 @@
 //! A mapping to a queue that is not there is a mistake in the file, as it is to YARN.
 
 use apportion::config::{
-    Creation, Otherwise, PlaceIn, Placement, PlacementAction, PlacementRule, QueuePath, Whose,
+    Creation, Otherwise, PlaceIn, QueueMapping, MappingAction, MappingRule, QueuePath, Whose,
 };
 use apportion::nearest::{hint, nearest};
 
@@ -24,7 +24,7 @@ pub(super) fn read(
     settings: &Settings<'_>,
     root: &Listed<'_>,
     report: &mut Vec<NotCarriedOver>,
-) -> Result<Placement, ConfigFileError> {
+) -> Result<QueueMapping, ConfigFileError> {
     let setting = |name: &str| settings.get(&format!("{PREFIX}{name}"));
     let is_json = is_json(settings, report)?;
     let (legacy, json) = (setting("queue-mappings"), setting("mapping-rule-json"));
@@ -47,9 +47,9 @@ pub(super) fn read(
     let override_requested = settings.switch(&format!("{PREFIX}queue-mappings-override.enable"), false)?;
     let are_read = are_read(settings, report)?;
     if rules.is_empty() || !are_read {
-        return Ok(Placement::default());
+        return Ok(QueueMapping::default());
     }
-    Ok(Placement { override_requested, rules })
+    Ok(QueueMapping { override_requested, rules })
 }
 
 fn is_json(settings: &Settings<'_>, report: &mut Vec<NotCarriedOver>) -> Result<bool, ConfigFileError> {
@@ -86,7 +86,7 @@ fn list(
     setting: Option<Setting<'_>>,
     root: &Listed<'_>,
     mapping_of: &impl Fn(&[&str]) -> Result<Mapping, &'static str>,
-) -> Result<Vec<PlacementRule>, ConfigFileError> {
+) -> Result<Vec<MappingRule>, ConfigFileError> {
     let Some(setting) = setting else { return Ok(Vec::new()) };
     let mut rules = Vec::new();
     for mapping in settings.value(&setting)?.split(',').map(str::trim).filter(|text| !text.is_empty()) {
@@ -98,7 +98,7 @@ fn list(
         }
         let target = Target { settings, setting: &setting, root, creates: true };
         let place = PlaceIn { otherwise: Otherwise::Default, ..target.place(&queue)? };
-        rules.push(PlacementRule { whose, action: PlacementAction::Place(place) });
+        rules.push(MappingRule { whose, action: MappingAction::Place(place) });
     }
     Ok(rules)
 }

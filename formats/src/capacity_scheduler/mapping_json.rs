@@ -1,6 +1,6 @@
 //! Mapping rules as YARN writes them in JSON.
 
-use apportion::config::{Otherwise, PlaceIn, PlacementAction, PlacementRule, Whose};
+use apportion::config::{Otherwise, PlaceIn, MappingAction, MappingRule, Whose};
 use serde::Deserialize;
 
 use super::mapping::Target;
@@ -65,7 +65,7 @@ pub(super) fn read(
     settings: &Settings<'_>,
     setting: &Setting<'_>,
     root: &Listed<'_>,
-) -> Result<Vec<PlacementRule>, ConfigFileError> {
+) -> Result<Vec<MappingRule>, ConfigFileError> {
     let document: Document = serde_json::from_str(settings.value(setting)?).map_err(|error| {
         settings.refused(setting, format!("not the JSON of mapping rules: {}", excerpt(&error.to_string())))
     })?;
@@ -74,16 +74,16 @@ pub(super) fn read(
         let whose = rule.whose().map_err(refused)?;
         let target = Target { settings, setting, root, creates: rule.create.unwrap_or(true) };
         let action = match rule.path().map_err(refused)? {
-            None => PlacementAction::Reject,
+            None => MappingAction::Reject,
             Some(path) if matches!(rule.policy, Policy::SetDefaultQueue) => {
-                PlacementAction::SetDefault(target.path(&path)?)
+                MappingAction::SetDefault(target.path(&path)?)
             }
             Some(path) => {
                 let otherwise = rule.otherwise();
-                PlacementAction::Place(PlaceIn { otherwise, ..target.place(&path)? })
+                MappingAction::Place(PlaceIn { otherwise, ..target.place(&path)? })
             }
         };
-        Ok(PlacementRule { whose, action })
+        Ok(MappingRule { whose, action })
     };
     document.rules.iter().enumerate().map(rule).collect()
 }

@@ -115,7 +115,7 @@ pub fn from_yarn_files(
     activation::read(&settings, &listed, &mut root, &mut report)?;
     defaults::read(&settings, &listed, &mut root, &mut report)?;
     let mut config = EngineConfig::new(types.engine().clone(), root);
-    config.placement = mapping::read(&settings, &listed, &mut report)?;
+    config.queue_mapping = mapping::read(&settings, &listed, &mut report)?;
     config.partitions = labels;
     scheduler::read(&settings, &mut config, &mut report)?;
     let names = [Some(files.queues), files.site, files.resource_types].map(|file| file.map(|file| file.name));
@@ -135,7 +135,7 @@ fn file<'a>(file: &NamedText<'a>) -> Result<File<'a>, ConfigFileError> {
 fn refused(settings: &Settings<'_>, error: ConfigError) -> ConfigFileError {
     let keys = match &error {
         ConfigError::Queue { path, .. } => ["capacity", "queues"].map(|name| tree::queue_key(path, name)),
-        ConfigError::Placement { .. } => {
+        ConfigError::QueueMapping { .. } => {
             ["mapping-rule-json", "queue-mappings"].map(|name| format!("{}{name}", known::PREFIX))
         }
         _ => ["capacity", "queues"].map(|name| tree::queue_key("root", name)),

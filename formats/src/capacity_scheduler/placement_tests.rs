@@ -49,10 +49,10 @@ fn mappings_become_rules_that_fall_back_to_the_default_queue() {
         format!("queue = \"%application\"; {tail}"),
     ];
     assert_eq!(rules(&imported), expected);
-    assert!(!imported.config.placement.override_requested, "as YARN has it without the key");
+    assert!(!imported.config.queue_mapping.override_requested, "as YARN has it without the key");
     assert_eq!(reasons(&imported), []);
     let overriding = with(&[("queue-mappings", "u:ann:b"), ("queue-mappings-override.enable", "true")]);
-    assert!(overriding.config.placement.override_requested);
+    assert!(overriding.config.queue_mapping.override_requested);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn what_yarn_would_not_read_is_reported() {
     let placed = |more: &[(&str, &str)]| {
         let imported = with(&[&[("queue-mappings", "u:ann:b")], more].concat());
         let reasons = reasons(&imported).into_iter().map(|(key, why, _)| format!("{key}: {why}"));
-        (imported.config.placement.rules.len(), reasons.collect::<Vec<_>>())
+        (imported.config.queue_mapping.rules.len(), reasons.collect::<Vec<_>>())
     };
     let rules = "yarn.scheduler.queue-placement-rules";
     assert_eq!(placed(&[(rules, "user-group,app-name")]), (1, Vec::new()));

@@ -104,7 +104,7 @@
 mod auto_creation;
 mod engine;
 mod place;
-mod placement;
+mod queue_mapping;
 mod queues;
 mod table;
 mod value;
@@ -141,7 +141,7 @@ pub fn from_toml(text: &str, file_name: &str) -> Result<EngineConfig, ConfigFile
     let root = queues::read(&document, &resources)?;
     let mut config = EngineConfig::new(resources, root);
     engine::read(&document, &mut config)?;
-    config.placement = placement::read(&document)?;
+    config.queue_mapping = queue_mapping::read(&document)?;
     config.validate().map_err(|error| place::refused(&document, error))?;
     Ok(config)
 }

@@ -10,7 +10,7 @@ pub(super) fn refused(document: &Section<'_>, error: ConfigError) -> ConfigFileE
     let offset = match &error {
         ConfigError::Queue { path, .. } | ConfigError::UnknownQueue { path, .. } => queue(document, path),
         ConfigError::Value { key, .. } => deepest(document, std::iter::once("engine").chain(key.split('.'))),
-        ConfigError::Placement { rule, .. } => placement_rule(document, *rule),
+        ConfigError::QueueMapping { rule, .. } => placement_rule(document, *rule),
         ConfigError::Resource(_) => deepest(document, ["resources"].into_iter()),
         // About the file as a whole.
         _ => 0,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
     Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, Maximum, NodeOrderKind,
-    Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent, PlaceIn, Placement,
-    PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
+    Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent, PlaceIn, QueueMapping,
+    MappingAction, MappingRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
     Semantics, Share, Whose,
 };
 use apportion::resource::RESOURCE_TYPES_MAX;
@@ -72,23 +72,23 @@ fn queue_path() -> impl Strategy<Value = QueuePath> {
     (root, vec(part, 1..4)).prop_map(|(root, below)| QueuePath::new([vec![root], below].concat()))
 }
 
-fn placement() -> impl Strategy<Value = Placement> {
+fn queue_mapping() -> impl Strategy<Value = QueueMapping> {
     let otherwise = prop::sample::select(vec![Otherwise::Skip, Otherwise::Reject, Otherwise::Default]);
     let place = (queue_path(), otherwise, any::<bool>()).prop_map(|(queue, otherwise, if_permitted)| {
-        PlacementAction::Place(PlaceIn { queue, create: Creation::Path, otherwise, if_permitted })
+        MappingAction::Place(PlaceIn { queue, create: Creation::Path, otherwise, if_permitted })
     });
     let below_the_root = prop_oneof![Just(PathPart::User), Just(PathPart::Specified)];
-    let default = below_the_root.prop_map(|part| PlacementAction::SetDefault(QueuePath::new(vec![part])));
-    let action = prop_oneof![place, default, Just(PlacementAction::Reject)];
+    let default = below_the_root.prop_map(|part| MappingAction::SetDefault(QueuePath::new(vec![part])));
+    let action = prop_oneof![place, default, Just(MappingAction::Reject)];
     let names = || vec(".{0,4}", 0..3);
     let whose =
         (names(), names(), names(), any::<bool>()).prop_map(|(users, groups, applications, except)| {
             let is_anybody = users.is_empty() && groups.is_empty() && applications.is_empty();
             Whose { users, groups, applications, except: except && !is_anybody }
         });
-    let rule = (whose, action).prop_map(|(whose, action)| PlacementRule { whose, action });
+    let rule = (whose, action).prop_map(|(whose, action)| MappingRule { whose, action });
     (any::<bool>(), vec(rule, 0..4))
-        .prop_map(|(override_requested, rules)| Placement { override_requested, rules })
+        .prop_map(|(override_requested, rules)| QueueMapping { override_requested, rules })
 }
 
 fn limits() -> impl Strategy<Value = EngineLimits> {
@@ -140,7 +140,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
         let root = root(types.len());
         (Just(types), root)
     });
-    let sizes = (allocation(), any::<bool>(), any::<Option<u32>>(), placement(), limits());
+    let sizes = (allocation(), any::<bool>(), any::<Option<u32>>(), queue_mapping(), limits());
     let partitions = (vec(name(), 0..5), any::<u8>());
     (trees, partitions, node_order, reservations, locality_delay(), heartbeat, sizes)
         .prop_map(
@@ -149,7 +149,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
                     (minimum, maximum, allow_empty),
                     is_compatible,
                     maximum_application_priority,
-                    placement,
+                    queue_mapping,
                     limits,
                 ) = sizes;
                 let is_rounded = |i: &usize| *i < resources.len() && resources.device_type() != Some(*i);
@@ -181,7 +181,7 @@ fn config() -> BoxedStrategy<EngineConfig> {
                     stop_timeout_ms: u64::from(maximum_application_priority.unwrap_or(5)),
                     stop_ended_applications: maximum_application_priority.is_some(),
                     semantics: if is_compatible { Semantics::YarnCompatible } else { Semantics::Strict },
-                    placement,
+                    queue_mapping,
                     limits,
                 }
             },

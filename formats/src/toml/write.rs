@@ -10,7 +10,7 @@ use apportion::config::{
 };
 
 use super::engine::node_order_word;
-use super::placement;
+use super::queue_mapping;
 use super::queues::{LIMIT_KEYS, child_ordering_word, ordering_word, state_word};
 use super::table::{quoted, quoted_key};
 
@@ -25,7 +25,7 @@ pub fn to_toml(config: &EngineConfig) -> String {
     write_resources(&mut file, &config.resources);
     write_engine(&mut file, config);
     write_limits(&mut file, &config.limits);
-    placement::write(&mut file, &config.placement);
+    queue_mapping::write(&mut file, &config.queue_mapping);
     if !is_plain_root(&config.root) {
         write_queue(&mut file, &config.resources, &config.root, "root");
     }

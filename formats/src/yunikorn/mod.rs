@@ -72,7 +72,7 @@ pub fn from_queues_yaml(
     limit::read(&root, &mut tree, &BTreeMap::new(), types, &mut report)?;
     let mut config = EngineConfig::new(types.clone(), tree);
     if let Some(rules) = rules {
-        config.placement = rule::read(&rules, &root, &mut report)?;
+        config.queue_mapping = rule::read(&rules, &root, &mut report)?;
     }
     config.node_order = partition::node_order(&partition, &mut report)?;
     config.validate().map_err(|error| refused(&root, error))?;

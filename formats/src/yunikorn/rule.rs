@@ -1,7 +1,7 @@
 //! Placement rules: checked as YuniKorn checks them, above all that fixed queues exist (`peers.md` 1.1).
 
 use apportion::config::{
-    Creation, PathPart, PlaceIn, Placement, PlacementAction, PlacementRule, QueuePath, Whose,
+    Creation, PathPart, PlaceIn, QueueMapping, MappingAction, MappingRule, QueuePath, Whose,
 };
 use apportion::nearest::{hint, nearest};
 
@@ -28,23 +28,23 @@ pub(super) fn read(
     rules: &Entry<'_>,
     root: &Queue<'_>,
     report: &mut Vec<NotCarriedOver>,
-) -> Result<Placement, ConfigFileError> {
-    let mut placement = Placement::default();
+) -> Result<QueueMapping, ConfigFileError> {
+    let mut queue_mapping = QueueMapping::default();
     for entry in rules.items()? {
         let chain = chain(&entry)?;
         check_fixed(&chain, root)?;
         match rule(&chain, root)? {
             Ok(rule) => {
-                placement.rules.push(rule);
+                queue_mapping.rules.push(rule);
             }
             Err(reason) => entry.report(reason, report),
         }
     }
-    if !placement.rules.is_empty() {
-        let rejection = PlacementRule { whose: Whose::everybody(), action: PlacementAction::Reject };
-        placement.rules.push(rejection);
+    if !queue_mapping.rules.is_empty() {
+        let rejection = MappingRule { whose: Whose::everybody(), action: MappingAction::Reject };
+        queue_mapping.rules.push(rejection);
     }
-    Ok(placement)
+    Ok(queue_mapping)
 }
 
 /// Whether any of the rules, or of those for their parents, creates queues.
@@ -109,7 +109,7 @@ fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
 fn rule(
     chain: &[Entry<'_>],
     root: &Queue<'_>,
-) -> Result<Result<PlacementRule, &'static str>, ConfigFileError> {
+) -> Result<Result<MappingRule, &'static str>, ConfigFileError> {
     let Some((own, above)) = chain.split_last() else { return Ok(Err(NO_PARENT_FILTERS)) };
     let whose = filter(own)?;
     let is_expression =
@@ -129,7 +129,7 @@ fn rule(
         return Ok(Err(NOTHING_BELOW));
     }
     let place = PlaceIn { create, if_permitted: true, ..PlaceIn::existing(queue) };
-    Ok(Ok(PlacementRule { whose, action: PlacementAction::Place(place) }))
+    Ok(Ok(MappingRule { whose, action: MappingAction::Place(place) }))
 }
 
 /// Fixed parents that may not be created are there, so only the others count.

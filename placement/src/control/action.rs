@@ -8,7 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::processor::ProcessorId;
-use crate::application::{ComponentChange, PlacementAction};
+use crate::application::{ComponentChange, ContainerAction};
 
 /// Something to be done with containers of a running job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Default for Pace {
 
 impl JobRequest {
     /// How long a place may be looked for unless someone says otherwise (Samza's request timeout).
-    pub const EXPIRES_AFTER_MS: u64 = PlacementAction::EXPIRES_AFTER_MS;
+    pub const EXPIRES_AFTER_MS: u64 = ContainerAction::EXPIRES_AFTER_MS;
 
     /// This action with the usual limits.
     #[must_use]

@@ -2,7 +2,7 @@
 //! and on the fake alike.
 
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, InstanceState, PlacementAction,
+    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, InstanceState, ContainerAction,
     PlacementPolicy, ServiceEvent,
 };
 
@@ -17,9 +17,9 @@ fn processor(id: u32) -> ComponentSpec {
 }
 
 fn act<M: Manager>(bed: &mut Bed<M>, action: u64, id: u32, kind: ActionKind) {
-    let action = PlacementAction {
+    let action = ContainerAction {
         expires_after_ms: EXPIRES_AFTER_MS,
-        ..PlacementAction::new(ActionId(action), ComponentId(id), kind)
+        ..ContainerAction::new(ActionId(action), ComponentId(id), kind)
     };
     bed.service.act(action, bed.now_ms);
 }
@@ -115,10 +115,10 @@ fn a_host_is_asked_for_once<M: Manager>() {
         bed.settle();
         let [one, other] = [0, 1].map(|number| bed.containers(1)[number].clone());
         let full = bed.only(2).host;
-        let elsewhere = PlacementAction {
+        let elsewhere = ContainerAction {
             container: Some(one.container),
             expires_after_ms: EXPIRES_AFTER_MS,
-            ..PlacementAction::new(ActionId(1), ComponentId(1), kind.clone())
+            ..ContainerAction::new(ActionId(1), ComponentId(1), kind.clone())
         };
         bed.service.act(elsewhere.clone(), bed.now_ms);
         bed.settle();
@@ -127,7 +127,7 @@ fn a_host_is_asked_for_once<M: Manager>() {
             bed.service.handle(ServiceEvent::Exclude(closed.into()), bed.now_ms);
             bed.settle();
         }
-        let again = PlacementAction {
+        let again = ContainerAction {
             id: ActionId(2),
             container: Some(other.container),
             kind: ActionKind::MoveTo(host(3).into()),
@@ -301,10 +301,10 @@ fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
     act(&mut bed, 2, 3, ActionKind::Restart);
     act(&mut bed, 3, 1, ActionKind::MoveTo("nowhere".into()));
     let (wrong, whose) = (bed.only(2).container, ComponentId(1));
-    let action = PlacementAction {
+    let action = ContainerAction {
         container: Some(wrong),
         expires_after_ms: 0,
-        ..PlacementAction::new(ActionId(4), whose, ActionKind::Restart)
+        ..ContainerAction::new(ActionId(4), whose, ActionKind::Restart)
     };
     bed.service.act(action, 1);
     let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
@@ -364,10 +364,10 @@ fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manage
     bed.settle();
     bed.manager().add_node(&host(1), "", "", 1);
     bed.settle();
-    let action = PlacementAction {
+    let action = ContainerAction {
         expires_after_ms: EXPIRES_AFTER_MS,
         or_elsewhere: true,
-        ..PlacementAction::new(ActionId(1), ComponentId(1), ActionKind::Restart)
+        ..ContainerAction::new(ActionId(1), ComponentId(1), ActionKind::Restart)
     };
     bed.service.act(action, bed.now_ms);
     bed.settle();

@@ -219,7 +219,7 @@ fn hosts_used_too_long_ago_are_forgotten_while_it_runs<M: Manager>() {
 
 on_both!(a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported);
 fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
-    use apportion_placement::{ActionId, ActionKind, ActionStatus, ComponentId, PlacementAction};
+    use apportion_placement::{ActionId, ActionKind, ActionStatus, ComponentId, ContainerAction};
     let entry = |host: &str, last_used_ms| HistoryEntry {
         host: host.into(),
         role: 0,
@@ -235,9 +235,9 @@ fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
     let mut bed = Cluster::<M>::of(2, 2).start(vec![component(0, 1)], Some(&history));
     bed.settle();
     assert_eq!(bed.only(0).host, host(0));
-    let action = PlacementAction {
+    let action = ContainerAction {
         expires_after_ms: 60_000,
-        ..PlacementAction::new(ActionId(1), ComponentId(0), ActionKind::MoveElsewhere)
+        ..ContainerAction::new(ActionId(1), ComponentId(0), ActionKind::MoveElsewhere)
     };
     bed.service.act(action, bed.now_ms);
     bed.settle();

@@ -3,7 +3,7 @@
 use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, ComponentSpec, FakeCluster, Fault,
-    FaultDomain, HandOver, OutstandingCause, PlacementAction,
+    FaultDomain, HandOver, OutstandingCause, ContainerAction,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, named, on_both, requests};
@@ -26,19 +26,19 @@ fn bed<M: Manager>(hosts: usize, slots: i64) -> Bed<M> {
 }
 
 /// The standby goes elsewhere, and component 1 to its place.
-fn handing_over(id: u64, heir: u64) -> PlacementAction {
+fn handing_over(id: u64, heir: u64) -> ContainerAction {
     let heir = HandOver { id: ActionId(heir), component: ACTIVE, or_elsewhere: false };
-    PlacementAction {
+    ContainerAction {
         hands_over_to: Some(heir),
         expires_after_ms: EXPIRES_AFTER_MS,
-        ..PlacementAction::new(ActionId(id), STANDBY, ActionKind::MoveElsewhere)
+        ..ContainerAction::new(ActionId(id), STANDBY, ActionKind::MoveElsewhere)
     }
 }
 
 /// Component 1 goes to the place of the standby, which ends.
-fn taking_place<M: Manager>(bed: &Bed<M>, id: u64) -> PlacementAction {
+fn taking_place<M: Manager>(bed: &Bed<M>, id: u64) -> ContainerAction {
     let kind = ActionKind::TakePlaceOf(bed.only(STANDBY.0).container);
-    PlacementAction { expires_after_ms: EXPIRES_AFTER_MS, ..PlacementAction::new(ActionId(id), ACTIVE, kind) }
+    ContainerAction { expires_after_ms: EXPIRES_AFTER_MS, ..ContainerAction::new(ActionId(id), ACTIVE, kind) }
 }
 
 /// Last words, by number.
@@ -56,12 +56,12 @@ fn who_does_not_stand_by_makes_no_way<M: Manager>() {
     let asked = [
         (handing_over(1, 1), "an action's already"),
         (
-            PlacementAction { hands_over_to: heir(ComponentId(3)), ..handing_over(1, 9) },
+            ContainerAction { hands_over_to: heir(ComponentId(3)), ..handing_over(1, 9) },
             "not stand by for component 3",
         ),
-        (PlacementAction { component: ComponentId(3), ..handing_over(1, 9) }, "not stand by for component 1"),
-        (PlacementAction { kind: ActionKind::StopAndRestart, ..handing_over(1, 9) }, "stays where it is"),
-        (PlacementAction { kind: other, ..taking_place(&bed, 1) }, "no such container stands by"),
+        (ContainerAction { component: ComponentId(3), ..handing_over(1, 9) }, "not stand by for component 1"),
+        (ContainerAction { kind: ActionKind::StopAndRestart, ..handing_over(1, 9) }, "stays where it is"),
+        (ContainerAction { kind: other, ..taking_place(&bed, 1) }, "no such container stands by"),
     ];
     for (action, part) in asked {
         bed.service.act(action, bed.now_ms);
@@ -86,7 +86,7 @@ fn a_place_is_taken_in_another_size<M: Manager>() {
     };
     let before = free(&mut bed, &place);
     let change = ComponentChange { size: Some(Resources::new(&[2])), version: Some("v2".into()) };
-    let action = PlacementAction { change, ..taking_place(&bed, 1) };
+    let action = ContainerAction { change, ..taking_place(&bed, 1) };
     bed.service.act(action, bed.now_ms);
     let calls = bed.settle();
     assert!(requests(&calls)[1..].iter().all(|request| named(request) != [&*place]), "{calls:?}");
@@ -104,7 +104,7 @@ fn what_another_action_goes_on_with_takes_no_place<M: Manager>() {
     let (active, standby, full) = (bed.only(1), bed.only(2), bed.only(3).host);
     let kind = ActionKind::MoveTo(full.as_str().into());
     let waits =
-        PlacementAction { expires_after_ms: 60_000, ..PlacementAction::new(ActionId(1), ACTIVE, kind) };
+        ContainerAction { expires_after_ms: 60_000, ..ContainerAction::new(ActionId(1), ACTIVE, kind) };
     bed.service.act(waits, bed.now_ms);
     bed.settle();
     bed.service.act(handing_over(2, 3), bed.now_ms);
@@ -141,7 +141,7 @@ fn asked(bed: &Bed<FakeCluster>) -> Vec<usize> {
 fn one_that_gets_no_place_goes_elsewhere_in_time_if_it_may() {
     let mut bed = by_hand();
     let active = bed.only(1);
-    bed.service.act(PlacementAction { or_elsewhere: true, ..taking_place(&bed, 1) }, bed.now_ms);
+    bed.service.act(ContainerAction { or_elsewhere: true, ..taking_place(&bed, 1) }, bed.now_ms);
     bed.settle();
     bed.at(EXPIRES_AFTER_MS / 2 + 1);
     assert_eq!(asked(&bed), [1]);
@@ -157,7 +157,7 @@ fn one_whose_standby_is_not_heard_to_end_goes_elsewhere_if_it_may() {
         let mut bed = by_hand();
         let active = bed.only(1);
         bed.manager().inject(Fault::LoseCallback);
-        bed.service.act(PlacementAction { or_elsewhere, ..taking_place(&bed, 1) }, bed.now_ms);
+        bed.service.act(ContainerAction { or_elsewhere, ..taking_place(&bed, 1) }, bed.now_ms);
         let waits = bed.service.status(bed.now_ms).outstanding;
         let its: Vec<_> = waits.iter().filter(|waits| waits.component == active.component).collect();
         assert!(matches!(its[..], [its] if its.cause == OutstandingCause::AboutToBeServed), "{waits:?}");

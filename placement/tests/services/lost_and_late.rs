@@ -2,7 +2,7 @@
 
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, Callback, ClusterClient, ComponentId, ComponentSpec, ContainerExit,
-    FakeCluster, Fault, HealthThreshold, InstanceState, PlacementAction, PlacementPolicy, ServiceEvent,
+    FakeCluster, Fault, HealthThreshold, InstanceState, ContainerAction, PlacementPolicy, ServiceEvent,
 };
 
 use crate::support::{Bed, Cluster, Manager, cancels, component, host, on_both, requests, roles};
@@ -10,10 +10,10 @@ use crate::support::{Bed, Cluster, Manager, cancels, component, host, on_both, r
 const DAY_MS: u64 = 86_400_000;
 
 fn act<M: Manager>(bed: &mut Bed<M>, container: Option<apportion_placement::ContainerRef>, kind: ActionKind) {
-    let action = PlacementAction {
+    let action = ContainerAction {
         container,
         expires_after_ms: 10_000,
-        ..PlacementAction::new(ActionId(1), ComponentId(1), kind)
+        ..ContainerAction::new(ActionId(1), ComponentId(1), kind)
     };
     bed.service.act(action, bed.now_ms);
 }

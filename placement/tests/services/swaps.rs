@@ -4,17 +4,17 @@ use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, AllocationOutcome, ClientError, ClusterClient, ComponentChange,
     ComponentId, ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, OutstandingCause,
-    PlacementAction, PlacementPolicy, RequestId, ServiceEvent, SharedFakeCluster,
+    ContainerAction, PlacementPolicy, RequestId, ServiceEvent, SharedFakeCluster,
 };
 
 use crate::support::{Bed, Call, Cluster, EngineCluster, Manager, component, host, on_both};
 
 /// Instance 1 is stopped and started again; it may be another size then.
-fn stop_and_restart(size: Option<i64>) -> PlacementAction {
-    PlacementAction {
+fn stop_and_restart(size: Option<i64>) -> ContainerAction {
+    ContainerAction {
         expires_after_ms: 10_000,
         change: ComponentChange { version: None, size: size.map(|size| Resources::new(&[size])) },
-        ..PlacementAction::new(ActionId(1), ComponentId(1), ActionKind::StopAndRestart)
+        ..ContainerAction::new(ActionId(1), ComponentId(1), ActionKind::StopAndRestart)
     }
 }
 
@@ -150,7 +150,7 @@ fn one_that_comes_back_while_another_is_asked_for_is_taken<M: Manager>() {
     bed.settle();
     assert_eq!((bed.status(1).live, bed.status(1).requested), (1, 1), "one host is full");
     let container = bed.containers(1)[0].container;
-    let action = PlacementAction { container: Some(container), ..stop_and_restart(None) };
+    let action = ContainerAction { container: Some(container), ..stop_and_restart(None) };
     bed.service.act(action, bed.now_ms);
     bed.settle();
     assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Succeeded), 1));

@@ -2,7 +2,7 @@
 
 use crate::change::Change;
 use crate::config::{
-    ConfigError, Known, QueueConfig, QueueState, QueueUpdate, Reconfiguration, check_placement,
+    ConfigError, Known, QueueConfig, QueueState, QueueUpdate, Reconfiguration, check_queue_mapping,
     check_queue_alone, check_siblings, check_tree,
 };
 use crate::facts::{Facts, Queue};
@@ -36,7 +36,7 @@ fn check_update(facts: &Facts, id: QueueId, update: &QueueUpdate) -> Result<(), 
 /// The tree is valid in itself, and nobody's applications lose their leaf (`capacity-scheduler.md` 1.6, deletion).
 pub(crate) fn check_reconfiguration(facts: &Facts, wanted: &Reconfiguration) -> Result<(), ConfigError> {
     check_tree(Known::from(&*facts.config), &wanted.root)?;
-    check_placement(&wanted.placement, &wanted.root)?;
+    check_queue_mapping(&wanted.queue_mapping, &wanted.root)?;
     facts.queues.iter().filter(|queue| queue.is_leaf).try_for_each(|queue| {
         match find(&wanted.root, &queue.path) {
             Some(next) if next.is_leaf() => Ok(()),

@@ -24,7 +24,7 @@ fn placed(facts: &Facts, spec: &ApplicationSpec) -> Result<String, Refusal> {
         queue: &spec.queue,
         tags: &spec.tags,
     };
-    facts.placement.place(&submission, &lookup).map_err(|refused| match refused {
+    facts.queue_mapping.place(&submission, &lookup).map_err(|refused| match refused {
         NotPlaced::Rejected => Refusal::RejectedByRule,
         NotPlaced::UnknownQueue => Refusal::UnknownQueue,
         NotPlaced::NotALeaf => Refusal::NotALeaf,

@@ -6,7 +6,7 @@ mod capacity;
 mod holder_limit;
 mod node_order;
 mod partitions;
-mod placement;
+mod queue_mapping;
 mod queue;
 mod queue_checks;
 mod reconfiguration;
@@ -24,10 +24,10 @@ pub(crate) use holder_limit::EVERYBODY_ELSE;
 pub use holder_limit::HolderLimit;
 pub use node_order::NodeOrderKind;
 pub use partitions::{PartitionAccess, PartitionCapacity};
-pub(crate) use placement::check as check_placement;
-pub use placement::{
-    Creation, FoundQueue, NotPlaced, Otherwise, ParsePathError, PathPart, PlaceIn, Placement,
-    PlacementAction, PlacementRule, QueuePath, Queues, Submission, Whose,
+pub(crate) use queue_mapping::check as check_queue_mapping;
+pub use queue_mapping::{
+    Creation, FoundQueue, NotPlaced, Otherwise, ParsePathError, PathPart, PlaceIn, QueueMapping,
+    MappingAction, MappingRule, QueuePath, Queues, Submission, Whose,
 };
 pub use queue::{
     ApplicationLimits, ApplicationOrdering, Lifetimes, ParallelLimits, QueueConfig, QueueOrdering, QueueState,
@@ -63,7 +63,7 @@ pub struct EngineConfig {
     /// Whose rules hold where YARN's differ from ours.
     pub semantics: Semantics,
     /// To which queues applications go.
-    pub placement: Placement,
+    pub queue_mapping: QueueMapping,
     /// Applications have this priority at most: more counts as this. `None`: any.
     pub maximum_application_priority: Option<u32>,
     /// How long a stopping container stays charged if its end is not confirmed.
@@ -95,7 +95,7 @@ impl EngineConfig {
             heartbeat: None,
             allocation: AllocationSizes::default(),
             semantics: Semantics::default(),
-            placement: Placement::default(),
+            queue_mapping: QueueMapping::default(),
             maximum_application_priority: None,
             stop_timeout_ms: STOP_TIMEOUT_MS,
             stop_ended_applications: false,
@@ -325,7 +325,7 @@ pub enum ConfigError {
     },
     /// Something about one placement rule.
     #[error("placement rule {rule}: {problem}")]
-    Placement {
+    QueueMapping {
         /// Which, counted from 1.
         rule: usize,
         /// What is wrong and what would be right.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationLimits, Capacity, EngineConfig, Factor, Maximum, ParallelLimits, Percent, Placement,
+    ApplicationLimits, Capacity, EngineConfig, Factor, Maximum, ParallelLimits, Percent, QueueMapping,
     QueueConfig, QueueState,
 };
 
@@ -15,12 +15,12 @@ pub struct Reconfiguration {
     /// The queue tree.
     pub root: QueueConfig,
     /// To which queues applications go.
-    pub placement: Placement,
+    pub queue_mapping: QueueMapping,
 }
 
 impl From<&EngineConfig> for Reconfiguration {
     fn from(config: &EngineConfig) -> Self {
-        Self { root: config.root.clone(), placement: config.placement.clone() }
+        Self { root: config.root.clone(), queue_mapping: config.queue_mapping.clone() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Checks of a whole configuration, before anything runs on it.
 
 use super::queue_checks::check_tree;
-use super::{AllocationSizes, ConfigError, EngineConfig, EngineLimits, LocalityDelay, placement};
+use super::{AllocationSizes, ConfigError, EngineConfig, EngineLimits, LocalityDelay, queue_mapping};
 use crate::nearest::{hint, nearest};
 use crate::resource::{ResourceTypes, Resources};
 
@@ -12,7 +12,7 @@ pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
     check_partitions(&config.partitions)?;
     check_lending(&config.non_exclusive_partitions, &config.partitions)?;
     check_tree(config.into(), &config.root)?;
-    placement::check(&config.placement, &config.root)?;
+    queue_mapping::check(&config.queue_mapping, &config.root)?;
     check_limits(&config.limits)?;
     check_allocation(&config.resources, &config.allocation)?;
     if let LocalityDelay::Nodes { rack, any: Some(any), .. } = config.locality_delay

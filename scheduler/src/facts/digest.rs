@@ -13,7 +13,7 @@ use super::node::Node;
 use super::queue::Queue;
 use super::shape::Shape;
 use super::{Facts, PartitionTotals, Table};
-use crate::config::{EngineConfig, Placement};
+use crate::config::{EngineConfig, QueueMapping};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, ReservationId};
 use crate::resource::Resources;
 
@@ -37,7 +37,7 @@ impl fmt::Debug for StateDigest {
 #[derive(Serialize)]
 struct Canonical<'a> {
     config: &'a EngineConfig,
-    placement: &'a Placement,
+    queue_mapping: &'a QueueMapping,
     now_ms: u64,
     changes: u64,
     partitions: &'a [PartitionTotals],
@@ -61,7 +61,7 @@ impl Facts {
     pub(crate) fn write_canonical(&self, sink: impl Write) -> io::Result<()> {
         let canonical = Canonical {
             config: &self.config,
-            placement: &self.placement,
+            queue_mapping: &self.queue_mapping,
             now_ms: self.now_ms,
             changes: self.changes,
             partitions: &self.partitions,

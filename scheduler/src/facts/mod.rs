@@ -65,7 +65,7 @@ pub use tags::{AskTags, TagLimit, TagNamespace, TagScope};
 pub(crate) use tags::{TagCap, TagCounts};
 pub(crate) use user_limit::LeafUse;
 
-use crate::config::{EngineConfig, Factor, Lifetimes, Placement};
+use crate::config::{EngineConfig, Factor, Lifetimes, QueueMapping};
 use crate::ids::{
     ApplicationId, AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, RackId, ReservationId,
 };
@@ -84,7 +84,7 @@ pub(crate) struct PartitionTotals {
 pub(crate) struct Facts {
     pub(crate) config: Arc<EngineConfig>,
     /// As it is now.
-    pub(crate) placement: Placement,
+    pub(crate) queue_mapping: QueueMapping,
     pub(crate) now_ms: u64,
     /// How many changes have been applied; the position in the log.
     pub(crate) changes: u64,
@@ -157,7 +157,7 @@ impl Facts {
             reservation_ids: IdPool::new(),
             shapes: Shapes::default(),
             tags: TagCounts::default(),
-            placement: config.placement.clone(),
+            queue_mapping: config.queue_mapping.clone(),
             config: Arc::clone(config),
         };
         facts.lay_out_queues(&config.root);
@@ -165,7 +165,7 @@ impl Facts {
     }
 
     pub(crate) fn has_placement_rules(&self) -> bool {
-        !self.placement.rules.is_empty()
+        !self.queue_mapping.rules.is_empty()
     }
 
     pub(crate) fn queue(&self, id: QueueId) -> &Queue {

@@ -7,7 +7,7 @@ mod queue;
 pub use application::ApplicationView;
 pub use placements::{ContainerView, ReservationView};
 
-use crate::config::{Placement, QueueConfig};
+use crate::config::{QueueMapping, QueueConfig};
 use crate::explain::{Explanation, PendingReason, explain, pending_reason};
 use crate::facts::{Ask, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};
@@ -108,8 +108,8 @@ impl<'a> View<'a> {
 
     /// The placement rules as they are now.
     #[must_use]
-    pub fn placement(&self) -> &'a Placement {
-        &self.state.facts.placement
+    pub fn queue_mapping(&self) -> &'a QueueMapping {
+        &self.state.facts.queue_mapping
     }
 
     /// The configuration of all queues as it is now.

@@ -1,7 +1,7 @@
 //! To which leaf an application goes, thought through from the list of all queues.
 
 use apportion::ApplicationSpec;
-use apportion::config::{Creation, Otherwise, PathPart, PlaceIn, PlacementAction, QueuePath, Whose};
+use apportion::config::{Creation, Otherwise, PathPart, PlaceIn, MappingAction, QueuePath, Whose};
 
 use super::Oracle;
 
@@ -17,11 +17,11 @@ impl Oracle {
                 continue;
             }
             match &rule.action {
-                PlacementAction::Reject => return None,
-                PlacementAction::SetDefault(path) => {
+                MappingAction::Reject => return None,
+                MappingAction::SetDefault(path) => {
                     default = self.written_out(path, spec, default.as_deref());
                 }
-                PlacementAction::Place(PlaceIn { queue, otherwise, if_permitted, create }) => {
+                MappingAction::Place(PlaceIn { queue, otherwise, if_permitted, create }) => {
                     let path = self.written_out(queue, spec, default.as_deref());
                     let may = |path: &String| {
                         let lowest = self.tree.destination(path).expect("it leads somewhere").0;

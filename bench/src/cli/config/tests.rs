@@ -6,7 +6,7 @@ use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
     Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, HolderLimit, Lifetimes, LocalityDelay,
     Maximum, NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, Percent, PlaceIn,
-    Placement, PlacementAction, PlacementRule, QueueConfig, QueueOrdering, QueuePath, QueueState,
+    Placement, MappingAction, MappingRule, QueueConfig, QueueOrdering, QueuePath, QueueState,
     ReservationPolicy, Semantics, Share, Whose,
 };
 use apportion::{NodeSpec, ResourceTypes, Resources};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    ActionId, ActionKind, ActionStatus, Active, ApplicationState, Place, PlacementAction, Source, Stage,
+    ActionId, ActionKind, ActionStatus, Active, ApplicationState, Place, ContainerAction, Source, Stage,
 };
 use crate::application::Operation;
 use crate::client::ContainerRef;
@@ -15,7 +15,7 @@ pub(super) type Refusal = (ActionStatus, String);
 
 impl ApplicationState {
     /// Takes an action on. It begins at once unless another one goes on with the same container.
-    pub(in crate::application) fn act(&mut self, action: PlacementAction, operations: &mut Vec<Operation>) {
+    pub(in crate::application) fn act(&mut self, action: ContainerAction, operations: &mut Vec<Operation>) {
         if let Err(reason) = self.check(&action) {
             Self::answer(action.id, ActionStatus::BadRequest, reason, operations);
             return;
@@ -25,7 +25,7 @@ impl ApplicationState {
         self.actions.queue(action);
     }
 
-    fn check(&self, action: &PlacementAction) -> Result<(), String> {
+    fn check(&self, action: &ContainerAction) -> Result<(), String> {
         if self.is_over() {
             return Err("the service ends".to_owned());
         }
@@ -110,7 +110,7 @@ impl ApplicationState {
 
     fn begin(
         &mut self,
-        action: &PlacementAction,
+        action: &ContainerAction,
         source: Source,
         now_ms: u64,
         operations: &mut Vec<Operation>,
@@ -137,7 +137,7 @@ impl ApplicationState {
 
     fn stop_first(
         &mut self,
-        action: &PlacementAction,
+        action: &ContainerAction,
         source: ContainerRef,
         source_host: Arc<str>,
         now_ms: u64,
@@ -165,7 +165,7 @@ impl ApplicationState {
 
     fn reserve_first(
         &mut self,
-        action: &PlacementAction,
+        action: &ContainerAction,
         source: Source,
         now_ms: u64,
         operations: &mut Vec<Operation>,
@@ -173,7 +173,7 @@ impl ApplicationState {
         let hosts = match self.destinations(action, &source) {
             // Nobody has to wait for a host that will not do.
             Err(_) if action.or_elsewhere => {
-                let elsewhere = PlacementAction {
+                let elsewhere = ContainerAction {
                     kind: ActionKind::MoveElsewhere,
                     or_elsewhere: false,
                     ..action.clone()
@@ -212,7 +212,7 @@ impl ApplicationState {
             return false;
         };
         let action = active.action.clone();
-        let action = PlacementAction {
+        let action = ContainerAction {
             kind: ActionKind::MoveElsewhere,
             or_elsewhere: false,
             expires_after_ms: action.expires_after_ms / 2,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ActionKind, ActionStatus, ApplicationState, PlacementAction, Source};
+use super::{ActionKind, ActionStatus, ApplicationState, ContainerAction, Source};
 use crate::application::actions::begin::Refusal;
 use crate::application::apart::Occupied;
 use crate::client::ContainerRef;
@@ -13,7 +13,7 @@ impl ApplicationState {
     /// The hosts that will do; at least one.
     pub(super) fn destinations(
         &self,
-        action: &PlacementAction,
+        action: &ContainerAction,
         source: &Source,
     ) -> Result<Vec<Arc<str>>, Refusal> {
         if let ActionKind::MoveTo(host) = &action.kind {
@@ -103,7 +103,7 @@ impl ApplicationState {
 }
 
 /// Why none of the hosts will do, and of how many that is so.
-fn no_host(action: &PlacementAction, unfit: &BTreeMap<&'static str, usize>) -> String {
+fn no_host(action: &ContainerAction, unfit: &BTreeMap<&'static str, usize>) -> String {
     let reasons: Vec<String> = match &action.kind {
         ActionKind::MoveTo(host) => unfit.keys().map(|why| format!("{host}: {why}")).collect(),
         _ => unfit.iter().map(|(why, hosts)| format!("{why} ({hosts})")).collect(),

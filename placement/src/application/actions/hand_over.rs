@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::begin::Refusal;
 use super::{
-    ActionId, ActionKind, ActionStatus, Active, ApplicationState, HandOver, PlacementAction, Source, Stage,
+    ActionId, ActionKind, ActionStatus, Active, ApplicationState, HandOver, ContainerAction, Source, Stage,
     Way,
 };
 use crate::application::Operation;
@@ -16,7 +16,7 @@ use crate::history::OutstandingRequest;
 
 impl ApplicationState {
     /// Whoever takes a place is somebody that the one who leaves it stands by for.
-    pub(super) fn check_way(&self, action: &PlacementAction) -> Result<(), String> {
+    pub(super) fn check_way(&self, action: &ContainerAction) -> Result<(), String> {
         let stands_by = |standby: ComponentId, of: ComponentId| {
             self.components.get(&of).is_some_and(|known| known.spec.takes_over.contains(&standby))
         };
@@ -46,10 +46,10 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) {
         let expires_after_ms = self.actions.get(first).map_or(0, |active| active.action.expires_after_ms);
-        let action = PlacementAction {
+        let action = ContainerAction {
             expires_after_ms,
             or_elsewhere: heir.or_elsewhere,
-            ..PlacementAction::new(heir.id, heir.component, ActionKind::TakePlaceOf(source))
+            ..ContainerAction::new(heir.id, heir.component, ActionKind::TakePlaceOf(source))
         };
         let container = self.only_container(heir.component);
         let begun = if self.is_worked_on(heir.component, container) {
@@ -67,7 +67,7 @@ impl ApplicationState {
     pub(super) fn begin_in_place_of(
         &mut self,
         standby: ContainerRef,
-        action: &PlacementAction,
+        action: &ContainerAction,
         source: Source,
         after: Option<ActionId>,
         operations: &mut Vec<Operation>,

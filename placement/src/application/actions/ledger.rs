@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{ActionId, Active, Place, PlacementAction, Stage};
+use super::{ActionId, Active, Place, ContainerAction, Stage};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
@@ -10,7 +10,7 @@ use crate::component::ComponentId;
 #[derive(Clone, Debug, Default)]
 pub(in crate::application) struct Actions {
     /// In the order in which they came.
-    queued: BTreeMap<ComponentId, VecDeque<PlacementAction>>,
+    queued: BTreeMap<ComponentId, VecDeque<ContainerAction>>,
     queued_for: BTreeMap<ActionId, ComponentId>,
     active: BTreeMap<ActionId, Active>,
     active_on: BTreeMap<ComponentId, BTreeSet<ActionId>>,
@@ -27,13 +27,13 @@ impl Actions {
         self.queued_for.contains_key(&id) || self.active.contains_key(&id)
     }
 
-    pub(super) fn queue(&mut self, action: PlacementAction) {
+    pub(super) fn queue(&mut self, action: ContainerAction) {
         self.queued_for.insert(action.id, action.component);
         self.queued.entry(action.component).or_default().push_back(action);
     }
 
     /// Takes out what waits for a component.
-    pub(super) fn take_queued(&mut self, component: ComponentId) -> VecDeque<PlacementAction> {
+    pub(super) fn take_queued(&mut self, component: ComponentId) -> VecDeque<ContainerAction> {
         let queued = self.queued.remove(&component).unwrap_or_default();
         for action in &queued {
             self.queued_for.remove(&action.id);
@@ -41,7 +41,7 @@ impl Actions {
         queued
     }
 
-    pub(super) fn take_all_queued(&mut self) -> Vec<PlacementAction> {
+    pub(super) fn take_all_queued(&mut self) -> Vec<ContainerAction> {
         self.queued_for.clear();
         std::mem::take(&mut self.queued).into_values().flatten().collect()
     }

@@ -34,7 +34,7 @@ pub struct ActionId(pub u64);
 
 /// What is to be done with a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlacementAction {
+pub struct ContainerAction {
     /// Its number.
     pub id: ActionId,
     /// The container's component.
@@ -55,7 +55,7 @@ pub struct PlacementAction {
     pub hands_over_to: Option<HandOver>,
 }
 
-impl PlacementAction {
+impl ContainerAction {
     /// This with the only container of a component, within [`EXPIRES_AFTER_MS`](Self::EXPIRES_AFTER_MS).
     #[must_use]
     pub fn new(id: ActionId, component: ComponentId, kind: ActionKind) -> Self {
@@ -144,7 +144,7 @@ impl ActionStatus {
 #[derive(Clone, Debug)]
 struct Active {
     /// As it looks for a place now.
-    action: PlacementAction,
+    action: ContainerAction,
     /// What is replaced; its container is gone when its replacement starts.
     source: Source,
     stage: Stage,
@@ -200,7 +200,7 @@ enum Place {
 }
 
 impl Active {
-    fn new(action: &PlacementAction, source: Source, stage: Stage) -> Self {
+    fn new(action: &ContainerAction, source: Source, stage: Stage) -> Self {
         let action = action.clone();
         Self { action, source, stage, recover_by_ms: 0, undo: None, way: None, after: None }
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::super::processor::ProcessorId;
 use super::Job;
 use super::plan::{Intent, Move, Plan, RunStage, RunningStep, Step};
-use crate::application::{ActionId, ActionKind, ActionStatus, HandOver, PlacementAction};
+use crate::application::{ActionId, ActionKind, ActionStatus, HandOver, ContainerAction};
 use crate::client::ClusterClient;
 use crate::component::ComponentId;
 
@@ -174,14 +174,14 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// The placement action that a move is; `None` if the standby that it is about is not there.
-    fn action_for(&mut self, request: Uuid, group: &ProcessorId, next: &Move) -> Option<PlacementAction> {
+    fn action_for(&mut self, request: Uuid, group: &ProcessorId, next: &Move) -> Option<ContainerAction> {
         let component = self.component_of_move(group, next)?;
         let expires_after_ms = self.running(request, group)?.0.expires_after_ms;
         let action =
-            |id, kind| PlacementAction { expires_after_ms, ..PlacementAction::new(id, component, kind) };
+            |id, kind| ContainerAction { expires_after_ms, ..ContainerAction::new(id, component, kind) };
         let id = self.next_action();
         Some(match next {
-            Move::Act { kind, or_elsewhere, change, .. } => PlacementAction {
+            Move::Act { kind, or_elsewhere, change, .. } => ContainerAction {
                 or_elsewhere: *or_elsewhere,
                 change: (**change).clone(),
                 ..action(id, kind.clone())
@@ -190,7 +190,7 @@ impl<C: ClusterClient> Job<C> {
             Move::HandOver { component: heir, or_elsewhere, .. } => {
                 let (heir, or_elsewhere) = (*heir, *or_elsewhere);
                 let hands_over_to = HandOver { id: self.next_action(), component: heir, or_elsewhere };
-                PlacementAction {
+                ContainerAction {
                     avoid: self.host_of(component).into_iter().collect(),
                     hands_over_to: Some(hands_over_to),
                     ..action(id, ActionKind::MoveElsewhere)

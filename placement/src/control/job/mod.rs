@@ -10,7 +10,7 @@
 //! | plan | its steps, and what holds for them together | `order` | `finish` |
 //! | step | what is done with one processor and its standbys | `begin_step` | `step_over` |
 //! | move | one thing to do, worked out when the step begins (`moves_of`) | `next_move` | `move_done` |
-//! | action | a move that the service below carries out ([`PlacementAction`](crate::PlacementAction)) | `act_on` | `hear_answers` |
+//! | action | a move that the service below carries out ([`ContainerAction`](crate::ContainerAction)) | `act_on` | `hear_answers` |
 
 mod awaiting;
 mod batch;

@@ -24,7 +24,7 @@ impl Applier<'_> {
 
     pub(super) fn reconfigure(&mut self, configuration: &Reconfiguration) {
         let facts = &mut self.state.facts;
-        facts.placement.clone_from(&configuration.placement);
+        facts.queue_mapping.clone_from(&configuration.queue_mapping);
         facts.lay_out_queues(&configuration.root);
         self.add_queues();
         // What is in flight may be so in other limit usages than what comes of it will be charged to.

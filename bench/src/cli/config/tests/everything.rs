@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn rules() -> Vec<PlacementRule> {
+fn rules() -> Vec<MappingRule> {
     let path = |text: &str| text.parse::<QueuePath>().unwrap();
     let place = PlaceIn {
         queue: path("root.%provided"),
@@ -12,11 +12,11 @@ fn rules() -> Vec<PlacementRule> {
     };
     let names = || vec!["ann".to_owned()];
     let whose = Whose { users: names(), groups: names(), applications: names(), except: true };
-    let rule = |action| PlacementRule { whose: whose.clone(), action };
+    let rule = |action| MappingRule { whose: whose.clone(), action };
     vec![
-        rule(PlacementAction::Place(place)),
-        rule(PlacementAction::SetDefault(path("root.b"))),
-        rule(PlacementAction::Reject),
+        rule(MappingAction::Place(place)),
+        rule(MappingAction::SetDefault(path("root.b"))),
+        rule(MappingAction::Reject),
     ]
 }
 

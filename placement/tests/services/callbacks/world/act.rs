@@ -1,7 +1,7 @@
 //! Placement actions of every kind, on containers that are there and on ones that are not.
 
 use apportion_placement::{
-    ActionId, ActionKind, ComponentChange, ComponentId, HandOver, PlacementAction, ServiceEvent,
+    ActionId, ActionKind, ComponentChange, ComponentId, HandOver, ContainerAction, ServiceEvent,
 };
 
 use super::{World, host};
@@ -25,14 +25,14 @@ impl World {
         self.actions.insert(id, false);
         let or_elsewhere = self.last_action.is_multiple_of(4);
         let elsewhere =
-            |component| PlacementAction::new(id, ComponentId(component), ActionKind::MoveElsewhere);
+            |component| ContainerAction::new(id, ComponentId(component), ActionKind::MoveElsewhere);
         let action = match (kind, standby) {
-            (4, Some(standby)) => PlacementAction {
+            (4, Some(standby)) => ContainerAction {
                 kind: ActionKind::TakePlaceOf(standby.container),
                 or_elsewhere,
                 ..elsewhere(ACTIVE)
             },
-            (5, Some(_)) => PlacementAction {
+            (5, Some(_)) => ContainerAction {
                 hands_over_to: Some(HandOver {
                     id: ActionId(id.0 + 1),
                     component: ComponentId(ACTIVE),
@@ -40,7 +40,7 @@ impl World {
                 }),
                 ..elsewhere(STANDBY)
             },
-            _ => PlacementAction {
+            _ => ContainerAction {
                 container: chosen.map(|chosen| chosen.container),
                 kind: match kind {
                     0 => ActionKind::MoveTo(host(at)),
@@ -53,6 +53,6 @@ impl World {
                 ..elsewhere(component.unwrap_or(77))
             },
         };
-        self.handle(ServiceEvent::Act(PlacementAction { expires_after_ms, ..action }));
+        self.handle(ServiceEvent::Act(ContainerAction { expires_after_ms, ..action }));
     }
 }

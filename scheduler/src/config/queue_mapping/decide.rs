@@ -1,11 +1,11 @@
 //! The decision: which rule applies, and where it leads.
 
 use super::{
-    Creation, DEFAULT_QUEUE, FoundQueue, NotPlaced, Otherwise, PlaceIn, Placement, PlacementAction, Queues,
+    Creation, DEFAULT_QUEUE, FoundQueue, NotPlaced, Otherwise, PlaceIn, QueueMapping, MappingAction, Queues,
     Submission, Whose,
 };
 
-impl Placement {
+impl QueueMapping {
     /// The full path of the leaf to which the application goes. Whether it is permitted there is another question,
     /// but for rules that ask it themselves.
     ///
@@ -17,12 +17,12 @@ impl Placement {
         let mut default = Some(DEFAULT_QUEUE.to_owned());
         for rule in rules.iter().filter(|rule| rule.whose.includes(submission)) {
             let place = match &rule.action {
-                PlacementAction::Reject => return Err(NotPlaced::Rejected),
-                PlacementAction::SetDefault(path) => {
+                MappingAction::Reject => return Err(NotPlaced::Rejected),
+                MappingAction::SetDefault(path) => {
                     default = path.resolve(submission, default.as_deref(), queues);
                     continue;
                 }
-                PlacementAction::Place(place) => place,
+                MappingAction::Place(place) => place,
             };
             if let Some(path) = place.leaf(submission, default.as_deref(), queues) {
                 return Ok(path);

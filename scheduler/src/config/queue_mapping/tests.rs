@@ -57,12 +57,12 @@ fn to(queue: &str) -> PlaceIn {
     PlaceIn::existing(path(queue))
 }
 
-fn place(place: PlaceIn) -> PlacementRule {
-    PlacementRule { whose: Whose::everybody(), action: PlacementAction::Place(place) }
+fn place(place: PlaceIn) -> MappingRule {
+    MappingRule { whose: Whose::everybody(), action: MappingAction::Place(place) }
 }
 
-fn placement(rules: impl IntoIterator<Item = PlacementRule>) -> Placement {
-    Placement { override_requested: true, rules: rules.into_iter().collect() }
+fn queue_mapping(rules: impl IntoIterator<Item = MappingRule>) -> QueueMapping {
+    QueueMapping { override_requested: true, rules: rules.into_iter().collect() }
 }
 
 struct Given {
@@ -85,15 +85,15 @@ fn requesting(queue: &'static str) -> Given {
     Given { queue, ..ann() }
 }
 
-fn decide(placement: &Placement, given: &Given) -> Result<String, NotPlaced> {
+fn decide(queue_mapping: &QueueMapping, given: &Given) -> Result<String, NotPlaced> {
     let Given { user, groups, application, queue, tags } = given;
-    placement.place(&Submission { user, groups, application, queue, tags }, &Tree(tree()))
+    queue_mapping.place(&Submission { user, groups, application, queue, tags }, &Tree(tree()))
 }
 
 /// Where one rule alone puts the application; `-` if it passes it on to a rule that rejects it.
 fn alone(rule: PlaceIn, given: &Given) -> String {
-    let rejected = PlacementRule { whose: Whose::everybody(), action: PlacementAction::Reject };
-    decide(&placement([place(rule), rejected]), given).unwrap_or_else(|_| "-".to_owned())
+    let rejected = MappingRule { whose: Whose::everybody(), action: MappingAction::Reject };
+    decide(&queue_mapping([place(rule), rejected]), given).unwrap_or_else(|_| "-".to_owned())
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn what_leads_nowhere_is_skipped_or_rejected_or_goes_to_the_default_queue() {
             // Creation is not possible yet: what is missing is missing.
             for create in [Creation::Nothing, Creation::Leaf, Creation::Path] {
                 let rule = PlaceIn { otherwise, create, ..to(queue) };
-                assert_eq!(decide(&placement([place(rule), last.clone()]), &ann()), ends, "{queue}");
+                assert_eq!(decide(&queue_mapping([place(rule), last.clone()]), &ann()), ends, "{queue}");
             }
         }
     }
@@ -194,9 +194,9 @@ fn what_leads_nowhere_is_skipped_or_rejected_or_goes_to_the_default_queue() {
 #[test]
 fn the_default_queue_is_what_the_last_rule_about_it_says() {
     let set =
-        |queue| PlacementRule { whose: Whose::everybody(), action: PlacementAction::SetDefault(path(queue)) };
+        |queue| MappingRule { whose: Whose::everybody(), action: MappingAction::SetDefault(path(queue)) };
     let fall_back = || place(PlaceIn { otherwise: Otherwise::Default, ..to("root.none") });
-    let ends = |first, second| decide(&placement([set(first), set(second), fall_back()]), &ann());
+    let ends = |first, second| decide(&queue_mapping([set(first), set(second), fall_back()]), &ann());
     assert_eq!(ends("root.closed", "root.users.%user"), Ok("root.users.ann".to_owned()));
     assert_eq!(ends("root.users", "root.groups.dev.%user"), Ok("root.groups.dev.ann".to_owned()));
     assert_eq!(ends("root.closed", "root.users"), Err(NotPlaced::Rejected), "a parent");
@@ -214,7 +214,7 @@ fn a_rule_may_pass_by_queues_that_the_user_may_not_submit_to() {
 #[test]
 fn where_no_rule_is_about_it_the_requested_queue_counts() {
     let of_bob = Whose { users: vec!["bob".to_owned()], ..Whose::default() };
-    let rules = placement([PlacementRule { whose: of_bob, action: PlacementAction::Reject }]);
+    let rules = queue_mapping([MappingRule { whose: of_bob, action: MappingAction::Reject }]);
     for (requested, ends) in [
         ("", Ok("root.default")),
         ("default", Ok("root.default")),
@@ -230,7 +230,7 @@ fn where_no_rule_is_about_it_the_requested_queue_counts() {
 
 #[test]
 fn rules_may_be_only_for_those_who_request_nothing() {
-    let mut rules = placement([place(to("root.users.%user"))]);
+    let mut rules = queue_mapping([place(to("root.users.%user"))]);
     rules.override_requested = false;
     for (requested, ends) in [
         ("", "root.users.ann"),
@@ -262,7 +262,7 @@ fn paths_are_written_as_they_are_read() {
 #[test]
 fn rules_about_queues_that_are_not_there_are_refused() {
     let refused = |rule: PlaceIn| {
-        let refused = check(&placement([place(to("root.default")), place(rule)]), &tree());
+        let refused = check(&queue_mapping([place(to("root.default")), place(rule)]), &tree());
         refused.err().map(|error| error.to_string())
     };
     let nothing = |queue| refused(to(queue));

@@ -22,14 +22,14 @@ pub(crate) const DEFAULT_QUEUE: &str = "root.default";
 
 /// Where applications go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Placement {
+pub struct QueueMapping {
     /// Whether the rules are asked for an application that requests a queue other than the default one.
     pub override_requested: bool,
     /// The rules, the first one first. None: each application goes to the queue it requests, by full path.
-    pub rules: Vec<PlacementRule>,
+    pub rules: Vec<MappingRule>,
 }
 
-impl Default for Placement {
+impl Default for QueueMapping {
     fn default() -> Self {
         Self { override_requested: true, rules: Vec::new() }
     }
@@ -37,11 +37,11 @@ impl Default for Placement {
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlacementRule {
+pub struct MappingRule {
     /// Whose applications it is about.
     pub whose: Whose,
     /// What it does with them.
-    pub action: PlacementAction,
+    pub action: MappingAction,
 }
 
 /// Applications, by who submits them and what they are called.
@@ -59,7 +59,7 @@ pub struct Whose {
 
 /// What a rule does with an application that it is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PlacementAction {
+pub enum MappingAction {
     /// It goes to a queue.
     Place(PlaceIn),
     /// From here on this is the default queue; the next rule goes on.

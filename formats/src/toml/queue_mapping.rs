@@ -1,7 +1,7 @@
 //! The table `placement`.
 
 use apportion::config::{
-    Creation, Otherwise, PlaceIn, Placement, PlacementAction, PlacementRule, QueuePath, Whose,
+    Creation, Otherwise, PlaceIn, QueueMapping, MappingAction, MappingRule, QueuePath, Whose,
 };
 
 use super::table::{Entry, Section, quoted};
@@ -38,19 +38,19 @@ fn otherwise_word(otherwise: Otherwise) -> &'static str {
     }
 }
 
-pub(super) fn read(document: &Section<'_>) -> Result<Placement, ConfigFileError> {
+pub(super) fn read(document: &Section<'_>) -> Result<QueueMapping, ConfigFileError> {
     let section = document.section("placement", &["override_requested", "rules"])?;
-    let mut placement = Placement::default();
+    let mut queue_mapping = QueueMapping::default();
     if let Some(is_overridden) = section.read("override_requested", |entry| entry.switch())? {
-        placement.override_requested = is_overridden;
+        queue_mapping.override_requested = is_overridden;
     }
     if let Some(rules) = section.get("rules") {
-        placement.rules = rules.tables()?.iter().map(rule).collect::<Result<_, _>>()?;
+        queue_mapping.rules = rules.tables()?.iter().map(rule).collect::<Result<_, _>>()?;
     }
-    Ok(placement)
+    Ok(queue_mapping)
 }
 
-fn rule(section: &Section<'_>) -> Result<PlacementRule, ConfigFileError> {
+fn rule(section: &Section<'_>) -> Result<MappingRule, ConfigFileError> {
     section.only(KEYS)?;
     let names = |key| Ok(section.read(key, |entry| entry.texts())?.unwrap_or_default());
     let whose = Whose {
@@ -59,18 +59,18 @@ fn rule(section: &Section<'_>) -> Result<PlacementRule, ConfigFileError> {
         applications: names("applications")?,
         except: section.read("except", |entry| entry.switch())?.unwrap_or(false),
     };
-    Ok(PlacementRule { whose, action: action(section)? })
+    Ok(MappingRule { whose, action: action(section)? })
 }
 
-fn action(section: &Section<'_>) -> Result<PlacementAction, ConfigFileError> {
+fn action(section: &Section<'_>) -> Result<MappingAction, ConfigFileError> {
     let is_rejected = section.read("reject", |entry| entry.switch())?.unwrap_or(false);
     let default_queue = section.read("default_queue", path)?;
     let queue = section.read("queue", path)?;
     let how = ["create", "otherwise", "if_permitted"].iter().find_map(|key| section.get(key));
     let action = match (queue, default_queue, is_rejected) {
-        (Some(queue), None, false) => return Ok(PlacementAction::Place(place_in(section, queue)?)),
-        (None, Some(queue), false) => PlacementAction::SetDefault(queue),
-        (None, None, true) => PlacementAction::Reject,
+        (Some(queue), None, false) => return Ok(MappingAction::Place(place_in(section, queue)?)),
+        (None, Some(queue), false) => MappingAction::SetDefault(queue),
+        (None, None, true) => MappingAction::Reject,
         _ => {
             let problem = "a rule says one of `queue`, `default_queue` and `reject = true`";
             return Err(section.error(problem));
@@ -99,13 +99,13 @@ fn path(entry: &Entry<'_>) -> Result<QueuePath, ConfigFileError> {
     entry.text()?.parse().map_err(|error: apportion::config::ParsePathError| entry.error(error.to_string()))
 }
 
-pub(super) fn write(file: &mut Writer, placement: &Placement) {
-    let Placement { override_requested, rules } = placement;
+pub(super) fn write(file: &mut Writer, queue_mapping: &QueueMapping) {
+    let QueueMapping { override_requested, rules } = queue_mapping;
     if !override_requested {
         file.table("placement");
         file.line("override_requested", false);
     }
-    for PlacementRule { whose, action } in rules {
+    for MappingRule { whose, action } in rules {
         file.table("[placement.rules]");
         let Whose { users, groups, applications, except } = whose;
         for (key, names) in [("users", users), ("groups", groups), ("applications", applications)] {
@@ -113,9 +113,9 @@ pub(super) fn write(file: &mut Writer, placement: &Placement) {
         }
         file.line_if("except", except.then_some(true));
         match action {
-            PlacementAction::Reject => file.line("reject", true),
-            PlacementAction::SetDefault(queue) => file.line("default_queue", quoted(&queue.to_string())),
-            PlacementAction::Place(PlaceIn { queue, create, otherwise, if_permitted }) => {
+            MappingAction::Reject => file.line("reject", true),
+            MappingAction::SetDefault(queue) => file.line("default_queue", quoted(&queue.to_string())),
+            MappingAction::Place(PlaceIn { queue, create, otherwise, if_permitted }) => {
                 file.line("queue", quoted(&queue.to_string()));
                 let create = (*create != Creation::default()).then(|| quoted(creation_word(*create)));
                 file.line_if("create", create);

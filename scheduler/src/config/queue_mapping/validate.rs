@@ -1,22 +1,22 @@
 //! Checks of rules: the queues that they name are there.
 
-use super::{Creation, Placement, PlacementAction, QueuePath};
+use super::{Creation, QueueMapping, MappingAction, QueuePath};
 use crate::config::{ConfigError, QueueConfig};
 use crate::nearest::{hint, nearest};
 
 /// Whether each rule can lead somewhere in this tree.
-pub(crate) fn check(placement: &Placement, root: &QueueConfig) -> Result<(), ConfigError> {
-    for (position, rule) in placement.rules.iter().enumerate() {
-        let refused = |problem| ConfigError::Placement { rule: position + 1, problem };
+pub(crate) fn check(queue_mapping: &QueueMapping, root: &QueueConfig) -> Result<(), ConfigError> {
+    for (position, rule) in queue_mapping.rules.iter().enumerate() {
+        let refused = |problem| ConfigError::QueueMapping { rule: position + 1, problem };
         if rule.whose.except && rule.whose.is_everybody() {
             return Err(refused(
                 "`except` excepts nobody: users, groups or applications are needed".to_owned(),
             ));
         }
         let (path, create) = match &rule.action {
-            PlacementAction::Reject => continue,
-            PlacementAction::SetDefault(path) => (path, Creation::Nothing),
-            PlacementAction::Place(place) => (&place.queue, place.create),
+            MappingAction::Reject => continue,
+            MappingAction::SetDefault(path) => (path, Creation::Nothing),
+            MappingAction::Place(place) => (&place.queue, place.create),
         };
         check_written(path).map_err(refused)?;
         check_path(path, create, root).map_err(refused)?;
