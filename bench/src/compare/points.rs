@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::read::{ResultFile, Run};
+use crate::report::counted;
 
 /// What tells the points of a sweep apart.
 const CASE: [&str; 5] = ["queues_file", "node_order", "application_order", "size", "compress"];
@@ -35,8 +36,9 @@ pub(super) fn pairs<'a>(first: &'a ResultFile, second: &'a ResultFile) -> (Vec<P
     let mut notes: Vec<String> = partial
         .map(|file| {
             format!(
-                "{}: the sweep was interrupted; {} simulations that did not end are left out",
-                file.name, file.stopped
+                "{}: the sweep was interrupted; left out because they did not end: {}",
+                file.name,
+                counted(file.stopped as u64, "simulation")
             )
         })
         .collect();

@@ -105,7 +105,7 @@ fn an_interrupted_sweep_reports_the_simulations_that_ended() {
     assert_eq!(whole[0]["over_seeds"]["runs"].as_u64(), Some(whole.len() as u64));
     assert!(stopped["interrupted_at_s"].is_number() && stopped["over_seeds"].is_null(), "{stopped}");
     let text = String::from_utf8(case.run("compare out.json out.json").stdout).unwrap();
-    contains_all(&text, &["1 simulations that did not end are left out", "0 figures differ"]);
+    contains_all(&text, &["; left out because they did not end: 1 simulation", "0 figures differ"]);
 }
 
 /// The run blocks on its table because the reader of the pipe does not read.
