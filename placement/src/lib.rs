@@ -32,7 +32,7 @@ mod status;
 
 pub use application::{
     ActionId, ActionKind, ActionStatus, AllocationOutcome, AntiAffinity, ApplicationState, ComponentChange,
-    HandOver, Inconsistency, Operation, ContainerAction, ServiceEvent, ServiceSettings,
+    ContainerAction, HandOver, Inconsistency, Operation, ServiceEvent, ServiceSettings,
 };
 pub use client::{
     Allocation, Callback, ClientError, ClusterClient, ContainerRef, ContainerRequest, Dismissal, Launch,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use thiserror::Error;
 
 use crate::application::{
-    ActionId, ActionStatus, AntiAffinity, ApplicationState, Operation, ContainerAction, ServiceEvent,
+    ActionId, ActionStatus, AntiAffinity, ApplicationState, ContainerAction, Operation, ServiceEvent,
     ServiceSettings,
 };
 use crate::client::{Callback, ClientError, ClusterClient, ContainerRef};

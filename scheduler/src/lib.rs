@@ -1,10 +1,9 @@
 //! Apportion: a parallel global-scheduler engine for clusters.
 //!
-//! An [`Engine`] decides where containers run. A caller registers nodes and submits applications and asks
-//! through a [`Handle`]; proposers read the state in parallel and make
-//! [`ResourceAllocationCommitRequest`]s over [`PlacementSet`](place::PlacementSet)s; one committer applies each of them whole or
-//! not at all, and tells applications through [`EventStream`]s. `README.md` shows it in twenty lines,
-//! `ARCHITECTURE.md` how it works.
+//! An [`Engine`] decides where containers run. A caller registers nodes and submits applications and asks through a
+//! [`Handle`]; proposers read the state in parallel and make [`ResourceAllocationCommitRequest`]s over
+//! [`PlacementSet`](place::PlacementSet)s; one committer applies each of them whole or not at all, and tells
+//! applications through [`EventStream`]s. `README.md` shows it in twenty lines, `ARCHITECTURE.md` how it works.
 //!
 //! # What it promises
 //!
@@ -13,8 +12,8 @@
 //! * A commit that adds use leaves every queue on its path and the user within their limits, and the node
 //!   within what it has.
 //! * A slow reader never holds the engine up; a caller is held back only when the engine cannot keep up.
-//! * [`Replay`](replay::Replay) makes the same state from the log, byte for byte. In [`Mode::Serial`] equal input makes an
-//!   equal log.
+//! * [`Replay`](replay::Replay) makes the same state from the log, byte for byte. In [`Mode::Serial`] equal input makes
+//!   an equal log.
 //!
 //! # Words
 //!

@@ -1,7 +1,7 @@
 //! Which applications a queue takes.
 
 use apportion::config::{
-    ApplicationLimits, AutoCreation, Capacity, Factor, PlaceIn, MappingAction, MappingRule, QueueConfig,
+    ApplicationLimits, AutoCreation, Capacity, Factor, MappingAction, MappingRule, PlaceIn, QueueConfig,
     QueueState, QueueUpdate, Reconfiguration, Whose,
 };
 use apportion::event::{Event, EventKind, Refusal};

@@ -1,7 +1,7 @@
 //! The log holds everything: any position of it can be rebuilt, and equal input writes an equal log.
 
 use apportion::config::{
-    ApplicationLimits, Lifetimes, Placement, QueueConfig, QueueState, QueueUpdate, Reconfiguration,
+    ApplicationLimits, Lifetimes, QueueConfig, QueueMapping, QueueState, QueueUpdate, Reconfiguration,
 };
 use apportion::log::LogReader;
 use apportion::replay::Replay;
@@ -91,7 +91,7 @@ fn log_with_ask(plan: &Plan, count: u32) -> Option<Vec<u8>> {
     let mut cluster = play(&plan, Mode::Serial);
     let mut root = cluster.handle.read(|view| view.queue_tree());
     let_live(&mut root);
-    cluster.reconfigure(Reconfiguration { root, placement: Placement::default() });
+    cluster.reconfigure(Reconfiguration { root, queue_mapping: QueueMapping::default() });
     let queues = &cluster.checker.oracle.tree.queues;
     let leaf = queues.iter().find(|queue| queue.is_present && queue.is_leaf).map(|queue| queue.path.clone());
     // Without any, the root makes them.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use apportion::config::{
-    AccessList, Capacity, Creation, EngineConfig, Factor, Otherwise, PathPart, PlaceIn, Placement,
-    MappingAction, MappingRule, QueueConfig, QueuePath, Whose,
+    AccessList, Capacity, Creation, EngineConfig, Factor, MappingAction, MappingRule, Otherwise, PathPart,
+    PlaceIn, QueueConfig, QueueMapping, QueuePath, Whose,
 };
 use apportion::{ApplicationSpec, Engine, ManualClock, Mode, PartitionId, ResourceTypes};
 use apportion_tests::support::oracle::Oracle;
@@ -100,12 +100,12 @@ fn config(root: QueueConfig, override_requested: bool, rules: Vec<MappingRule>) 
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
     let nothing = MappingAction::SetDefault(QueuePath::new(vec![PathPart::Default]));
     let first = MappingRule { whose: Whose::everybody(), action: nothing };
-    config.placement = Placement { override_requested, rules: vec![first] };
+    config.queue_mapping = QueueMapping { override_requested, rules: vec![first] };
     for rule in rules {
-        let earlier = config.placement.clone();
-        config.placement.rules.push(rule);
+        let earlier = config.queue_mapping.clone();
+        config.queue_mapping.rules.push(rule);
         if config.validate().is_err() {
-            config.placement = earlier;
+            config.queue_mapping = earlier;
         }
     }
     config

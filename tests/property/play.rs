@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use apportion::config::{Placement, Reconfiguration};
+use apportion::config::{QueueMapping, Reconfiguration};
 use apportion::engine::SubmitError;
 use apportion::request::{AllocationProposal, ReservationProposal};
 use apportion::resource::DeviceNeed;
@@ -125,7 +125,7 @@ impl Player {
             Operation::Reconfigure(edits) => {
                 let tree = self.cluster.handle.read(|view| view.queue_tree());
                 let root = self.plan.edited(&tree, edits);
-                self.cluster.reconfigure(Reconfiguration { root, placement: Placement::default() });
+                self.cluster.reconfigure(Reconfiguration { root, queue_mapping: QueueMapping::default() });
             }
             Operation::Commit { allocate, reserve, release } => self.commit(allocate, reserve, release),
             operation => self.perform_on_applications(operation),

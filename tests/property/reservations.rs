@@ -71,7 +71,7 @@ proptest! {
     /// The model judges each reservation and each count. Beside that: a pass over a reserved node that is too full
     /// counts, whoever may reserve one node more does so in the next pass over a node that it could, and nobody else.
     #[test]
-    fn passes_in_vain_let_an_ask_reservation_more(
+    fn passes_in_vain_let_an_ask_reserve_more(
         units in 1..=3u32,
         maximum in prop_oneof![Just(None), Just(Some(8)), Just(Some(30))],
         continue_looking in any::<bool>(),

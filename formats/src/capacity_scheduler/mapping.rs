@@ -3,7 +3,7 @@
 //! A mapping to a queue that is not there is a mistake in the file, as it is to YARN.
 
 use apportion::config::{
-    Creation, Otherwise, PlaceIn, QueueMapping, MappingAction, MappingRule, QueuePath, Whose,
+    Creation, MappingAction, MappingRule, Otherwise, PlaceIn, QueueMapping, QueuePath, Whose,
 };
 use apportion::nearest::{hint, nearest};
 

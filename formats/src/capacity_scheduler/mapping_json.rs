@@ -1,6 +1,6 @@
 //! Mapping rules as YARN writes them in JSON.
 
-use apportion::config::{Otherwise, PlaceIn, MappingAction, MappingRule, Whose};
+use apportion::config::{MappingAction, MappingRule, Otherwise, PlaceIn, Whose};
 use serde::Deserialize;
 
 use super::mapping::Target;

@@ -1,7 +1,7 @@
 //! The table `placement`.
 
 use apportion::config::{
-    Creation, Otherwise, PlaceIn, QueueMapping, MappingAction, MappingRule, QueuePath, Whose,
+    Creation, MappingAction, MappingRule, Otherwise, PlaceIn, QueueMapping, QueuePath, Whose,
 };
 
 use super::table::{Entry, Section, quoted};

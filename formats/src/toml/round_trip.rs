@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
-    Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, Maximum, NodeOrderKind,
-    Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent, PlaceIn, QueueMapping,
-    MappingAction, MappingRule, QueueConfig, QueueOrdering, QueuePath, QueueState, ReservationPolicy,
-    Semantics, Share, Whose,
+    Creation, EngineLimits, Factor, HeartbeatPolicy, Lifetimes, LocalityDelay, MappingAction, MappingRule,
+    Maximum, NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, PathPart, Percent,
+    PlaceIn, QueueConfig, QueueMapping, QueueOrdering, QueuePath, QueueState, ReservationPolicy, Semantics,
+    Share, Whose,
 };
 use apportion::resource::RESOURCE_TYPES_MAX;
 use apportion::{ResourceTypes, Resources};

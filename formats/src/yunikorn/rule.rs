@@ -1,7 +1,7 @@
 //! Placement rules: checked as YuniKorn checks them, above all that fixed queues exist (`peers.md` 1.1).
 
 use apportion::config::{
-    Creation, PathPart, PlaceIn, QueueMapping, MappingAction, MappingRule, QueuePath, Whose,
+    Creation, MappingAction, MappingRule, PathPart, PlaceIn, QueueMapping, QueuePath, Whose,
 };
 use apportion::nearest::{hint, nearest};
 
@@ -106,10 +106,7 @@ fn filter(rule: &Entry<'_>) -> Result<Whose, ConfigFileError> {
 }
 
 /// What a chain comes to, or why it cannot be carried over.
-fn rule(
-    chain: &[Entry<'_>],
-    root: &Queue<'_>,
-) -> Result<Result<MappingRule, &'static str>, ConfigFileError> {
+fn rule(chain: &[Entry<'_>], root: &Queue<'_>) -> Result<Result<MappingRule, &'static str>, ConfigFileError> {
     let Some((own, above)) = chain.split_last() else { return Ok(Err(NO_PARENT_FILTERS)) };
     let whose = filter(own)?;
     let is_expression =

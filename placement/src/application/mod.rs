@@ -29,7 +29,7 @@ mod time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use actions::{ActionId, ActionKind, ActionStatus, ComponentChange, HandOver, ContainerAction};
+pub use actions::{ActionId, ActionKind, ActionStatus, ComponentChange, ContainerAction, HandOver};
 pub use audit::Inconsistency;
 pub(crate) use event::Names;
 pub use event::{AllocationOutcome, AntiAffinity, Operation, ServiceEvent, ServiceSettings};

@@ -2,7 +2,7 @@
 //! and on the fake alike.
 
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, InstanceState, ContainerAction,
+    ActionId, ActionKind, ActionStatus, ComponentId, ComponentSpec, ContainerAction, InstanceState,
     PlacementPolicy, ServiceEvent,
 };
 

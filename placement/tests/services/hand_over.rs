@@ -2,8 +2,8 @@
 
 use apportion::Resources;
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, ComponentSpec, FakeCluster, Fault,
-    FaultDomain, HandOver, OutstandingCause, ContainerAction,
+    ActionId, ActionKind, ActionStatus, ComponentChange, ComponentId, ComponentSpec, ContainerAction,
+    FakeCluster, Fault, FaultDomain, HandOver, OutstandingCause,
 };
 
 use crate::support::{Bed, Cluster, Manager, component, host, named, on_both, requests};

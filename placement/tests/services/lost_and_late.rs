@@ -1,8 +1,8 @@
 //! What does not come, comes late, or comes for somebody else.
 
 use apportion_placement::{
-    ActionId, ActionKind, ActionStatus, Callback, ClusterClient, ComponentId, ComponentSpec, ContainerExit,
-    FakeCluster, Fault, HealthThreshold, InstanceState, ContainerAction, PlacementPolicy, ServiceEvent,
+    ActionId, ActionKind, ActionStatus, Callback, ClusterClient, ComponentId, ComponentSpec, ContainerAction,
+    ContainerExit, FakeCluster, Fault, HealthThreshold, InstanceState, PlacementPolicy, ServiceEvent,
 };
 
 use crate::support::{Bed, Cluster, Manager, cancels, component, host, on_both, requests, roles};

@@ -3,8 +3,8 @@
 use apportion::Resources;
 use apportion_placement::{
     ActionId, ActionKind, ActionStatus, AllocationOutcome, ClientError, ClusterClient, ComponentChange,
-    ComponentId, ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState, OutstandingCause,
-    ContainerAction, PlacementPolicy, RequestId, ServiceEvent, SharedFakeCluster,
+    ComponentId, ContainerAction, ContainerRef, ContainerRequest, FakeCluster, Fault, InstanceState,
+    OutstandingCause, PlacementPolicy, RequestId, ServiceEvent, SharedFakeCluster,
 };
 
 use crate::support::{Bed, Call, Cluster, EngineCluster, Manager, component, host, on_both};

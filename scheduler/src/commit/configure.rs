@@ -2,8 +2,8 @@
 
 use crate::change::Change;
 use crate::config::{
-    ConfigError, Known, QueueConfig, QueueState, QueueUpdate, Reconfiguration, check_queue_mapping,
-    check_queue_alone, check_siblings, check_tree,
+    ConfigError, Known, QueueConfig, QueueState, QueueUpdate, Reconfiguration, check_queue_alone,
+    check_queue_mapping, check_siblings, check_tree,
 };
 use crate::facts::{Facts, Queue};
 use crate::ids::QueueId;

@@ -6,9 +6,9 @@ use crate::facts::Destination;
 use crate::ids::{ApplicationId, QueueId};
 use crate::state::State;
 
-/// Whether the leaf takes the application with all its containers: it is running, has room for one more application, and
-/// no queue gets above its maximum. User limits do not matter: a user above its limit gets nothing more. Limits must be
-/// computed.
+/// Whether the leaf takes the application with all its containers: it is running, has room for one more application,
+/// and no queue gets above its maximum. User limits do not matter: a user above its limit gets nothing more. Limits
+/// must be computed.
 pub(super) fn may_move(state: &State, id: ApplicationId, leaf: QueueId) -> Result<(), Refusal> {
     let facts = &state.facts;
     let application = facts.applications.at(id);

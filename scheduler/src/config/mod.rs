@@ -6,9 +6,9 @@ mod capacity;
 mod holder_limit;
 mod node_order;
 mod partitions;
-mod queue_mapping;
 mod queue;
 mod queue_checks;
+mod queue_mapping;
 mod reconfiguration;
 mod setting;
 mod share;
@@ -24,15 +24,15 @@ pub(crate) use holder_limit::EVERYBODY_ELSE;
 pub use holder_limit::HolderLimit;
 pub use node_order::NodeOrderKind;
 pub use partitions::{PartitionAccess, PartitionCapacity};
-pub(crate) use queue_mapping::check as check_queue_mapping;
-pub use queue_mapping::{
-    Creation, FoundQueue, NotPlaced, Otherwise, ParsePathError, PathPart, PlaceIn, QueueMapping,
-    MappingAction, MappingRule, QueuePath, Queues, Submission, Whose,
-};
 pub use queue::{
     ApplicationLimits, ApplicationOrdering, Lifetimes, ParallelLimits, QueueConfig, QueueOrdering, QueueState,
 };
 pub(crate) use queue_checks::{Known, check_queue_alone, check_siblings, check_tree, is_queue_name};
+pub(crate) use queue_mapping::check as check_queue_mapping;
+pub use queue_mapping::{
+    Creation, FoundQueue, MappingAction, MappingRule, NotPlaced, Otherwise, ParsePathError, PathPart,
+    PlaceIn, QueueMapping, QueuePath, Queues, Submission, Whose,
+};
 pub use reconfiguration::{QueueDifferences, QueueUpdate, Reconfiguration};
 pub use setting::Setting;
 pub use share::{Factor, ParseDecimalError, Percent};

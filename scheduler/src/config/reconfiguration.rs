@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationLimits, Capacity, EngineConfig, Factor, Maximum, ParallelLimits, Percent, QueueMapping,
-    QueueConfig, QueueState,
+    ApplicationLimits, Capacity, EngineConfig, Factor, Maximum, ParallelLimits, Percent, QueueConfig,
+    QueueMapping, QueueState,
 };
 
 /// Everything that can be changed of a configuration while the engine runs, as it is to be afterwards.

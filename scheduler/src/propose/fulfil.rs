@@ -135,7 +135,8 @@ impl Picker<'_> {
         }
     }
 
-    /// When the ask gives a reservation back for a container elsewhere. Units in flight do not count: they may come back.
+    /// When the ask gives a reservation back for a container elsewhere. Units in flight do not count: they may come
+    /// back.
     fn swapped_when(&self, ask: AskId) -> Swapped {
         let facts = &self.state.facts;
         if facts.has_unreserved_unit(facts.asks.at(ask), 0) { Swapped::AtLimits } else { Swapped::Reserved }

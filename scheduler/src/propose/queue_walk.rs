@@ -168,8 +168,8 @@ impl<'a> QueueWalk<'a> {
         self.state.facts.queue_key(id, self.partition, level, last_served, || self.demand_priority(id))
     }
 
-    /// The reason why one more container of this size is blocked: the limit of a queue, from the leaf up, the limit of the
-    /// user, or blocked headroom. Of two full queues the lane waits for the lower one first. Meanwhile it blocks no
+    /// The reason why one more container of this size is blocked: the limit of a queue, from the leaf up, the limit of
+    /// the user, or blocked headroom. Of two full queues the lane waits for the lower one first. Meanwhile it blocks no
     /// headroom of the upper one.
     pub(super) fn blocked_at(
         &mut self,

@@ -10,8 +10,8 @@ use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {
-    /// Reserves a node of the set for the ask, if the policy allows it and the ask has waited long enough. Otherwise the
-    /// pass closes the shape.
+    /// Reserves a node of the set for the ask, if the policy allows it and the ask has waited long enough. Otherwise
+    /// the pass closes the shape.
     pub(super) fn reserve(
         &mut self,
         candidate: &Candidate,

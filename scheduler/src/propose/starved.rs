@@ -6,8 +6,8 @@ use crate::place::{NodeOrder, ScoredNode};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
-/// A container for the ask on the best node of its whole partition that has room, or else on a borrowed node. Amounts in
-/// flight do not count: the committer decides this proposal before theirs. Limits must be computed.
+/// A container for the ask on the best node of its whole partition that has room, or else on a borrowed node. Amounts
+/// in flight do not count: the committer decides this proposal before theirs. Limits must be computed.
 pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
     let is_further_unit = state.facts.has_unreserved_unit(ask, 0);

@@ -7,7 +7,7 @@ mod queue;
 pub use application::ApplicationView;
 pub use placements::{ContainerView, ReservationView};
 
-use crate::config::{QueueMapping, QueueConfig};
+use crate::config::{QueueConfig, QueueMapping};
 use crate::explain::{Explanation, PendingReason, explain, pending_reason};
 use crate::facts::{Ask, Node, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId, QueueId, ReservationId};

@@ -216,8 +216,8 @@ impl Oracle {
 
     /// The path of the leaf for an application, the lowest queue of it that is there, and the names that are missing.
     fn destination_of(&self, spec: &ApplicationSpec) -> Option<(String, usize, Vec<String>)> {
-        let path =
-            if self.config.placement.rules.is_empty() { spec.queue.clone() } else { self.leaf_for(spec)? };
+        let is_mapped = !self.config.queue_mapping.rules.is_empty();
+        let path = if is_mapped { self.leaf_for(spec)? } else { spec.queue.clone() };
         let (queue, missing) = self.tree.destination(&path)?;
         let missing = missing.into_iter().map(str::to_owned).collect();
         Some((path, queue, missing))
@@ -384,7 +384,7 @@ impl Oracle {
     }
 
     fn reconfigure(&mut self, configuration: &Reconfiguration) {
-        self.config.placement.clone_from(&configuration.placement);
+        self.config.queue_mapping.clone_from(&configuration.queue_mapping);
         self.tree.replace(&configuration.root);
         self.forget_served();
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 use apportion::config::{
     AccessList, AllocationSizes, ApplicationLimits, ApplicationOrdering, AutoCreation, Bound, Capacity,
     Creation, EngineConfig, EngineLimits, Factor, HeartbeatPolicy, HolderLimit, Lifetimes, LocalityDelay,
-    Maximum, NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess, PartitionCapacity, Percent, PlaceIn,
-    Placement, MappingAction, MappingRule, QueueConfig, QueueOrdering, QueuePath, QueueState,
+    MappingAction, MappingRule, Maximum, NodeOrderKind, Otherwise, ParallelLimits, PartitionAccess,
+    PartitionCapacity, Percent, PlaceIn, QueueConfig, QueueMapping, QueueOrdering, QueuePath, QueueState,
     ReservationPolicy, Semantics, Share, Whose,
 };
 use apportion::{NodeSpec, ResourceTypes, Resources};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    ActionId, ActionKind, ActionStatus, Active, ApplicationState, Place, ContainerAction, Source, Stage,
+    ActionId, ActionKind, ActionStatus, Active, ApplicationState, ContainerAction, Place, Source, Stage,
 };
 use crate::application::Operation;
 use crate::client::ContainerRef;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::begin::Refusal;
 use super::{
-    ActionId, ActionKind, ActionStatus, Active, ApplicationState, HandOver, ContainerAction, Source, Stage,
+    ActionId, ActionKind, ActionStatus, Active, ApplicationState, ContainerAction, HandOver, Source, Stage,
     Way,
 };
 use crate::application::Operation;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{ActionId, Active, Place, ContainerAction, Stage};
+use super::{ActionId, Active, ContainerAction, Place, Stage};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::super::processor::ProcessorId;
 use super::Job;
 use super::plan::{Intent, Move, Plan, RunStage, RunningStep, Step};
-use crate::application::{ActionId, ActionKind, ActionStatus, HandOver, ContainerAction};
+use crate::application::{ActionId, ActionKind, ActionStatus, ContainerAction, HandOver};
 use crate::client::ClusterClient;
 use crate::component::ComponentId;
 

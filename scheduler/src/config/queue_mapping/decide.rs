@@ -1,7 +1,7 @@
 //! The decision: which rule applies, and where it leads.
 
 use super::{
-    Creation, DEFAULT_QUEUE, FoundQueue, NotPlaced, Otherwise, PlaceIn, QueueMapping, MappingAction, Queues,
+    Creation, DEFAULT_QUEUE, FoundQueue, MappingAction, NotPlaced, Otherwise, PlaceIn, QueueMapping, Queues,
     Submission, Whose,
 };
 

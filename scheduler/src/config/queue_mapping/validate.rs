@@ -1,6 +1,6 @@
 //! Checks of rules: the queues that they name are there.
 
-use super::{Creation, QueueMapping, MappingAction, QueuePath};
+use super::{Creation, MappingAction, QueueMapping, QueuePath};
 use crate::config::{ConfigError, QueueConfig};
 use crate::nearest::{hint, nearest};
 

@@ -107,7 +107,7 @@ pub(super) fn everything() -> EngineConfig {
             allow_empty: true,
         },
         semantics: Semantics::YarnCompatible,
-        placement: Placement { override_requested: false, rules: rules() },
+        queue_mapping: QueueMapping { override_requested: false, rules: rules() },
         maximum_application_priority: Some(9),
         stop_timeout_ms: 11,
         stop_ended_applications: true,

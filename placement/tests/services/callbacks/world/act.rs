@@ -1,7 +1,7 @@
 //! Placement actions of every kind, on containers that are there and on ones that are not.
 
 use apportion_placement::{
-    ActionId, ActionKind, ComponentChange, ComponentId, HandOver, ContainerAction, ServiceEvent,
+    ActionId, ActionKind, ComponentChange, ComponentId, ContainerAction, HandOver, ServiceEvent,
 };
 
 use super::{World, host};

@@ -1,7 +1,7 @@
 //! To which leaf an application goes, thought through from the list of all queues.
 
 use apportion::ApplicationSpec;
-use apportion::config::{Creation, Otherwise, PathPart, PlaceIn, MappingAction, QueuePath, Whose};
+use apportion::config::{Creation, MappingAction, Otherwise, PathPart, PlaceIn, QueuePath, Whose};
 
 use super::Oracle;
 
@@ -9,11 +9,11 @@ impl Oracle {
     /// The number of the leaf that placement rules find for the application, if any.
     #[must_use]
     pub fn leaf_for(&self, spec: &ApplicationSpec) -> Option<String> {
-        let placement = &self.config.placement;
+        let mapping = &self.config.queue_mapping;
         let wants_default = ["", "default", "root.default"].contains(&spec.queue.as_str());
         let mut default = Some("root.default".to_owned());
-        for rule in &placement.rules {
-            if !(placement.override_requested || wants_default) || !is_about(&rule.whose, spec) {
+        for rule in &mapping.rules {
+            if !(mapping.override_requested || wants_default) || !is_about(&rule.whose, spec) {
                 continue;
             }
             match &rule.action {
