@@ -1,11 +1,12 @@
 //! The log: every change in the order applied, to any sink, and back.
 //!
-//! A log is a header and frames. A frame holds the changes of one group commit and a checksum, so that a
-//! torn end, and anything else that is wrong, is an error with its place; what stands before it is intact.
+//! A log is a header and frames. A frame holds the changes of one group commit and a checksum. A torn end or any
+//! other damage is an error that names its position; the frames before it are intact.
 //!
 //! The header has eight bytes: name and version. A frame is length, CRC-32, and the changes in postcard encoding. A
-//! replay judges every change again and commits by the same `accept`.
+//! replay validates every change again and commits by the same `accept`.
 
+mod encode;
 mod reader;
 mod sink;
 
@@ -17,5 +18,5 @@ pub use sink::{LogDigest, LogSink, LoggedGroup, SharedLog};
 pub(crate) const HEADER: [u8; 8] = *b"APPLOG\x00\x08";
 /// Length and checksum in front of each frame.
 pub(crate) const FRAME_HEADER_BYTES: usize = 8;
-/// No group commit comes near this; a longer frame is damage.
+/// Far above any group commit; a longer frame is damage.
 pub(crate) const FRAME_BYTES_MAX: usize = 1 << 30;

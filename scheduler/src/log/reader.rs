@@ -1,4 +1,4 @@
-//! Reading.
+//! The reading half: changes one after another, or the position of the damage.
 
 use std::io::{self, Read};
 

@@ -1,13 +1,13 @@
-//! Writing.
+//! The writing half: collects the changes of a group and hands them to a sink.
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use postcard::ser_flavors::Flavor;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::FRAME_HEADER_BYTES;
+use super::encode::Encoder;
 use crate::change::Change;
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::sync::Mutex;
@@ -17,7 +17,7 @@ pub trait LogSink: Send {
     /// Takes the header, before the first group.
     ///
     /// # Errors
-    /// Whatever the medium reports; the engine then logs no more, see [`Engine::log_error`](crate::Engine::log_error).
+    /// The medium failed. The engine then stops logging; [`Engine::log_error`](crate::Engine::log_error) has the error.
     fn start(&mut self, header: &[u8]) -> io::Result<()>;
 
     /// Takes one group of changes.
@@ -54,43 +54,6 @@ impl<'a> LoggedGroup<'a> {
     }
 }
 
-/// Encoded bytes. Nearly all of them are numbers of one to five bytes, for which a copy by call costs more than the
-/// rest.
-struct Frame(Vec<u8>);
-
-impl Frame {
-    fn add(self, change: &Change) -> Self {
-        let bytes =
-            postcard::serialize_with_flavor(change, self).expect("changes have no unsizable sequences");
-        Self(bytes)
-    }
-}
-
-impl Flavor for Frame {
-    type Output = Vec<u8>;
-
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.0.push(byte);
-        Ok(())
-    }
-
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        if bytes.len() <= SHORT_BYTES {
-            bytes.iter().for_each(|byte| self.0.push(*byte));
-        } else {
-            self.0.extend_from_slice(bytes);
-        }
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<Vec<u8>> {
-        Ok(self.0)
-    }
-}
-
-/// As long as the longest number.
-const SHORT_BYTES: usize = 10;
-
 /// Changes that were applied one after another.
 #[derive(Debug)]
 pub(crate) enum Logged {
@@ -110,7 +73,7 @@ impl Logged {
     }
 }
 
-/// Collects the changes of one group. They are encoded when nobody waits for it any more.
+/// Collects the changes of one group. It encodes them after the write guard is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct LogBuffer {
     logged: Vec<Logged>,
@@ -120,12 +83,12 @@ pub(crate) struct LogBuffer {
 }
 
 impl LogBuffer {
-    /// A buffer for an engine that nobody takes the log of.
+    /// A buffer for an engine without a sink: it keeps nothing.
     pub(crate) fn off() -> Self {
         Self { is_off: true, ..Self::default() }
     }
 
-    /// Adds what was applied, the last of it as change number `last`.
+    /// Adds applied changes; the last of them is change number `last`.
     pub(crate) fn append(&mut self, last: CommitSeq, logged: Logged) {
         if !self.is_off && !logged.is_empty() {
             self.last = last;
@@ -133,7 +96,7 @@ impl LogBuffer {
         }
     }
 
-    /// Hands what has collected to the sink and starts over.
+    /// Hands the collected changes to the sink as one frame and clears the buffer.
     pub(crate) fn flush(&mut self, sink: &mut dyn LogSink) -> io::Result<()> {
         if self.logged.is_empty() {
             return Ok(());
@@ -147,20 +110,20 @@ impl LogBuffer {
     }
 
     fn encode(&mut self) {
-        let mut frame = Frame(std::mem::take(&mut self.frame));
-        frame.0.clear();
-        frame.0.resize(FRAME_HEADER_BYTES, 0);
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.clear();
+        frame.resize(FRAME_HEADER_BYTES, 0);
+        let mut encoder = Encoder::new(frame);
         for logged in self.logged.drain(..) {
-            frame = match logged {
-                Logged::Change(change) => frame.add(&change),
-                Logged::Changes(changes) => changes.iter().fold(frame, Frame::add),
+            match logged {
+                Logged::Change(change) => encoder.add(&change),
+                Logged::Changes(changes) => changes.iter().for_each(|change| encoder.add(change)),
                 Logged::Requests(requests) => {
-                    let changes = requests.into_iter().map(|request| Change::Committed { request });
-                    changes.fold(frame, |frame, change| frame.add(&change))
+                    requests.into_iter().for_each(|request| encoder.add_request(request));
                 }
-            };
+            }
         }
-        self.frame = frame.0;
+        self.frame = encoder.into_frame();
     }
 }
 
@@ -194,7 +157,7 @@ impl LogSink for SharedLog {
     }
 }
 
-/// A digest over logged changes, whatever groups they came in.
+/// A digest over logged changes, independent of how they were grouped.
 #[derive(Clone)]
 pub struct LogDigest(Xxh3);
 

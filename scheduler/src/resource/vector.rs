@@ -56,6 +56,12 @@ impl Resources {
         self.0[type_index] = amount;
     }
 
+    /// The amounts up to the last one that is not zero: the serialized form.
+    pub(crate) fn without_trailing_zeros(&self) -> &[i64] {
+        let length = self.0.iter().rposition(|amount| *amount != 0).map_or(0, |last| last + 1);
+        &self.0[..length]
+    }
+
     /// Whether every type is zero.
     #[must_use]
     pub fn is_zero(&self) -> bool {
@@ -164,8 +170,7 @@ impl SubAssign for Resources {
 /// As the amounts up to the last that is not zero: most engines count two or three types.
 impl Serialize for Resources {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let length = self.0.iter().rposition(|amount| *amount != 0).map_or(0, |last| last + 1);
-        self.0[..length].serialize(serializer)
+        self.without_trailing_zeros().serialize(serializer)
     }
 }
 
