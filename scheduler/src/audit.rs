@@ -12,8 +12,9 @@ mod applications;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::backlog::WaitKey;
 use crate::facts::{Facts, TagCounts};
-use crate::ids::{ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
+use crate::ids::{AskId, ContainerId, LeafUserId, NodeId, PartitionId, QueueId, SetId};
 use crate::place::Leases;
 use crate::resource::{Devices, RESOURCE_TYPES_MAX, Resources};
 use crate::state::State;
@@ -83,15 +84,65 @@ impl State {
         check_reservations(&self.facts, &mut report);
         check_tags(&self.facts, &mut report);
         check_ready_reservations(self, &mut report);
+        self.check_parked(&mut report);
         for (invariant, detail) in self.backlog.findings(&self.facts, &self.node_shards) {
             report.check(false, invariant, || detail);
         }
         report
     }
 
+    /// I13: what parked a lane is in the way still, by what is used and what is in flight. Shares and blocked headroom
+    /// depend on the order in which a pass looks.
+    fn check_parked(&self, report: &mut AuditReport) {
+        let facts = &self.facts;
+        for (lane, key) in self.backlog.parked().filter(|_| !self.limits_are_stale()) {
+            let lane = self.backlog.lane(lane);
+            let (share, partition) = (lane.share, lane.share.partition);
+            let size = &facts.shapes.at(lane.shape).need.resources;
+            let has_room = match key {
+                WaitKey::QueueLimit(queue) => {
+                    let in_flight = self.in_flight.of_queue(queue, partition).load();
+                    facts.queue_admits(
+                        queue,
+                        share,
+                        &(facts.queue(queue).quota(partition).used + in_flight),
+                        size,
+                    )
+                }
+                WaitKey::HolderLimit(id) => {
+                    let (in_flight, usage) =
+                        (self.in_flight.of_limit_usage(id, partition).load(), facts.limit_usage(id));
+                    usage.admits(&(usage.used[partition.index()] + in_flight), size)
+                }
+                WaitKey::UserLimit(id) => {
+                    let used =
+                        facts.user(id).used[partition.index()] + self.in_flight.of_user(id, partition).load();
+                    let besides = self.in_flight.of_queue(lane.leaf, partition).load();
+                    facts.user_may_grow(id, share, &used, size, || {
+                        facts.leaf_use(lane.leaf, partition, besides)
+                    })
+                }
+                WaitKey::AllInFlight | WaitKey::BlockedHeadroom | WaitKey::UserShare(_) => false,
+            };
+            report.check(!has_room, "I13", || {
+                format!("a lane of {} waits for {key:?}, which has room", lane.leaf)
+            });
+        }
+    }
+
     /// I9: nothing is in flight. Holds whenever the engine is quiet.
     pub(crate) fn audit_nothing_in_flight(&self, report: &mut AuditReport) {
         report.check(self.in_flight.is_zero(), "I9", || "amounts are in flight although nothing is".into());
+        for (lane, _) in self.backlog.parked().filter(|(_, key)| *key == WaitKey::AllInFlight) {
+            let is_reserved = |ask: &AskId| {
+                let ask = self.facts.asks.at(*ask);
+                ask.outstanding() <= ask.reservations.len() as u32
+            };
+            let all_reserved = self.backlog.asks_of_lane(lane).all(|ask| is_reserved(&ask));
+            report.check(all_reserved, "I13", || format!("{lane} waits for units in flight, and none are"));
+        }
+        let paused = self.backlog.is_any_set_paused();
+        report.check(!paused, "I13", || "a set is paused although nothing is in flight".into());
     }
 }
 

@@ -77,6 +77,10 @@ impl State {
         nodes.any(|node| self.facts.could_hold(shape, self.facts.nodes.at(node)))
     }
 
+    pub(crate) fn limits_are_stale(&self) -> bool {
+        self.limits_stale
+    }
+
     /// Computes guarantees and maxima anew if something they depend on has changed.
     pub(crate) fn recompute_limits(&mut self) {
         if !std::mem::take(&mut self.limits_stale) {
@@ -132,8 +136,7 @@ impl State {
         }
         node_shards.record_gain(id, node.partition, self.version);
         let (set, _) = node_shards.place_of(id, node.partition);
-        backlog.reopen(set, |shape| facts.can_take(facts.shapes.at(shape), node));
-        backlog.wake_helped_by(facts, id, self.version);
+        backlog.room_gained(facts, set, id, self.version);
     }
 
     /// A container with its tags was placed, or ended. Only where a cap is reached by that, or no longer is, anything

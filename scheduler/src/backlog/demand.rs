@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::Backlog;
 use super::borrowed::BorrowedDemand;
 use crate::facts::{Ask, Facts, Locality};
-use crate::ids::{LaneId, PartitionId, ReservationId, SETS_MAX, SetId, ShapeId};
+use crate::ids::{LaneId, NodeId, PartitionId, ReservationId, SETS_MAX, SetId, ShapeId};
 
 /// What is known about the pending asks of one shape.
 #[derive(Clone, Debug)]
@@ -136,8 +136,17 @@ impl Backlog {
         }
     }
 
+    /// A node of the set gained room. What waits for room is woken by asking the node: shapes that are closed in the set,
+    /// and asks that wait for this host or its rack. A stamp would not do: under churn nearly every group stamps every
+    /// set, and no shape would stay closed.
+    pub(crate) fn room_gained(&mut self, facts: &Facts, set: SetId, id: NodeId, version: u64) {
+        let node = facts.nodes.at(id);
+        self.reopen(set, |shape| facts.can_take(facts.shapes.at(shape), node));
+        self.wake_helped_by(facts, id, version);
+    }
+
     /// Opens those shapes that are closed in the set and now fit on a node of it that gained room.
-    pub(crate) fn reopen(&mut self, set: SetId, mut fits: impl FnMut(ShapeId) -> bool) {
+    fn reopen(&mut self, set: SetId, mut fits: impl FnMut(ShapeId) -> bool) {
         let mut closed = std::mem::take(&mut self.closed[set.index()]);
         closed.retain(|&shape| {
             let demand = &mut self.demand[shape.index()];

@@ -8,20 +8,17 @@
 //! lanes which the pass found blocked. Later asks have to fit beside it. Blocked headroom decides only the order:
 //! commits do not look at it. A lane without headroom is parked until use or the headroom changes.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use super::parking::Blocked;
-use super::{Backlog, LaneState, ParkReason};
+use super::{Backlog, WaitKey};
 use crate::ids::{LaneId, PartitionId, QueueId};
 use crate::resource::Resources;
 
-/// The lanes that block headroom, and the lanes without headroom because of that.
+/// The lanes that block headroom.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BlockedHeadroom {
-    /// Lanes parked because others block the headroom.
-    blocked: Blocked,
-    /// Lanes that block headroom.
-    owners: BTreeSet<LaneId>,
+    /// What each lane blocks, from its leaf up to below the queue at whose limit it is parked.
+    pub(super) owners: BTreeMap<LaneId, Resources>,
     /// Use or blocked headroom has changed since the lanes without headroom were last woken.
     has_moved: bool,
     /// Another limit may block the owners since a pass last looked at them.
@@ -29,19 +26,6 @@ pub(super) struct BlockedHeadroom {
 }
 
 impl BlockedHeadroom {
-    pub(super) fn blocked(&mut self) -> &mut Blocked {
-        &mut self.blocked
-    }
-
-    pub(super) fn without_headroom(&self) -> &[LaneId] {
-        &self.blocked.lanes
-    }
-
-    /// How many lanes block headroom.
-    pub(super) fn count(&self) -> usize {
-        self.owners.len()
-    }
-
     /// Use or blocked headroom has changed, and with it the order of the queues.
     pub(super) fn record_move(&mut self) {
         self.has_moved = true;
@@ -62,58 +46,32 @@ impl Backlog {
     /// Wakes the lanes without headroom if use or blocked headroom has changed. Then passes look at the owners again,
     /// too: another limit may block them by now. Without waiting lanes this is not needed.
     pub(crate) fn wake_without_headroom(&mut self, version: u64) {
-        let headroom = &mut self.headroom;
-        if std::mem::take(&mut headroom.has_moved) {
-            headroom.blocked.woken_at = version;
-            headroom.are_owners_stale = true;
+        let key = WaitKey::BlockedHeadroom;
+        if std::mem::take(&mut self.headroom.has_moved) {
+            self.waits.stamp(key, version);
+            self.headroom.are_owners_stale = true;
         }
-        if !headroom.are_owners_stale || headroom.blocked.lanes.is_empty() {
+        if !self.headroom.are_owners_stale || !self.waits.is_any_parked(key) {
             return;
         }
-        headroom.are_owners_stale = false;
+        self.headroom.are_owners_stale = false;
         // A pass that saw the former headroom cannot say which lanes are without it.
-        headroom.blocked.woken_at = version;
-        let without_headroom = std::mem::take(&mut headroom.blocked.lanes);
-        self.unpark(without_headroom, ParkReason::BlockedHeadroom);
-        self.look_again_at_owners();
+        self.wake(key, version);
+        let owners: Vec<LaneId> = self.headroom.owners.keys().copied().collect();
+        owners.into_iter().for_each(|owner| self.unpark(owner));
         // The headroom has not changed: passes only have to find its owners again.
         self.headroom.has_moved = false;
     }
 
-    /// Wakes the owners. One walk over each list of lanes: a walk for each owner would search the list.
-    fn look_again_at_owners(&mut self) {
-        let limited: BTreeSet<QueueId> =
-            self.headroom.owners.iter().filter_map(|lane| self.limited_at(*lane)).collect();
-        for queue in limited {
-            let lanes = std::mem::take(&mut self.queues[queue.index()].blocked.lanes);
-            let (owners, others) = lanes.into_iter().partition(|lane| self.headroom.owners.contains(lane));
-            self.unpark(owners, ParkReason::QueueLimit(queue));
-            self.queues[queue.index()].blocked.lanes = others;
-        }
-    }
-
-    /// The queue at whose limit the lane is parked: every owner is.
-    fn limited_at(&self, lane: LaneId) -> Option<QueueId> {
-        match self.lanes[lane.index()].state {
-            LaneState::Parked(ParkReason::QueueLimit(queue)) => Some(queue),
-            _ => None,
-        }
-    }
-
-    pub(super) fn begin_blocking(&mut self, lane: LaneId, reason: ParkReason, blocks: &Resources) {
-        let ParkReason::QueueLimit(limited) = reason else { return };
+    pub(super) fn begin_blocking(&mut self, lane: LaneId, limited: QueueId, blocks: &Resources) {
         if !blocks.is_zero() {
-            self.lanes[lane.index()].blocks = *blocks;
-            self.headroom.owners.insert(lane);
+            self.headroom.owners.insert(lane, *blocks);
             self.for_each_above(lane, limited, |blocked_headroom| *blocked_headroom += *blocks);
         }
     }
 
-    pub(super) fn end_blocking(&mut self, lane: LaneId, reason: ParkReason) {
-        let ParkReason::QueueLimit(limited) = reason else { return };
-        let blocks = std::mem::take(&mut self.lanes[lane.index()].blocks);
-        if !blocks.is_zero() {
-            self.headroom.owners.remove(&lane);
+    pub(super) fn end_blocking(&mut self, lane: LaneId, limited: QueueId) {
+        if let Some(blocks) = self.headroom.owners.remove(&lane) {
             self.headroom.record_move();
             self.for_each_above(lane, limited, |blocked_headroom| *blocked_headroom -= blocks);
         }

@@ -27,12 +27,13 @@ mod check;
 mod demand;
 mod headroom;
 mod lane;
+mod locality;
 mod notes;
 mod order;
 mod parking;
 mod pending;
 mod starved;
-mod waiting;
+mod waits;
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -42,12 +43,13 @@ use smallvec::SmallVec;
 
 pub(crate) use applications::Place;
 pub(crate) use demand::Demand;
-pub(crate) use lane::{ApplicationLane, Lane, LaneState, ParkReason};
+pub(crate) use lane::{ApplicationLane, Lane};
+pub(crate) use locality::LocalityWaits;
 pub(crate) use notes::{AskNotes, Ending};
 pub(crate) use order::{Given, OrderKey};
 pub(crate) use pending::{PendingAsk, PendingAsks};
 pub(crate) use starved::Starved;
-pub(crate) use waiting::Waiting;
+pub(crate) use waits::WaitKey;
 
 use crate::config::ApplicationOrdering;
 use crate::facts::{Application, Ask, Facts, PartitionShare};
@@ -56,7 +58,7 @@ use crate::ids::{
 };
 use crate::resource::Resources;
 use headroom::BlockedHeadroom;
-use parking::Blocked;
+use waits::Waits;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Backlog {
@@ -64,13 +66,8 @@ pub(crate) struct Backlog {
     vacant_lanes: Vec<LaneId>,
     lane_of: FxHashMap<(LeafUserId, ShapeId), LaneId>,
     queues: Vec<QueueBacklog>,
-    /// The state version in which all limits last changed.
-    all_woken_at: u64,
-    /// Lanes parked at a user's limit, by leaf user; of users that never had any, missing at the end.
-    users: Vec<Blocked>,
+    waits: Waits,
     headroom: BlockedHeadroom,
-    /// Lanes parked at a limit of a user or group, by limit usage; of those that never had any, missing at the end.
-    limit_usages: Vec<Blocked>,
     /// By application slot.
     applications: Vec<ApplicationBacklog>,
     /// By shape.
@@ -78,17 +75,13 @@ pub(crate) struct Backlog {
     /// By placement set: how many open shapes with runnable lanes or reservations, and how many reservations whose node
     /// has room now.
     wanted: Vec<u32>,
-    /// By partition: sets over which a pass would find nothing until something in flight is decided, one bit each.
-    paused: Vec<u64>,
-    /// The state version in which something in flight was last decided.
-    decided_at: u64,
     /// By placement set: shapes that were found to fit on none of its nodes.
     closed: Vec<Vec<ShapeId>>,
     /// By partition: shapes with reservations that will do with any node.
     reserved: Vec<Vec<ShapeId>>,
     /// Shapes that fit nowhere and lately got a runnable lane.
     woken: Vec<ShapeId>,
-    pub(crate) waiting: Waiting,
+    pub(crate) locality: LocalityWaits,
     pub(crate) starved: Starved,
     pub(crate) notes: AskNotes,
 }
@@ -100,10 +93,6 @@ struct QueueBacklog {
     runnable: Vec<BTreeSet<(Place, LaneId)>>,
     /// Runnable lanes in the subtree, by share.
     runnable_below: Vec<u32>,
-    /// Lanes parked at this queue's maximum.
-    blocked: Blocked,
-    /// Lanes parked at their users' shares of this leaf.
-    at_shares: Blocked,
     /// By partition: the headroom that lanes in the subtree block, parked at the limit of a queue above this one.
     blocked_headroom: Vec<Resources>,
 }
@@ -125,19 +114,15 @@ impl Backlog {
             vacant_lanes: Vec::new(),
             lane_of: FxHashMap::default(),
             queues: Vec::new(),
-            all_woken_at: 0,
-            users: Vec::new(),
+            waits: Waits::new(partitions),
             headroom: BlockedHeadroom::default(),
-            limit_usages: Vec::new(),
             applications: Vec::new(),
             demand: Vec::new(),
             wanted: vec![0; partitions * SETS_MAX],
-            paused: vec![0; partitions],
-            decided_at: 0,
             closed: vec![Vec::new(); partitions * SETS_MAX],
             reserved: vec![Vec::new(); partitions],
             woken: Vec::new(),
-            waiting: Waiting::new(partitions),
+            locality: LocalityWaits::new(partitions),
             starved: Starved::default(),
             notes: AskNotes::default(),
         };
@@ -152,8 +137,6 @@ impl Backlog {
             parent: queue.parent,
             runnable: vec![BTreeSet::new(); partition_shares],
             runnable_below: vec![0; partition_shares],
-            blocked: Blocked::default(),
-            at_shares: Blocked::default(),
             blocked_headroom: vec![Resources::ZERO; facts.partitions.len()],
         });
         self.queues.extend(new);
@@ -230,21 +213,18 @@ impl Backlog {
 
     /// Whether a pass over the set could find something.
     pub(crate) fn is_wanted(&self, set: SetId) -> bool {
-        self.wanted[set.index()] > 0 && self.paused[set.partition().index()] & set.bit() == 0
+        self.wanted[set.index()] > 0 && !self.waits.is_paused(set)
     }
 
     /// A pass over the set at version `seen` could propose nothing because of what others have in flight. Unless
     /// some of that was decided since, the set can wait for it: a further pass would be a poll.
     pub(crate) fn pause(&mut self, set: SetId, seen: u64) {
-        if self.decided_at <= seen {
-            self.paused[set.partition().index()] |= set.bit();
-        }
+        self.waits.pause(set, seen);
     }
 
     /// Something in flight was decided.
     pub(crate) fn resume(&mut self, version: u64) {
-        self.decided_at = version;
-        self.paused.fill(0);
+        self.waits.resume(version);
     }
 
     /// Lists a pending ask in its lane and where it may borrow nodes, or holds it back with its application.
@@ -284,7 +264,7 @@ impl Backlog {
                 asks.add(pending);
                 backlog.lanes.push(ApplicationLane { lane: lane_id, asks });
                 self.lanes[lane_id.index()].order.insert((key, slot as u32));
-                self.relist(lane_id);
+                self.update_runnable(lane_id);
             }
         }
         self.units_arrived(lane_id, version);
@@ -301,7 +281,7 @@ impl Backlog {
     /// Takes an ask out of its lanes, or out of those waiting.
     pub(crate) fn remove_ask(&mut self, id: AskId, ask: &Ask) {
         let slot = ask.application.index();
-        if self.waiting.forget(id, ask) {
+        if self.locality.forget(id, ask) {
             self.applications[slot].waiting.remove(&id);
             return;
         }
@@ -331,9 +311,9 @@ impl Backlog {
         let lane = &mut self.lanes[lane_id.index()];
         lane.order.remove((key, slot as u32));
         if lane.order.is_empty() {
-            self.set_state(lane_id, LaneState::Empty);
+            self.unpark(lane_id);
         } else {
-            self.relist(lane_id);
+            self.update_runnable(lane_id);
         }
     }
 
@@ -372,7 +352,7 @@ impl Backlog {
             let order = &mut self.lanes[lane_id.index()].order;
             order.remove((old, slot as u32));
             order.insert((new, slot as u32));
-            self.relist(lane_id);
+            self.update_runnable(lane_id);
         }
     }
 
@@ -410,6 +390,7 @@ impl Backlog {
         } else {
             self.lanes[id.index()] = lane;
         }
+        self.waits.add_lane(id);
         self.lane_of.insert((user, shape), id);
         self.demand[shape.index()].lanes.push(id);
         id

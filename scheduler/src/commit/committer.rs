@@ -218,7 +218,7 @@ impl State {
         for (limit_usage, partition, resources) in &amounts.limit_usages {
             self.in_flight.give_back_of_limit_usage(*limit_usage, *partition, resources);
             if is_relief {
-                self.backlog.wake_limit_usage(*limit_usage, self.version);
+                self.backlog.limit_usage_fell(*limit_usage, self.version);
             }
         }
         for (node, resources) in &amounts.nodes {

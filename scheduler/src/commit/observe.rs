@@ -65,7 +65,7 @@ impl Committer<'_> {
                 self.apply(Change::OpportunitiesMissed { ask, count });
             }
         } else {
-            self.state.backlog.waiting.record_offers(ask, offered);
+            self.state.backlog.locality.record_offers(ask, offered);
         }
     }
 
@@ -138,7 +138,7 @@ impl State {
     /// missed some goes on: there are no more of them than nodes until it may look further.
     fn let_wait(&mut self, id: AskId, allowed_then: Locality, offered: &[NodeId], seen: u64) {
         let Some(ask) = self.facts.asks.get(id) else { return };
-        let allowed = self.backlog.waiting.allowed(&self.facts, id, ask);
+        let allowed = self.backlog.locality.allowed(&self.facts, id, ask);
         let shape = self.facts.shapes.at(ask.shape);
         let has_room =
             |node: &NodeId| self.facts.nodes.get(*node).is_some_and(|node| self.facts.can_take(shape, node));
@@ -172,7 +172,7 @@ impl State {
             return false;
         }
         let shape = self.facts.shapes.at(ask.shape);
-        let offered = self.backlog.waiting.offered(id);
+        let offered = self.backlog.locality.offered(id);
         let counts = |node: NodeId| {
             offered.binary_search(&node).is_err()
                 && self.facts.nodes.get(node).is_some_and(|node| self.facts.can_take(shape, node))

@@ -4,7 +4,7 @@
 //! it but counts of rejections and cancelled asks, and those are written only where one happens.
 //!
 //! These functions are `Facts::queue_admits`, `exhausted_limit_usage` and `user_may_grow` with the amounts used and in
-//! flight, `Node::is_candidate`, `LocalityPreference::will_do`, `Facts::breach`, `Waiting::allowed`, `fits` and
+//! flight, `Node::is_candidate`, `LocalityPreference::will_do`, `Facts::breach`, `LocalityWaits::allowed`, `fits` and
 //! `Nodes::room_left`. Explain looks under one read guard, at the ask's partition only. Rejections and cancelled
 //! asks are noted when they happen (`backlog/notes.rs`), for a thousand asks each. Wherever tests find an engine
 //! quiet, every pending ask has a limit in its way or no node left.
@@ -27,7 +27,7 @@ pub use reason::PendingReason;
 pub(crate) use reason::pending_reason;
 pub use shortage::{DeviceShortage, Shortage};
 
-use crate::backlog::{Ending, Waiting};
+use crate::backlog::{Ending, LocalityWaits};
 use crate::config::Setting;
 use crate::facts::{Ask, AttributeRule, Locality};
 use crate::ids::{ApplicationId, AskId, NodeId};
@@ -284,12 +284,12 @@ fn reservations(state: &State, ask: &Ask) -> Vec<ReservedNode> {
 }
 
 fn locality_wait(state: &State, id: AskId, ask: &Ask) -> Option<LocalityWait> {
-    let waiting = &state.backlog.waiting;
+    let waiting = &state.backlog.locality;
     let allowed = waiting.allowed(&state.facts, id, ask);
     if ask.preference.is_empty() || allowed == ask.preference.loosest() {
         return None;
     }
-    let until_ms = Waiting::looks_further_ms(&state.facts, ask);
+    let until_ms = LocalityWaits::looks_further_ms(&state.facts, ask);
     Some(LocalityWait { allowed, until_ms, offered: waiting.offered_count(&state.facts, id, ask) })
 }
 

@@ -115,7 +115,7 @@ impl<'a> Judge<'a> {
         // A unit for which a node was reserved has waited long enough to go anywhere, if its ask ever may.
         let is_bound = ask.preference.loosest() < Locality::OffSwitch;
         let allowed = if shape.has_locality && (is_bound || ask.reservations.is_empty()) {
-            state.backlog.waiting.allowed(&state.facts, id, ask)
+            state.backlog.locality.allowed(&state.facts, id, ask)
         } else {
             ask.preference.loosest()
         };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::backlog::ParkReason;
+use crate::backlog::WaitKey;
 use crate::facts::Locality;
 use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::place::PlacementSet;
@@ -16,7 +16,7 @@ pub(crate) enum Observation {
     /// No node of the pass's set has room for the shape.
     NoRoom { shape: ShapeId },
     /// No ask of the lane could be placed, whatever the set. At a queue's limit the lane blocks this much headroom.
-    Blocked { lane: LaneId, reason: ParkReason, blocks: Resources },
+    Blocked { lane: LaneId, reason: WaitKey, blocks: Resources },
     /// The ask found none of the hosts or racks that will do so far from its locality preference; these distinct other
     /// nodes had room.
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },

@@ -6,7 +6,7 @@ use std::collections::binary_heap::PeekMut;
 use super::batch::Proposals;
 use super::queue_walk::{Candidate, QueueWalk};
 use super::scratch::{Head, LaneCursor, ShapeStatus};
-use crate::backlog::{OrderKey, ParkReason, PendingAsk};
+use crate::backlog::{OrderKey, PendingAsk, WaitKey};
 use crate::ids::{LaneId, QueueId, ShapeId};
 use crate::resource::Resources;
 
@@ -84,15 +84,15 @@ impl QueueWalk<'_> {
     }
 
     /// Leaves a lane that is blocked: for the rest of the pass, or until the user's share moves.
-    fn leave_lane(&mut self, leaf: QueueId, place: usize, reason: ParkReason, proposals: &mut Proposals) {
+    fn leave_lane(&mut self, leaf: QueueId, place: usize, reason: WaitKey, proposals: &mut Proposals) {
         let lane = self.scratch.queues[leaf.index()].leaf.lanes[place].lane;
-        let may_move = matches!(reason, ParkReason::UserShare(_));
+        let may_move = matches!(reason, WaitKey::UserShare(_));
         let held_until = may_move.then(|| self.share_suffices_at(self.state.backlog.lane(lane)));
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
         (cursor.held_until, cursor.dropped) = (held_until, held_until.is_none());
         if !std::mem::replace(&mut cursor.is_reported, true) {
             let blocks = match reason {
-                ParkReason::QueueLimit(limited) => self.block_headroom(leaf, lane, limited),
+                WaitKey::QueueLimit(limited) => self.block_headroom(leaf, lane, limited),
                 _ => Resources::ZERO,
             };
             Self::report_blocked(proposals, lane, reason, blocks);
@@ -154,7 +154,7 @@ impl QueueWalk<'_> {
         }
         cursor.dropped = true;
         if self.scratch.shape_status(self.state.backlog.lane(lane).shape) == ShapeStatus::Open {
-            Self::report_blocked(proposals, lane, ParkReason::AllInFlight, Resources::ZERO);
+            Self::report_blocked(proposals, lane, WaitKey::AllInFlight, Resources::ZERO);
         }
     }
 

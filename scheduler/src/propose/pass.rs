@@ -5,7 +5,7 @@ use super::batch::{Observation, Proposals};
 use super::pick::{Pick, Picker};
 use super::queue_walk::QueueWalk;
 use super::scratch::Scratch;
-use crate::backlog::ParkReason;
+use crate::backlog::WaitKey;
 use crate::ids::{NodeId, QueueId};
 use crate::place::PlacementSet;
 use crate::state::State;
@@ -123,5 +123,5 @@ fn list_fulfilled(state: &State, from: usize, proposals: &mut Proposals) {
 
 /// Whether what was seen is only that others have it in flight.
 fn is_in_flight(observation: &Observation) -> bool {
-    matches!(observation, Observation::InUse | Observation::Blocked { reason: ParkReason::AllInFlight, .. })
+    matches!(observation, Observation::InUse | Observation::Blocked { reason: WaitKey::AllInFlight, .. })
 }

@@ -73,7 +73,7 @@ impl<'a> Picker<'a> {
         if shape.has_locality {
             let ask = self.state.facts.asks.at(unit.ask);
             let now = self.opportunities(unit.ask, ask, proposals);
-            let allowed = self.state.backlog.waiting.allowed_with(&self.state.facts, unit.ask, ask, now);
+            let allowed = self.state.backlog.locality.allowed_with(&self.state.facts, unit.ask, ask, now);
             if let Some(node) = self.preferred_node(ask, shape, allowed) {
                 return self.place_on(unit, node, shape, proposals);
             }
@@ -200,7 +200,7 @@ impl<'a> Picker<'a> {
             return Vec::from_iter(state.facts.nodes.get(node).is_some_and(may_take).then_some(node));
         }
         let most = if counts_all { usize::MAX } else { any.unwrap_or(rack) as usize };
-        let known = state.backlog.waiting.offered(id);
+        let known = state.backlog.locality.offered(id);
         let mut visits = 0;
         let offered = state
             .node_shards

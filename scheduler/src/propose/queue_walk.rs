@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::batch::{Observation, Proposals};
 use super::pass::PassLimits;
 use super::scratch::{LimitUsageScratch, Scratch};
-use crate::backlog::{ParkReason, PendingAsk};
+use crate::backlog::{PendingAsk, WaitKey};
 use crate::facts::{PartitionShare, QueueKey};
 use crate::ids::{LaneId, LeafUserId, LimitUsageId, PartitionId, QueueId, SetId, ShapeId};
 use crate::resource::Resources;
@@ -176,15 +176,15 @@ impl<'a> QueueWalk<'a> {
         leaf: QueueId,
         user: LeafUserId,
         size: &Resources,
-    ) -> Option<ParkReason> {
+    ) -> Option<WaitKey> {
         for &queue in self.state.facts.queue(leaf).chain.iter().rev() {
             let level = &self.scratch.queues[queue.index()].level;
             if !self.state.facts.queue_admits(queue, self.share, level, size) {
-                return Some(ParkReason::QueueLimit(queue));
+                return Some(WaitKey::QueueLimit(queue));
             }
         }
         let of_user = self.user_blocked_at(leaf, user, size);
-        of_user.or_else(|| self.lacks_headroom(leaf, size).then_some(ParkReason::BlockedHeadroom))
+        of_user.or_else(|| self.lacks_headroom(leaf, size).then_some(WaitKey::BlockedHeadroom))
     }
 
     /// The limit of the user, or of what it belongs to, that one more container of this size would exceed.
@@ -193,18 +193,18 @@ impl<'a> QueueWalk<'a> {
         leaf: QueueId,
         user: LeafUserId,
         size: &Resources,
-    ) -> Option<ParkReason> {
+    ) -> Option<WaitKey> {
         let facts = &self.state.facts;
         if let Some(limit_usage) =
             facts.exhausted_limit_usage(user, size, |limit_usage| self.limit_usage_level(limit_usage))
         {
-            return Some(ParkReason::HolderLimit(limit_usage));
+            return Some(WaitKey::HolderLimit(limit_usage));
         }
         let used = self.user_level(user);
         let leaf_use = || self.leaf_use(leaf);
         let may_grow = self.state.facts.user_may_grow(user, self.share, &used, size, leaf_use);
         let is_share = || self.state.facts.queue(leaf).shares_among_users();
-        (!may_grow).then(|| if is_share() { ParkReason::UserShare(leaf) } else { ParkReason::UserLimit })
+        (!may_grow).then(|| if is_share() { WaitKey::UserShare(leaf) } else { WaitKey::UserLimit(user) })
     }
 
     pub(super) fn user_level(&mut self, user: LeafUserId) -> Resources {
@@ -287,7 +287,7 @@ impl<'a> QueueWalk<'a> {
     pub(super) fn report_blocked(
         proposals: &mut Proposals,
         lane: LaneId,
-        reason: ParkReason,
+        reason: WaitKey,
         blocks: Resources,
     ) {
         proposals.observations.push(Observation::Blocked { lane, reason, blocks });

@@ -43,7 +43,7 @@ fn best_node(state: &State, id: AskId, ask: &Ask, shape: &Shape) -> Option<NodeI
     let has_room =
         |node: &NodeId| state.facts.nodes.get(*node).is_some_and(|node| state.facts.can_take(shape, node));
     if shape.has_locality {
-        let allowed = state.backlog.waiting.allowed(&state.facts, id, ask);
+        let allowed = state.backlog.locality.allowed(&state.facts, id, ask);
         let preferred = state.node_shards.preferred_nodes(&ask.preference, allowed).find(has_room);
         if preferred.is_some() || allowed < Locality::OffSwitch {
             return preferred;

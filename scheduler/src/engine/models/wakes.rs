@@ -6,9 +6,9 @@ use loom::thread;
 
 use super::passes::{expect_placed, pass_against};
 use super::sets::half_full;
-use super::{Bound, Cluster, Workers, model, one, plain, several_sets, with_queues, work_off};
-use crate::change::NodeSpec;
-use crate::config::{Capacity, EngineConfig, Maximum, Percent, QueueConfig, QueueUpdate};
+use super::{Bound, Cluster, Workers, half, model, one, plain, several_sets, with_queues, work_off};
+use crate::change::{AskSpec, NodeSpec};
+use crate::config::{Capacity, EngineConfig, HolderLimit, Maximum, Percent, QueueConfig, QueueUpdate};
 use crate::engine::shared::Message;
 use crate::ids::{ContainerId, NodeId};
 use crate::propose::ProposalBatch;
@@ -104,6 +104,47 @@ fn a_user_limit_against_a_release() {
         let running = first_container(&cluster);
         pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(running).unwrap());
         expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. A user at the limit that a queue sets for users, against the end of the user's container. The bug: a wake-up that
+/// leaves out the limits of users and groups.
+#[test]
+fn a_limit_of_a_user_against_a_release() {
+    model(Bound::None, || {
+        let limit = HolderLimit {
+            users: std::iter::once("user".to_owned()).collect(),
+            maximum: std::array::from_fn(|at| (at == 0).then_some(1)),
+            ..HolderLimit::default()
+        };
+        let leaf = half("default").with_limits([limit]);
+        let config = with_queues(QueueConfig::root([leaf, half("other")]));
+        let (cluster, mut workers) = one_runs_one_waits(config, 2);
+        let running = first_container(&cluster);
+        pass_against(&mut workers, &cluster.handle, |handle| handle.complete_container(running).unwrap());
+        expect_placed(&cluster, 1);
+    });
+}
+
+/// I13. A user who has its share of the leaf, against the cancellation of the other user's ask. The bug: shares that move
+/// without a stamp while no lane is parked at them.
+#[test]
+fn a_user_share_against_a_cancellation() {
+    model(Bound::None, || {
+        let leaf = QueueConfig::leaf("default", Capacity::Percent(Percent::ALL))
+            .with_user_limit_factor(None)
+            .with_user_limit_minimum(Percent::whole(50));
+        let (cluster, mut workers) = Cluster::assembled(with_queues(QueueConfig::root([leaf])), 1, 3);
+        cluster.handle.drain_node(cluster.nodes[2]).unwrap();
+        let other = cluster.submit("root.default", "other");
+        let spec = AskSpec::new(one(), 1).on_hosts([cluster.nodes[2]]).strictly_local();
+        let pending = cluster.handle.submit_ask(other, spec).unwrap();
+        cluster.ask(1);
+        workers.settle();
+        assert_eq!(cluster.containers(), 1);
+        cluster.ask(1);
+        pass_against(&mut workers, &cluster.handle, |handle| handle.cancel_ask(pending, 1).unwrap());
+        expect_placed(&cluster, 2);
     });
 }
 

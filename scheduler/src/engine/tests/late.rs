@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Bench, config, leaf, memory, with_ask};
-use crate::backlog::ParkReason;
+use crate::backlog::WaitKey;
 use crate::change::{ApplicationSpec, AskSpec, NodeSpec};
 use crate::clock::ManualClock;
 use crate::config::{EngineConfig, Factor, Maximum, Percent, QueueConfig, QueueUpdate};
@@ -128,7 +128,7 @@ fn at_the_maximum() -> (Bench, Box<ProposalBatch>) {
     bench.commit();
     let batch = bench.pass(0);
     Bench::expect_observed(&batch, |seen| {
-        is_blocked(seen, |reason| matches!(reason, ParkReason::QueueLimit(_)))
+        is_blocked(seen, |reason| matches!(reason, WaitKey::QueueLimit(_)))
     });
     (bench, batch)
 }
@@ -143,7 +143,7 @@ fn a_limit_that_gives_way_before_the_batch_is_decided_parks_nobody() {
     bench.expect_running(2);
 }
 
-pub(super) fn is_blocked(seen: &Observation, is_it: impl Fn(ParkReason) -> bool) -> bool {
+pub(super) fn is_blocked(seen: &Observation, is_it: impl Fn(WaitKey) -> bool) -> bool {
     matches!(seen, Observation::Blocked { reason, .. } if is_it(*reason))
 }
 
@@ -162,7 +162,7 @@ fn limits_that_change_before_the_batch_is_decided_park_nobody() {
     bench.commit();
     let batch = bench.pass(0);
     // Half of a guarantee of 4 is less than 3.
-    Bench::expect_observed(&batch, |seen| is_blocked(seen, |reason| reason == ParkReason::UserLimit));
+    Bench::expect_observed(&batch, |seen| is_blocked(seen, |reason| matches!(reason, WaitKey::UserLimit(_))));
     let handle = bench.engine.handle();
     let update = QueueUpdate { user_limit_factor: Some(None), ..QueueUpdate::default() };
     let _answer = handle.update_queue(handle.queue("root.a").unwrap(), update).unwrap();
@@ -179,7 +179,7 @@ fn units_that_come_before_the_batch_is_decided_park_nobody() {
     bench.ask(application, 1, 5);
     bench.commit();
     let batch = bench.pass(0);
-    Bench::expect_observed(&batch, |seen| is_blocked(seen, |reason| reason == ParkReason::AllInFlight));
+    Bench::expect_observed(&batch, |seen| is_blocked(seen, |reason| reason == WaitKey::AllInFlight));
     bench.ask(application, 1, 2);
     bench.decide(batch);
     bench.expect_running(7);
@@ -216,6 +216,30 @@ fn a_shape_that_took_over_the_slot_stays_open() {
     Bench::expect_observed(&batch, |seen| matches!(seen, Observation::NoRoom { .. }));
     bench.engine.handle().cancel_ask(first_ask(&bench), 1).unwrap();
     bench.ask(application, 3, 1);
+    bench.decide(batch);
+    bench.expect_running(1);
+}
+
+/// Slots of shapes and lanes are reused: the report about the first lane is about a limit which the second never meets.
+#[test]
+fn a_lane_that_took_over_the_slot_stays_runnable() {
+    let bench = Bench::serial(config([leaf("a").with_maximum(Maximum::absolute(&[3])), leaf("b")]));
+    bench.node("n1", 8);
+    let [first, second] = ["root.a", "root.b"].map(|leaf| bench.application(leaf));
+    bench.ask(first, 4, 1);
+    bench.commit();
+    let batch = bench.pass(0);
+    let is_at_queue = |seen: &Observation| is_blocked(seen, |key| matches!(key, WaitKey::QueueLimit(_)));
+    Bench::expect_observed(&batch, is_at_queue);
+    bench.engine.handle().cancel_ask(first_ask(&bench), 1).unwrap();
+    bench.commit();
+    bench.ask(second, 2, 1);
+    bench.commit();
+    let leaf = bench.engine.handle().queue("root.b").unwrap();
+    for seen in &batch.proposals.observations {
+        let Observation::Blocked { lane, .. } = seen else { continue };
+        assert_eq!(bench.shared.state.read().backlog.lane(*lane).leaf, leaf, "the slot was not taken over");
+    }
     bench.decide(batch);
     bench.expect_running(1);
 }

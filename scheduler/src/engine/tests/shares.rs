@@ -2,7 +2,7 @@
 
 use super::late::is_blocked;
 use super::{Bench, config, memory};
-use crate::backlog::ParkReason;
+use crate::backlog::WaitKey;
 use crate::change::AskSpec;
 use crate::config::{Capacity, Percent, QueueConfig, Semantics};
 use crate::ids::{ApplicationId, AskId};
@@ -66,7 +66,7 @@ impl Shared {
 }
 
 fn expect_held(batch: &ProposalBatch) {
-    let is_held = |reason| matches!(reason, ParkReason::UserShare(_));
+    let is_held = |reason| matches!(reason, WaitKey::UserShare(_));
     Bench::expect_observed(batch, |seen| is_blocked(seen, is_held));
 }
 

@@ -46,7 +46,7 @@ impl Crowded {
     }
 
     fn is_waiting(&self, ask: AskId) -> bool {
-        self.hand.engine.shared_state().backlog.waiting.is_waiting(ask)
+        self.hand.engine.shared_state().backlog.locality.is_waiting(ask)
     }
 
     /// Which of the asks have got what they wanted, when nothing is left to do.

@@ -18,7 +18,7 @@ use crate::facts::{Ask, Facts, Locality, Opportunities};
 use crate::ids::{AskId, NodeId, PartitionId, RackId, SlotId};
 
 #[derive(Clone, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct LocalityWaits {
     with_locality: FxHashMap<AskId, WithLocality>,
     by_node: FxHashMap<NodeId, BTreeSet<AskId>>,
     by_rack: FxHashMap<RackId, BTreeSet<AskId>>,
@@ -34,7 +34,7 @@ struct WithLocality {
     waits: bool,
 }
 
-impl Waiting {
+impl LocalityWaits {
     pub(super) fn new(partitions: usize) -> Self {
         Self {
             with_locality: FxHashMap::default(),
@@ -184,13 +184,13 @@ impl Waiting {
 impl Backlog {
     /// Takes an ask with locality out of its lane until something it waits for happens.
     pub(crate) fn let_wait(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
-        if self.waiting.is_waiting(id) {
+        if self.locality.is_waiting(id) {
             return;
         }
-        let remembered = self.waiting.with_locality.remove(&id).unwrap_or_default();
+        let remembered = self.locality.with_locality.remove(&id).unwrap_or_default();
         self.remove_ask(id, ask);
-        self.waiting.with_locality.insert(id, remembered);
-        self.waiting.note(facts, id, ask);
+        self.locality.with_locality.insert(id, remembered);
+        self.locality.note(facts, id, ask);
         self.applications[ask.application.index()].waiting.insert(id);
     }
 
@@ -202,8 +202,8 @@ impl Backlog {
         if is_held_back || !backlog.waiting.remove(&id) {
             return;
         }
-        self.waiting.unlist(id, ask);
-        if let Some(entry) = self.waiting.with_locality.get_mut(&id) {
+        self.locality.unlist(id, ask);
+        if let Some(entry) = self.locality.with_locality.get_mut(&id) {
             entry.waits = false;
         }
         self.add_ask(facts, id, ask, version);
@@ -218,32 +218,32 @@ impl Backlog {
         reshape: impl FnOnce(&mut Facts),
     ) {
         self.wake_ask(facts, id, version);
-        let remembered = self.waiting.with_locality.remove(&id);
+        let remembered = self.locality.with_locality.remove(&id);
         self.remove_ask(id, facts.asks.at(id));
         reshape(facts);
         self.add_ask(facts, id, facts.asks.at(id), version);
-        self.waiting.with_locality.extend(remembered.map(|entry| (id, entry)));
+        self.locality.with_locality.extend(remembered.map(|entry| (id, entry)));
     }
 
     /// Puts the partition's waiting asks back that may look further by now: with a node less, fewer can be
     /// offered.
     pub(crate) fn wake_freed(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
-        let delayed: Vec<AskId> = self.waiting.delayed[partition.index()].iter().copied().collect();
+        let delayed: Vec<AskId> = self.locality.delayed[partition.index()].iter().copied().collect();
         for id in delayed {
             self.wake_ask(facts, id, version);
         }
     }
 
     /// Puts those waiting asks back that a node's new room may help.
-    pub(crate) fn wake_helped_by(&mut self, facts: &Facts, node_id: NodeId, version: u64) {
-        if self.waiting.is_nobody() {
+    pub(super) fn wake_helped_by(&mut self, facts: &Facts, node_id: NodeId, version: u64) {
+        if self.locality.is_nobody() {
             return;
         }
         let node = facts.nodes.at(node_id);
         let fits = |id: AskId| {
             facts.asks.get(id).is_some_and(|ask| facts.can_take(facts.shapes.at(ask.shape), node))
         };
-        for id in self.waiting.helped(node_id, node.rack, node.partition, fits) {
+        for id in self.locality.helped(node_id, node.rack, node.partition, fits) {
             self.wake_ask(facts, id, version);
         }
     }
