@@ -5,9 +5,9 @@
 //! service must end with exactly one container, on the node that is left.
 //!
 //! ```sh
-//! cargo run --release -p apportion --example model      # once, on real threads
-//! cargo loom-example                                    # in every order, up to two preemptions
-//! cargo shuttle-example                                 # under 1,000 random schedules
+//! cargo run --release -p apportion --features model --example model   # once, on real threads
+//! cargo loom-example                                                 # in every order, up to two preemptions
+//! cargo shuttle-example                                              # under 1,000 random schedules
 //! ```
 
 use std::sync::Arc;

@@ -48,7 +48,16 @@ pub mod request;
 pub mod resource;
 mod state;
 mod stats;
+#[cfg(feature = "model")]
 pub mod sync;
+#[cfg(not(feature = "model"))]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "embedders name the rest, with the feature `model`"
+)]
+mod sync;
 mod timers;
 pub mod view;
 

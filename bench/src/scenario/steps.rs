@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
+use apportion::Ticket;
 use apportion::config::{QueueConfig, QueueUpdate};
 use apportion::engine::{PassError, SubmitError};
 use apportion::event::Refusal;
-use apportion::sync::Ticket;
 use apportion::{ApplicationEnd, Blacklist, CommitSeq, ContainerId, Handle, NodeId, PassScope};
 
 use super::amounts::to_resources;

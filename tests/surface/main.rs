@@ -1,0 +1,126 @@
+//! `cargo surface`: does `scheduler/public-api.txt` list the public items of the engine, and no others?
+//!
+//! A change of the public surface is then a change of that file, which a reviewer sees. The list is of the default
+//! features: what `model` adds is for model checkers. Derived, automatic and blanket implementations are left out.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use public_api::{Builder, MINIMUM_NIGHTLY_RUST_VERSION};
+
+const HELP: &str = "\
+Compares the public items of the engine with scheduler/public-api.txt.
+
+cargo surface [--write]
+
+  --write  make the list anew
+  --help   this text
+
+Ends with 0 if the list is right, with 1 if items came or went, with 2 if they could not be listed.
+";
+/// The format of rustdoc's JSON that the library reads. Each release of Rust may bring another one.
+const FORMAT: u64 = 57;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        [] => compare(),
+        ["--write"] => write(),
+        ["--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        _ => Err(format!("unknown arguments `{}`; see `cargo surface --help`", words.join(" "))),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("surface: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn list() -> PathBuf {
+    root().join("scheduler/public-api.txt")
+}
+
+fn compare() -> Result<bool, String> {
+    let Some(items) = items()? else { return Ok(true) };
+    let path = list();
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let listed: BTreeSet<&str> = text.lines().collect();
+    let items: BTreeSet<&str> = items.iter().map(String::as_str).collect();
+    listed.difference(&items).for_each(|item| println!("- {item}"));
+    items.difference(&listed).for_each(|item| println!("+ {item}"));
+    let is_same = items == listed;
+    if is_same {
+        println!("{} public items, as listed in scheduler/public-api.txt", items.len());
+    } else {
+        println!("The public surface has changed. If that is meant, run `cargo surface --write`.");
+    }
+    Ok(is_same)
+}
+
+fn write() -> Result<bool, String> {
+    let Some(items) = items()? else { return Ok(true) };
+    let path = list();
+    let text: String = items.iter().flat_map(|item| [item.as_str(), "\n"]).collect();
+    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+    println!("{} public items", items.len());
+    Ok(true)
+}
+
+/// The public items; nothing if this rustdoc writes a format that cannot be read.
+fn items() -> Result<Option<BTreeSet<String>>, String> {
+    let json = document()?;
+    let format = format_of(&json)?;
+    if format != FORMAT {
+        println!(
+            "skipped: rustdoc writes format {format}; format {FORMAT} is read (Rust 1.95, or {MINIMUM_NIGHTLY_RUST_VERSION})"
+        );
+        return Ok(None);
+    }
+    let builder = Builder::from_rustdoc_json(&json).omit_blanket_impls(true).omit_auto_trait_impls(true);
+    let api = builder
+        .omit_auto_derived_impls(true)
+        .build()
+        .map_err(|error| format!("{}: {error}", json.display()))?;
+    Ok(Some(api.items().map(ToString::to_string).collect()))
+}
+
+/// Lets rustdoc describe the engine. Its JSON is unstable: a stable compiler writes it only if told to.
+fn document() -> Result<PathBuf, String> {
+    let arguments =
+        ["rustdoc", "--quiet", "--locked", "-p", "apportion", "--lib", "--target-dir", "target/surface"];
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(arguments).args([
+        "--",
+        "-Z",
+        "unstable-options",
+        "--output-format",
+        "json",
+        "--cap-lints",
+        "allow",
+    ]);
+    let status = cargo.current_dir(root()).env("RUSTC_BOOTSTRAP", "1").status();
+    let status = status.map_err(|error| format!("starting cargo: {error}"))?;
+    if !status.success() {
+        return Err("rustdoc cannot describe the engine; what it says stands above".to_owned());
+    }
+    Ok(root().join("target/surface/doc/apportion.json"))
+}
+
+fn format_of(json: &Path) -> Result<u64, String> {
+    let problem = |error: &dyn std::fmt::Display| format!("{}: {error}", json.display());
+    let text = std::fs::read(json).map_err(|error| problem(&error))?;
+    let value: serde_json::Value = serde_json::from_slice(&text).map_err(|error| problem(&error))?;
+    value["format_version"].as_u64().ok_or_else(|| problem(&"the version of its format is missing"))
+}
