@@ -15,7 +15,7 @@ pub(crate) fn all() -> Vec<Mutant> {
 /// The names of all functions in all sources, unit tests included.
 pub(crate) fn functions() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for folder in ["scheduler", "formats", "placement", "tests"] {
+    for folder in ["scheduler", "formats", "placement", "bench", "tests"] {
         add_functions(&files::root().join(folder), &mut names);
     }
     names
@@ -27,8 +27,9 @@ fn add_functions(path: &Path, names: &mut BTreeSet<String>) {
         entries.flatten().for_each(|entry| add_functions(&entry.path(), names));
     } else if path.extension().is_some_and(|extension| extension == "rs") {
         let text = std::fs::read_to_string(path).expect("source is readable text");
-        let named =
-            text.lines().filter_map(|line| line.trim_start().strip_prefix("fn ")?.split(['(', '<']).next());
+        let named = text.lines().filter_map(|line| {
+            line.trim_start().trim_start_matches("pub ").strip_prefix("fn ")?.split(['(', '<']).next()
+        });
         names.extend(named.map(str::to_owned));
     }
 }

@@ -122,6 +122,28 @@ fn nothing_is_left_for_later_in_the_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Fuzz targets are built by `.ci/nightly` only; each calls one function of a crate that is built here.
+#[test]
+fn every_fuzz_target_calls_a_function_that_is_there() {
+    let folder = files::root().join("fuzz/fuzz_targets");
+    let functions = defects::functions();
+    let manifest = std::fs::read_to_string(files::root().join("fuzz/Cargo.toml")).expect("readable");
+    let targets: Vec<_> =
+        std::fs::read_dir(folder).expect("readable").flatten().map(|entry| entry.path()).collect();
+    assert!(!targets.is_empty());
+    for target in targets {
+        let text = std::fs::read_to_string(&target).expect("readable");
+        let called = text.split_once("(data));").and_then(|(before, _)| before.rsplit("::").next());
+        let called = called.unwrap_or_else(|| panic!("{} calls nothing with its data", target.display()));
+        assert!(functions.contains(called), "{}: there is no `fn {called}`", target.display());
+        let name = target.file_name().expect("a file").to_string_lossy().into_owned();
+        assert!(
+            manifest.contains(&format!("fuzz_targets/{name}\"")),
+            "fuzz/Cargo.toml does not build {name}"
+        );
+    }
+}
+
 /// Every crate forbids unsafe code, by its own word as well as by the workspace's lints.
 #[test]
 fn every_crate_takes_the_workspace_lints() {
