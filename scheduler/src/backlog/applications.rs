@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// As a plain ordered set, whatever comes and goes.
+        /// Equals a plain ordered set after any insertions and removals.
         #[test]
         fn equals_an_ordered_set(steps in proptest::collection::vec((any::<bool>(), 0..6u64), 0..60)) {
             let (mut applications, mut model) = (LaneApplications::default(), BTreeSet::new());

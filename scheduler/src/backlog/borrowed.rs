@@ -2,8 +2,8 @@
 //!
 //! An ask that may borrow nodes stands in a lane of its own shape and in one of each borrowed variant. A lane of a
 //! borrowed variant is *due*, and counts as something that a set wants, only while its own lane is of no use: no set of
-//! the own partition has room for the shape, or a limit there is in the way. Whatever makes the own lane worth a look
-//! again ends that in the same critical section.
+//! the own partition has room for the shape, or a limit there is in the way. An event that makes the own lane
+//! worth a look again ends that in the same critical section.
 //!
 //! A borrowed variant opens and closes in the lender's sets like any shape. Units in flight and outstanding are counted
 //! by ask, so an ask never gets more than it wants. Either a set of the own partition is wanted for the ask, or sets of

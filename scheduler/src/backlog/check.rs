@@ -8,7 +8,7 @@ use crate::ids::{AskId, LaneId, NodeId, PartitionId, ReservationId, SetId, Shape
 use crate::place::NodeShards;
 use crate::resource::Resources;
 
-/// Invariants that do not hold: which, and what was found.
+/// Violated invariants, each with its detail.
 #[derive(Default)]
 struct Findings(Vec<(&'static str, String)>);
 
@@ -21,7 +21,7 @@ impl Findings {
 }
 
 impl Backlog {
-    /// Every parked lane, and what it waits for.
+    /// Every parked lane with its key.
     pub(crate) fn parked(&self) -> impl Iterator<Item = (LaneId, WaitKey)> {
         self.waits.parked()
     }
@@ -37,22 +37,22 @@ impl Backlog {
         entries.flat_map(|entry| entry.asks.iter().map(|pending| pending.ask))
     }
 
-    /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal what a rebuild gives. I13: nobody
-    /// who waits for hosts or racks is overlooked.
+    /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal what a rebuild gives. I13: no ask
+    /// waits for a host or rack that has room.
     pub(crate) fn findings(&self, facts: &Facts, node_shards: &NodeShards) -> Vec<(&'static str, String)> {
         let mut findings = Findings::default();
         self.check_asks(facts, &mut findings);
         let rebuilt = Self::rebuild(facts, |partition| node_shards.sets(partition));
         self.check_lanes(&rebuilt, &mut findings);
         self.check_reservations(&rebuilt, facts, &mut findings);
-        self.check_notes(facts, node_shards, &mut findings);
+        self.check_waits(facts, node_shards, &mut findings);
         self.check_headroom(facts, &mut findings);
         self.check_wanted(facts, node_shards, &mut findings);
         self.check_variants(&mut findings);
         findings.0
     }
 
-    /// Also of shapes that nobody has any more.
+    /// Covers shapes without asks, too.
     fn check_variants(&self, findings: &mut Findings) {
         for (index, demand) in self.demand.iter().enumerate() {
             let own = ShapeId(index as u32);
@@ -75,16 +75,17 @@ impl Backlog {
         findings.check(listed.is_empty(), "I10", || format!("asks that are gone are listed: {listed:?}"));
     }
 
-    /// What is noted at limits, hosts and racks is there: notes that outlive what they are about would pile up.
-    fn check_notes(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
+    /// Lanes listed at limits are parked there, and asks registered at hosts and racks wait: stale entries would pile up.
+    fn check_waits(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
         for mistake in self.waits.clone().mistakes() {
             findings.check(false, "I12", || mistake);
         }
-        for ask in self.locality.noted() {
+        for ask in self.locality.registered() {
             let waits = self.locality.is_waiting(ask) && facts.asks.get(ask).is_some();
-            findings.check(waits, "I12", || format!("{ask} is noted at a host or rack in vain"));
+            findings
+                .check(waits, "I12", || format!("{ask} is registered at a host or rack, and does not wait"));
         }
-        self.check_nobody_is_overlooked(facts, node_shards, findings);
+        self.check_locality(facts, node_shards, findings);
     }
 
     /// Only lanes that are parked at a queue's limit block headroom.
@@ -115,8 +116,8 @@ impl Backlog {
         findings.check(owners == all, "I12", || format!("{all} lanes own headroom, of which {owners} exist"));
     }
 
-    /// Nobody waits for a host or rack that has room.
-    fn check_nobody_is_overlooked(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
+    /// No ask waits for a host or rack that has room.
+    fn check_locality(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
         for id in self.locality.waiting() {
             let Some(ask) = facts.asks.get(id) else { continue };
             let shape = facts.shapes.at(ask.shape);

@@ -7,7 +7,7 @@ use super::borrowed::BorrowedDemand;
 use crate::facts::{Ask, Facts, Locality};
 use crate::ids::{LaneId, NodeId, PartitionId, ReservationId, SETS_MAX, SetId, ShapeId};
 
-/// What is known about the pending asks of one shape.
+/// The demand for one shape, and where a node may have room for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     /// The partition's sets in which a node may have room, one bit each. A set is open until a pass has
@@ -19,8 +19,8 @@ pub(crate) struct Demand {
     partition: PartitionId,
     /// Sets in which a reservation was tried since the shape last fitted anywhere.
     pub(crate) reserve_tried: u64,
-    /// The state version in which the slot got its present shape. What a pass that saw an older version
-    /// says is about another shape.
+    /// The state version in which the slot got its present shape. A pass that saw an older version
+    /// reports on another shape.
     pub(crate) since: u64,
     /// How many runnable lanes have this shape.
     runnable: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Demand {
     /// The shapes as which its asks are on borrowed nodes. Each has this one as the own shape of its borrowed
     /// containers.
     pub(super) variants: SmallVec<[ShapeId; 1]>,
-    /// What is known besides if the shape is a borrowed variant.
+    /// Set if the shape is a borrowed variant.
     pub(super) borrowed: Option<BorrowedDemand>,
 }
 
@@ -136,8 +136,8 @@ impl Backlog {
         }
     }
 
-    /// A node of the set gained room. What waits for room is woken by asking the node: shapes that are closed in the set,
-    /// and asks that wait for this host or its rack. A stamp would not do: under churn nearly every group stamps every
+    /// A node of the set gained room. It decides which waits end: those of shapes that are closed in
+    /// the set, and of asks that wait for this host or its rack. A stamp would not do: under churn nearly every group stamps every
     /// set, and no shape would stay closed.
     pub(crate) fn room_gained(&mut self, facts: &Facts, set: SetId, id: NodeId, version: u64) {
         let node = facts.nodes.at(id);
@@ -161,7 +161,7 @@ impl Backlog {
         self.closed[set.index()] = closed;
     }
 
-    /// Counts a reservation whose node now has room for it (or, with false, one that has ended).
+    /// Counts a reservation whose node now has room for it; with false, one that has ended.
     pub(crate) fn count_ready_reservation(&mut self, set: SetId, is_ready: bool) {
         let wanted = &mut self.wanted[set.index()];
         *wanted = if is_ready { *wanted + 1 } else { *wanted - 1 };
@@ -213,8 +213,8 @@ impl Backlog {
         }
     }
 
-    /// Notes a reservation. That of an ask which will not do with any node ends with its node's room, or by age, and so
-    /// do all where nobody continues looking.
+    /// Lists a reservation that ends once any other node has room. Not listed, since they end by the room of their own
+    /// node or by age: reservations of strictly local asks, and all if passes do not continue looking.
     pub(crate) fn add_reservation(&mut self, facts: &Facts, reservation: ReservationId, ask: &Ask) {
         if ask.preference.loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
             return;

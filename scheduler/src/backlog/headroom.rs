@@ -17,7 +17,7 @@ use crate::resource::Resources;
 /// The lanes that block headroom.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BlockedHeadroom {
-    /// What each lane blocks, from its leaf up to below the queue at whose limit it is parked.
+    /// The headroom that each lane blocks, from its leaf up to below the queue at whose limit it is parked.
     pub(super) owners: BTreeMap<LaneId, Resources>,
     /// Use or blocked headroom has changed since the lanes without headroom were last woken.
     has_moved: bool,

@@ -1,7 +1,7 @@
 //! Lanes: the pending asks of one user with one shape in one leaf, in the leaf's application order.
 //!
-//! What blocks one ask of a lane blocks all of them: no room for the shape, the user's limit, a queue's
-//! maximum. So a lane is what gets parked, and a leaf with a million pending asks has a handful of lanes.
+//! All asks of a lane are blocked alike: by the lack of room for the shape, the user's limit or a queue's maximum. So
+//! lanes are parked as a whole, and a leaf with a million pending asks has a handful of them.
 
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;

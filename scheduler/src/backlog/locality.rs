@@ -1,6 +1,6 @@
 //! Asks that wait for the hosts or racks they name.
 //!
-//! Such an ask is blocked by itself, not with its lane: it leaves the lane and is noted at the hosts and
+//! Such an ask is blocked by itself, not with its lane: it leaves the lane and is registered at the hosts and
 //! racks that will do. It returns when one of them gains room, or when it may look further.
 //!
 //! The locality delay is time by default. Counted in nodes, it counts distinct nodes that had room, at most as many
@@ -26,10 +26,10 @@ pub(crate) struct LocalityWaits {
     delayed: Vec<BTreeSet<AskId>>,
 }
 
-/// What is remembered about an ask that names hosts or racks.
+/// The record of an ask that names hosts or racks.
 #[derive(Clone, Debug, Default)]
 struct WithLocality {
-    /// Distinct nodes that had room and were not what it named, ascending.
+    /// Distinct nodes that had room and that the ask does not name, ascending.
     offered: Vec<NodeId>,
     waits: bool,
 }
@@ -97,7 +97,7 @@ impl LocalityWaits {
         }
     }
 
-    /// Forgets what was remembered about the ask; true if it was waiting.
+    /// Drops the record of the ask; true if it was waiting.
     pub(super) fn forget(&mut self, id: AskId, ask: &Ask) -> bool {
         let waited =
             !ask.preference.is_empty() && self.with_locality.remove(&id).is_some_and(|entry| entry.waits);
@@ -112,8 +112,8 @@ impl LocalityWaits {
         self.with_locality.get(&id).is_some_and(|entry| entry.waits)
     }
 
-    /// Every ask noted somewhere, some of them repeatedly.
-    pub(super) fn noted(&self) -> impl Iterator<Item = AskId> {
+    /// Every ask registered at a host, rack or partition; repeated if it is at several.
+    pub(super) fn registered(&self) -> impl Iterator<Item = AskId> {
         self.by_node.values().chain(self.by_rack.values()).chain(&self.delayed).flatten().copied()
     }
 
@@ -122,21 +122,21 @@ impl LocalityWaits {
         self.with_locality.iter().filter(|(_, entry)| entry.waits).map(|(id, _)| *id)
     }
 
-    /// Takes the ask's notes off its hosts and racks.
+    /// Takes the ask off the lists of its hosts and racks.
     fn unlist(&mut self, id: AskId, ask: &Ask) {
         for host in &ask.preference.hosts {
-            if let Entry::Occupied(mut noted) = self.by_node.entry(*host) {
-                noted.get_mut().remove(&id);
-                if noted.get().is_empty() {
-                    noted.remove();
+            if let Entry::Occupied(mut registered) = self.by_node.entry(*host) {
+                registered.get_mut().remove(&id);
+                if registered.get().is_empty() {
+                    registered.remove();
                 }
             }
         }
         for rack in &ask.preference.racks {
-            if let Entry::Occupied(mut noted) = self.by_rack.entry(*rack) {
-                noted.get_mut().remove(&id);
-                if noted.get().is_empty() {
-                    noted.remove();
+            if let Entry::Occupied(mut registered) = self.by_rack.entry(*rack) {
+                registered.get_mut().remove(&id);
+                if registered.get().is_empty() {
+                    registered.remove();
                 }
             }
         }
@@ -145,7 +145,7 @@ impl LocalityWaits {
         }
     }
 
-    fn note(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
+    fn register(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
         let allowed = self.allowed(facts, id, ask);
         self.with_locality.entry(id).or_default().waits = true;
         for host in &ask.preference.hosts {
@@ -164,7 +164,7 @@ impl LocalityWaits {
     }
 
     /// Whether no ask waits for anything.
-    fn is_nobody(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.by_node.is_empty() && self.by_rack.is_empty() && self.delayed.iter().all(BTreeSet::is_empty)
     }
 
@@ -176,8 +176,9 @@ impl LocalityWaits {
         partition: PartitionId,
         fits: impl Fn(AskId) -> bool,
     ) -> BTreeSet<AskId> {
-        let noted = [self.by_node.get(&node), self.by_rack.get(&rack), self.delayed.get(partition.index())];
-        noted.into_iter().flatten().flatten().copied().filter(|id| fits(*id)).collect()
+        let registered =
+            [self.by_node.get(&node), self.by_rack.get(&rack), self.delayed.get(partition.index())];
+        registered.into_iter().flatten().flatten().copied().filter(|id| fits(*id)).collect()
     }
 }
 
@@ -190,7 +191,7 @@ impl Backlog {
         let remembered = self.locality.with_locality.remove(&id).unwrap_or_default();
         self.remove_ask(id, ask);
         self.locality.with_locality.insert(id, remembered);
-        self.locality.note(facts, id, ask);
+        self.locality.register(facts, id, ask);
         self.applications[ask.application.index()].waiting.insert(id);
     }
 
@@ -236,7 +237,7 @@ impl Backlog {
 
     /// Puts those waiting asks back that a node's new room may help.
     pub(super) fn wake_helped_by(&mut self, facts: &Facts, node_id: NodeId, version: u64) {
-        if self.locality.is_nobody() {
+        if self.locality.is_empty() {
             return;
         }
         let node = facts.nodes.at(node_id);

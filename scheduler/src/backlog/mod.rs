@@ -2,23 +2,25 @@
 //!
 //! It can be rebuilt from the facts at any time ([`Backlog::rebuild`]); losing it costs a second look at
 //! everything, never an ask. It changes under the write guard only. Proposers report what they found in vain
-//! ([`Observation`](crate::propose::Observation)) and the committer parks accordingly; whatever could help
-//! a parked lane unparks it in the same critical section, so no wake-up is lost (I13).
+//! ([`Observation`](crate::propose::Observation)) and the committer parks accordingly. An event that could
+//! help a parked lane unparks it in the same critical section, so no wake-up is lost (I13).
 //!
 //! * **Open** or **closed**: a node of the set may fit the shape, or none does. **Parked**: a lane that no set can
 //!   help now.
-//! * **With locality**: an ask that names hosts or racks. While none of them has room it *waits*, and is *noted* at
-//!   them.
+//! * **With locality**: an ask that names hosts or racks. While none of them has room it *waits*, registered
+//!   at them.
 //! * **Wanted**: a set over which a pass could find something.
 //!
+//! Two rules make lanes, shapes and asks wait. A wait for an *amount to fall* (a limit, units in flight) goes by stamps:
+//! `waits.rs`. A wait for *room on a node* ends when that node is asked: `demand.rs` (shapes), `locality.rs` (asks).
 //! `parking.rs` lists each reason to park with the events that undo it. `commit/observe.rs` says why no wake-up is
 //! lost.
 //!
 //! * **I10.** An ask leaves the facts in `drop_surplus` only, when none of its units is outstanding and an event said
 //!   why. In the backlog an ask is in its lane or among those that wait. Each list of parked things has an event
 //!   that empties it.
-//! * **I12.** Functions that change facts also change what follows from them. Recorded states (parked, closed,
-//!   paused) pass through `set_state` and its like, which keep every count. The audit rebuilds the backlog and
+//! * **I12.** Functions that change facts also change the lists and counts derived from them. Whether a lane is
+//!   runnable changes in `update_runnable` only, which keeps every count. The audit rebuilds the backlog and
 //!   compares.
 
 mod applications;
@@ -199,7 +201,7 @@ impl Backlog {
         in_lanes.chain(backlog.waiting.iter().copied()).collect()
     }
 
-    /// The same in the order of submission. The other order depends on what passes saw, and a replay has no passes.
+    /// The same in the order of submission. The other order depends on the reports of passes, and a replay has no passes.
     pub(crate) fn asks_in_order(&self, facts: &Facts, application: ApplicationId) -> Vec<AskId> {
         let mut asks = self.asks_of(application);
         asks.sort_by_key(|ask| facts.asks.at(*ask).number);
@@ -216,8 +218,8 @@ impl Backlog {
         self.wanted[set.index()] > 0 && !self.waits.is_paused(set)
     }
 
-    /// A pass over the set at version `seen` could propose nothing because of what others have in flight. Unless
-    /// some of that was decided since, the set can wait for it: a further pass would be a poll.
+    /// A pass over the set at version `seen` proposed nothing because of units and amounts in flight. Unless some of them
+    /// were decided since, the set waits for that: a further pass would be a poll.
     pub(crate) fn pause(&mut self, set: SetId, seen: u64) {
         self.waits.pause(set, seen);
     }
@@ -317,14 +319,14 @@ impl Backlog {
         }
     }
 
-    /// Lists the application under its present key; what it uses has changed, which only fair leaves look at.
+    /// Lists the application under its present key after its use has changed, which only fair leaves look at.
     pub(crate) fn rekey(&mut self, facts: &Facts, application: ApplicationId) {
         if facts.queue(facts.applications.at(application).leaf).config.ordering.is_fair() {
             self.list_anew(facts, application);
         }
     }
 
-    /// The same for what it wants, which counts where weights are by size.
+    /// The same after its demand has changed, which counts where weights are by size.
     pub(crate) fn rekey_by_size(&mut self, facts: &Facts, application: ApplicationId) {
         let leaf = facts.applications.at(application).leaf;
         if facts.queue(leaf).config.ordering == ApplicationOrdering::FairBySize {
@@ -356,7 +358,7 @@ impl Backlog {
         }
     }
 
-    /// Lists the applications of fair leaves under their present keys; what shares are measured by has changed.
+    /// Lists the applications of fair leaves under their present keys after the base of shares has changed.
     pub(crate) fn rekey_all(&mut self, facts: &Facts) {
         let fair = |leaf: QueueId| facts.queue(leaf).config.ordering.is_fair();
         for (id, application) in facts.applications.iter() {

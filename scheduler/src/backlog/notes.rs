@@ -1,4 +1,4 @@
-//! What is remembered of asks for people who want to know. Nothing is decided by it.
+//! The history of asks for explanations: why requests were rejected, and how asks ended. No decision depends on it.
 //!
 //! Written only when a request is rejected or an ask is cancelled, and bounded, so that it costs nothing otherwise.
 
@@ -22,7 +22,7 @@ pub(crate) struct RejectionNote {
     pub(crate) last_ms: u64,
 }
 
-/// What became of an ask that has nothing outstanding any more.
+/// How an ask ended that has nothing outstanding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// All of its units were placed.
@@ -45,7 +45,7 @@ pub(crate) struct AskNotes {
 }
 
 impl AskNotes {
-    /// From now on nobody sees what is rejected.
+    /// From now on rejections are not counted: a replay sees none.
     pub(crate) fn miss_rejections(&mut self) {
         self.misses_rejections = true;
     }
@@ -78,13 +78,13 @@ impl AskNotes {
         self.cancelled.push_back((ask, cancelled, placed));
     }
 
-    /// What requests for a pending ask were rejected for; `None` if that is not known.
+    /// The reasons why requests for a pending ask were rejected; `None` if they were not counted.
     pub(crate) fn rejections(&self, ask: AskId) -> Option<&[RejectionNote]> {
         let counted = self.rejected.get(&ask).map(Vec::as_slice);
         if self.misses_rejections { counted } else { Some(counted.unwrap_or_default()) }
     }
 
-    /// What became of an ask that was here and is gone.
+    /// How an ask ended that is gone.
     pub(crate) fn ending(&self, ask: AskId) -> Ending {
         match self.cancelled.iter().find(|(known, ..)| *known == ask) {
             Some(&(_, units, placed)) => Ending::Cancelled { units, placed },

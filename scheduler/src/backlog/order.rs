@@ -10,7 +10,7 @@ use crate::config::ApplicationOrdering;
 use crate::facts::{Application, Facts};
 use crate::resource::{Resources, dominant_share};
 
-/// What the present pass gave to an application.
+/// Resources and containers that the present pass gave to an application.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Given {
     pub(crate) resources: Resources,
@@ -19,7 +19,7 @@ pub(crate) struct Given {
 }
 
 /// Smaller is served first. Of equal shares that which has waited longest: those that were never served, in the order
-/// of submission, then whoever was served longest ago. No two applications are equal.
+/// of submission, then the application served longest ago. No two applications are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OrderKey([u64; 3]);
 
@@ -29,7 +29,7 @@ impl OrderKey {
         Self([number, 0, 0])
     }
 
-    /// The key of `application` in its leaf, with that on top of what it was given already.
+    /// The key of `application` in its leaf, with `given` on top of its use.
     pub(crate) fn of(facts: &Facts, application: &Application, given: &Given) -> Self {
         let rank = u64::from(u32::MAX - application.priority);
         let submitted = application.submitted;
@@ -57,7 +57,7 @@ impl OrderKey {
 /// Above every number of a submission.
 const WAS_SERVED: u64 = 1 << 63;
 
-/// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. Whoever wants next to
+/// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. An application that wants next to
 /// nothing has no weight, and no share either.
 fn by_size(share: u64, demand: u64) -> u64 {
     let weight = binary_logarithm(u128::from(demand) + 1).max(1);

@@ -13,8 +13,8 @@
 //! | named hosts full | ask waits, out of its lane | a host or rack gains room; its locality delay passes; where nodes count, one more node with room, or one node less |
 //! | only amounts in flight are in the way | set paused | anything in flight is decided or given back |
 //!
-//! `waits.rs` keeps who is parked where. This file keeps what follows from it: the lists and counts of runnable lanes,
-//! the headroom that parked lanes block, and the borrowed lanes that are due.
+//! `waits.rs` knows which lane is parked at which limit. This file updates the lists and counts that follow: runnable
+//! lanes, the headroom that parked lanes block, and the borrowed lanes that are due.
 
 use super::{Backlog, WaitKey};
 use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
@@ -46,7 +46,7 @@ impl Backlog {
         }
     }
 
-    /// What follows when a lane no longer waits for the key.
+    /// Updates lists and counts after the lane stopped waiting for the key.
     fn unparked(&mut self, lane: LaneId, key: WaitKey) {
         if let WaitKey::QueueLimit(limited) = key {
             self.end_blocking(lane, limited);

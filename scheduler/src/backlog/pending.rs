@@ -11,7 +11,7 @@ pub(crate) struct PendingAsk {
     pub(crate) priority: u32,
     pub(crate) number: u64,
     pub(crate) ask: AskId,
-    /// It asks for one container: as long as it is listed, one is outstanding, and nobody has to look it up for that.
+    /// It asks for one container. While it is listed, exactly one is outstanding, so no pass looks that up.
     pub(crate) is_single: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct PendingAsks {
     rest: ByPriority,
 }
 
-/// A list for each priority: a new ask is the last of its priority, whatever else is pending, and most often it is the
+/// A list for each priority: a new ask is always the last of its priority, and most often it is the
 /// first that goes.
 #[derive(Clone, Debug, Default)]
 struct ByPriority(Vec<VecDeque<PendingAsk>>);
@@ -135,7 +135,7 @@ mod tests {
     use crate::ids::SlotId;
 
     proptest! {
-        /// As a plain ordered set, whatever comes and goes.
+        /// Equals a plain ordered set after any insertions and removals.
         #[test]
         fn equal_an_ordered_set(steps in proptest::collection::vec((any::<bool>(), 0..3u32, 0..8u64), 0..60)) {
             let (mut asks, mut model) = (PendingAsks::default(), BTreeSet::new());

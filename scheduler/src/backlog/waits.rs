@@ -13,7 +13,7 @@
 
 use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, SetId};
 
-/// What a parked lane waits for.
+/// The limit or event that a parked lane waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitKey {
     /// Every outstanding unit is proposed and not yet decided.
@@ -90,7 +90,7 @@ impl Waits {
         *entry(&mut self.lanes, lane.index()) = LaneWait::default();
     }
 
-    /// What the lane waits for.
+    /// The limit or event that the lane waits for; `None` if it is not parked.
     pub(super) fn key_of(&self, lane: LaneId) -> Option<WaitKey> {
         self.lanes[lane.index()].key
     }
@@ -132,8 +132,7 @@ impl Waits {
         first.filter_map(|lane| self.key_of(*lane)).collect()
     }
 
-    /// Takes one lane off the list. What follows from that for other lanes depends on who is still parked: one lane at a
-    /// time.
+    /// Takes one lane off the list. One at a time: the counts of borrowed lanes depend on the lanes that are still parked.
     #[inline]
     pub(super) fn pop(&mut self, key: WaitKey) -> Option<LaneId> {
         let lane = self.gate(key)?.lanes.pop()?;
@@ -165,8 +164,8 @@ impl Waits {
         self.gate(key).is_some_and(|gate| !gate.lanes.is_empty())
     }
 
-    /// A pass over the set at version `seen` could propose nothing because of what others have in flight. Unless
-    /// some of that was decided since, the set can wait for it: a further pass would be a poll.
+    /// A pass over the set at version `seen` proposed nothing because of units and amounts in flight. Unless some of them
+    /// were decided since, the set waits for that: a further pass would be a poll.
     pub(super) fn pause(&mut self, set: SetId, seen: u64) {
         if self.decided_at <= seen {
             self.paused[set.partition().index()] |= set.bit();
@@ -212,7 +211,7 @@ impl Waits {
         mistakes
     }
 
-    /// The list for this key. What is in flight has none: units come back to one lane.
+    /// The list for this key. Units in flight have none: they come back to one lane.
     fn gate(&mut self, key: WaitKey) -> Option<&mut Gate> {
         match key {
             WaitKey::AllInFlight => None,
@@ -275,7 +274,7 @@ mod tests {
         ]
     }
 
-    /// All events that could help, and who waits: nothing is remembered but what happened when.
+    /// Every event with its version, and the lanes that wait.
     #[derive(Default)]
     struct Model {
         parked: BTreeMap<u32, WaitKey>,
