@@ -10,6 +10,7 @@ cargo mutate [OPTIONS] [NAME]...
   NAME       only patches whose file name contains one of these
   --list     say what there is, and try nothing
   --check    only whether each patch still applies
+  --refresh  give the patches that no longer apply new line numbers and context
   --verbose  say how each test turned red
   --help     this text
 
@@ -23,6 +24,7 @@ pub(crate) enum Task {
     Run,
     List,
     Check,
+    Refresh,
     Help,
 }
 
@@ -41,6 +43,7 @@ impl Arguments {
             match word.as_str() {
                 "--list" => arguments.task = Task::List,
                 "--check" => arguments.task = Task::Check,
+                "--refresh" => arguments.task = Task::Refresh,
                 "--help" | "-h" => arguments.task = Task::Help,
                 "--verbose" | "-v" => arguments.verbose = true,
                 option if option.starts_with('-') => {

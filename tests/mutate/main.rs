@@ -7,6 +7,7 @@
 
 mod arguments;
 mod programs;
+mod refresh;
 mod tree;
 mod verdict;
 
@@ -19,6 +20,7 @@ use std::time::Instant;
 use apportion_tests::support::mutants::{Mutant, Suite, mutants};
 use arguments::{Arguments, Task};
 use programs::Programs;
+use refresh::Refreshed;
 use tree::Tree;
 use verdict::Verdict;
 
@@ -45,6 +47,7 @@ fn perform(arguments: &Arguments) -> Result<bool, String> {
     match arguments.task {
         Task::List => list(&chosen),
         Task::Check => return check(&root, &chosen),
+        Task::Refresh => return refresh_all(&root, &chosen),
         Task::Help | Task::Run => return run(&root, &chosen, arguments.verbose),
     }
     Ok(true)
@@ -74,6 +77,25 @@ fn check(root: &Path, mutants: &[Mutant]) -> Result<bool, String> {
     }
     println!("{applicable} of {} patches apply", mutants.len());
     Ok(applicable == mutants.len())
+}
+
+/// Makes those patches anew that do not apply.
+fn refresh_all(root: &Path, mutants: &[Mutant]) -> Result<bool, String> {
+    let (mut anew, mut failed) = (0, 0);
+    for mutant in mutants {
+        if tree::check(root, mutant)?.is_none() {
+            continue;
+        }
+        match refresh::refresh(root, mutant)? {
+            Refreshed::Anew => anew += 1,
+            Refreshed::Failed(problem) => {
+                failed += 1;
+                println!("{}: {problem}", mutant.file);
+            }
+        }
+    }
+    println!("{anew} made anew, {failed} to be mended by hand; look at the difference, then try them");
+    Ok(failed == 0)
 }
 
 /// Tries every mutant.

@@ -75,7 +75,7 @@ impl Backlog {
         findings.check(listed.is_empty(), "I10", || format!("asks that are gone are listed: {listed:?}"));
     }
 
-    /// Lanes listed at limits are parked there, and asks registered at hosts and racks wait: stale entries would pile up.
+    /// Lanes listed at limits are parked there, and asks registered at hosts and racks wait. Stale entries would pile up.
     fn check_waits(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
         for mistake in self.waits.clone().mistakes() {
             findings.check(false, "I12", || mistake);

@@ -136,9 +136,9 @@ impl Backlog {
         }
     }
 
-    /// A node of the set gained room. It decides which waits end: those of shapes that are closed in
-    /// the set, and of asks that wait for this host or its rack. A stamp would not do: under churn nearly every group stamps every
-    /// set, and no shape would stay closed.
+    /// A node of the set gained room. It decides which waits end: those of shapes that are closed in the set, and of asks
+    /// that wait for this host or its rack. A stamp would not do: under churn nearly every group stamps every set, and no
+    /// shape would stay closed.
     pub(crate) fn room_gained(&mut self, facts: &Facts, set: SetId, id: NodeId, version: u64) {
         let node = facts.nodes.at(id);
         self.reopen(set, |shape| facts.can_take(facts.shapes.at(shape), node));

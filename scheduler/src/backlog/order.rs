@@ -57,8 +57,8 @@ impl OrderKey {
 /// Above every number of a submission.
 const WAS_SERVED: u64 = 1 << 63;
 
-/// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. An application that wants next to
-/// nothing has no weight, and no share either.
+/// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. An application that wants
+/// next to nothing has no weight, and no share either.
 fn by_size(share: u64, demand: u64) -> u64 {
     let weight = binary_logarithm(u128::from(demand) + 1).max(1);
     u64::try_from((u128::from(share) << (2 * LOGARITHM_BITS)) / u128::from(weight)).unwrap_or(u64::MAX)
