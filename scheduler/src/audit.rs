@@ -19,7 +19,7 @@ use crate::place::Leases;
 use crate::resource::{Devices, RESOURCE_TYPES_MAX, Resources};
 use crate::state::State;
 
-/// What an audit found.
+/// The findings of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditReport {
     /// Everything that does not hold.
@@ -31,7 +31,7 @@ pub struct AuditReport {
 pub struct Violation {
     /// Its name in `ARCHITECTURE.md`.
     pub invariant: &'static str,
-    /// Where, and what was found instead.
+    /// The place and the finding.
     pub detail: String,
 }
 
@@ -91,7 +91,7 @@ impl State {
         report
     }
 
-    /// I13: what parked a lane is in the way still, by what is used and what is in flight. Shares and blocked headroom
+    /// I13: the limit that parked a lane still blocks it, by use and amounts in flight. Shares and blocked headroom
     /// depend on the order in which a pass looks.
     fn check_parked(&self, report: &mut AuditReport) {
         let facts = &self.facts;
@@ -146,7 +146,7 @@ impl State {
     }
 }
 
-/// I1: what a node's containers hold is what it has allocated, device by device, and no more than it has.
+/// I1: a node has allocated what its containers hold, device by device, and not more than its capacity.
 fn check_nodes(facts: &Facts, report: &mut AuditReport) {
     let mut totals = vec![(Resources::ZERO, 0usize, 0usize); facts.partitions.len()];
     for (id, node) in facts.nodes.iter() {
@@ -178,7 +178,7 @@ fn check_nodes(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// What queues and users hold, added up from containers and reservations.
+/// The use of queues and users, added up from containers and reservations.
 #[derive(Default)]
 struct Held {
     used: Resources,
@@ -186,7 +186,7 @@ struct Held {
     containers: u64,
 }
 
-/// I2: what a queue, user or application uses is the sum of its containers and reservations, at every level.
+/// I2: the use of a queue, user or application is the sum of its containers and reservations, at every level.
 fn check_use(facts: &Facts, report: &mut AuditReport) {
     let mut queues: BTreeMap<(QueueId, PartitionId), Held> = BTreeMap::new();
     let mut users: BTreeMap<(LeafUserId, PartitionId), Resources> = BTreeMap::new();
@@ -321,7 +321,7 @@ fn check_ending(facts: &Facts, report: &mut AuditReport) {
     }
 }
 
-/// I5: whoever is opportunistic runs, and is charged nothing but its devices.
+/// I5: an opportunistic container runs, and is charged for its devices only.
 fn check_opportunistic(facts: &Facts, report: &mut AuditReport) {
     for (id, size) in &facts.opportunistic {
         let charged =

@@ -1,4 +1,4 @@
-//! Events: what the engine tells applications.
+//! Events: the engine's messages to applications.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use crate::request::{CommitSeq, RejectReason};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The change's position in the log. After a [`resync`](crate::Handle::resync) events up to the
-    /// resynchronisation's own position are already part of what it returned.
+    /// resynchronisation's own position are already part of its answer.
     pub seq: CommitSeq,
     /// Whom it concerns.
     pub application: ApplicationId,
-    /// What happened.
+    /// The kind of the event.
     pub kind: EventKind,
 }
 
@@ -31,7 +31,7 @@ impl Event {
     }
 }
 
-/// What can happen to an application.
+/// The kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventKind {
@@ -43,7 +43,7 @@ pub enum EventKind {
         container: ContainerId,
         /// Where it is.
         node: NodeId,
-        /// How near that is to what the ask named.
+        /// How near the node is to the hosts and racks that the ask named.
         locality: Locality,
     },
     /// A container that ran before the engine started is known to it again.
@@ -64,7 +64,7 @@ pub enum EventKind {
     ExecutionTypeChanged {
         /// Which.
         container: ContainerId,
-        /// What it is from now on.
+        /// Its execution type from now on.
         execution_type: ExecutionType,
     },
     /// A container is to be stopped. Its node should end what runs in it and confirm that with
@@ -79,7 +79,7 @@ pub enum EventKind {
         /// Why; it is the cause of the end once that is confirmed.
         cause: EndCause,
     },
-    /// A container ended, whoever ended it.
+    /// A container ended, by whichever cause.
     ContainerEnded {
         /// Which.
         container: ContainerId,
@@ -216,7 +216,7 @@ pub enum Refusal {
     /// The container has ended meanwhile.
     #[error("the container has ended")]
     UnknownContainer,
-    /// What a container is to have more, by growing or by promotion, does not fit; the reason is that of a proposal.
+    /// A container cannot grow or be promoted: the addition does not fit; the reason is that of a proposal.
     #[error("the container cannot grow: {0}")]
     CannotGrow(RejectReason),
     /// The container has that execution type already.
@@ -240,7 +240,7 @@ pub enum Refusal {
     /// The queue, one above it, or the user there has as many applications as may be.
     #[error("there are too many applications in the queue already")]
     TooManyApplications,
-    /// With what the application uses, a queue would be above its maximum.
+    /// With the application's use, a queue would be above its maximum.
     #[error("what the application uses does not fit below the maximum of the queue or one above it")]
     AboveMaximum,
     /// The queue is not a leaf, or not there.

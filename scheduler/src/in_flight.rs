@@ -1,4 +1,4 @@
-//! What is proposed and not yet decided.
+//! Units and amounts that are proposed and not yet decided.
 //!
 //! Proposers add under the read guard, so that others see what they are about to use; the committer takes
 //! back whatever the verdict. Counters of a vacated slot vanish with it.
@@ -38,7 +38,7 @@ pub(crate) struct InFlight {
     limit_usages: Vec<InFlightResources>,
     /// By node slot; only picks of hosts or racks that asks name.
     nodes: Vec<InFlightResources>,
-    /// How many such picks there are, so that nobody has to look at the nodes while there is none.
+    /// The number of such picks: without any, no node has to be looked at.
     picks: InFlightUnits,
     /// The ask of each unit that gets a container, also of asks that are gone; only where queues are ordered by demand.
     pub(crate) given: InFlightList<AskId>,
@@ -127,7 +127,7 @@ impl InFlight {
         self.limit_usages[limit_usage.index() * self.partitions + partition.index()].give_back(resources);
     }
 
-    /// What picks of this node have in flight.
+    /// The amount that picks of this node have in flight.
     pub(crate) fn on_node(&self, node: NodeId) -> Resources {
         if self.picks.load() == 0 { Resources::ZERO } else { self.nodes[node.index()].load() }
     }

@@ -1,4 +1,4 @@
-//! The state under the engine's one lock: the facts, and what is derived from them.
+//! The state under the engine's one lock: the facts, and everything derived from them.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl State {
         (0..self.facts.partitions.len() as u32).map(PartitionId)
     }
 
-    /// What placement sets are views of.
+    /// The nodes that placement sets are views of.
     pub(crate) fn nodes(&self) -> Nodes<'_> {
         Nodes { facts: &self.facts, in_flight: &self.in_flight, node_shards: &self.node_shards }
     }
@@ -108,7 +108,7 @@ impl State {
         self.facts.digest()
     }
 
-    /// What the digest is made of.
+    /// The bytes that the digest is made of.
     pub(crate) fn canonical_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.facts.write_canonical(&mut bytes).expect("memory does not fail to be written");
@@ -166,7 +166,7 @@ impl State {
         }
     }
 
-    /// Caps whose count now is so far beyond what there may be before one more is placed.
+    /// Caps whose count is this far above the most at which one more container may be placed.
     fn moved_caps(&self, charged: &Charged, beyond: i64) -> Vec<(ShapeId, TagScope)> {
         let Facts { shapes, tags, nodes, .. } = &self.facts;
         let node = nodes.at(charged.node);

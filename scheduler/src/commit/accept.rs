@@ -127,7 +127,7 @@ pub(super) fn check_active(application: &Application) -> Result<(), RejectReason
     if application.is_active { Ok(()) } else { Err(RejectReason::ApplicationInactive) }
 }
 
-/// A reserved node is only for whoever ends the reservation in the same request.
+/// A reserved node takes a container only if the same request ends the reservation.
 pub(super) fn check_unreserved(node: &Node, ended: &[ReservationId]) -> Result<(), RejectReason> {
     match node.reservation {
         Some(reservation) if !ended.contains(&reservation) => Err(RejectReason::NodeReserved),
@@ -149,7 +149,7 @@ fn accept_sums(facts: &Facts, request: &ResourceAllocationCommitRequest) -> Resu
     sums.check_limits(facts)
 }
 
-/// What a request adds and takes away, by whom it concerns.
+/// The changes of use that a request makes, by queue, user and limit usage.
 #[derive(Default)]
 struct Sums {
     /// Nodes as they would be.

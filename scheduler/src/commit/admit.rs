@@ -1,4 +1,4 @@
-//! Admit: whether a change that somebody sent, or that stands in a log, makes sense in the present state.
+//! Admit: whether a change from a caller or a log is valid in the present state.
 
 use super::configure::check_configuration;
 use super::destination::destination;
@@ -14,7 +14,7 @@ use crate::state::State;
 
 /// With at most this many nodes of at most [`AMOUNT_MAX`](crate::resource::AMOUNT_MAX) no sum overflows.
 const NODES_MAX: usize = 1 << 20;
-/// What one leaf may have pending of one type; sums over thousands of leaves stay countable.
+/// The most that one leaf may have pending of one type: sums over thousands of leaves do not overflow.
 const PENDING_MAX: i64 = 1 << 50;
 /// Racks are numbered where they are first named, so a few numbers may arrive ahead of their turn.
 const RACKS_AHEAD_MAX: usize = 1 << 20;

@@ -28,11 +28,11 @@ pub(crate) struct Committer<'a> {
     pub(crate) stats: &'a mut EngineStats,
 }
 
-/// What the batch that a request belongs to says about it.
+/// Facts about a request that are known from its batch.
 #[derive(Debug, Default)]
 struct Known {
     is_within_limits: bool,
-    /// The set whose view has what it gives away taken out already.
+    /// The set whose view already has the request's containers taken out.
     debited_in: Option<SetId>,
 }
 
@@ -48,7 +48,7 @@ impl ResourceAllocationCommitter for Committer<'_> {
 }
 
 impl Committer<'_> {
-    /// Whether a change that somebody sent, or that stands in a log, makes sense now.
+    /// Whether a change from a caller or a log is valid now.
     pub(crate) fn admit(&mut self, change: &Change) -> Result<(), Refusal> {
         let is_validated_by_limits = matches!(
             change,
@@ -114,7 +114,7 @@ impl Committer<'_> {
         requests.retain(|request| self.commit_proposed(request, &known));
         let rejected = proposed - requests.len();
         self.log.append(CommitSeq(self.state.facts.changes), Logged::Requests(requests));
-        // What was moved meanwhile is not charged to all that it was in flight for.
+        // An application that was moved meanwhile is charged elsewhere than it was in flight.
         self.state.take_back_amounts(&proposals.amounts, rejected > 0 || have_moved);
         proposals.amounts.clear();
         if let Some(set) = set {
@@ -123,7 +123,7 @@ impl Committer<'_> {
             }
             self.record(&proposals.observations, set, proposals.version, rejected > 0);
         } else if rejected == 0 {
-            // What was rejected may have been in the way of those who wait.
+            // Rejected requests may have blocked parked lanes.
             self.record_without_lease(&proposals.observations);
         }
         self.stats.batches += 1;
@@ -144,7 +144,7 @@ impl Committer<'_> {
         is_accepted
     }
 
-    /// Places asks that were starved too often: the last step of the ladder, on which nobody can be quicker.
+    /// Places starved asks under the guard, where no other thread can be quicker.
     pub(crate) fn place_starved(&mut self) {
         let due = self.state.backlog.starved.take_due();
         if !due.is_empty() {
@@ -165,7 +165,7 @@ impl Committer<'_> {
 }
 
 impl State {
-    /// Remembers for whoever asks why something is pending what was rejected.
+    /// Counts rejections for `Engine::explain`.
     #[cold]
     fn record_rejected(&mut self, request: &ResourceAllocationCommitRequest, reason: RejectReason) {
         for ask in request.units().filter(|ask| self.facts.asks.get(*ask).is_some()) {
@@ -173,7 +173,7 @@ impl State {
         }
     }
 
-    /// What is decided now, others may have waited for.
+    /// Resumes paused sets: the decided units and amounts may have blocked them.
     fn resume(&mut self, requests: &[ResourceAllocationCommitRequest]) {
         if !requests.is_empty() {
             self.backlog.resume(self.version);
@@ -203,7 +203,7 @@ impl State {
         }
     }
 
-    /// Resources are no longer in flight. If not all of them became use, somebody may be woken.
+    /// Takes amounts out of flight. If not all of them became use, parked lanes may go on.
     fn take_back_amounts(&mut self, amounts: &Amounts, is_relief: bool) {
         for (queue, partition, resources) in &amounts.queues {
             self.in_flight.give_back_of_queue(*queue, *partition, resources);
@@ -233,7 +233,7 @@ impl State {
         }
     }
 
-    /// Takes a batch back that nobody decided.
+    /// Takes an undecided batch back.
     pub(crate) fn undo(&mut self, batch: &mut ProposalBatch) {
         self.version += 1;
         let proposals = std::mem::take(&mut batch.proposals);

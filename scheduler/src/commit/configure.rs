@@ -1,4 +1,4 @@
-//! Whether queues may be changed as somebody wants them to be.
+//! Checks of changes to the queue tree.
 
 use crate::change::Change;
 use crate::config::{
@@ -33,7 +33,7 @@ fn check_update(facts: &Facts, id: QueueId, update: &QueueUpdate) -> Result<(), 
     check_siblings(&facts.config.resources, &above.path, &siblings)
 }
 
-/// The tree is valid in itself, and nobody's applications lose their leaf (`capacity-scheduler.md` 1.6, deletion).
+/// The tree is valid in itself, and no application loses its leaf (`capacity-scheduler.md` 1.6, deletion).
 pub(crate) fn check_reconfiguration(facts: &Facts, wanted: &Reconfiguration) -> Result<(), ConfigError> {
     check_tree(Known::from(&*facts.config), &wanted.root)?;
     check_queue_mapping(&wanted.queue_mapping, &wanted.root)?;

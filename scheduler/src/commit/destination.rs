@@ -1,4 +1,4 @@
-//! To which leaf an application goes: the one it requests, or what placement rules make of that.
+//! The leaf of a new application: the one it requests, or the one that placement rules choose.
 
 use crate::change::ApplicationSpec;
 use crate::config::{FoundQueue, NotPlaced, Queues, Submission};
@@ -14,7 +14,7 @@ pub(super) fn destination(facts: &Facts, spec: &ApplicationSpec) -> Result<Desti
     })
 }
 
-/// The path that placement rules make of what the application requests.
+/// The path that placement rules give the application.
 fn placed(facts: &Facts, spec: &ApplicationSpec) -> Result<String, Refusal> {
     let lookup = Lookup { facts, spec };
     let submission = Submission {

@@ -1,4 +1,4 @@
-//! Fetching what the next changes are about, side by side.
+//! Prefetching the records that the next changes touch.
 //!
 //! A container that ends was placed long ago: neither it nor its node is in a cache any more, and to wait for one after
 //! another takes most of the time of its end. Looked at beforehand and independently of each other, they come together.
@@ -8,7 +8,7 @@ use std::hint::black_box;
 use crate::change::Change;
 use crate::facts::Facts;
 
-/// Looks at what containers that end and their nodes will be asked for. Nothing is decided here.
+/// Touches the records of ending containers and their nodes. It decides nothing.
 pub(super) fn fetch_ended(facts: &Facts, changes: &[Change]) {
     let ended = || {
         changes.iter().filter_map(|change| match change {

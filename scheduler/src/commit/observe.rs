@@ -1,4 +1,4 @@
-//! Recording what passes saw in vain.
+//! Recording the observations of passes: shapes without room, blocked lanes, asks that wait.
 //!
 //! A proposer looked at an older state. Each observation counts only if nothing that could help has happened
 //! since, so that parking never loses a wake-up (I13).

@@ -1,4 +1,4 @@
-//! Group commits: what the committing thread does, in serial and in parallel mode alike.
+//! Group commits: the work of the committing thread, in serial and in parallel mode alike.
 //!
 //! One group takes the write guard once, for what is waiting in the inbox up to G requests. What does not need
 //! the guard is done after it is dropped, see `publish.rs`.
@@ -27,7 +27,7 @@ use crate::stats::EngineStats;
 use crate::sync::{Inbox, Nothing};
 use crate::timers::Timer;
 
-/// What a step of the committer was.
+/// The outcome of one step of the committer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It committed a group.
@@ -47,7 +47,7 @@ pub struct GroupCommitter {
     inbox: Inbox<Message>,
     /// Empty between groups.
     messages: VecDeque<Message>,
-    /// What waits for the guard to be dropped.
+    /// Logs, events and answers that wait until the guard is dropped.
     publisher: Publisher,
     stats: EngineStats,
     processed: u64,
@@ -131,7 +131,7 @@ impl GroupCommitter {
         self.next_timer_ms.is_some_and(|next_ms| next_ms <= self.shared.clock.now_ms())
     }
 
-    /// Commits one group: `first`, if any, and what else is waiting.
+    /// Commits one group: `first`, if any, and the messages that wait.
     pub(crate) fn commit_group(&mut self, first: Option<Message>) {
         let _end = EndIfPanicking(Arc::clone(&self.shared));
         let messages = self.gather(first);
@@ -141,7 +141,7 @@ impl GroupCommitter {
         self.report();
     }
 
-    /// What the group is about, up to G requests: received before the guard is taken.
+    /// The messages of the group, up to G requests: received before the guard is taken.
     fn gather(&mut self, first: Option<Message>) -> VecDeque<Message> {
         let mut messages = std::mem::take(&mut self.messages);
         let (mut weight, mut next) = (0, first);
@@ -284,7 +284,7 @@ impl GroupCommitter {
         }
     }
 
-    /// Carries out a change that somebody sent, if it still makes sense.
+    /// Carries out a caller's change if it is still valid.
     fn change(&mut self, state: &mut State, change: Change) -> Result<(), Refusal> {
         let mut committer = self.committer(state);
         judge(&mut committer, &change)?;
@@ -372,7 +372,7 @@ impl GroupCommitter {
         }
     }
 
-    /// Says what has been reached and wakes whoever can go on.
+    /// Reports progress and wakes the threads that wait for it.
     fn report(&mut self) {
         let quiet = self.shared.leases.is_idle() && self.inbox.is_empty() && !self.is_due();
         if self.shared.leases.any_wanted() {
@@ -403,7 +403,7 @@ impl GroupCommitter {
     }
 }
 
-/// A group that ends by a panic is half of one: nothing may follow it, also if somebody catches the panic.
+/// A group that panics is half done: nothing may follow it, even if a caller catches the panic.
 struct EndIfPanicking(Arc<Shared>);
 
 impl Drop for EndIfPanicking {

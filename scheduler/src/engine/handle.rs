@@ -18,7 +18,7 @@ use crate::resource::{ResourceError, Resources};
 use crate::sync::{Ordering, Ticket};
 use crate::view::View;
 
-/// Why something could not be submitted. What was given is as if it had never been.
+/// The reason why a submission failed. It leaves no trace in the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SubmitError {
@@ -177,7 +177,7 @@ impl Handle {
         }
     }
 
-    /// The queue with this path, and what it is there for.
+    /// The queue with this path, and its purpose.
     pub(super) fn find_queue(&self, path: &str) -> Result<(QueueId, QueueRole), SubmitError> {
         let names = &self.shared.names.queues;
         names.get(path).ok_or_else(|| SubmitError::UnknownQueue {
@@ -253,10 +253,10 @@ impl Handle {
         self.configure(Change::Reconfigured { configuration: Box::new(configuration) })
     }
 
-    /// What [`reconfigure`](Self::reconfigure) would do if it came at this moment.
+    /// The effect that [`reconfigure`](Self::reconfigure) would have at this moment.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first mistake in the configuration.
     pub fn check_reconfiguration(
         &self,
         configuration: &Reconfiguration,

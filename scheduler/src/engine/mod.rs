@@ -148,7 +148,7 @@ pub struct Engine {
 enum Driver {
     Serial(Box<SerialDriver>),
     Parallel(Threads),
-    /// The parts are somebody else's.
+    /// The caller runs the parts.
     Elsewhere,
 }
 
@@ -306,14 +306,14 @@ impl Engine {
         self.shared.state.read().canonical_bytes()
     }
 
-    /// What the engine has done so far.
+    /// Counts of the engine's work so far.
     #[must_use]
     pub fn stats(&self) -> EngineStats {
         let proposer_panics = self.shared.proposer_panics.get();
         EngineStats { proposer_panics, ..self.shared.progress().stats }
     }
 
-    /// What was timed since the last call. Two callers take it from each other.
+    /// Times measured since the last call. Two callers take them from each other.
     #[must_use]
     pub fn take_timing(&self) -> EngineTiming {
         self.shared.timing.take()

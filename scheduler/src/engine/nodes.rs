@@ -12,7 +12,7 @@ use crate::request::CommitSeq;
 use crate::resource::{DEVICE_MILLI, DEVICES_MAX, Resources};
 use crate::sync::Ticket;
 
-/// What becomes of a node that reports what runs on it.
+/// The outcome for a node that reports its running containers.
 #[derive(Debug)]
 pub struct Recovery {
     /// The node.

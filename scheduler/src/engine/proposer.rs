@@ -72,7 +72,7 @@ impl Proposer {
         }
     }
 
-    /// One pass over a set that is worth one, if there is one at owner and the engine is not shut down. What it
+    /// One pass over a wanted set, if one is in the lease pool and the engine is not shut down. What it
     /// proposes is in flight until the batch is decided or dropped.
     pub fn propose(&mut self) -> Option<Box<ProposalBatch>> {
         self.shared.work.observe()?;
@@ -127,7 +127,7 @@ pub(super) fn propose(
     batch
 }
 
-/// Nobody waits for what a proposer will not do that is gone.
+/// A proposer that is gone leaves the count, so no thread waits for it.
 impl Drop for Proposer {
     fn drop(&mut self) {
         let mut is_gone = false;
@@ -137,7 +137,7 @@ impl Drop for Proposer {
                 progress.proposers -= u32::from(!std::mem::replace(&mut is_gone, true));
             });
         };
-        // What has panicked each time so far may panic once more.
+        // The report itself may panic again.
         let _ = (0..PANICS_MAX).any(|_| catch_unwind(AssertUnwindSafe(&mut leave)).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! What the committing thread does once the guard is dropped: log, events, answers, identifiers, leases.
+//! The work of the committing thread once the guard is dropped: log, events, answers, identifiers, leases.
 
 use std::sync::{Arc, Weak};
 
@@ -13,7 +13,7 @@ use crate::propose::ProposalBatch;
 use crate::request::CommitOutcome;
 use crate::sync::Promise;
 
-/// Collects what a group of commits has to say while the guard is held, and says it afterwards.
+/// Collects a group's log records, events and answers under the guard, and publishes them afterwards.
 pub(super) struct Publisher {
     shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
@@ -176,7 +176,7 @@ impl Publisher {
         (application.generation() >= first.generation()).then_some(stream)
     }
 
-    /// Gives identifiers and names of what is gone free for successors.
+    /// Frees identifiers and names of things that are gone.
     fn vacate(&mut self) {
         let Shared { ids, names, .. } = &*self.shared;
         if !self.effects.vacated_asks.is_empty() {

@@ -59,7 +59,7 @@ impl Handle {
     }
 }
 
-/// Checks a change that a caller sent. If it is refused, tells the caller and takes back what the change was given.
+/// Checks a caller's change. A refused one is reported to the caller, and its identifiers are taken back.
 pub(super) fn judge(committer: &mut Committer<'_>, change: &Change) -> Result<(), Refusal> {
     if let Change::Heartbeats { nodes } = change {
         // The other nodes are heard.

@@ -1,4 +1,4 @@
-//! What the threads of one engine share.
+//! The state that the threads of one engine share.
 
 use std::sync::{Arc, Weak};
 
@@ -27,13 +27,13 @@ pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
 /// Whether a change was carried out, and as which.
 pub(crate) type ChangeResult = Result<CommitSeq, Refusal>;
 
-/// What an application has, or why no stream was connected to it.
+/// The containers and asks of an application, or the reason why no stream was connected to it.
 pub(crate) type AttachResult = Result<Attachment, Refusal>;
 
 /// For each container that a node reported which it is now, or why it is none of the engine's.
 pub(crate) type RecoveryResult = Vec<Result<ContainerId, Refusal>>;
 
-/// What the committer is sent.
+/// A message to the committer.
 pub(crate) enum Message {
     Change {
         change: Change,
@@ -59,13 +59,13 @@ pub(crate) enum Message {
         change: Change,
         answer: Promise<UpdateResult>,
     },
-    /// A node, then what runs on it: nothing comes between, so no pass takes it for empty.
+    /// A node, then its running containers: nothing comes between, so no pass takes it for empty.
     Recovery {
         changes: Vec<Change>,
         answer: Promise<RecoveryResult>,
         caller: Arc<RefusalList>,
     },
-    /// A change that somebody waits for.
+    /// A change whose caller waits for the answer.
     Answered {
         change: Change,
         answer: Promise<ChangeResult>,
@@ -116,7 +116,7 @@ pub(crate) struct Shared {
     pub(crate) timing: Figures<EngineTiming>,
     progress: Mutex<Progress>,
     progressed: Condvar,
-    /// Every stream that somebody holds, to be closed in the end.
+    /// Every stream with a reader, to be closed in the end.
     streams: Mutex<Vec<Weak<StreamCore>>>,
     pub(crate) names: Names,
     pub(crate) ids: Ids,
@@ -131,7 +131,7 @@ pub(crate) struct Names {
     pub(crate) queues: NameMap<(QueueId, QueueRole)>,
 }
 
-/// Identifiers that callers are given before the committer has seen what they name.
+/// Identifiers that callers get before the committer has seen the things they name.
 pub(crate) struct Ids {
     pub(crate) nodes: Mutex<NodeIds>,
     pub(crate) applications: Mutex<IdPool<ApplicationId>>,
@@ -210,7 +210,7 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// In the gate's word: nothing may be sent any more. The rest counts what was.
+/// In the gate's word: sending is over. The other bits count the messages sent.
 const CLOSED: u64 = 1 << 63;
 
 impl Shared {
@@ -267,7 +267,7 @@ impl Shared {
             self.gate.fetch_sub(1, Ordering::AcqRel);
             return Err(Closed);
         }
-        // Fails only if the committer went away without a shutdown; `end` tells whoever waits.
+        // Fails only if the committer went away without a shutdown; `end` tells waiting callers.
         self.outbox.send(message).map_err(|_| Closed)
     }
 
@@ -289,7 +289,7 @@ impl Shared {
         self.ends_after.load(Ordering::Acquire)
     }
 
-    /// Remembers a stream until nobody holds it.
+    /// Keeps a stream until its last reader is gone.
     pub(crate) fn add_stream(&self, stream: &Arc<StreamCore>) {
         let mut streams = self.streams.lock();
         if streams.len() == streams.capacity() {
@@ -303,7 +303,7 @@ impl Shared {
         }
     }
 
-    /// Nothing will change any more: whoever waits for that is told.
+    /// The engine has ended: tells waiting threads.
     pub(crate) fn end(&self) {
         self.close_gate();
         self.work.close();
@@ -331,7 +331,7 @@ impl Shared {
         self.progress.lock().clone()
     }
 
-    /// Changes what was reached and tells whoever waits for it.
+    /// Updates the progress and tells the threads that wait for it.
     pub(crate) fn report_progress(&self, change: impl FnOnce(&mut Progress)) {
         change(&mut self.progress.lock());
         self.progressed.notify_all();
@@ -348,7 +348,7 @@ impl Shared {
         }
     }
 
-    /// Whether nobody proposes any more, and all that was proposed is decided.
+    /// Whether no proposer is left and every proposal is decided.
     pub(crate) fn is_stalled(&self, progress: &Progress) -> bool {
         progress.proposers == 0 && self.leases.count_out() == 0
     }

@@ -1,4 +1,4 @@
-//! Event streams: what the engine tells applications, without ever waiting for them.
+//! Event streams: the engine tells applications of events without ever waiting for them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ struct Queue {
     events: VecDeque<Event>,
     lagging: bool,
     closed: bool,
-    /// Events up to here are part of what the last resynchronisation returned.
+    /// Events up to here are part of the answer to the last resynchronisation.
     known: CommitSeq,
 }
 

@@ -22,7 +22,7 @@ use crate::ids::{
 };
 use crate::resource::{DeviceMask, Resources};
 
-/// What is charged.
+/// The charged amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     /// A container that is placed now: whose it is has been served.
@@ -50,7 +50,7 @@ impl Facts {
         (self.start(ask_id, &charged, priority, false), charged)
     }
 
-    /// What is charged becomes a container on the node. It already uses its shape.
+    /// The charge becomes a container on the node. It already uses its shape.
     fn start(&mut self, ask: AskId, charged: &Charged, priority: u32, is_recovered: bool) -> ContainerId {
         let Charged { application, node, shape, .. } = *charged;
         let devices = self.take_room(node, charged);
@@ -259,7 +259,7 @@ impl Facts {
         self.change_wants(user, |user| change(&mut user.inactive));
     }
 
-    /// An application of the user is active, or with `sign` -1 is so no more.
+    /// An application of the user became active or, with `sign` -1, inactive.
     fn count_active(&mut self, user: LeafUserId, sign: i32) {
         for limit_usage in &self.users[user.index()].limit_usages {
             let active = &mut self.limit_usages.all[limit_usage.index()].active;
@@ -284,7 +284,7 @@ impl Facts {
         true
     }
 
-    /// What the master of an active application needs is kept for it, or with `sign` -1 no longer.
+    /// Counts the master share of an active application or, with `sign` -1, takes it back.
     fn count_master(&mut self, leaf: QueueId, user: LeafUserId, master: Option<Master>, sign: i64) {
         let Some(Master { size, partition }) = master else { return };
         self.queues[leaf.index()].masters[partition.index()] += size.times(sign);
@@ -348,7 +348,7 @@ impl Facts {
         self.change_wants(user, |user| user.outstanding -= u64::from(units));
     }
 
-    /// A user wants more, or less: with that it may be active, or be so no more.
+    /// The user's demand changed: the user may become active or inactive.
     fn change_wants(&mut self, user: LeafUserId, change: impl FnOnce(&mut LeafUser)) {
         let user = &mut self.users[user.index()];
         let was_active = user.is_active();

@@ -98,7 +98,7 @@ pub(crate) struct Facts {
     pub(crate) queues: Vec<Queue>,
     /// By path.
     queue_ids: FxHashMap<Arc<str>, QueueId>,
-    /// Some parent orders those below by what is pending in them.
+    /// Some parent orders its children by their pending demand.
     pub(crate) looks_at_demand: bool,
     /// Some parent orders its children by more than their use.
     pub(crate) orders_by_priority: bool,
@@ -251,7 +251,7 @@ impl Facts {
         lifetime_ms.map(|lifetime_ms| self.now_ms.saturating_add(lifetime_ms))
     }
 
-    /// What the nearest queue above that names the user says.
+    /// The value of the nearest queue above that names the user.
     fn user_weight(&self, leaf: QueueId, name: &str) -> Factor {
         let chain = self.queue(leaf).chain.iter().rev();
         chain

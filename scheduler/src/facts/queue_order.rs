@@ -12,7 +12,7 @@ use crate::resource::{Resources, SHARE_ONE, dominant_share};
 /// Order among siblings: as [`QueueOrdering`] says, by the first field that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct QueueKey {
-    /// What comes before the share, in one number: passes compare keys for each container at each level.
+    /// The keys that come before the share, in one number: passes compare them for each container at each level.
     rank: u64,
     share: u64,
     /// Between equal shares: smaller for a greater priority, where that counts.

@@ -1,4 +1,4 @@
-//! Shapes: what equal asks have in common. Work that depends only on the shape is done once for all of them.
+//! Shapes: the common part of equal asks. Work that depends only on the shape is done once for all of them.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// What its containers are called, in order.
+    /// The tags of its containers, in order.
     #[inline]
     pub(crate) fn tags(&self) -> &[Arc<str>] {
         self.rule.as_ref().map_or(&[], |rule| &rule.tags)

@@ -1,4 +1,4 @@
-//! What one user of a leaf may have: the one test that proposers and the committer use.
+//! The limit of one user of a leaf: the one test that proposers and the committer use.
 //!
 //! The limit is guarantee times factor, at most the maximum. For types without a guarantee it is the maximum.
 
@@ -7,7 +7,7 @@ use crate::config::{Factor, Percent, Semantics};
 use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
-/// What is in use in a leaf's partition, as whoever asks sees it.
+/// The use of a leaf in a partition, as the caller sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafUse {
     /// By all of its users.
@@ -19,7 +19,7 @@ pub(crate) struct LeafUse {
 }
 
 impl Queue {
-    /// Whether the limit of each user moves with what the others do.
+    /// Whether the limit of each user moves with the use of the others.
     pub(crate) fn shares_among_users(&self) -> bool {
         self.semantics == Semantics::YarnCompatible || self.config.user_limit_minimum < Percent::ALL
     }
@@ -144,7 +144,7 @@ impl Facts {
         used.can_grow(change, &self.user_limit(id, share, container, leaf_use))
     }
 
-    /// What all users of the leaf may use together.
+    /// The limit of all users of the leaf together.
     fn most_of_users<'a>(&'a self, queue: &'a Queue, share: PartitionShare) -> &'a Resources {
         if share.is_borrowed {
             self.user_ceiling(queue, share)
@@ -178,7 +178,7 @@ impl Facts {
         queue.shares_among_users().then_some(share)
     }
 
-    /// What the user may use at most if it is to use `size` more.
+    /// The most that the user may use if it is to use `size` more.
     pub(crate) fn user_limit(
         &self,
         id: LeafUserId,
@@ -191,7 +191,7 @@ impl Facts {
         let ceiling = self.user_ceiling(queue, share);
         if queue.semantics == Semantics::YarnCompatible {
             let steps = &self.config.allocation.minimum;
-            // Whoever is not above it may have one more.
+            // A user who is not above it may have one more.
             let bounds = (user.weight, share.is_borrowed.then_some(ceiling));
             return queue.yarn_user_limit(share.partition, bounds, &leaf_use(), steps) + *size;
         }

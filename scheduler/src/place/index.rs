@@ -4,7 +4,7 @@ use super::order::BUCKETS;
 use crate::bits::ones;
 use crate::resource::Resources;
 
-/// For each step the positions of its nodes, and a bound on what any of them has free.
+/// For each step the positions of its nodes, and an upper bound on their free resources.
 #[derive(Clone, Debug)]
 pub(super) struct BucketIndex {
     /// One bit per position, `words` words per step.
@@ -51,7 +51,7 @@ impl BucketIndex {
         (step != ABSENT).then_some(usize::from(step))
     }
 
-    /// Lists a position under `step` with what it has free, wherever it was before.
+    /// Lists a position under `step` with its free resources, and under no other step.
     pub(super) fn put(&mut self, position: usize, step: usize, free: &Resources) {
         debug_assert!(step < BUCKETS);
         if self.step_of(position) != Some(step) {

@@ -28,7 +28,7 @@ struct Slot {
     set: Option<Box<PlacementSet>>,
 }
 
-/// What came of looking for a set.
+/// The outcome of looking for a set.
 #[derive(Debug)]
 pub(crate) enum Checkout {
     Taken(Box<PlacementSet>),
@@ -89,7 +89,7 @@ impl Leases {
         self.take(id, &mut looked_in_vain)
     }
 
-    /// Takes the set if it is in the pool and still wanted. Nobody else will want it until it is published again.
+    /// Takes the set if it is in the pool and still wanted. It counts as wanted again once it is published.
     fn take(&self, id: SetId, looked_in_vain: &mut bool) -> Option<Box<PlacementSet>> {
         let mut slot = self.slots[id.index()].lock();
         if slot.leased {
@@ -120,7 +120,7 @@ impl Leases {
         if self.count_out() >= self.out_max.load(Ordering::Relaxed) {
             return Checkout::Nothing;
         }
-        // All sets from `start` on, then those before it: whoever goes on behind its last set comes round to all.
+        // All sets from `start` on, then those before it: a proposer that starts behind its last set reaches them all.
         let (first, behind) =
             (start as usize / SETS_MAX % self.wanted.len(), u64::MAX << (start as usize % SETS_MAX));
         let others = (1..self.wanted.len()).map(|offset| ((first + offset) % self.wanted.len(), u64::MAX));
@@ -196,7 +196,7 @@ impl Leases {
         self.count_wanted() > 0
     }
 
-    /// Whether every set is in the pool and none is worth a pass. Then nobody can take one until the next publication.
+    /// Whether every set is in the pool and none is worth a pass. Then none can be taken before the next publication.
     /// A set that is taken is out before its bit is gone, and one that is dropped is wanted before it is in the pool,
     /// so neither is overlooked between the two looks at the count; the high half tells if one came back.
     pub(crate) fn is_idle(&self) -> bool {

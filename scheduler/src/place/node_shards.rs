@@ -19,7 +19,7 @@ pub(crate) struct NodeShards {
     /// By node slot: the node's place in its partition.
     places: Vec<u32>,
     racks: FxHashMap<RackId, Vec<NodeId>>,
-    /// By set: what happened to its nodes.
+    /// By set: the latest changes of its nodes.
     changes: Vec<ChangeRing>,
     /// By partition: nodes that lately came to have room.
     gains: Vec<Gains>,
@@ -146,7 +146,7 @@ impl NodeShards {
         self.changes[set.index()].count()
     }
 
-    /// What changed since, some nodes repeatedly; `None` if that is too long ago to know.
+    /// The nodes that changed since, some repeatedly; `None` if the ring no longer reaches back so far.
     pub(crate) fn changes_since(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeChange>> {
         self.changes[set.index()].since(seen)
     }

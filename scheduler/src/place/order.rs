@@ -17,9 +17,9 @@ pub const BUCKETS: usize = 128;
 /// A node as an order sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoredNode<'a> {
-    /// What the node has in all.
+    /// The node's capacity.
     pub capacity: &'a Resources,
-    /// What is not allocated.
+    /// The resources that are not allocated.
     pub free: &'a Resources,
     /// Where the node stands in its set, by registration.
     pub position: usize,

@@ -1,4 +1,4 @@
-//! What lately happened to the nodes of one set.
+//! The latest changes of the nodes of one set.
 
 use crate::resource::Resources;
 
@@ -6,10 +6,10 @@ use crate::resource::Resources;
 /// starts over.
 ///
 /// Most changes are containers that ended, of which a reader has to know no more than what they gave back. That stands
-/// here, one after another, so that nobody has to fetch the node for it.
+/// here, one after another, so that no reader has to fetch the node for it.
 #[derive(Clone, Debug)]
 pub(super) struct ChangeRing {
-    /// For each change the position, and what was given back or nothing, by `types`.
+    /// For each change the position, and the freed resources if that is all, by `types`.
     words: Vec<i64>,
     /// How many resource types the engine counts.
     types: usize,
@@ -21,12 +21,12 @@ pub(super) struct ChangeRing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NodeChange {
     pub(crate) position: u32,
-    /// What the node has free on top, if nothing else has changed. Otherwise the node has to be looked at.
+    /// The resources freed on the node, if nothing else has changed. Otherwise a reader looks at the node.
     pub(crate) freed: Option<Resources>,
 }
 
 const RING_LENGTH: u64 = 1 << 10;
-/// With the position: what was freed stands behind it.
+/// With the position: the freed resources stand behind it.
 const IS_FREED: i64 = 1 << 32;
 
 impl ChangeRing {

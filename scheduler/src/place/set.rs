@@ -14,7 +14,7 @@ use crate::ids::{ApplicationId, NodeId, SetId};
 use crate::in_flight::InFlight;
 use crate::resource::{Devices, Need, Resources, Room, fits};
 
-/// The candidate nodes of one shard of a partition, with an index over what they have free.
+/// The candidate nodes of one shard of a partition, with an index over their free resources.
 ///
 /// Whoever holds the value holds the set's lease: it is taken from the [pool](super::Leases) for a pass,
 /// travels with the batch, and goes back when the batch is decided or dropped. It is a view: what a node
@@ -51,7 +51,7 @@ impl Candidate {
     };
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A node, at this position.
@@ -62,7 +62,7 @@ pub(crate) enum Found {
     Nothing,
 }
 
-/// What a placement set is a view of.
+/// The state that a placement set is a view of.
 #[derive(Clone, Copy)]
 pub(crate) struct Nodes<'a> {
     pub(crate) facts: &'a Facts,
@@ -71,7 +71,7 @@ pub(crate) struct Nodes<'a> {
 }
 
 impl Nodes<'_> {
-    /// What the node has left apart from picks of it in flight.
+    /// The resources left on the node after picks in flight.
     pub(crate) fn room_left(&self, id: NodeId, node: &Node) -> Room {
         Room { free: node.room.free - self.in_flight.on_node(id), devices: node.room.devices }
     }
@@ -144,7 +144,7 @@ impl PlacementSet {
                         _ => changed.push(position),
                     }
                 }
-                // Last: what a node has free now has all of that in it.
+                // Last: the node's present room includes all of that.
                 for &position in &changed {
                     self.refresh(nodes, position as usize);
                 }
@@ -276,7 +276,7 @@ impl PlacementSet {
         self.index.step_of(position)
     }
 
-    /// What the node at a position has free, by this view.
+    /// The free resources of the node at a position, by this view.
     pub(crate) fn free_at(&self, position: usize) -> Resources {
         self.nodes[position].room.free
     }
@@ -301,7 +301,7 @@ impl PlacementSet {
         self.given.add(shape.tags(), node, application, 1);
     }
 
-    /// Takes what a proposed container needs out of the view.
+    /// Takes a proposed container's resources out of the view.
     pub(crate) fn debit(&mut self, position: usize, need: &Need) {
         let room = &mut self.nodes[position].room;
         room.free -= need.resources;

@@ -20,7 +20,7 @@ pub(crate) enum Observation {
     /// The ask found none of the hosts or racks that will do so far from its locality preference; these distinct other
     /// nodes had room.
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },
-    /// Nothing could be proposed, only because of what others have in flight.
+    /// The pass proposed nothing only because of units and amounts in flight.
     InUse,
     /// Reserving nodes of the pass's set for the shape was tried; reservations made are among the requests.
     ReserveTried { shape: ShapeId },
@@ -37,7 +37,7 @@ pub(crate) struct Amounts {
     pub(crate) queues: Vec<(QueueId, PartitionId, Resources)>,
     pub(crate) users: Vec<(LeafUserId, PartitionId, Resources)>,
     pub(crate) limit_usages: Vec<(LimitUsageId, PartitionId, Resources)>,
-    /// Picks of hosts or racks that asks name, in whatever set.
+    /// Picks of hosts or racks that asks name, in any set.
     pub(crate) nodes: Vec<(NodeId, Resources)>,
     /// The ask of each unit that is listed as given.
     pub(crate) units: Vec<AskId>,
@@ -51,7 +51,7 @@ pub(crate) trait BatchOwner: Send + Sync {
     fn undo(&self, batch: &mut ProposalBatch);
 }
 
-/// What one pass produced.
+/// The result of one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Proposals {
     pub(crate) requests: Vec<ResourceAllocationCommitRequest>,
@@ -90,7 +90,7 @@ impl ProposalBatch {
         Self { proposals: Proposals::default(), set: None, begun_ns: 0, proposing_ns: 0, owner }
     }
 
-    /// What it asks the committer to do.
+    /// Its requests to the committer.
     #[must_use]
     pub fn requests(&self) -> &[ResourceAllocationCommitRequest] {
         &self.proposals.requests
@@ -119,7 +119,7 @@ impl Amounts {
     }
 
     fn is_empty(&self) -> bool {
-        // Whatever counts for a limit usage counts for a user.
+        // Every amount of a limit usage is an amount of a user, too.
         self.queues.is_empty() && self.users.is_empty() && self.nodes.is_empty() && self.units.is_empty()
     }
 }

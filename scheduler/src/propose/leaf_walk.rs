@@ -134,7 +134,7 @@ impl QueueWalk<'_> {
     /// Lets the application behind the top one of the same lane into the heap: the top one may fall behind it.
     pub(super) fn advance(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        // Touched only if it changes: whoever touches the top pays for its order.
+        // Touched only if it changes: touching the top costs a new order of the heap.
         if heads.peek().is_none_or(|top| !top.0.is_last) {
             return;
         }
@@ -212,7 +212,7 @@ impl QueueWalk<'_> {
         heads.push(Reverse(Head { key, ..top }));
     }
 
-    /// The application's key with what this pass gave it.
+    /// The application's key, containers of this pass included.
     fn key_of(&self, slot: u32, leaf: QueueId, frozen: OrderKey) -> OrderKey {
         if !self.state.facts.queue(leaf).config.ordering.is_fair() {
             return frozen;

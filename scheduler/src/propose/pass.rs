@@ -17,13 +17,13 @@ pub(crate) struct PassLimits {
     pub(crate) requests: usize,
     /// V: nodes visited.
     pub(crate) visits: usize,
-    /// What it may look at.
+    /// The nodes and asks that it may look at.
     pub(crate) scope: PassScope,
-    /// What it sees in vain is not recorded, so it cannot rely on what passes before it saw.
+    /// It records no observations, so it cannot rely on those of earlier passes.
     pub(crate) is_single_step: bool,
 }
 
-/// What a pass is confined to; without anything it is about every node of its set and every ask.
+/// The scope of a pass: by default every node of its set and every ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassScope {
     /// This node alone, as after its heartbeat in YARN.
@@ -121,7 +121,7 @@ fn list_fulfilled(state: &State, from: usize, proposals: &mut Proposals) {
     units.for_each(|unit| list_unit(state, unit.ask, amounts));
 }
 
-/// Whether what was seen is only that others have it in flight.
+/// Whether the observation is only about units and amounts in flight.
 fn is_in_flight(observation: &Observation) -> bool {
     matches!(observation, Observation::InUse | Observation::Blocked { reason: WaitKey::AllInFlight, .. })
 }

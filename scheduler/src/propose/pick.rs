@@ -14,7 +14,7 @@ use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::fits;
 use crate::state::State;
 
-/// What became of a candidate.
+/// The outcome for a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
     /// A container is proposed.
@@ -38,7 +38,7 @@ pub(super) struct Unit {
     outstanding: u32,
 }
 
-/// Chooses nodes: what an ask names, wherever that is, then the own set.
+/// Chooses nodes: hosts and racks that an ask names, in any set, then the own set.
 pub(super) struct Picker<'a> {
     pub(super) state: &'a State,
     pub(super) set: &'a mut PlacementSet,
@@ -46,7 +46,7 @@ pub(super) struct Picker<'a> {
     pub(super) visits: usize,
     /// Reservations proposed in this pass.
     pub(super) reservations: usize,
-    /// Something was passed over only because of what others have in flight.
+    /// An ask or a node was passed over only because of units and amounts in flight.
     pub(super) in_use: bool,
     /// Containers that are not where their ask named are limited in number.
     counts_off_switch: bool,
@@ -86,7 +86,7 @@ impl<'a> Picker<'a> {
         }
         match self.set.search(self.state.nodes(), shape, &mut self.visits) {
             Found::At(position) => self.place_at(unit, position, shape, proposals),
-            // What was proposed for these nodes makes another pass certain.
+            // The proposals for these nodes make another pass certain.
             Found::NextPass => {
                 give_up(candidate, scratch);
                 Pick::NextPass
@@ -193,7 +193,7 @@ impl<'a> Picker<'a> {
             if self.reservations > 0 {
                 return Vec::new();
             }
-            // As in YARN, neither one that is reserved nor one that is shunned.
+            // As in YARN, neither a reserved nor a blacklisted node.
             let may_take = |node: &Node| {
                 node.is_open() && state.facts.breach_with(shape, node, set.given_tags()).is_none()
             };

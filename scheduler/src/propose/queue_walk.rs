@@ -43,7 +43,7 @@ pub(super) struct QueueWalk<'a> {
 
 const ROOT: QueueId = QueueId(0);
 
-/// Whatever is served in this pass is so after all that was served before. No log is as long.
+/// Serves of this pass come after all earlier serves. No log is as long.
 const IN_THIS_PASS: u64 = 1 << 62;
 
 impl<'a> QueueWalk<'a> {
@@ -61,7 +61,7 @@ impl<'a> QueueWalk<'a> {
             facts.limit_usages().len(),
             facts.shapes.slots(),
         );
-        // What is wanted follows from what passes saw, on which single steps do not rely.
+        // The lists of wanted shapes rest on observations of passes, on which single steps do not rely.
         let is_anybodys_turn = is_borrowed && limits.is_single_step;
         scratch.open_shapes = if is_anybodys_turn { u32::MAX } else { state.backlog.count_wanted(set) };
         let partition = set.partition();
@@ -293,7 +293,7 @@ impl<'a> QueueWalk<'a> {
         proposals.observations.push(Observation::Blocked { lane, reason, blocks });
     }
 
-    /// Adds what the pass gave to the amounts in flight, for others to see, and to the batch, to be taken back.
+    /// Adds the amounts that the pass gave to those in flight, for other passes, and to the batch, to be taken back.
     pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
         let Self { state, scratch, partition, share, .. } = self;
         proposals.amounts.is_of_borrowed = share.is_borrowed;

@@ -25,7 +25,7 @@ pub(crate) struct Scratch {
     /// Of the shapes that may fit and are wanted, how many this pass has not closed: no more than that are left to be
     /// found. Reservations are counted with them, so it may be more.
     pub(super) open_shapes: u32,
-    /// What this pass gave to applications of fair leaves, by slot.
+    /// Resources and containers that this pass gave to applications of fair leaves, by slot.
     pub(super) given: FxHashMap<u32, Given>,
     /// Containers and reservations proposed in this pass.
     pub(super) picks: u64,
@@ -88,7 +88,7 @@ pub(super) struct LimitUsageScratch {
     pub(super) is_touched: bool,
 }
 
-/// Users to whom a pass gave all that they had pending, and what they use with it.
+/// Users without pending units after this pass, and their use.
 #[derive(Debug, Default)]
 pub(super) struct Satisfied {
     pub(super) users: ActiveUsers,
@@ -137,7 +137,7 @@ pub(super) struct LaneCursor {
     pub(super) heads: u32,
     /// Out of this pass.
     pub(super) dropped: bool,
-    /// Out until then: what the leaf is given moves the shares of its users.
+    /// Held until then: each container of the leaf moves the shares of its users.
     pub(super) held_until: Option<Threshold>,
     /// The committer is told that it is blocked.
     pub(super) is_reported: bool,
@@ -163,7 +163,7 @@ pub(super) struct Head {
     pub(super) is_last: bool,
 }
 
-/// What the pass has found out about a shape.
+/// The findings of the pass about a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ShapeStatus {
     /// Its set may have room for it.
@@ -238,7 +238,7 @@ impl LeafCursor {
         *next = until.level.min(*next);
     }
 
-    /// What was held is looked at again, as far as the leaf uses so much.
+    /// Held users are looked at again as far as the leaf's use allows.
     pub(super) fn release_held(&mut self, level: &Resources) {
         let Self { held, lanes, heads, .. } = self;
         if held.heads.is_empty() || (0..RESOURCE_TYPES_MAX).all(|i| level[i] < held.next[i]) {

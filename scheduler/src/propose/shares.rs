@@ -1,4 +1,4 @@
-//! Users who are held to shares of their leaf: what a pass gives one moves the shares of all.
+//! Users with shares of their leaf: a container for one moves the shares of all.
 
 use super::queue_walk::QueueWalk;
 use super::scratch::Threshold;

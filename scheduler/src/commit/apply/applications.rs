@@ -70,7 +70,7 @@ impl Applier<'_> {
                 self.tell(id, EventKind::ApplicationActivated);
             }
         }
-        // What the activations themselves have changed was looked at.
+        // The changes by the activations themselves were taken into account.
         self.state.facts.inactive.take_due();
     }
 
@@ -90,7 +90,7 @@ impl Applier<'_> {
         let running: Vec<_> = applications.at(id).containers.iter(containers).collect();
         let awaits_stops = config.stop_ended_applications && !running.is_empty();
         if awaits_stops {
-            // Told first, so that the application does not replace what it loses.
+            // Told first, so that the application does not replace its containers.
             self.state.facts.transition_ending(id, end);
             self.tell(id, EventKind::ApplicationEnding { end });
         }
@@ -168,7 +168,7 @@ impl Applier<'_> {
         self.set_timers(id, shape_id, shape.has_locality);
     }
 
-    /// What the ask and its application say of nodes.
+    /// The conditions on nodes of the ask and its application.
     fn rule_of(&self, application: ApplicationId, spec: &AskSpec) -> Option<Box<Rule>> {
         let shunned = &self.state.facts.applications.at(application).blacklist;
         let attributes = spec.rule.as_ref().filter(|rule| !rule.conditions.is_empty());

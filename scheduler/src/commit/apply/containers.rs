@@ -66,7 +66,7 @@ impl Applier<'_> {
         stopping.map_or(cause, |stopping| stopping.cause)
     }
 
-    /// What a container is charged.
+    /// The amounts charged for a container.
     fn charged_for(&self, container: ContainerId) -> Resources {
         let facts = &self.state.facts;
         facts.shapes.at(facts.containers.at(container).shape).need.resources
@@ -85,7 +85,7 @@ impl Applier<'_> {
         }
     }
 
-    /// It runs, so it is charged to whoever it belongs to, above limits and room if need be.
+    /// It runs, so it is charged to its application, above limits and room if need be.
     pub(super) fn recover_container(&mut self, ask: AskId, node: NodeId, running: &RunningContainer) {
         let shape = Shape {
             need: Need { resources: running.size, devices: running.devices },

@@ -21,7 +21,7 @@ use crate::ids::{ApplicationId, AskId, LeafUserId, NodeId, QueueId, SetId};
 use crate::request::{CommitSeq, ResourceAllocationCommitRequest};
 use crate::state::State;
 
-/// What has to be done outside the state because of the changes applied, after the guard is dropped.
+/// The effects of applied changes outside the state, carried out after the guard is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) events: Vec<Event>,
@@ -35,11 +35,11 @@ pub(crate) struct Effects {
     pub(crate) queues: Vec<NamedQueue>,
 }
 
-/// What the path of a queue stands for now.
+/// The present meaning of a queue's path.
 #[derive(Debug)]
 pub(crate) struct NamedQueue {
     pub(crate) path: Arc<str>,
-    /// The queue and what it is there for; nothing if it is gone.
+    /// The queue and its purpose; `None` if it is gone.
     pub(crate) queue: Option<(QueueId, QueueRole)>,
 }
 
@@ -153,7 +153,7 @@ impl Applier<'_> {
         self.effects.events.push(Event { seq, application, kind });
     }
 
-    /// Use went down: whoever was blocked by the limits it counted against may go on.
+    /// Use went down: lanes blocked by the limits it counted against may go on.
     fn use_fell(&mut self, charged: &Charged) {
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.use_fell(charged.leaf, charged.user, &facts.user(charged.user).limit_usages, *version);

@@ -78,11 +78,11 @@ impl Applier<'_> {
         for container in self.state.facts.nodes.at(id).containers.clone() {
             let facts = &self.state.facts;
             let shape = facts.shapes.at(facts.containers.at(container).shape);
-            // Whoever won a borrowed node there, or here would be one, runs on as the partition's own.
+            // Containers that were borrowed there, or would be here, run on as the partition's own.
             let shape = Shape { partition, borrowing: Borrowing::None, ..shape.clone() };
             self.reshape_container(container, &shape);
         }
-        // What is in flight for it may be in another partition than what comes of it.
+        // Amounts in flight for it may be in another partition than its containers will be.
         self.state.record_move();
         let State { facts, backlog, version, .. } = &mut *self.state;
         backlog.wake_freed(facts, old, *version);
@@ -114,7 +114,7 @@ impl Applier<'_> {
     }
 
     pub(super) fn remove_node(&mut self, id: NodeId) {
-        // No candidate from here on, so that the room of its last containers is nobody's hope.
+        // No candidate from here on, so the room of its last containers wakes no ask.
         self.state.facts.nodes.at_mut(id).state = NodeState::Draining;
         let node = self.state.facts.nodes.at(id);
         if let Some(reservation) = node.reservation {

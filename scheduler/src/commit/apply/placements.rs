@@ -30,7 +30,7 @@ impl Applier<'_> {
         }
     }
 
-    /// Who starts one container instead of another of its own has given that back; nobody took it.
+    /// A container that its application replaces was given back by it, not preempted.
     fn cause_of_end(&self, container: ContainerId, request: &ResourceAllocationCommitRequest) -> EndCause {
         let facts = &self.state.facts;
         let owner = facts.containers.at(container).application;

@@ -27,7 +27,7 @@ impl Applier<'_> {
         facts.queue_mapping.clone_from(&configuration.queue_mapping);
         facts.lay_out_queues(&configuration.root);
         self.add_queues();
-        // What is in flight may be so in other limit usages than what comes of it will be charged to.
+        // Amounts in flight may count for other limit usages than their containers will be charged to.
         self.state.record_move();
         let state = &mut *self.state;
         state.backlog.reorder(&state.facts);
@@ -64,7 +64,7 @@ impl Applier<'_> {
         state.mark_limits_stale();
     }
 
-    /// If nobody uses a queue any more that was made on demand, it goes after a while.
+    /// A queue made on demand is removed some time after its last use.
     pub(super) fn record_idle(&mut self, id: QueueId) {
         if let Some(at_ms) = self.state.facts.record_idle(id) {
             self.state.timers.add(at_ms, Timer::QueueIdle(id));
