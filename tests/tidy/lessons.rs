@@ -1,4 +1,4 @@
-//! The table of what went wrong elsewhere.
+//! The table of defects of other schedulers.
 
 use super::{defects, files};
 
@@ -7,7 +7,7 @@ use super::{defects, files};
 fn the_tests_that_the_table_of_lessons_names_are_there() {
     let text = std::fs::read_to_string(files::root().join("tests/README.md")).expect("readable");
     let known = defects::functions();
-    let behind = text.split("## What went wrong elsewhere").nth(1).expect("the table");
+    let behind = text.split("## Defects of other schedulers").nth(1).expect("the table");
     let rows: Vec<&str> = behind.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
     assert!(rows.len() > 30, "{} rows", rows.len());
     for row in rows {

@@ -1,6 +1,6 @@
 //! Native configuration files.
 //!
-//! Every table and every key is optional except the queues; what is left out has the value shown here.
+//! Every table and every key is optional except the queues; omitted keys have the values shown here.
 //!
 //! ```toml
 //! [resources]
