@@ -55,7 +55,7 @@ pub enum Change {
         /// Its attributes from now on.
         attributes: NodeAttributes,
     },
-    /// A node went to another partition, with what runs on it.
+    /// A node went to another partition, with its containers.
     NodePartitionSet {
         /// Which.
         node: NodeId,
@@ -139,11 +139,11 @@ pub enum Change {
     },
     /// A node that has just registered reported a container which runs on it.
     ContainerRecovered {
-        /// The ask that the container is listed under. Nobody made it, and it is over.
+        /// The ask that the container is listed under. It was made for the container, and is over.
         ask: AskId,
         /// Where it runs.
         node: NodeId,
-        /// What runs.
+        /// The running container.
         container: Box<RunningContainer>,
     },
     /// A container has another size.
@@ -157,7 +157,7 @@ pub enum Change {
     ExecutionTypeSet {
         /// Which.
         container: ContainerId,
-        /// What it is from now on.
+        /// Its execution type from now on.
         execution_type: ExecutionType,
     },
     /// Nodes were offered to an ask that waits for others; where opportunities count.
@@ -198,10 +198,10 @@ pub enum Change {
     },
     /// The queues are others, or say other things about themselves.
     Reconfigured {
-        /// What holds from now on.
+        /// The new configuration.
         configuration: Box<Reconfiguration>,
     },
-    /// A queue that was made on demand went, because nobody had used it for a while.
+    /// A queue made on demand was removed some time after its last use.
     QueueExpired {
         /// Which.
         queue: QueueId,
@@ -213,7 +213,7 @@ pub enum Change {
     },
     /// A proposal was accepted.
     Committed {
-        /// What was applied.
+        /// The applied request.
         request: ResourceAllocationCommitRequest,
     },
 }
@@ -227,7 +227,7 @@ pub struct NodeSpec {
     pub rack: String,
     /// Its partition.
     pub partition: PartitionId,
-    /// What it has. The type that counts devices is set from `devices` and can be left out.
+    /// Its capacity. The type that counts devices is set from `devices` and can be omitted.
     pub capacity: Resources,
     /// How many devices (GPUs) it has.
     pub devices: u8,
@@ -295,7 +295,7 @@ pub struct ApplicationSpec {
     pub user: String,
     /// The groups the user is in, the primary one first, for access lists and placement rules.
     pub groups: Vec<String>,
-    /// What placement rules may look at, by name.
+    /// The properties that placement rules may test, by name.
     pub tags: BTreeMap<String, String>,
     /// Higher is served first within the leaf; `None`: as the leaf says.
     pub priority: Option<u32>,

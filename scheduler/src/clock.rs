@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Tells the engine what time it is. The engine never asks anything else for the time.
+/// The engine's only source of time.
 pub trait Clock: Send + Sync + fmt::Debug {
     /// Milliseconds since a moment of the clock's own choice. Never runs backwards. Read under the write guard, so
     /// it has to be quick and must call nothing of the engine.

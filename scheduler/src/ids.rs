@@ -149,7 +149,7 @@ dense_id!(
     /// A user within one leaf queue.
     pub(crate) LeafUserId, "user-");
 dense_id!(
-    /// What a user or a group has in one queue that limits it.
+    /// The use of a user or a group in one queue that limits it.
     pub(crate) LimitUsageId, "limit_usage-");
 dense_id!(
     /// A placement set: a shard of one partition's nodes.

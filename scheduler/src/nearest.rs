@@ -1,6 +1,6 @@
 //! "Did you mean …?" for names and keys.
 
-/// Longer names are not compared: nobody misspells them, and comparing takes time in proportion to the square.
+/// Longer names are not compared: a comparison takes time in proportion to the square of the length.
 const NAME_BYTES_MAX: usize = 256;
 
 /// The candidate closest to `name`, if one is close enough to be a likely misspelling.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::event::Refusal;
 use crate::request::{RejectReason, ResourceAllocationCommitRequest};
 
-/// What an engine has done since its start.
+/// Counts of an engine's work since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineStats {
     /// Accepted commit requests.

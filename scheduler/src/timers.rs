@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, QueueId, ReservationId, ShapeId};
 
-/// What to look at when the time has come. Each is checked again then; a stale entry does nothing.
+/// The thing to look at when the time has come. It is checked again then; a stale entry does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
     /// Whether the node has been silent for too long.
     Silence(NodeId),
-    /// Whether nobody has used a queue that was made on demand.
+    /// Whether a queue made on demand is still unused.
     QueueIdle(QueueId),
     /// Whether the reservation is too old.
     ReservationAge(ReservationId),

@@ -1,4 +1,4 @@
-//! What an application asks for.
+//! Asks, as applications submit them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What kinds of changes there are.
+//! The kinds of changes.
 
 use super::Change;
 use crate::label::labels;

@@ -1,4 +1,4 @@
-//! What a node reports that ran before the engine did.
+//! Containers that a node reports because they ran before the engine did.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,12 +9,12 @@ use thiserror::Error;
 
 /// Who may do something with a queue and all below it, written as YARN writes it: users, a space, groups.
 ///
-/// What a list grants, no list below takes away (`capacity-scheduler.md` 1.6, ACLs).
+/// No list below takes away what a list grants (`capacity-scheduler.md` 1.6, ACLs).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessList {
-    /// Whoever it is: `*`.
+    /// Every user: `*`.
     Everybody,
-    /// These users and the members of these groups; nobody, if there are none.
+    /// These users and the members of these groups.
     Named {
         /// Names of users.
         users: BTreeSet<String>,
@@ -24,7 +24,7 @@ pub enum AccessList {
 }
 
 impl AccessList {
-    /// The list that names nobody.
+    /// The empty list.
     pub const NOBODY: Self = Self::Named { users: BTreeSet::new(), groups: BTreeSet::new() };
 
     /// Whether it names the user, or one of the groups the user is in.
@@ -65,7 +65,7 @@ pub struct ParseAccessListError;
 impl FromStr for AccessList {
     type Err = ParseAccessListError;
 
-    /// `alice,bob ops,dev`; nothing before the first space: no users; nothing at all: nobody.
+    /// `alice,bob ops,dev`. Without text before the first space it names no users; the empty text names none at all.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (users, groups) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let groups = groups.trim();

@@ -1,4 +1,4 @@
-//! Queues that nobody configured: made when an application names them, gone when they have been empty for a while.
+//! Queues made on demand: created when an application names them, removed when they have been empty for a while.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,9 @@ pub struct AutoCreation {
     pub queues_max: u32,
     /// For how long one stays that has no application and no queue below it; `None`: for ever.
     pub expiry_ms: Option<u64>,
-    /// What leaves say about themselves that are made; their name is the application's word.
+    /// Settings of created leaves; the application gives their name.
     pub leaf: QueueConfig,
-    /// What queues on the way to them say.
+    /// Settings of the queues created above them.
     pub parent: QueueConfig,
 }
 

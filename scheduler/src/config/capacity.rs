@@ -1,11 +1,11 @@
-//! What queues are guaranteed and may use, as it is configured.
+//! Guarantees and maxima of queues, as configured.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Factor, Percent};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
-/// What a queue is guaranteed of what its parent is guaranteed, in each partition.
+/// The guarantee of a queue, from its parent's guarantee, in each partition.
 ///
 /// Among the children of one parent, absolute amounts are taken out first, percentages apply to what those leave over,
 /// and weights share the rest, of each resource type by itself (`capacity-scheduler.md` section 6, case 23).
@@ -15,20 +15,20 @@ pub enum Capacity {
     Percent(Percent),
     /// These amounts; where siblings' amounts exceed what the parent has, all shrink alike.
     Absolute(Resources),
-    /// A share of what other siblings leave over, in proportion to the weights.
+    /// A share of the rest that other siblings leave, in proportion to the weights.
     Weight(Factor),
     /// A share of its own of each type.
     Mixed([Share; RESOURCE_TYPES_MAX]),
 }
 
-/// What a queue is guaranteed of one resource type.
+/// The guarantee of a queue for one resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Share {
-    /// A percentage of what siblings with amounts leave over.
+    /// A percentage of the rest that siblings with amounts leave.
     Percent(Percent),
     /// So much, in the type's own unit.
     Amount(i64),
-    /// A part of what all others leave over.
+    /// A part of the rest that all others leave.
     Weight(Factor),
 }
 
@@ -53,7 +53,7 @@ impl Capacity {
         }
     }
 
-    /// What it is of one resource type.
+    /// Its value for one resource type.
     #[must_use]
     pub fn share(&self, resource: usize) -> Share {
         match self {
@@ -72,7 +72,7 @@ impl Capacity {
     }
 }
 
-/// What a queue may use at most.
+/// The maximum of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Maximum {
     /// A percentage of the parent's maximum.
@@ -83,7 +83,7 @@ pub enum Maximum {
     Mixed([Bound; RESOURCE_TYPES_MAX]),
 }
 
-/// What a queue may use at most of one resource type.
+/// The maximum of a queue for one resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bound {
     /// A percentage of the parent's maximum; all of it is no limit of its own.
@@ -125,7 +125,7 @@ impl Maximum {
         if all.iter().all(is_absolute) { Self::Absolute(all.map(Bound::as_amount)) } else { Self::Mixed(all) }
     }
 
-    /// What it is of one resource type.
+    /// Its value for one resource type.
     #[must_use]
     pub fn bound(&self, resource: usize) -> Bound {
         match self {
@@ -135,7 +135,7 @@ impl Maximum {
         }
     }
 
-    /// What it says in amounts, by type.
+    /// Its amounts, by type.
     #[must_use]
     pub fn amounts(&self) -> [Option<i64>; RESOURCE_TYPES_MAX] {
         std::array::from_fn(|i| self.bound(i).as_amount())

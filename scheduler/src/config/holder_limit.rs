@@ -1,4 +1,4 @@
-//! What users and groups may have in a queue, in amounts.
+//! Limits of users and groups in a queue, in amounts.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources, UNLIMITED};
 /// The name that stands for all who are not named.
 pub(crate) const EVERYBODY_ELSE: &str = "*";
 
-/// What each of these users, and each of these groups, may have in a queue and all below it (`peers.md` 1.1,
+/// The limit of each of these users and groups in a queue and all below it (`peers.md` 1.1,
 /// user/group limits). It holds in each partition by itself.
 ///
 /// A user has the limit that names it, or else that of `*`, by itself. An application counts for one group: looking
@@ -22,7 +22,7 @@ pub struct HolderLimit {
     pub users: Vec<String>,
     /// Names of groups; `*`: all who are in no group that a limit names.
     pub groups: Vec<String>,
-    /// What containers and reservations may hold at most; `None` stands for a type without a limit.
+    /// The limit for containers and reservations together; `None` stands for a type without a limit.
     pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
     /// How many applications may be active at a time; `None`: any number. One more waits.
     pub parallel: Option<u32>,
@@ -62,7 +62,7 @@ impl QueueConfig {
     }
 }
 
-/// Whether each limit is one, for somebody, and nobody has two.
+/// Checks that each limit has an amount and a holder, and that no holder has two.
 pub(super) fn check_limits(types: &ResourceTypes, limits: &[HolderLimit]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for limit in limits {

@@ -1,4 +1,4 @@
-//! What an engine is told at its start: resource types, queues and policies.
+//! The configuration of an engine: resource types, queues and policies.
 
 mod access;
 mod auto_creation;
@@ -155,7 +155,7 @@ impl AllocationSizes {
 /// Whose rules hold where YARN's differ from ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Semantics {
-    /// Nobody exceeds a limit.
+    /// No queue or user exceeds a limit.
     #[default]
     Strict,
     /// As YARN does: a user who is not above the user limit may have one container more, however large, and user limits
@@ -167,7 +167,7 @@ pub enum Semantics {
 }
 
 impl Semantics {
-    /// What configurations call it.
+    /// Its name in configurations.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -312,7 +312,7 @@ pub enum ConfigError {
     Queue {
         /// The queue's full path.
         path: String,
-        /// What is wrong and what would be right.
+        /// The mistake, and a correct form.
         problem: String,
     },
     /// A queue that does not exist.
@@ -328,7 +328,7 @@ pub enum ConfigError {
     QueueMapping {
         /// Which, counted from 1.
         rule: usize,
-        /// What is wrong and what would be right.
+        /// The mistake, and a correct form.
         problem: String,
     },
     /// A value outside its range.
@@ -336,7 +336,7 @@ pub enum ConfigError {
     Value {
         /// The key.
         key: &'static str,
-        /// What is wrong and what would be right.
+        /// The mistake, and a correct form.
         problem: String,
     },
     /// A resource type or amount.

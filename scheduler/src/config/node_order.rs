@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeOrderKind {
-    /// The emptiest node first, by dominant share of what is allocated.
+    /// The emptiest node first, by dominant share of its allocated resources.
     #[default]
     Spread,
     /// The fullest node that still fits first.

@@ -1,4 +1,4 @@
-//! What queues say about partitions: which they may use, and with which capacity in each.
+//! Queues and partitions: the partitions that a queue may use, and its capacity in each.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Capacity, Maximum, QueueConfig};
 
-/// What a queue is guaranteed and may use in one partition, where that is not what it says for all.
+/// The guarantee and the maximum of a queue in one partition, where they differ from those for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionCapacity {
     /// Guaranteed capacity there; `None`: the queue's own.
@@ -36,13 +36,13 @@ impl PartitionAccess {
 }
 
 impl QueueConfig {
-    /// What is configured as its guarantee in a partition, if it may use it.
+    /// Its configured guarantee in a partition, if it may use that.
     #[must_use]
     pub fn capacity_in(&self, partition: &str) -> Capacity {
         self.partitions.get(partition).and_then(|own| own.capacity).unwrap_or(self.capacity)
     }
 
-    /// What is configured as its maximum in a partition, if it may use it.
+    /// Its configured maximum in a partition, if it may use that.
     #[must_use]
     pub fn maximum_in(&self, partition: &str) -> Maximum {
         self.partitions.get(partition).and_then(|own| own.maximum).unwrap_or(self.maximum)

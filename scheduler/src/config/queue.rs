@@ -24,7 +24,7 @@ pub enum ApplicationOrdering {
 }
 
 impl ApplicationOrdering {
-    /// Whether it looks at what applications use.
+    /// Whether it depends on the use of applications.
     pub(crate) fn is_fair(self) -> bool {
         self != Self::Fifo
     }
@@ -97,9 +97,9 @@ impl ParallelLimits {
 /// way up the nearest counts (`capacity-scheduler.md` 1.2, application lifetime).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifetimes {
-    /// Of one that says nothing about it.
+    /// The lifetime of an application that names none.
     pub default_ms: Option<u64>,
-    /// At most, whatever an application says.
+    /// The longest lifetime that an application may have.
     pub maximum_ms: Option<u64>,
 }
 
@@ -113,7 +113,7 @@ pub struct QueueConfig {
     pub capacity: Capacity,
     /// Maximum capacity. The root's is ignored.
     pub maximum: Maximum,
-    /// What it is guaranteed and may use in single partitions instead, by name. The root's is empty.
+    /// Other guarantees and maxima in single partitions, by name. The root's is empty.
     pub partitions: BTreeMap<String, PartitionCapacity>,
     /// Which partitions it may use; `None`: those that the queue above may use, and for the root all.
     pub accessible_partitions: Option<PartitionAccess>,
@@ -128,7 +128,7 @@ pub struct QueueConfig {
     pub priority: i32,
     /// What is added to the priority of what is pending in it and below, as the queues above see it.
     pub priority_offset: i32,
-    /// Whatever is pending in it and below, the queues above see the offset alone.
+    /// The queues above see the offset alone, not the priorities below.
     pub priority_fence: bool,
     /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
     /// which the leaf is guaranteed nothing a user may have what the leaf may have.
@@ -159,7 +159,7 @@ pub struct QueueConfig {
     pub default_application_priority: u32,
     /// When applications are ended.
     pub lifetimes: Lifetimes,
-    /// What users and groups may have in it and below, in amounts.
+    /// Limits of users and groups in it and below, in amounts.
     pub limits: Vec<HolderLimit>,
     /// The queues below.
     pub children: Vec<QueueConfig>,
@@ -218,7 +218,7 @@ impl QueueConfig {
         self
     }
 
-    /// What it says about itself alone.
+    /// Its own settings, without its children.
     pub(crate) fn without_children(&self) -> Self {
         Self {
             name: self.name.clone(),

@@ -13,7 +13,7 @@ use crate::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 /// How deep a queue tree may be; far above any real one, and a bound on every walk.
 const DEPTH_MAX: usize = 32;
 
-/// What the engine was started with and queues refer to.
+/// The engine's settings that queues refer to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) types: &'a ResourceTypes,
@@ -43,7 +43,7 @@ pub(crate) fn check_tree(known: Known<'_>, root: &QueueConfig) -> Result<(), Con
     check_queue(known, root, "root", &PartitionAccess::All, 1)
 }
 
-/// `above` is what the queue above may use.
+/// `above` is the maximum of the queue above.
 fn check_queue(
     known: Known<'_>,
     queue: &QueueConfig,
@@ -117,7 +117,7 @@ fn check_any_number(capacity: &Capacity, count: u32) -> Result<(), &'static str>
     Ok(())
 }
 
-/// Whether what one queue says about itself makes sense, whatever its siblings and those above say.
+/// Checks one queue by itself, without its siblings and the queues above.
 pub(crate) fn check_queue_alone(
     known: Known<'_>,
     path: &str,

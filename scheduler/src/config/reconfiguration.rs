@@ -24,7 +24,7 @@ impl From<&EngineConfig> for Reconfiguration {
     }
 }
 
-/// What a reconfiguration does to the queues, by full path.
+/// The effect of a reconfiguration on the queues, by full path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueDifferences {
     /// Queues that are new.

@@ -27,7 +27,7 @@ impl Setting {
         Self { key: format!("{table}.{key}"), value: value.to_string() }
     }
 
-    /// What the queue may use at most in a partition.
+    /// The maximum of the queue in a partition.
     #[must_use]
     pub fn maximum(table: &str, queue: &QueueConfig, partition: &str, types: &ResourceTypes) -> Self {
         let is_own = queue.partitions.get(partition).is_some_and(|own| own.maximum.is_some());
@@ -46,26 +46,26 @@ impl Setting {
         Self::new(table, key, value)
     }
 
-    /// What one user may have whatever the others do: a multiple of the guarantee.
+    /// The limit of one user regardless of the others: a multiple of the guarantee.
     #[must_use]
     pub fn user_limit_factor(table: &str, queue: &QueueConfig) -> Self {
         let factor = queue.user_limit_factor.map(|factor| factor.to_string());
         Self::new(table, "user_limit_factor", factor.unwrap_or_else(|| quoted("unlimited")))
     }
 
-    /// What one user may have while others want something too.
+    /// The limit of one user while others have pending asks.
     #[must_use]
     pub fn user_limit_minimum(table: &str, queue: &QueueConfig) -> Self {
         Self::new(table, "user_limit_minimum", quoted(queue.user_limit_minimum))
     }
 
-    /// What masters of active applications may need (YARN's AM share), if it is limited.
+    /// The limit for masters of active applications (YARN's AM share), if there is one.
     #[must_use]
     pub fn master_share(table: &str, queue: &QueueConfig) -> Option<Self> {
         queue.master_share.map(|share| Self::new(table, "maximum_master_share", quoted(share)))
     }
 
-    /// What a user or a group may have: a value of one of the queue's `limits`, which count from 0.
+    /// The limit of a user or a group: one of the queue's `limits`, counted from 0.
     pub(crate) fn holder_maximum(
         table: &str,
         (number, limit): (usize, &HolderLimit),

@@ -1,4 +1,4 @@
-//! What stands in an ask's way before any node is looked at: queues, user, application.
+//! The limits in an ask's way before any node is looked at: queues, user, application.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub enum Blocker {
     Inactive(ActivationLimit),
     /// One container more would exceed a queue's maximum.
     QueueMaximum(LimitReached),
-    /// One container more would exceed what a user or a group may have in a queue.
+    /// One container more would exceed the limit of a user or a group in a queue.
     HolderLimit {
         /// Whose limit it is.
         #[serde(flatten)]
@@ -67,7 +67,7 @@ pub enum LimitHolder {
     Group(String),
 }
 
-/// What holds an application back.
+/// The limit that holds an application back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "held_back_by", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -114,11 +114,11 @@ pub enum ActivationLimit {
 pub struct LimitReached {
     /// The path of the queue whose limit it is.
     pub queue: String,
-    /// What containers and reservations hold, of the types that are short.
+    /// Use by containers and reservations, of the types that are short.
     pub used: Amounts,
-    /// What is proposed and not decided; it counts as used meanwhile.
+    /// Amounts in flight, which count as used meanwhile.
     pub in_flight: Amounts,
-    /// What may be used at most, of the types that are short.
+    /// The limit, of the types that are short.
     pub limit: Amounts,
     /// How much less would have to be used for one container more.
     pub missing: Amounts,
@@ -142,7 +142,7 @@ pub(super) fn first_blocker(state: &State, id: AskId, ask: &Ask) -> Option<Block
     first_limit(state, ask).or_else(|| headroom_blocker(state, ask))
 }
 
-/// What holds the ask's application back, if it waits to be activated.
+/// The limit that holds the ask's application back, if it waits for activation.
 fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
     let facts = &state.facts;
     let application = facts.applications.at(ask.application);
@@ -181,7 +181,7 @@ fn held_back(state: &State, ask: &Ask) -> Option<Blocker> {
     Some(Blocker::Inactive(limit))
 }
 
-/// The first limit on the path that one container more would exceed, counting what is in flight as passes do.
+/// The first limit on the path that one container more would exceed. Amounts in flight count, as in passes.
 pub(super) fn first_limit(state: &State, ask: &Ask) -> Option<Blocker> {
     first_limit_of(state, ask, state.facts.shapes.at(ask.shape))
 }
@@ -248,7 +248,7 @@ fn holder(holder: &Holder) -> LimitHolder {
     }
 }
 
-/// What counts against a limit.
+/// The amounts that count against a limit.
 pub(super) struct Level {
     pub(super) used: Resources,
     pub(super) in_flight: Resources,

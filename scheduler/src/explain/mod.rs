@@ -36,7 +36,7 @@ use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 use crate::state::State;
 use nodes::{Judge, survey};
 
-/// What there is to say about an ask at one moment. [`Display`](std::fmt::Display) says it in sentences.
+/// The explanation of an ask at one moment. [`Display`](std::fmt::Display) writes it in sentences.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// Which ask.
@@ -92,7 +92,7 @@ pub struct WhyPending {
     /// Devices of one container.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<DeviceNeed>,
-    /// What the node's attributes have to be.
+    /// The conditions on the node's attributes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<AttributeRule>,
     /// Containers it asked for.
@@ -111,7 +111,7 @@ pub struct WhyPending {
     pub setting: Option<Setting>,
     /// Where the cluster's nodes drop out.
     pub funnel: Funnel,
-    /// What is missing on the node that is least short, if any is short.
+    /// The shortage of the node that lacks least, if any node lacks room.
     pub shortage: Option<Shortage>,
     /// Nodes short of room or devices, or at a tag limit, on which containers are being stopped.
     pub stopping: usize,
@@ -149,14 +149,14 @@ pub struct ReservedNode {
     pub name: String,
     /// Since when.
     pub since_ms: u64,
-    /// What has to become free on it.
+    /// The amount that has to become free on it.
     pub missing: Amounts,
 }
 
 /// An ask that may look further later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LocalityWait {
-    /// How far from what it names it may be placed now.
+    /// How far from its named hosts and racks it may be placed now.
     #[serde(serialize_with = "as_label")]
     pub allowed: Locality,
     /// When it may look further; `None` if that depends on the nodes offered.
@@ -219,7 +219,7 @@ impl Explanation {
     }
 }
 
-/// What the state says about an ask. Looks at the nodes of its partition. Limits must be settled.
+/// Explains an ask by the state. Looks at the nodes of its partition. Limits must be computed.
 pub(crate) fn explain(state: &State, id: AskId) -> Explanation {
     let facts = &state.facts;
     let standing = match facts.asks.get(id) {

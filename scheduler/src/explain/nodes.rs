@@ -12,7 +12,7 @@ use crate::ids::{AskId, NodeId, PartitionId, ShapeId};
 use crate::resource::{Need, fits};
 use crate::state::State;
 
-/// What a node drops out for, in the order in which it is looked at: conditions on the node, room, conflicts.
+/// The reasons why nodes drop out, in the order of the checks: conditions on the node, room, conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -43,7 +43,7 @@ pub enum Stage {
     NoDevice,
     /// It has room, and is kept for another ask.
     Kept,
-    /// It has room, but only until what is proposed for it is decided.
+    /// It has room, but only until the proposals for it are decided.
     InFlight,
     /// It has room, and nothing about it is in the way.
     Fits,
@@ -103,7 +103,7 @@ pub(super) struct Judge<'a> {
     pub(super) state: &'a State,
     pub(super) ask: &'a Ask,
     pub(super) shape: &'a Shape,
-    /// How far from what it names the ask may be placed now.
+    /// How far from its named hosts and racks the ask may be placed now.
     allowed: Locality,
     /// The partitions in which it may borrow nodes, and whether a limit is in its way there.
     lenders: Vec<(PartitionId, bool)>,
@@ -166,7 +166,7 @@ impl<'a> Judge<'a> {
             && self.state.facts.meets_rule(self.shape, node)
     }
 
-    /// Whether nothing but what runs there with which tags keeps the ask off the node, at once or after a delay.
+    /// Whether only tags of running containers keep the ask off the node, at once or after a delay.
     pub(super) fn is_capped(&self, id: NodeId, node: &Node) -> bool {
         self.ask.preference.will_do(id, node.rack)
             && node.is_open()
@@ -174,12 +174,12 @@ impl<'a> Judge<'a> {
             && self.state.facts.breach(self.shape, node) == Some(Breach::TagLimit)
     }
 
-    /// Whether the node is near enough to what the ask names by now.
+    /// Whether the node is near enough to the ask's hosts and racks by now.
     pub(super) fn is_near(&self, id: NodeId, node: &Node) -> bool {
         self.ask.preference.locality_of(id, node.rack) <= self.allowed
     }
 
-    /// What the node drops out for.
+    /// The reason why the node drops out.
     pub(super) fn stage_of(&self, id: NodeId, node: &Node) -> Stage {
         let Self { state, ask, shape, .. } = self;
         if !self.takes_it(node, true) {
@@ -212,7 +212,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What a look at every node that may be for the ask finds.
+/// The findings over all nodes that may serve the ask.
 pub(super) struct Survey {
     pub(super) funnel: Funnel,
     pub(super) shortage: Option<Shortage>,

@@ -21,7 +21,7 @@ pub enum PendingReason {
     QueueLimit,
     /// Its user would exceed the user limit.
     UserLimit,
-    /// What its queues have left is kept for one that comes first.
+    /// The headroom left in its queues is blocked by a queue that comes first.
     BlockedHeadroom,
     /// It holds a reservation on a node and waits for that node's room.
     HoldsReservation,

@@ -56,7 +56,7 @@ fn table(facts: &Facts, id: QueueId) -> String {
     }
 }
 
-/// What the user counts for, where the leaf or a queue above it says so.
+/// The user's weight, where the leaf or a queue above it sets one.
 fn user_weight(facts: &Facts, leaf: &Queue, user: &str) -> Option<Setting> {
     leaf.chain.iter().rev().find_map(|id| {
         let weight = facts.queue(*id).config.user_weights.get(user)?;

@@ -1,4 +1,4 @@
-//! What is missing where an ask fails by room alone.
+//! The missing amounts where an ask fails by room alone.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::facts::Node;
 use crate::ids::NodeId;
 use crate::resource::{Need, Resources, Room, SHARE_ONE, missing_share};
 
-/// The node that is least short of what one container needs.
+/// The node that lacks least for one container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shortage {
     /// Which node.
@@ -18,9 +18,9 @@ pub struct Shortage {
     pub name: String,
     /// Whether the container would not fit if the node were empty, as on all others; what is missing is missing then.
     pub is_even_empty: bool,
-    /// What is missing, by resource type. Nothing if it is only the devices.
+    /// The missing amounts by resource type. Empty if only devices are missing.
     pub missing: Amounts,
-    /// What is missing of devices.
+    /// The missing devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<DeviceShortage>,
     /// Of the nodes that fail by room alone, how many are short of each resource type.
@@ -38,12 +38,12 @@ pub struct DeviceShortage {
     pub found: u8,
 }
 
-/// What is left to be found of `need` where so much is free.
+/// The part of `need` that exceeds the free amount.
 pub(super) fn missing(need: &Resources, free: &Resources) -> Resources {
     need.combine(free, |need, free| if need > 0 { (need - free).max(0) } else { 0 })
 }
 
-/// Collects what nodes are short of.
+/// Collects the shortages of nodes.
 pub(super) struct Shortages<'a> {
     judge: &'a Judge<'a>,
     /// Of nodes that are large enough when empty, and of those that are not.
@@ -84,7 +84,7 @@ impl<'a> Shortages<'a> {
         }
     }
 
-    /// What the least short node lacks; nodes that are too small count only if there are no others.
+    /// The shortage of the node that lacks least; nodes that are too small count only if there are no others.
     pub(super) fn least(&self) -> Option<Shortage> {
         let kind = self.least.iter().position(Option::is_some)?;
         let Least { id, node, .. } = self.least[kind].as_ref()?;
@@ -102,7 +102,7 @@ impl<'a> Shortages<'a> {
     }
 }
 
-/// What the node has left, or would have if it were empty.
+/// The node's room, or its room if it were empty.
 fn room_of(kind: usize, node: &Node) -> Room {
     if kind == 0 { node.room } else { node.empty_room() }
 }

@@ -62,7 +62,7 @@ impl Display for WhyPending {
 }
 
 impl WhyPending {
-    /// What is asked for by whom.
+    /// The ask and its application.
     fn what(&self) -> String {
         let Self { outstanding, asked, application_name, application, queue, user, .. } = self;
         let size = self.one_container();
@@ -74,7 +74,7 @@ impl WhyPending {
         format!("wants {number} of {size} for {application_name} ({application}, user {user}) in {queue}")
     }
 
-    /// What one container needs.
+    /// The size of one container.
     #[must_use]
     pub fn one_container(&self) -> String {
         let rule = self.rule.as_ref();
@@ -124,7 +124,7 @@ impl WhyPending {
 }
 
 impl Stage {
-    /// What to say of nodes that drop out there.
+    /// The phrase for nodes that drop out there.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Who may do what with a queue: what any list from the root down to it grants.
+//! Permissions for a queue: granted by any list from the root down to it.
 
 use super::Facts;
 use crate::config::{AccessList, QueueConfig};
@@ -16,7 +16,7 @@ impl Facts {
         self.permits(queue, user, groups, |queue| queue.administrators.as_ref())
     }
 
-    /// Where nobody wrote a list, everybody is permitted.
+    /// Without any list, every user is permitted.
     fn permits(
         &self,
         queue: QueueId,

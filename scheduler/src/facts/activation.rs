@@ -31,7 +31,7 @@ pub(crate) struct Inactive {
     is_due: bool,
 }
 
-/// What holds one application of a line back holds back all of it.
+/// The limit that holds back one application of a line holds back all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
     leaf: QueueId,
@@ -42,7 +42,7 @@ struct Line {
 /// Higher priority is first, then who was submitted first.
 type Rank = (Reverse<u32>, u64, ApplicationId);
 
-/// What holds an application back.
+/// The limit that holds an application back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeldBack {
     /// As many are active in the queue as may be.
@@ -187,7 +187,7 @@ impl Facts {
         (!used.can_grow(&size, &limit)).then_some(HeldBack::UserMasterShare { limit })
     }
 
-    /// What the masters of the leaf may need.
+    /// The limit for masters of the leaf.
     pub(crate) fn master_limit(&self, leaf: QueueId, partition: PartitionId) -> Resources {
         let part = |share: Percent| (i128::from(share.millionths()), 1_000_000);
         self.part_of_guarantee(leaf, partition, self.queue(leaf).config.master_share.map(part))
@@ -211,7 +211,7 @@ impl Facts {
         self.part_of_guarantee(user.leaf, partition, queue.config.master_share.map(part))
     }
 
-    /// A part of what the leaf is guaranteed, rounded up to the next step of container sizes.
+    /// A part of the leaf's guarantee, rounded up to the next step of container sizes.
     fn part_of_guarantee(
         &self,
         leaf: QueueId,

@@ -15,7 +15,7 @@ use crate::resource::Resources;
 pub enum ApplicationEnd {
     /// It said it is done.
     Finished,
-    /// Somebody ended it.
+    /// A caller ended it.
     Killed,
     /// The engine ended it after its lifetime.
     Expired,
@@ -50,13 +50,13 @@ pub(crate) struct Application {
     pub(crate) is_active: bool,
     /// It has been ended so, and its last containers are being stopped.
     pub(crate) ending: Option<ApplicationEnd>,
-    /// What its containers and reservations hold, all partitions together.
+    /// Use by its containers and reservations, all partitions together.
     pub(crate) used: Resources,
     #[serde(skip)]
     pub(crate) containers: ContainerList,
     /// Hosts and racks that its asks shun; none where nobody has said so.
     pub(crate) blacklist: Option<Arc<Blacklist>>,
-    /// What its containers hold and its asks want.
+    /// Its containers and outstanding asks, added up.
     #[serde(skip)]
     pub(crate) demand: Resources,
     /// Units of its asks that are neither placed nor cancelled.
@@ -76,7 +76,7 @@ pub(crate) struct LeafUser {
     pub(crate) applications: u32,
     /// Of its applications those that wait for activation.
     pub(crate) inactive: u32,
-    /// What the masters of its active applications need, by partition.
+    /// The amount for masters of its active applications, by partition.
     pub(crate) masters: Vec<Resources>,
     /// Units of its asks that are neither placed nor cancelled.
     pub(crate) outstanding: u64,

@@ -16,7 +16,7 @@ use super::node::NodeAttributes;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AttributeRule {
-    /// What has to hold, all of it.
+    /// The conditions, all of which have to hold.
     pub conditions: Vec<AttributeCondition>,
 }
 
@@ -25,11 +25,11 @@ pub struct AttributeRule {
 pub struct AttributeCondition {
     /// The attribute's name.
     pub attribute: String,
-    /// What has to be true of it.
+    /// The test of its value.
     pub test: AttributeTest,
 }
 
-/// What may be asked of an attribute.
+/// A test of an attribute's value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttributeTest {
@@ -37,7 +37,7 @@ pub enum AttributeTest {
     In(Vec<String>),
     /// It has none of these values, or is not there; with one value, YARN's NE.
     NotIn(Vec<String>),
-    /// It is there, whatever its value.
+    /// It is there, with any value.
     Exists,
     /// It is not there.
     Absent,

@@ -17,7 +17,7 @@ pub struct Blacklist {
 /// A change of an application's blacklist, see [`Handle::update_blacklist`](crate::Handle::update_blacklist).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlacklistUpdate {
-    /// What it shuns from now on.
+    /// Names to add.
     pub add: Blacklist,
     /// What it shuns no more; a name in both is removed, as in YARN. Names that are not on the list do no harm.
     pub remove: Blacklist,

@@ -1,9 +1,9 @@
-//! What the ledger moves at a time.
+//! The amounts that the ledger moves at a time.
 
 use crate::ids::{ApplicationId, LeafUserId, NodeId, PartitionId, QueueId, ShapeId};
 use crate::resource::Resources;
 
-/// What a transition took from or gave back to: enough to find who is woken by it.
+/// The accounts that a transition charged or credited: enough to find the lanes that it wakes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charged {
     pub(crate) application: ApplicationId,
@@ -17,14 +17,14 @@ pub(crate) struct Charged {
     pub(crate) is_tagged: bool,
 }
 
-/// What an application has in one partition.
+/// The use and demand of an application in one partition.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
-    /// What its containers and reservations hold.
+    /// Use by its containers and reservations.
     pub(crate) used: Resources,
-    /// What its reservations hold.
+    /// Use by its reservations.
     pub(crate) reserved: Resources,
-    /// What its asks want.
+    /// The amount of its outstanding asks.
     pub(crate) pending: Resources,
     pub(crate) containers: i64,
 }

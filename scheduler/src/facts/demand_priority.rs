@@ -75,7 +75,7 @@ impl Facts {
         }
     }
 
-    /// Where no queue orders by it, priorities are worked out when somebody asks.
+    /// Where no queue orders by it, priorities are computed on request.
     fn update_priorities_above(&mut self, leaf: QueueId) {
         let mut level = Some(leaf).filter(|_| self.looks_at_demand);
         while let Some(id) = level {
@@ -88,7 +88,7 @@ impl Facts {
         }
     }
 
-    /// What the queue's priority is.
+    /// The queue's priority.
     pub(crate) fn demand_priority(&self, id: QueueId) -> i32 {
         if self.looks_at_demand { self.queue(id).demand_priority } else { self.computed_demand_priority(id) }
     }

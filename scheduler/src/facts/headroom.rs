@@ -1,4 +1,4 @@
-//! What an application may have more of, as it is told.
+//! Headroom: the resources that an application may still get.
 
 use super::{Application, Facts, PartitionShare};
 use crate::ids::{LeafUserId, PartitionId};

@@ -209,7 +209,7 @@ impl Facts {
         user
     }
 
-    /// What the application, which has these asks, has in each partition.
+    /// The use and demand of the application, which has these asks, in each partition.
     pub(crate) fn loads_of(&self, id: ApplicationId, asks: &[AskId]) -> Vec<Load> {
         let mut loads = vec![Load::default(); self.partitions.len()];
         for container in self.applications.at(id).containers.iter(&self.containers) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ContainerId, NodeId, PartitionId, RackId, ReservationId};
 use crate::resource::{Resources, Room};
 
-/// What an administrator has said about a node.
+/// The state that an administrator has set for a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NodeState {
     /// Takes new containers.
@@ -35,7 +35,7 @@ pub(crate) struct Node {
     pub(crate) reservation: Option<ReservationId>,
     pub(crate) rack: RackId,
     pub(crate) containers: Vec<ContainerId>,
-    /// Capacity minus what the containers hold.
+    /// Capacity minus the containers' resources.
     pub(crate) room: Room,
     pub(crate) capacity: Resources,
     pub(crate) last_heartbeat_ms: u64,

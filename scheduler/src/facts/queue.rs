@@ -74,11 +74,11 @@ pub struct Quota {
     /// What use is divided by when queues are ordered: the guarantee, and for types of which nothing is
     /// guaranteed the partition's total.
     pub share_base: Resources,
-    /// What its containers and reservations hold.
+    /// Use by its containers and reservations.
     pub used: Resources,
     /// The part of `used` that is reserved and not yet running.
     pub reserved: Resources,
-    /// What its outstanding asks would need (leaves; sums for parents are made when read).
+    /// The amount of its outstanding asks (leaves; sums for parents are made when read).
     pub pending: Resources,
     /// The part of `used` that belongs to users with something pending, in leaves that hold their users to shares.
     pub used_by_active: Resources,
@@ -104,7 +104,7 @@ pub(crate) struct ActiveUsers {
     pub(crate) weight_milli: u64,
 }
 
-/// What a queue is there for.
+/// The purpose of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueRole {
     /// It takes applications.
@@ -129,7 +129,7 @@ impl Queue {
         self.applications - self.inactive
     }
 
-    /// Whether it orders those below by what is pending in them.
+    /// Whether it orders its children by their pending demand.
     pub(crate) fn orders_by_demand(&self) -> bool {
         matches!(
             self.config.child_ordering,

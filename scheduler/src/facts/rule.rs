@@ -17,11 +17,11 @@ use crate::resource::fits;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct Rule {
     pub(crate) attributes: Option<Box<AttributeRule>>,
-    /// What the application shuns.
+    /// The application's blacklist.
     pub(crate) shunned: Option<Arc<Blacklist>>,
     /// How many containers with which tags may be where one is placed.
     pub(crate) caps: Vec<TagCap>,
-    /// What containers of the shape are called, in order.
+    /// The tags of the shape's containers, in order.
     pub(crate) tags: Vec<Arc<str>>,
 }
 

@@ -31,7 +31,7 @@ impl<I: SlotId, T> Table<I, T> {
         self.live
     }
 
-    /// Puts `value` into the slot that `id` names; false if somebody is there.
+    /// Puts `value` into the slot that `id` names; false if the slot is taken.
     pub(crate) fn insert(&mut self, id: I, value: T) -> bool {
         if id.index() >= self.slots.len() {
             self.slots.resize_with(id.index() + 1, || Slot { generation: 0, value: None });

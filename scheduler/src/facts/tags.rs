@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::node::Node;
 use crate::ids::{ApplicationId, NodeId, RackId};
 
-/// What an ask says of tags.
+/// The tags of an ask and its limits on tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskTags {
     /// What its containers are called, for limits to count them by.
@@ -62,13 +62,13 @@ pub enum TagNamespace {
 }
 
 impl TagLimit {
-    /// At most so many with this tag on a node, of whatever application.
+    /// At most so many with this tag on a node, of all applications together.
     #[must_use]
     pub fn per_node(tag: impl Into<String>, most: u32) -> Self {
         Self { tag: tag.into(), most, scope: TagScope::Node, namespace: TagNamespace::All }
     }
 
-    /// At most so many with this tag on a rack, of whatever application.
+    /// At most so many with this tag on a rack, of all applications together.
     #[must_use]
     pub fn per_rack(tag: impl Into<String>, most: u32) -> Self {
         Self { scope: TagScope::Rack, ..Self::per_node(tag, most) }

@@ -1,4 +1,4 @@
-//! Bodies of fuzz targets: whatever a log says, reading and replaying it ends in a state or an error.
+//! Bodies of fuzz targets: reading and replaying any bytes as a log ends in a state or an error.
 
 use std::sync::Arc;
 

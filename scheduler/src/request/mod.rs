@@ -1,4 +1,4 @@
-//! Commit requests: what a proposer asks the committer to do.
+//! Commit requests: a proposer's requests to the committer.
 
 mod outcome;
 

@@ -14,7 +14,7 @@ impl fmt::Display for CommitSeq {
     }
 }
 
-/// What the committer did with a request.
+/// The committer's decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommitOutcome {
     /// It was applied as this change.

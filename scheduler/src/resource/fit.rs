@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeviceNeed, Devices, Resources};
 
-/// What one container needs of a node.
+/// The resources and devices that one container needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Need {
     /// The amounts charged to node, queue and user. Its device type equals `devices` summed.
@@ -13,7 +13,7 @@ pub struct Need {
     pub devices: Option<DeviceNeed>,
 }
 
-/// What a node has left.
+/// The resources and devices left on a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
     /// Capacity minus allocated; negative where a node shrank below its use.

@@ -95,7 +95,7 @@ impl Resources {
         self.combine(other, i64::max)
     }
 
-    /// What is left after taking `other` away, and nothing where less than nothing is left.
+    /// The rest after taking `other` away; zero where `other` is larger.
     #[must_use]
     pub fn saturating_sub(&self, other: &Self) -> Self {
         self.combine(other, |a, b| (a - b).max(0))

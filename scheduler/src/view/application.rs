@@ -61,7 +61,7 @@ impl<'a> ApplicationView<'a> {
         self.application.submitted_ms
     }
 
-    /// What its containers and reservations hold.
+    /// Use by its containers and reservations.
     #[must_use]
     pub fn used(&self) -> Resources {
         self.application.used

@@ -67,7 +67,7 @@ impl<'a> View<'a> {
         self.state.partitions()
     }
 
-    /// What all nodes of a partition have together.
+    /// The capacity of all nodes of a partition together.
     #[must_use]
     pub fn capacity(&self, partition: PartitionId) -> Resources {
         self.state.facts.partitions[partition.index()].capacity

@@ -1,4 +1,4 @@
-//! Looking at what nodes are given to: containers and reservations.
+//! Views of containers and reservations.
 
 use super::View;
 use crate::facts::{ExecutionType, Stopping};

@@ -8,7 +8,7 @@ use crate::ids::{LeafUserId, PartitionId, QueueId};
 use crate::resource::Resources;
 use crate::state::State;
 
-/// What a queue is doing.
+/// The present figures of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueStatus {
     /// It takes applications.
@@ -19,7 +19,7 @@ pub enum QueueStatus {
     Stopped,
 }
 
-/// What users want, as far as their limits let them have it.
+/// The pending amounts of users within their limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PendingWithinLimits {
     /// All of it.
@@ -117,20 +117,20 @@ impl<'a> QueueView<'a> {
         self.state.facts.demand_priority(self.id)
     }
 
-    /// What the masters of its active applications need in a partition (leaves).
+    /// The amount for masters of its active applications in a partition (leaves).
     #[must_use]
     pub fn masters(&self, partition: PartitionId) -> Resources {
         self.queue.masters[partition.index()]
     }
 
-    /// What the masters of its active applications may need at most in a partition (leaves); `None`: any amount.
+    /// The limit for masters of its active applications in a partition (leaves); `None`: no limit.
     #[must_use]
     pub fn master_limit(&self, partition: PartitionId) -> Option<Resources> {
         let is_limited = self.queue.config.master_share.is_some();
         is_limited.then(|| self.state.facts.master_limit(self.id, partition))
     }
 
-    /// What it may use and does use in a partition. `pending` covers everything below it.
+    /// Its limits and use in a partition. `pending` covers everything below it.
     #[must_use]
     pub fn quota(&self, partition: PartitionId) -> Quota {
         let below = |id: &QueueId| {
@@ -167,7 +167,7 @@ impl<'a> QueueView<'a> {
         within
     }
 
-    /// What one of its users holds in a partition (leaves).
+    /// The use of one of its users in a partition (leaves).
     #[must_use]
     pub fn used_by(&self, user: &str, partition: PartitionId) -> Resources {
         let user = self.queue.users.get(user).map(|user| self.state.facts.user(*user));

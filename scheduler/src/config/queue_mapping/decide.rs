@@ -83,7 +83,7 @@ impl Whose {
         Self::default()
     }
 
-    /// Whether it names nobody, and so means everybody.
+    /// Whether it names no user and no group, and so applies to all.
     pub(super) fn is_everybody(&self) -> bool {
         self.users.is_empty() && self.groups.is_empty() && self.applications.is_empty()
     }

@@ -40,11 +40,11 @@ impl Default for QueueMapping {
 pub struct MappingRule {
     /// Whose applications it is about.
     pub whose: Whose,
-    /// What it does with them.
+    /// The effect on them.
     pub action: MappingAction,
 }
 
-/// Applications, by who submits them and what they are called.
+/// Applications, by submitter and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Whose {
     /// Of these users,
@@ -57,7 +57,7 @@ pub struct Whose {
     pub except: bool,
 }
 
-/// What a rule does with an application that it is about.
+/// The effect of a rule on a matching application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MappingAction {
     /// It goes to a queue.
@@ -73,9 +73,9 @@ pub enum MappingAction {
 pub struct PlaceIn {
     /// Which queue.
     pub queue: QueuePath,
-    /// What may be created if it is not there.
+    /// The queues that may be created if it is not there.
     pub create: Creation,
-    /// What happens if it neither is there nor can be created, or is no leaf.
+    /// The fallback if it neither is there nor can be created, or is no leaf.
     pub otherwise: Otherwise,
     /// Whether a queue to which the user may not submit counts as one that is not there, as YuniKorn has it. Else the
     /// application is refused.
@@ -90,7 +90,7 @@ impl PlaceIn {
     }
 }
 
-/// What a rule may create.
+/// The queues that a rule may create.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Creation {
     /// Nothing: the queue is there.
@@ -98,11 +98,11 @@ pub enum Creation {
     Nothing,
     /// The leaf; the queue above is there.
     Leaf,
-    /// The leaf and what is missing above it.
+    /// The leaf and missing queues above it.
     Path,
 }
 
-/// What becomes of an application whose rule leads to no leaf.
+/// The fate of an application whose rule leads to no leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Otherwise {
     /// The next rule goes on.
@@ -121,7 +121,7 @@ pub struct Submission<'a> {
     pub user: &'a str,
     /// The groups the user is in, the primary one first.
     pub groups: &'a [String],
-    /// What it is called.
+    /// Its name.
     pub application: &'a str,
     /// The queue it requests; empty for none.
     pub queue: &'a str,

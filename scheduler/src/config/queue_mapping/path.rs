@@ -15,7 +15,7 @@ pub struct QueuePath {
     parts: Vec<PathPart>,
 }
 
-/// What stands between two dots of a [`QueuePath`].
+/// The part between two dots of a [`QueuePath`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PathPart {
     /// A name.
@@ -55,10 +55,10 @@ pub enum ParsePathError {
     /// Nothing between two dots, or nothing at all.
     #[error("a name of a queue is empty")]
     EmptyName,
-    /// A variable that nobody knows.
+    /// An unknown variable.
     #[error("unknown variable `{name}`{}", hint(.nearest.as_deref()))]
     UnknownVariable {
-        /// What is written.
+        /// The text as written.
         name: String,
         /// The known one closest to it.
         nearest: Option<String>,
@@ -133,7 +133,7 @@ impl PathPart {
         (!value.is_empty()).then_some(value)
     }
 
-    /// Whether the value is a whole path, which stands instead of what is before it.
+    /// Whether the value is a whole path, which replaces the text before it.
     fn is_of_its_own(&self, value: &str) -> bool {
         matches!(self, Self::Provided | Self::Tag(_)) && is_from_root(value)
     }
@@ -175,7 +175,7 @@ impl FromStr for QueuePath {
     }
 }
 
-/// The part before the first dot, and what comes after that dot. A tag's name may have dots.
+/// The parts before and after the first dot. A tag's name may have dots.
 fn first_part(text: &str) -> Result<(PathPart, Option<&str>), ParsePathError> {
     if let Some((name, after)) = text.strip_prefix("%tag(").and_then(|rest| rest.split_once(')')) {
         let after = match after.strip_prefix('.') {

@@ -10,7 +10,7 @@ fn queue(name: &str, children: &[QueueConfig]) -> QueueConfig {
     QueueConfig::leaf(name, Capacity::Weight(Factor::ONE)).with_children(children.iter().cloned())
 }
 
-/// `twin` is there twice, and nobody may submit to `closed`.
+/// `twin` is there twice, and no user may submit to `closed`.
 fn tree() -> QueueConfig {
     let leaf = |name| queue(name, &[]);
     QueueConfig::root([

@@ -69,7 +69,7 @@ fn paths_with_last_name<'p>(name: &str, paths: impl Iterator<Item = &'p str>) ->
     paths.filter(|path| path.rsplit_once('.').is_some_and(|(_, last)| last == name)).collect()
 }
 
-/// What is wrong with a name that several queues have.
+/// The mistake of a name that several queues have.
 fn several(name: &str, paths: &[&str]) -> String {
     format!("`{name}` is the name of several queues, {}; write the whole path", paths.join(" and "))
 }

@@ -70,7 +70,7 @@ fn an_offer_is_taken_or_the_receiver_has_something_else() {
     });
 }
 
-/// A promise is dropped while somebody waits for it. The bug: a caller that waits for ever.
+/// A promise is dropped while a caller waits for it. The bug: a caller that waits for ever.
 #[test]
 fn a_promise_that_is_dropped_is_an_answer() {
     model(Bound::None, || {

@@ -96,7 +96,7 @@ fn a_late_removal_leaves_the_successor_its_name() {
     });
 }
 
-/// Two callers name racks that nobody knows. The bug: one number for two racks, or two for one.
+/// Two callers name unknown racks. The bug: one number for two racks, or two for one.
 #[test]
 fn a_rack_has_one_number() {
     model(Bound::None, || {

@@ -1,4 +1,4 @@
-//! What `run_until_quiet` promises to its callers.
+//! The promises of `run_until_quiet`.
 
 use std::sync::Arc;
 

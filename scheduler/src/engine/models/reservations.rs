@@ -1,4 +1,4 @@
-//! Reservations: fulfilled, swapped, dropped, and what others may do to the reserved node meanwhile.
+//! Reservations: fulfilled, swapped, dropped, beside other threads' changes of the reserved node.
 
 use super::{Bound, Cluster, accepted, allocate, model};
 use crate::event::EventKind;

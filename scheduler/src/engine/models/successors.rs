@@ -1,4 +1,4 @@
-//! What a stale identifier must not do: hit the successor in its slot.
+//! A stale identifier must not hit the successor in its slot.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What happens to containers between their start and their end.
+//! Transitions of containers between their start and their end.
 
 use super::{Charged, Use};
 use crate::facts::Facts;

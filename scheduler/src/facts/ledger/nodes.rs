@@ -1,4 +1,4 @@
-//! What happens to nodes.
+//! Transitions of nodes.
 
 use crate::facts::{Facts, Node};
 use crate::ids::{NodeId, PartitionId};
