@@ -114,8 +114,8 @@ impl<C: ClusterClient> Service<C> {
 
     /// Lets one container go elsewhere or start anew. What becomes of it is told by
     /// [`take_answers`](Self::take_answers).
-    pub fn act(&mut self, action: ContainerAction, now_ms: u64) {
-        self.handle(ServiceEvent::Act(action), now_ms);
+    pub fn submit(&mut self, action: ContainerAction, now_ms: u64) {
+        self.handle(ServiceEvent::Action(action), now_ms);
     }
 
     /// Whether nothing has become of placement actions since they were asked for last.

@@ -124,7 +124,7 @@ impl Churn {
             progress(part);
         }
         self.settle()?;
-        self.cluster.memory.note_fill(self.running.len());
+        self.cluster.memory.record_fill(self.running.len());
         self.window = (self.running.len() / WINDOW_PART).clamp(1, WINDOW_MAX);
         Ok(())
     }
@@ -286,13 +286,13 @@ impl Churn {
     fn take_events(&mut self) -> anyhow::Result<usize> {
         let count = self.cluster.events.drain_into(&mut self.events).context("an event was left out")?;
         // Events come after the group's note.
-        self.latency.note_groups(self.cluster.notes.take_groups());
+        self.latency.record_groups(self.cluster.notes.take_groups());
         for event in self.events.drain(..) {
             match event.kind {
                 EventKind::Allocated { ask, container, .. } => {
                     let (task, asked_at) =
                         self.asked.remove(&ask).context("a container that nobody asked for")?;
-                    self.latency.note(event.seq, asked_at);
+                    self.latency.record(event.seq, asked_at);
                     self.used += self.kinds.of(task).size[self.scarce];
                     self.running.push((container, task));
                     self.placed += 1;

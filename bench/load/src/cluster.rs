@@ -133,7 +133,7 @@ impl Setup {
         let submit = |spec: &ApplicationSpec| handle.submit_application(spec.clone(), &events);
         let applications = specs.iter().map(submit).collect::<Result<_, _>>()?;
         engine.run_until_quiet();
-        memory.note_nodes(shape.nodes);
+        memory.record_nodes(shape.nodes);
         let random = Pcg64Mcg::seed_from_u64(self.seed);
         Ok(Cluster {
             engine,

@@ -36,7 +36,7 @@ pub fn fill(setup: &Setup, asks: usize) -> anyhow::Result<Record> {
         bail!("{placed} of {asks} containers were placed; with these sizes the rest finds no room");
     }
     cluster.expect_sound()?;
-    cluster.memory.note_fill(asks);
+    cluster.memory.record_fill(asks);
     let used_part = asked_vcores_milli as f64 / (capacity[1] * setup.shape.nodes as i64) as f64;
     Ok(Record { memory: cluster.memory, used_part, ..record })
 }

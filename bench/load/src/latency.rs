@@ -31,12 +31,12 @@ impl Latency {
     }
 
     /// Groups, in order, with their last changes.
-    pub(crate) fn note_groups(&mut self, groups: Vec<(CommitSeq, Instant)>) {
+    pub(crate) fn record_groups(&mut self, groups: Vec<(CommitSeq, Instant)>) {
         self.groups.extend(groups);
     }
 
     /// An ask was placed by this change.
-    pub(crate) fn note(&mut self, seq: CommitSeq, asked_at: Instant) {
+    pub(crate) fn record(&mut self, seq: CommitSeq, asked_at: Instant) {
         while self.groups.front().is_some_and(|(last, _)| *last < seq) {
             self.groups.pop_front();
         }

@@ -18,7 +18,7 @@ impl Memory {
         Self { before: resident_bytes(), ..Self::default() }
     }
 
-    pub(crate) fn note_nodes(&mut self, nodes: usize) {
+    pub(crate) fn record_nodes(&mut self, nodes: usize) {
         self.bytes_per_node = self.more_since(nodes);
         self.before_fill();
     }
@@ -28,7 +28,7 @@ impl Memory {
         self.before = resident_bytes();
     }
 
-    pub(crate) fn note_fill(&mut self, containers: usize) {
+    pub(crate) fn record_fill(&mut self, containers: usize) {
         self.bytes_per_container = self.more_since(containers);
     }
 

@@ -43,7 +43,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), Failure> {
     let mut jobs = Jobs::default();
     let see = |change: &_| {
         if args.ask.is_some() {
-            jobs.note(change);
+            jobs.record(change);
         }
     };
     let mut replay = LogInput::open(&args.file, "--at")?.replay_until(args.at, see)?;

@@ -137,7 +137,7 @@ pub(super) struct Jobs {
 }
 
 impl Jobs {
-    pub(super) fn note(&mut self, change: &Change) {
+    pub(super) fn record(&mut self, change: &Change) {
         match change {
             Change::ApplicationSubmitted { application, spec } => {
                 self.by_name.entry(spec.name.clone()).or_default().push(*application);

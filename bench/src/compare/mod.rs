@@ -4,10 +4,10 @@
 //! by the seed alone are a point; the points of one file are compared with those of the other.
 
 mod figures;
-mod judge;
 mod points;
 mod read;
+mod verdict;
 
 pub use figures::Unit;
-pub use judge::{Comparison, Row, Verdict, compare};
 pub use read::{ReadError, ResultFile, Run};
+pub use verdict::{Comparison, Row, Verdict, compare};

@@ -94,9 +94,9 @@ impl Watch {
             self.add(steps);
         }
         let below = u32::try_from(job.service().state().missing()).unwrap_or(u32::MAX);
-        note(&mut self.below, at_ms, below);
+        record(&mut self.below, at_ms, below);
         let open: u32 = job.progress().map(|(_, tally)| tally.succeeded + tally.failed).sum();
-        note(&mut self.done, at_ms, self.steps.succeeded + self.steps.failed + open);
+        record(&mut self.done, at_ms, self.steps.succeeded + self.steps.failed + open);
     }
 }
 
@@ -114,7 +114,7 @@ impl Watch {
 }
 
 /// Only changes are worth a point.
-fn note(points: &mut Vec<(u64, u32)>, at_ms: u64, value: u32) {
+fn record(points: &mut Vec<(u64, u32)>, at_ms: u64, value: u32) {
     if points.last().is_none_or(|(_, last)| *last != value) {
         points.push((at_ms, value));
     }

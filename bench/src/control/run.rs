@@ -110,7 +110,7 @@ impl Run<'_> {
         for (action, number) in actions.into_iter().zip(1_u128..) {
             let retries = if has_faults { RETRIES } else { 0 };
             let request = JobRequest { action, expires_after_ms: EXPIRES_AFTER_MS, retries };
-            self.job.act(Uuid::from_u128(number), request, self.now_ms);
+            self.job.submit(Uuid::from_u128(number), request, self.now_ms);
         }
         let mut watch = Watch::default();
         self.pass_until(MOST_MS, |run| {
@@ -226,7 +226,7 @@ impl Run<'_> {
     /// Cluster, jobs and hosts go on until nothing moves at this time.
     fn settle(&mut self) -> anyhow::Result<()> {
         loop {
-            self.jobs.hear(self.now_ms)?;
+            self.jobs.poll(self.now_ms)?;
             self.job.client_mut().pass(self.now_ms);
             self.report_caught_up();
             let before = self.job.service().moves();

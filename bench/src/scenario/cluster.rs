@@ -73,7 +73,7 @@ impl Cluster {
         let mut events = Vec::new();
         let drained = self.stream.drain_into(&mut events);
         drained.map_err(|_| StepError::failed("more happened at once than a scenario can follow"))?;
-        events.iter().for_each(|event| self.told.note(event, &self.names));
+        events.iter().for_each(|event| self.told.record(event, &self.names));
         Ok(())
     }
 }

@@ -38,7 +38,7 @@ pub(super) enum Refused {
 
 impl Told {
     /// Takes note of an event.
-    pub(super) fn note(&mut self, event: &Event, names: &Names) {
+    pub(super) fn record(&mut self, event: &Event, names: &Names) {
         let line = match event.kind {
             EventKind::Allocated { ask, container, node, locality } => {
                 self.running.push(Running { container, application: event.application, ask, node });

@@ -93,7 +93,7 @@ impl Jobs {
     }
 
     /// Hears what became of them. Says whether something was asked for.
-    pub(crate) fn hear(&mut self, now_ms: u64) -> anyhow::Result<bool> {
+    pub(crate) fn poll(&mut self, now_ms: u64) -> anyhow::Result<bool> {
         self.events.drain_into(&mut self.heard).context("an event was left out")?;
         let mut asks = 0;
         for event in std::mem::take(&mut self.heard) {

@@ -142,7 +142,7 @@ impl Year {
     /// Cluster, jobs and application go on until nothing moves at this time.
     fn settle(&mut self) -> anyhow::Result<()> {
         loop {
-            self.jobs.hear(self.now_ms)?;
+            self.jobs.poll(self.now_ms)?;
             if self.application.tick(self.now_ms)? {
                 self.look();
             }

@@ -225,7 +225,7 @@ impl<'a> Simulation<'a> {
         while std::mem::take(&mut self.has_sent) {
             self.engine.run_until_quiet();
             self.events.drain_into(events)?;
-            self.note_latencies(events);
+            self.record_latencies(events);
             for event in events.drain(..) {
                 self.handle_event(&event, now_ms)?;
             }
@@ -410,7 +410,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Wall time from submission to commit of asks placed at once.
-    fn note_latencies(&mut self, events: &[Event]) {
+    fn record_latencies(&mut self, events: &[Event]) {
         let groups = self.notes.take_groups();
         if !self.measures_latency {
             return;

@@ -137,7 +137,7 @@ impl ApplicationState {
         self.instances.insert(container, instance);
         self.transition_instance(container, InstanceState::Starting);
         operations.push(Operation::Start { container, component });
-        self.action_hears_arrival(component, container);
+        self.action_container_allocated(component, container);
         let Some(known) = self.components.get_mut(&component) else { return };
         known.counters.unrequested += u64::from(outcome == AllocationOutcome::Unallocated);
         if known.actual() >= known.spec.desired {

@@ -30,7 +30,7 @@ pub enum ServiceEvent {
     /// A container has not been heard of for too long: it is given back like one that is not wanted any more.
     ContainerLost(ContainerRef),
     /// One container goes elsewhere or starts anew.
-    Act(ContainerAction),
+    Action(ContainerAction),
     /// An action is taken back, if there is still time.
     CancelAction(ActionId),
     /// What stands by in this container has read all state that there is: it is the first to be taken the place of.

@@ -24,7 +24,7 @@ impl ApplicationState {
         }
         let component = instance.component;
         self.transition_placed(component);
-        self.action_hears_start(container, operations);
+        self.action_container_started(container, operations);
     }
 
     /// The failure counts here, and not again when the container has ended (table 1.18, D21).
@@ -43,7 +43,7 @@ impl ApplicationState {
         let Some(instance) = self.instances.get(&container).cloned() else { return };
         self.count_failure(&instance, true, diagnostics);
         self.lose_place(instance.component);
-        self.action_hears_end(instance.component, container, InstanceState::Starting, operations);
+        self.action_container_ended(instance.component, container, InstanceState::Starting, operations);
     }
 
     /// A container was given back. If it has not ended in time, or could not be stopped, it is given back again: its
@@ -100,7 +100,7 @@ impl ApplicationState {
         self.history.instance_gone(&instance.host, instance.component, container, used_until_ms);
         self.place_is_free(container, &instance, operations);
         self.way_is_free(container, instance.component);
-        self.action_hears_end(instance.component, container, state, operations);
+        self.action_container_ended(instance.component, container, state, operations);
     }
 
     /// The component has this instance no more. Its host is told by whoever calls this.

@@ -251,11 +251,11 @@ impl ApplicationState {
         self.now_ms = now_ms;
         self.pass_window(now_ms);
         match event {
-            ServiceEvent::Callback(callback) => self.hear(callback, now_ms, &mut operations),
+            ServiceEvent::Callback(callback) => self.on_callback(callback, now_ms, &mut operations),
             ServiceEvent::NotTaken { request, error } => {
                 self.request_not_taken(request, &error, now_ms, &mut operations);
             }
-            ServiceEvent::Act(action) => self.act(action, &mut operations),
+            ServiceEvent::Action(action) => self.submit_action(action, &mut operations),
             ServiceEvent::CancelAction(action) => self.cancel_action(action, &mut operations),
             ServiceEvent::Flex(components) => self.flex(components, &mut operations),
             ServiceEvent::Change(component) => self.change(component, &mut operations),
@@ -271,7 +271,7 @@ impl ApplicationState {
         operations
     }
 
-    fn hear(&mut self, callback: Callback, now_ms: u64, operations: &mut Vec<Operation>) {
+    fn on_callback(&mut self, callback: Callback, now_ms: u64, operations: &mut Vec<Operation>) {
         match callback {
             Callback::Allocated(allocations) => self.containers_allocated(allocations, now_ms, operations),
             Callback::Recovered(found) => self.container_recovered(&found, now_ms, operations),

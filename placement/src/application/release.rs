@@ -70,7 +70,7 @@ impl ApplicationState {
     pub(super) fn release(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         if self.transition_releasing(container) {
             operations.push(Operation::Release(container));
-            self.action_hears_release(container, operations);
+            self.action_container_released(container, operations);
         }
     }
 

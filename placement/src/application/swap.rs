@@ -35,7 +35,7 @@ impl ApplicationState {
         let request = self.number(outstanding);
         let id = request.id;
         operations.push(Operation::Swap { container, request });
-        self.action_hears_release(container, operations);
+        self.action_container_released(container, operations);
         Some(id)
     }
 

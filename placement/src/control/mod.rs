@@ -27,7 +27,7 @@
 //! job.tick(0);
 //! job.tick(0);
 //! let action = JobAction::Place { processor: "0".parse()?, destination: Destination::AnyHost };
-//! job.act(Uuid::from_u128(1), JobRequest::new(action), 0);
+//! job.submit(Uuid::from_u128(1), JobRequest::new(action), 0);
 //! for _ in 0..4 {
 //!     job.tick(1);
 //! }

@@ -195,7 +195,7 @@ impl EngineClient {
         self.containers.get(&container).ok_or(ClientError::UnknownContainer(container))
     }
 
-    fn hear(&mut self, event: &Event) -> Option<Callback> {
+    fn on_event(&mut self, event: &Event) -> Option<Callback> {
         match event.kind {
             EventKind::Allocated { ask, container, node, .. } => {
                 let host = self.nodes.host_of(&self.handle, node);
@@ -368,7 +368,7 @@ impl ClusterClient for EngineClient {
             self.resynchronise();
         }
         for event in &waiting {
-            self.hear(event);
+            self.on_event(event);
         }
         for ask in self.requests.forget() {
             // One that is over cannot be cancelled, and needs not be.
@@ -406,7 +406,7 @@ impl ClusterClient for EngineClient {
             callbacks.extend(self.resynchronise());
         }
         for event in events {
-            callbacks.extend(self.hear(&event));
+            callbacks.extend(self.on_event(&event));
         }
         self.obey_found_stops();
         self.forget_late();

@@ -74,7 +74,7 @@ impl RoleHistory {
         self.rules.insert(spec.id, rules);
         let hosts: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
         for host in hosts {
-            self.judge(&host);
+            self.review_host(&host);
             self.refresh(&host, spec.id);
         }
     }
@@ -227,7 +227,7 @@ impl RoleHistory {
         if is_start_failure {
             self.distrusted.entry(component).or_default().insert(host.clone());
         }
-        self.judge(host);
+        self.review_host(host);
     }
 
     /// A container of the component was taken back there for somebody else.
@@ -248,7 +248,7 @@ impl RoleHistory {
         }
         let hosts: Vec<Arc<str>> = self.nodes.keys().cloned().collect();
         for host in hosts {
-            self.judge(&host);
+            self.review_host(&host);
             self.refresh_all(&host);
         }
     }
@@ -265,7 +265,7 @@ impl RoleHistory {
             self.version += 1;
             self.change(&host, component, |entry| *entry = NodeEntry::default());
             // A component that exempts the host from judgement may be gone with its entry.
-            self.judge(&host);
+            self.review_host(&host);
         }
         self.nodes.retain(|_, node| {
             node.is_online || node.is_unreliable || node.is_excluded || !node.entries.is_empty()
@@ -290,8 +290,8 @@ impl RoleHistory {
 
     /// Works out anew whether too much failed on the host. Components that go back to their hosts whatever happens
     /// neither bring that about nor are kept away by it (table 1.18, D9).
-    fn judge(&mut self, host: &Arc<str>) {
-        self.judge_alone(host);
+    fn review_host(&mut self, host: &Arc<str>) {
+        self.review_host_by_component(host);
         let Some(node) = self.nodes.get_mut(host) else { return };
         let rules_of = |component: &ComponentId| self.rules.get(component);
         let is_strict = |component| rules_of(component).is_some_and(|r| r.policy == PlacementPolicy::Strict);
@@ -313,7 +313,7 @@ impl RoleHistory {
     }
 
     /// The same for each component that avoids hosts alone.
-    fn judge_alone(&mut self, host: &Arc<str>) {
+    fn review_host_by_component(&mut self, host: &Arc<str>) {
         let Some(node) = self.nodes.get_mut(host) else { return };
         let mut changed = Vec::new();
         for (component, entry) in &mut node.entries {

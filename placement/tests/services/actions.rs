@@ -21,7 +21,7 @@ fn act<M: Manager>(bed: &mut Bed<M>, action: u64, id: u32, kind: ActionKind) {
         expires_after_ms: EXPIRES_AFTER_MS,
         ..ContainerAction::new(ActionId(action), ComponentId(id), kind)
     };
-    bed.service.act(action, bed.now_ms);
+    bed.service.submit(action, bed.now_ms);
 }
 
 /// What was said of actions: number and status.
@@ -120,7 +120,7 @@ fn a_host_is_asked_for_once<M: Manager>() {
             expires_after_ms: EXPIRES_AFTER_MS,
             ..ContainerAction::new(ActionId(1), ComponentId(1), kind.clone())
         };
-        bed.service.act(elsewhere.clone(), bed.now_ms);
+        bed.service.submit(elsewhere.clone(), bed.now_ms);
         bed.settle();
         if kind == ActionKind::MoveElsewhere {
             let closed = [&full, &other.host].map(|host| host.as_str().into());
@@ -133,7 +133,7 @@ fn a_host_is_asked_for_once<M: Manager>() {
             kind: ActionKind::MoveTo(host(3).into()),
             ..elsewhere
         };
-        bed.service.act(again, bed.now_ms);
+        bed.service.submit(again, bed.now_ms);
         let said = bed.service.take_answers().pop().map(|answer| answer.message).unwrap_or_default();
         assert!(said.contains("asked for there already"), "{kind:?}: {said}");
     }
@@ -306,7 +306,7 @@ fn what_makes_no_sense_is_answered_at_once<M: Manager>() {
         expires_after_ms: 0,
         ..ContainerAction::new(ActionId(4), whose, ActionKind::Restart)
     };
-    bed.service.act(action, 1);
+    bed.service.submit(action, 1);
     let ends: Vec<_> = answers(&mut bed).into_iter().filter(|(_, status)| status.is_terminal()).collect();
     use ActionStatus::BadRequest;
     assert_eq!(ends, [(1, BadRequest), (2, BadRequest), (3, BadRequest), (4, BadRequest)]);
@@ -369,7 +369,7 @@ fn a_container_that_has_no_room_beside_itself_goes_elsewhere_if_it_may<M: Manage
         or_elsewhere: true,
         ..ContainerAction::new(ActionId(1), ComponentId(1), ActionKind::Restart)
     };
-    bed.service.act(action, bed.now_ms);
+    bed.service.submit(action, bed.now_ms);
     bed.settle();
     assert_eq!((last_word(&mut bed), bed.only(1).host), (Some(ActionStatus::InProgress), host(0)));
     bed.at(2 + EXPIRES_AFTER_MS / 2);

@@ -239,7 +239,7 @@ fn a_move_elsewhere_does_not_ask_for_hosts_that_nobody_reported<M: Manager>() {
         expires_after_ms: 60_000,
         ..ContainerAction::new(ActionId(1), ComponentId(0), ActionKind::MoveElsewhere)
     };
-    bed.service.act(action, bed.now_ms);
+    bed.service.submit(action, bed.now_ms);
     bed.settle();
     let answers = bed.service.take_answers();
     assert_eq!(answers.last().map(|answer| answer.status), Some(ActionStatus::Succeeded), "{answers:?}");

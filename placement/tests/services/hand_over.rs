@@ -64,12 +64,12 @@ fn who_does_not_stand_by_makes_no_way<M: Manager>() {
         (ContainerAction { kind: other, ..taking_place(&bed, 1) }, "no such container stands by"),
     ];
     for (action, part) in asked {
-        bed.service.act(action, bed.now_ms);
+        bed.service.submit(action, bed.now_ms);
         let words = last_words(&mut bed);
         assert!(matches!(&words[..], [(1, BadRequest, why)] if why.contains(part)), "{part}: {words:?}");
     }
-    bed.service.act(handing_over(1, 2), bed.now_ms);
-    bed.service.act(handing_over(3, 1), bed.now_ms);
+    bed.service.submit(handing_over(1, 2), bed.now_ms);
+    bed.service.submit(handing_over(3, 1), bed.now_ms);
     let words = last_words(&mut bed);
     assert!(matches!(&words[..], [(3, BadRequest, why)] if why.contains("already")), "{words:?}");
     assert_eq!([1, 2, 3].map(|id| bed.only(id).container), before);
@@ -87,7 +87,7 @@ fn a_place_is_taken_in_another_size<M: Manager>() {
     let before = free(&mut bed, &place);
     let change = ComponentChange { size: Some(Resources::new(&[2])), version: Some("v2".into()) };
     let action = ContainerAction { change, ..taking_place(&bed, 1) };
-    bed.service.act(action, bed.now_ms);
+    bed.service.submit(action, bed.now_ms);
     let calls = bed.settle();
     assert!(requests(&calls)[1..].iter().all(|request| named(request) != [&*place]), "{calls:?}");
     assert_eq!((bed.only(1).host, bed.only(1).version), (place.clone(), "v2".to_owned()));
@@ -105,9 +105,9 @@ fn what_another_action_goes_on_with_takes_no_place<M: Manager>() {
     let kind = ActionKind::MoveTo(full.as_str().into());
     let waits =
         ContainerAction { expires_after_ms: 60_000, ..ContainerAction::new(ActionId(1), ACTIVE, kind) };
-    bed.service.act(waits, bed.now_ms);
+    bed.service.submit(waits, bed.now_ms);
     bed.settle();
-    bed.service.act(handing_over(2, 3), bed.now_ms);
+    bed.service.submit(handing_over(2, 3), bed.now_ms);
     bed.settle();
     let words = last_words(&mut bed);
     assert!(
@@ -141,7 +141,7 @@ fn asked(bed: &Bed<FakeCluster>) -> Vec<usize> {
 fn one_that_gets_no_place_goes_elsewhere_in_time_if_it_may() {
     let mut bed = by_hand();
     let active = bed.only(1);
-    bed.service.act(ContainerAction { or_elsewhere: true, ..taking_place(&bed, 1) }, bed.now_ms);
+    bed.service.submit(ContainerAction { or_elsewhere: true, ..taking_place(&bed, 1) }, bed.now_ms);
     bed.settle();
     bed.at(EXPIRES_AFTER_MS / 2 + 1);
     assert_eq!(asked(&bed), [1]);
@@ -157,7 +157,7 @@ fn one_whose_standby_is_not_heard_to_end_goes_elsewhere_if_it_may() {
         let mut bed = by_hand();
         let active = bed.only(1);
         bed.manager().inject(Fault::LoseCallback);
-        bed.service.act(ContainerAction { or_elsewhere, ..taking_place(&bed, 1) }, bed.now_ms);
+        bed.service.submit(ContainerAction { or_elsewhere, ..taking_place(&bed, 1) }, bed.now_ms);
         let waits = bed.service.status(bed.now_ms).outstanding;
         let its: Vec<_> = waits.iter().filter(|waits| waits.component == active.component).collect();
         assert!(matches!(its[..], [its] if its.cause == OutstandingCause::AboutToBeServed), "{waits:?}");

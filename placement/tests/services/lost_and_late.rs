@@ -15,7 +15,7 @@ fn act<M: Manager>(bed: &mut Bed<M>, container: Option<apportion_placement::Cont
         expires_after_ms: 10_000,
         ..ContainerAction::new(ActionId(1), ComponentId(1), kind)
     };
-    bed.service.act(action, bed.now_ms);
+    bed.service.submit(action, bed.now_ms);
 }
 
 fn last_word<M: Manager>(bed: &mut Bed<M>) -> Option<ActionStatus> {
@@ -153,7 +153,7 @@ fn an_action_whose_replacement_never_says_that_it_runs_ends<M: Manager>() {
     let first = bed.only(1).container;
     assert_eq!(bed.manager().report_started(first), Ok(()));
     bed.settle();
-    act(&mut bed, None, ActionKind::MoveElsewhere);
+    submit(&mut bed, None, ActionKind::MoveElsewhere);
     bed.settle();
     let moved = bed.only(1).container;
     bed.at(DAY_MS);
@@ -181,7 +181,7 @@ fn somebody_elses_start_is_no_answer<M: Manager>() {
         starting.next().map(|found| found.container)
     };
     let crashed = starting(&bed).unwrap_or_else(|| panic!("it is being started"));
-    act(&mut bed, Some(both[1].container), ActionKind::StopAndRestart);
+    submit(&mut bed, Some(both[1].container), ActionKind::StopAndRestart);
     bed.settle();
     assert_eq!(bed.manager().report_started(crashed), Ok(()));
     bed.settle();
@@ -200,13 +200,13 @@ fn a_stop_that_fails_or_takes_too_long_leaves_no_reserved_container() {
         bed.manager().inject(if fails { Fault::FailStop } else { Fault::LoseCallback });
         let found = bed.only(1).container;
         if fails {
-            act(&mut bed, None, ActionKind::MoveElsewhere);
+            submit(&mut bed, None, ActionKind::MoveElsewhere);
             bed.settle();
             assert_eq!(last_word(&mut bed), Some(ActionStatus::Failed));
             assert_eq!((bed.only(1).container, bed.only(1).state), (found, InstanceState::Live), "X5");
         } else {
             bed.manager().forget_faults();
-            act(&mut bed, None, ActionKind::MoveElsewhere);
+            submit(&mut bed, None, ActionKind::MoveElsewhere);
             bed.manager().inject(Fault::LoseCallback);
             bed.tick();
             let next_ms = bed.service.state().next_deadline_ms();
@@ -226,7 +226,7 @@ fn a_service_that_stops_takes_the_requests_of_its_actions_back() {
     let first = bed.manager().waiting().next().map(|request| request.id);
     assert!(first.is_some_and(|first| bed.manager().grant(first, &host(0)).is_ok()));
     bed.settle();
-    act(&mut bed, None, ActionKind::MoveElsewhere);
+    submit(&mut bed, None, ActionKind::MoveElsewhere);
     assert_eq!(bed.manager().waiting().count(), 1);
     bed.service.stop(1);
     bed.settle();
@@ -243,7 +243,7 @@ fn an_instance_that_came_meanwhile_is_kept_apart_from() {
     };
     grant(&mut bed, 0);
     bed.settle();
-    act(&mut bed, None, ActionKind::MoveTo(host(1).into()));
+    submit(&mut bed, None, ActionKind::MoveTo(host(1).into()));
     let moves = bed.manager().waiting().last().map(|request| request.id);
     bed.flex(1, 2);
     grant(&mut bed, 1);

@@ -19,7 +19,7 @@ fn stop_and_restart(size: Option<i64>) -> ContainerAction {
 }
 
 fn restart<M: Manager>(bed: &mut Bed<M>, size: Option<i64>) {
-    bed.service.act(stop_and_restart(size), bed.now_ms);
+    bed.service.submit(stop_and_restart(size), bed.now_ms);
 }
 
 fn last_word<M: Manager>(bed: &mut Bed<M>) -> Option<ActionStatus> {
@@ -151,7 +151,7 @@ fn one_that_comes_back_while_another_is_asked_for_is_taken<M: Manager>() {
     assert_eq!((bed.status(1).live, bed.status(1).requested), (1, 1), "one host is full");
     let container = bed.containers(1)[0].container;
     let action = ContainerAction { container: Some(container), ..stop_and_restart(None) };
-    bed.service.act(action, bed.now_ms);
+    bed.service.submit(action, bed.now_ms);
     bed.settle();
     assert_eq!((last_word(&mut bed), bed.status(1).live), (Some(ActionStatus::Succeeded), 1));
     assert_eq!(bed.service.state().action_count(), 0);

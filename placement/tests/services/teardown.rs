@@ -11,7 +11,7 @@ fn four<M: Manager>() -> Bed<M> {
     bed
 }
 
-fn hear_end<M: Manager>(bed: &mut Bed<M>, container: ContainerRef) {
+fn deliver_end<M: Manager>(bed: &mut Bed<M>, container: ContainerRef) {
     let exit = ContainerExit::of(ContainerExit::KILLED_BY_APPMASTER);
     let ended = Callback::Completed(vec![(container, exit)]);
     bed.service.handle(ServiceEvent::Callback(ended), bed.now_ms);
@@ -41,7 +41,7 @@ fn a_save_keeps_hosts_whose_containers_are_being_released<M: Manager>() {
         bed.at(1_000);
         bed.flex(0, 0);
         for container in containers.iter().take(ends_heard) {
-            hear_end(&mut bed, *container);
+            deliver_end(&mut bed, *container);
         }
         let file = bed.service.take_history(2_000).unwrap_or_else(|| panic!("nothing to save"));
         assert_eq!(active(&file), 4 - ends_heard, "{ends_heard} ends heard");
@@ -69,7 +69,7 @@ fn a_teardown_is_not_saved<M: Manager>() {
         let containers: Vec<ContainerRef> = bed.containers(0).iter().map(|found| found.container).collect();
         bed.service.stop(2_000);
         bed.now_ms = 3_000;
-        hear_end(&mut bed, containers[0]);
+        deliver_end(&mut bed, containers[0]);
         let after = bed.service.take_history(3_000);
         match &after {
             None => assert!(is_saved_before, "what had changed before the stop is lost"),

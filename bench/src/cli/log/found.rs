@@ -25,7 +25,7 @@ impl<'f> Found<'f> {
         Self { named, is_met: vec![false; named.len()] }
     }
 
-    pub(super) fn note(&mut self, entry: &Entry) {
+    pub(super) fn record(&mut self, entry: &Entry) {
         // Once all are met, as they are early in most logs, nothing is compared.
         if self.is_met.iter().all(|is_met| *is_met) {
             return;

@@ -80,7 +80,7 @@ fn list(args: &LogArgs, out: &mut impl Write) -> Result<(), Failure> {
         }
         replay.step_with_events(change.clone(), &mut events).map_err(|error| input.wrong(&error))?;
         let entry = entry(&mut replay, &mut names, &change, &events);
-        found.note(&entry);
+        found.record(&entry);
         if has_begun(args.from, &entry) {
             is_begun = true;
             print(args, &named, entry, &mut left, out)?;

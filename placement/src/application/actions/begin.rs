@@ -15,7 +15,11 @@ pub(super) type Refusal = (ActionStatus, String);
 
 impl ApplicationState {
     /// Takes an action on. It begins at once unless another one goes on with the same container.
-    pub(in crate::application) fn act(&mut self, action: ContainerAction, operations: &mut Vec<Operation>) {
+    pub(in crate::application) fn submit_action(
+        &mut self,
+        action: ContainerAction,
+        operations: &mut Vec<Operation>,
+    ) {
         if let Err(reason) = self.check(&action) {
             Self::answer(action.id, ActionStatus::BadRequest, reason, operations);
             return;

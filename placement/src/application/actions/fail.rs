@@ -126,7 +126,7 @@ impl ApplicationState {
             self.touch(active.action.component);
             Self::answer(id, ActionStatus::Failed, why, operations);
             if let Some(heir) = active.action.hands_over_to {
-                self.heir_hears(id, heir, false, operations);
+                self.tell_heir(id, heir, false, operations);
             }
         }
     }

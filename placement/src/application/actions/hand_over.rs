@@ -93,7 +93,7 @@ impl ApplicationState {
     }
 
     /// The action before has come to an end.
-    pub(super) fn heir_hears(
+    pub(super) fn tell_heir(
         &mut self,
         first: ActionId,
         heir: HandOver,

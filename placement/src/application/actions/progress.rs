@@ -102,7 +102,7 @@ impl ApplicationState {
 
     /// A container is given back, by an action or for another reason. In the second case a place that is looked for it
     /// is of no use any more.
-    pub(in crate::application) fn action_hears_release(
+    pub(in crate::application) fn action_container_released(
         &mut self,
         container: ContainerRef,
         operations: &mut Vec<Operation>,
@@ -119,7 +119,7 @@ impl ApplicationState {
     }
 
     /// A container of a component has ended, and is known no more.
-    pub(in crate::application) fn action_hears_end(
+    pub(in crate::application) fn action_container_ended(
         &mut self,
         component: ComponentId,
         container: ContainerRef,
@@ -162,7 +162,7 @@ impl ApplicationState {
 
     /// A container was taken on for a component. It is the one that an action stopped an instance for, if there is such
     /// an action.
-    pub(in crate::application) fn action_hears_arrival(
+    pub(in crate::application) fn action_container_allocated(
         &mut self,
         component: ComponentId,
         container: ContainerRef,
@@ -175,7 +175,7 @@ impl ApplicationState {
     }
 
     /// A container of a component runs.
-    pub(in crate::application) fn action_hears_start(
+    pub(in crate::application) fn action_container_started(
         &mut self,
         container: ContainerRef,
         operations: &mut Vec<Operation>,
@@ -198,7 +198,7 @@ impl ApplicationState {
             }
             Self::answer(id, ActionStatus::Succeeded, message, operations);
             if let Some(heir) = active.and_then(|active| active.action.hands_over_to) {
-                self.heir_hears(id, heir, true, operations);
+                self.tell_heir(id, heir, true, operations);
             }
         }
     }

@@ -43,7 +43,7 @@ impl<C: ClusterClient> Job<C> {
             RunStage::AwaitingContainer { .. } => self.next_move(request, group, now_ms),
             RunStage::Pausing { .. } => self.queue_again(request, group),
             RunStage::Gone { .. } => {
-                self.note(request, "the standby has stopped".to_owned());
+                self.record_reason(request, "the standby has stopped".to_owned());
                 self.move_done(request, group, now_ms);
             }
             _ => self.move_done(request, group, now_ms),

@@ -13,7 +13,7 @@ impl<C: ClusterClient> Job<C> {
     /// Begins as many steps of requests about many containers as their pace allows, oldest request first.
     pub(super) fn begin_batches(&mut self, now_ms: u64) {
         for request in self.batches.clone() {
-            self.judge_canaries(request, now_ms);
+            self.check_canaries(request, now_ms);
             while let Some(step) = self.next_of_batch(request, now_ms) {
                 self.tell_begin(request);
                 self.begin_step(request, step, now_ms);
@@ -56,7 +56,7 @@ impl<C: ClusterClient> Job<C> {
         }
         let budget = u64::from(pace.disruption_budget.get());
         let down = self.down_unattended();
-        self.note_stall(request, down >= budget, down, now_ms);
+        self.check_stall(request, down >= budget, down, now_ms);
         down + self.down_or_worked_on() < budget
     }
 
@@ -127,7 +127,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// Canaries that did not run on end the request; when they have run for long enough the others follow.
-    fn judge_canaries(&mut self, request: Uuid, now_ms: u64) {
+    fn check_canaries(&mut self, request: Uuid, now_ms: u64) {
         let canary = self.plans.get(&request).and_then(|plan| plan.batch.as_ref()?.canary.as_ref());
         let Some((canary, until_ms)) = canary.and_then(|canary| Some((canary, canary.until_ms?))) else {
             return;
@@ -163,7 +163,7 @@ impl<C: ClusterClient> Job<C> {
 
     /// A canary's container that runs now has to run on. What others ask to be done with it meanwhile is not held
     /// against it.
-    pub(super) fn note_canaries(&mut self, request: Uuid, group: &ProcessorId) {
+    pub(super) fn record_canary(&mut self, request: Uuid, group: &ProcessorId) {
         let next = self.running(request, group).and_then(|(_, running)| running.left.front());
         let Some(component) = next.and_then(|next| self.component_of_move(group, next)) else { return };
         let Some(container) = self.live_container(component) else { return };
@@ -183,7 +183,7 @@ impl<C: ClusterClient> Job<C> {
 
     /// A request that cannot begin anything because too much is down does not wait for ever. For other requests it
     /// does.
-    fn note_stall(&mut self, request: Uuid, is_stalled: bool, down: u64, now_ms: u64) {
+    fn check_stall(&mut self, request: Uuid, is_stalled: bool, down: u64, now_ms: u64) {
         let Some(plan) = self.plans.get_mut(&request) else { return };
         let Some(batch) = &mut plan.batch else { return };
         if !is_stalled || !plan.running.is_empty() {

@@ -15,7 +15,7 @@ impl<C: ClusterClient> Job<C> {
     /// Goes on with everything that can go on.
     pub(super) fn drive(&mut self, now_ms: u64) {
         loop {
-            self.hear_answers(now_ms);
+            self.handle_answers(now_ms);
             self.look_after_awaiting(now_ms);
             self.begin_queued(now_ms);
             self.begin_batches(now_ms);
@@ -104,7 +104,9 @@ impl<C: ClusterClient> Job<C> {
             | Move::BringStandby { .. } => match self.component_of_move(group, &next) {
                 None => self.step_failed(request, group, "the standby was stopped meanwhile", now_ms),
                 Some(component) if self.is_there(component, &next) => self.move_done(request, group, now_ms),
-                Some(_) if self.is_next_ready(request, group) => self.act_on(request, group, &next, now_ms),
+                Some(_) if self.is_next_ready(request, group) => {
+                    self.carry_out(request, group, &next, now_ms)
+                }
                 Some(_) => self.await_stage(request, group, RunStage::AwaitingContainer { until_ms }, now_ms),
             },
             Move::StartStandby { number } => {
@@ -143,7 +145,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// Has the service below carry out a move.
-    fn act_on(&mut self, request: Uuid, group: &ProcessorId, next: &Move, now_ms: u64) {
+    fn carry_out(&mut self, request: Uuid, group: &ProcessorId, next: &Move, now_ms: u64) {
         let Some(action) = self.action_for(request, group, next) else {
             return self.step_failed(request, group, "the standby was stopped meanwhile", now_ms);
         };
@@ -156,7 +158,7 @@ impl<C: ClusterClient> Job<C> {
         };
         self.remember_action(action.id, request, action.component);
         self.transition_stage(request, group, stage);
-        self.service.act(action, now_ms);
+        self.service.submit(action, now_ms);
         if let Move::ReplaceStandby { number, .. } = next {
             self.remove_standby(group, *number, now_ms);
         }

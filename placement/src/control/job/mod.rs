@@ -10,15 +10,15 @@
 //! | plan | its steps, and what holds for them together | `order` | `finish` |
 //! | step | what is done with one processor and its standbys | `begin_step` | `step_over` |
 //! | move | one thing to do, worked out when the step begins (`moves_of`) | `next_move` | `move_done` |
-//! | action | a move that the service below carries out ([`ContainerAction`](crate::ContainerAction)) | `act_on` | `hear_answers` |
+//! | action | a move that the service below carries out ([`ContainerAction`](crate::ContainerAction)) | `carry_out` | `handle_answers` |
 
 mod awaiting;
 mod batch;
 mod drive;
 mod finish;
-mod hear;
 mod moves;
 mod order;
+mod outcomes;
 mod plan;
 mod records;
 mod standby;
@@ -158,7 +158,7 @@ impl<C: ClusterClient> Job<C> {
     }
 
     /// Takes a request on. Its number is new; what becomes of it is told by [`take_answers`](Self::take_answers).
-    pub fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
+    pub fn submit(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
         if self.plans.contains_key(&request) {
             return;
         }

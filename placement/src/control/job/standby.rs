@@ -86,7 +86,7 @@ impl<C: ClusterClient> Job<C> {
             let standby = group.standby(*number);
             let host = self.numbers.get(&standby).and_then(|component| self.host_of(*component));
             let host = host.as_deref().unwrap_or("its host");
-            self.note(request, format!("`{standby}` runs on {host}"));
+            self.record_reason(request, format!("`{standby}` runs on {host}"));
         }
         if !stay.is_empty() {
             self.change_processor(group, |processor| processor.standbys.extend(stay));

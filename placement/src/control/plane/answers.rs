@@ -23,7 +23,7 @@ impl ControlPlane {
             let change = |record| Change::PutJobRecord { deployment: deployment.clone(), record };
             self.unsaved.extend(records.map(change));
         }
-        self.note(said, now_ms);
+        self.record_answers(said, now_ms);
         while !self.unsaved.is_empty() {
             let batch = self.unsaved.len().min(CHANGES_PER_WRITE);
             self.store.apply(&self.unsaved[..batch])?;
@@ -33,7 +33,7 @@ impl ControlPlane {
     }
 
     /// Of several answers to one request the last one is worth saving.
-    fn note(&mut self, said: Vec<JobAnswer>, now_ms: u64) {
+    fn record_answers(&mut self, said: Vec<JobAnswer>, now_ms: u64) {
         let mut last: BTreeMap<Uuid, PlacementResponse> = BTreeMap::new();
         for JobAnswer { request, status, message, .. } in said {
             let Some(open) = self.open.get(&request) else { continue };

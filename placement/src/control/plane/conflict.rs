@@ -1,6 +1,6 @@
 //! Which requests cannot be taken on beside others.
 
-use super::judge::Taken;
+use super::validate::Taken;
 use super::{ConflictPolicy, Deployed};
 use crate::control::action::JobAction;
 

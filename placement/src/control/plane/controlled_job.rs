@@ -14,7 +14,7 @@ use crate::control::processor::ProcessorId;
 /// A job as its control plane sees it. [`Job`] is one; so is one that its owner shares, to look at it.
 pub trait ControlledJob: fmt::Debug + Send {
     /// Takes a request on.
-    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64);
+    fn submit(&mut self, request: Uuid, asked: JobRequest, now_ms: u64);
     /// Goes on; says when it wants to be called again.
     fn tick(&mut self, now_ms: u64) -> Option<u64>;
     /// What has become of requests since the last call, in order.
@@ -37,8 +37,8 @@ pub trait ControlledJob: fmt::Debug + Send {
 }
 
 impl<C: ClusterClient + fmt::Debug + Send> ControlledJob for Job<C> {
-    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
-        Self::act(self, request, asked, now_ms);
+    fn submit(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
+        Self::submit(self, request, asked, now_ms);
     }
 
     fn tick(&mut self, now_ms: u64) -> Option<u64> {
@@ -79,8 +79,8 @@ impl<C: ClusterClient + fmt::Debug + Send> ControlledJob for Job<C> {
 }
 
 impl<J: ControlledJob> ControlledJob for std::sync::Arc<parking_lot::Mutex<J>> {
-    fn act(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
-        self.lock().act(request, asked, now_ms);
+    fn submit(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
+        self.lock().submit(request, asked, now_ms);
     }
 
     fn tick(&mut self, now_ms: u64) -> Option<u64> {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::judge::{Taken, UNKNOWN, Verdict};
 use super::translate::translate;
+use super::validate::{Taken, UNKNOWN, Verdict};
 use super::{ControlPlane, Open};
 use crate::control::action::{ActionName, JobAction, JobRequest};
 use crate::control::metadata_store::{
@@ -119,7 +119,7 @@ impl ControlPlane {
         decisions: &mut Decisions,
         now_ms: u64,
     ) -> Result<(), ControlStoreError> {
-        match self.judge(&request, taken, now_ms)? {
+        match self.validate(&request, taken, now_ms)? {
             Verdict::Leave => {}
             Verdict::Refuse { action, status, why } => {
                 decisions.end(&request, action, status, &why, now_ms);
@@ -220,6 +220,6 @@ impl ControlPlane {
         self.open.insert(uuid, Open { request, action, accepted_ms: now_ms });
         self.metrics.accepted += 1;
         self.metrics.open_max = self.metrics.open_max.max(self.open.len());
-        deployed.job.act(uuid, asked, now_ms);
+        deployed.job.submit(uuid, asked, now_ms);
     }
 }

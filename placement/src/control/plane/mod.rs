@@ -10,7 +10,6 @@ mod conflict;
 mod controlled_job;
 mod deploy;
 mod intake;
-mod judge;
 mod metrics;
 mod parameters;
 mod settings;
@@ -18,6 +17,7 @@ mod sweep;
 mod thread;
 mod translate;
 mod urgent;
+mod validate;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A service, and a cluster manager that does what it is told to get wrong.
 
-mod act;
+mod actions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -300,7 +300,7 @@ impl World {
             Step::Act { which, host, kind, expires_after_ms, size } => {
                 let size = (size > 0).then(|| Resources::new(&[size]));
                 let version = size.map(|size| format!("{size:?}"));
-                self.act(which, host, kind, expires_after_ms, ComponentChange { version, size });
+                self.submit_action(which, host, kind, expires_after_ms, ComponentChange { version, size });
             }
             Step::CancelAction { back } => {
                 self.handle(ServiceEvent::CancelAction(ActionId(

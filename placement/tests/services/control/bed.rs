@@ -64,10 +64,10 @@ impl<M: Manager> JobBed<M> {
 
     pub(super) fn tick(&mut self) {
         self.job.tick(self.now_ms);
-        self.hear();
+        self.collect_answers();
     }
 
-    fn hear(&mut self) {
+    fn collect_answers(&mut self) {
         let said = self.job.take_answers().into_iter();
         self.answers.extend(said.map(|answer| (answer.request, answer.status, answer.message)));
         assert_eq!(self.job.service().state().audit(), []);
@@ -95,7 +95,7 @@ impl<M: Manager> JobBed<M> {
             for standby in standbys.filter(ProcessorId::is_standby) {
                 self.job.report_caught_up(&standby, self.now_ms);
             }
-            self.hear();
+            self.collect_answers();
         }
     }
 
@@ -112,8 +112,8 @@ impl<M: Manager> JobBed<M> {
     pub(super) fn ask_with(&mut self, request: JobRequest) -> Uuid {
         self.last_request += 1;
         let id = Uuid::from_u128(self.last_request);
-        self.job.act(id, request, self.now_ms);
-        self.hear();
+        self.job.submit(id, request, self.now_ms);
+        self.collect_answers();
         id
     }
 

@@ -102,7 +102,7 @@ fn a_rolling_restart_of_many_containers_ends() {
         stops_first: false,
         change: ComponentChange::default(),
     };
-    job.act(Uuid::from_u128(1), JobRequest::new(JobAction::RollingRestart(restart)), 1);
+    job.submit(Uuid::from_u128(1), JobRequest::new(JobAction::RollingRestart(restart)), 1);
     for now_ms in 2..100_000 {
         job.tick(now_ms);
         if job.request_count() == 0 {

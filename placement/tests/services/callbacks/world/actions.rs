@@ -8,7 +8,7 @@ use super::{World, host};
 use crate::callbacks::{ACTIVE, STANDBY};
 
 impl World {
-    pub(super) fn act(
+    pub(super) fn submit_action(
         &mut self,
         which: usize,
         at: usize,
@@ -53,6 +53,6 @@ impl World {
                 ..elsewhere(component.unwrap_or(77))
             },
         };
-        self.handle(ServiceEvent::Act(ContainerAction { expires_after_ms, ..action }));
+        self.handle(ServiceEvent::Action(ContainerAction { expires_after_ms, ..action }));
     }
 }

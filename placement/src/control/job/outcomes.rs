@@ -13,16 +13,16 @@ use crate::client::ClusterClient;
 use crate::service::ActionProgress;
 
 impl<C: ClusterClient> Job<C> {
-    pub(super) fn hear_answers(&mut self, now_ms: u64) {
+    pub(super) fn handle_answers(&mut self, now_ms: u64) {
         for said in self.service.take_answers() {
-            self.hear(said, now_ms);
+            self.on_progress(said, now_ms);
         }
         if self.service.state().is_over() && !self.plans.is_empty() {
             self.end_all("the job ends", now_ms);
         }
     }
 
-    fn hear(&mut self, said: ActionProgress, now_ms: u64) {
+    fn on_progress(&mut self, said: ActionProgress, now_ms: u64) {
         let ActionProgress { action, status, message } = said;
         let Some((request, processor)) = self.acts.get(&action).cloned() else { return };
         if status == ActionStatus::InProgress {
@@ -80,8 +80,8 @@ impl<C: ClusterClient> Job<C> {
             ActionStatus::Accepted | ActionStatus::InProgress => {}
             ActionStatus::Succeeded => {
                 self.keep_change(request, group);
-                self.note_canaries(request, group);
-                self.note(request, message);
+                self.record_canary(request, group);
+                self.record_reason(request, message);
                 self.move_done(request, group, now_ms);
             }
             ActionStatus::Failed => self.step_failed(request, group, &message, now_ms),
@@ -118,7 +118,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    pub(super) fn note(&mut self, request: Uuid, message: String) {
+    pub(super) fn record_reason(&mut self, request: Uuid, message: String) {
         // Of many containers the failures are worth telling.
         if let Some(plan) = self.plans.get_mut(&request).filter(|plan| plan.batch.is_none()) {
             plan.reason = message;

@@ -90,7 +90,7 @@ pub fn compare(first: &ResultFile, second: &ResultFile, tolerance: Option<f64>) 
     let is_paired = pairs.iter().all(|pair| seeds(&pair.first) == seeds(&pair.second));
     notes.extend(pairs.iter().flat_map(setup_notes));
     let mut rows: Vec<Row> = pairs.iter().flat_map(|pair| rows_of(pair, &mut notes)).collect();
-    judge(&mut rows, tolerance);
+    verdict_of(&mut rows, tolerance);
     notes.dedup();
     notes.extend(survivors(&rows));
     let files = [first.name.clone(), second.name.clone()];
@@ -186,7 +186,7 @@ fn row_of(point: &str, name: &Name, unit: Unit, (a, b): (&Values, &Values), is_p
 
 /// Says of each row whether its difference counts. Figures of all jobs are one family of trials; those of queues and
 /// users, of which there are many more, are another.
-fn judge(rows: &mut [Row], tolerance: f64) {
+fn verdict_of(rows: &mut [Row], tolerance: f64) {
     for is_of_all in [true, false] {
         // What is the same in all runs was not left to chance, and is no trial.
         let is_trial = |row: &&mut Row| {

@@ -48,7 +48,7 @@ impl Taken {
 }
 
 impl ControlPlane {
-    pub(super) fn judge(
+    pub(super) fn validate(
         &self,
         request: &PlacementRequest,
         taken: &mut Taken,
@@ -56,7 +56,7 @@ impl ControlPlane {
     ) -> Result<Verdict, ControlStoreError> {
         let refuse = |action, status, why| Ok(Verdict::Refuse { action, status, why });
         let Some(deployed) = self.jobs.get(&request.deployment_id) else {
-            return self.judge_foreign(request, now_ms);
+            return self.validate_foreign(request, now_ms);
         };
         let asked = match translate(request) {
             Ok(asked) => asked,
@@ -99,7 +99,11 @@ impl ControlPlane {
         (ahead_ms > self.settings.age_max_ms).then(why)
     }
 
-    fn judge_foreign(&self, request: &PlacementRequest, now_ms: u64) -> Result<Verdict, ControlStoreError> {
+    fn validate_foreign(
+        &self,
+        request: &PlacementRequest,
+        now_ms: u64,
+    ) -> Result<Verdict, ControlStoreError> {
         let id = &request.deployment_id;
         let waited_ms = now_ms.saturating_sub(request.timestamp_ms);
         let (status, why) = match self.store.deployment(id)? {
