@@ -1,4 +1,4 @@
-//! What stays pending, in few words: of asks that are alike the one that has waited longest.
+//! A short list of pending asks: of equal asks the one that has waited longest.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Workloads: what a simulation feeds an engine, whatever format it came from.
+//! Workloads: the input of a simulation, from any format.
 
 use apportion::config::QueueConfig;
 use apportion::resource::DeviceNeed;

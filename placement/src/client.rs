@@ -1,4 +1,4 @@
-//! What placement needs of a cluster manager.
+//! The interface between placement and a cluster manager.
 
 use std::sync::Arc;
 
@@ -67,9 +67,9 @@ pub struct NodeReport {
     pub rack: Arc<str>,
     /// Its label; empty for none.
     pub label: Arc<str>,
-    /// What it has.
+    /// Its capacity.
     pub capacity: Resources,
-    /// What is not in use.
+    /// Its free resources.
     pub free: Resources,
     /// Whether it takes new containers.
     pub is_usable: bool,
@@ -90,7 +90,7 @@ pub struct Allocation {
     pub host: Arc<str>,
 }
 
-/// What is to run in a container.
+/// The process to run in a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Launch {
     /// The component's name.
@@ -116,13 +116,13 @@ pub struct RunningContainer {
     pub priority: u32,
     /// Where it runs.
     pub host: Arc<str>,
-    /// What was started in it, or told to be; `None`: nothing.
+    /// The process that was started in it, or is about to be; `None`: none.
     pub launch: Option<Launch>,
     /// Whether it was given back, and has not ended.
     pub is_stopping: bool,
 }
 
-/// What the cluster manager tells.
+/// A message from the cluster manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Callback {
     /// Containers came.
@@ -130,13 +130,13 @@ pub enum Callback {
     /// A node came back with a container of the service, after [`take_over`](ClusterClient::take_over). What runs in it
     /// may be unknown: an empty [`Launch`].
     Recovered(RunningContainer),
-    /// What was started in a container runs.
+    /// The process in a container runs.
     Started(ContainerRef),
     /// Nothing could be started in a container. It stays the service's until it is released.
     StartFailed {
         /// Which.
         container: ContainerRef,
-        /// What the host said.
+        /// The host's diagnostics.
         diagnostics: String,
     },
     /// A container that was given back could not be stopped: it runs on.
@@ -186,13 +186,13 @@ pub enum ClientError {
 /// Why a manager does not serve a request, as far as it can say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unserved {
-    /// What stands in the way.
+    /// The obstacle.
     pub obstacle: Obstacle,
     /// The same in a sentence, with the figures.
     pub text: String,
 }
 
-/// What stands in the way of a request.
+/// An obstacle for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// Nothing that lasts.
@@ -222,7 +222,7 @@ pub enum Dismissal {
     /// It is not there any more, and neither is what ran on it.
     #[error("the cluster manager is not there any more")]
     Gone,
-    /// Somebody ended it there.
+    /// It was ended on the node.
     #[error("somebody ended the application at the cluster manager")]
     Ended,
 }
@@ -287,7 +287,7 @@ pub trait ClusterClient {
     /// Why a request waits; `None` if it does not.
     fn explain(&self, request: RequestId) -> Option<Unserved>;
 
-    /// What has happened since the last call, in order.
+    /// The messages since the last call, in order.
     fn poll(&mut self) -> Vec<Callback>;
 
     /// Why the manager does nothing for the service any more, if so, as of the last [`poll`](Self::poll). It stays so.

@@ -1,4 +1,4 @@
-//! Components: what a service consists of (Slider's roles).
+//! Components: the parts of a service (Slider's roles).
 
 use apportion::Resources;
 use serde::{Deserialize, Serialize};

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct ContainerExit {
     /// The process's exit status, or one of YARN's negative numbers.
     pub status: i32,
-    /// What the host said.
+    /// The host's diagnostics.
     pub diagnostics: String,
 }
 
-/// What the end of a container says of the component and of the host (spec 1.11).
+/// Conclusions from the end of a container about the component and the host (spec 1.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContainerOutcome {
@@ -70,7 +70,7 @@ impl ContainerExit {
         matches!(self.status, Self::ABORTED | Self::DISKS_FAILED | Self::PREEMPTED)
     }
 
-    /// What this end says of component and host.
+    /// The conclusions about component and host.
     #[must_use]
     pub fn outcome(&self) -> ContainerOutcome {
         match self.status {

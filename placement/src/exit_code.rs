@@ -21,17 +21,17 @@ pub enum ExitCode {
     Usage = 4,
     /// Any other failure.
     OtherFailure = 5,
-    /// What was asked for is elsewhere now.
+    /// The object is elsewhere now.
     Moved = 31,
-    /// What was asked for was found elsewhere.
+    /// The object was found elsewhere.
     Found = 32,
     /// Nothing had to be changed.
     NotModified = 34,
     /// An argument is wrong.
     BadArgument = 40,
-    /// Nobody has said who asks.
+    /// The caller is unknown.
     Unauthorized = 41,
-    /// Whoever asks may not.
+    /// The caller has no permission.
     Forbidden = 43,
     /// A thing named in a command is not there.
     NotFound = 44,
@@ -39,7 +39,7 @@ pub enum ExitCode {
     OperationNotAllowed = 45,
     /// The answer cannot be given in the form asked for.
     NotAcceptable = 46,
-    /// Somebody cannot be reached.
+    /// The host cannot be reached.
     Connectivity = 48,
     /// Two changes collided.
     Conflict = 49,
@@ -47,7 +47,7 @@ pub enum ExitCode {
     InternalError = 50,
     /// No such command.
     Unimplemented = 51,
-    /// Somebody is not ready to answer.
+    /// The host is not ready to answer.
     ServiceUnavailable = 53,
     /// A version that is not supported.
     UnsupportedVersion = 55,
@@ -122,7 +122,7 @@ impl ExitCode {
         self as i32
     }
 
-    /// What a shell sees of it: −1 becomes 255.
+    /// The code that a shell sees: −1 becomes 255.
     #[must_use]
     pub fn process_code(self) -> u8 {
         self.code().rem_euclid(256).try_into().unwrap_or(u8::MAX)

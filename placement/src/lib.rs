@@ -4,9 +4,9 @@
 //! the Apportion engine and a [fake](FakeCluster) for tests; a third one makes services run on any other manager.
 //! [`ApplicationState`] decides what a service asks for and gives back, as a pure function of what it is told.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
-//! | `client` | what a service needs of a cluster manager; `engine_client` and `fake` have it |
+//! | `client` | the interface to a cluster manager; `engine_client` and `fake` implement it |
 //! | `application` | decides: state and event in, operations out |
 //! | `history` | knows where components were and are, and which requests wait |
 //! | `service` | carries operations out |

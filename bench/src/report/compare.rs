@@ -1,4 +1,4 @@
-//! Two results side by side: what differs beyond noise, as a table, as JSON and as a page.
+//! Two results side by side: the differences beyond noise, as a table, as JSON and as a page.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What came of the experiments with a job's containers.
+//! The results of the experiments with a job's containers.
 
 use serde::Serialize;
 

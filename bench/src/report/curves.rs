@@ -1,4 +1,4 @@
-//! A figure over what is varied, a curve for each policy, with its spread over the seeds.
+//! A figure over the varied parameter, a curve for each policy, with its spread over the seeds.
 
 use plotters::prelude::*;
 

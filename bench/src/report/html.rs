@@ -1,4 +1,4 @@
-//! What all pages have in common. A page is one HTML file that opens without a network.
+//! The common part of all pages. A page is one HTML file that opens without a network.
 
 use super::chart::ChartError;
 use super::plot::{Plot, assets};

@@ -1,4 +1,4 @@
-//! What stayed pending at the end, and why.
+//! The asks that stayed pending at the end, and why.
 
 use apportion::explain::WhyPending;
 use comfy_table::presets::UTF8_FULL_CONDENSED;

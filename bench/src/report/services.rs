@@ -1,4 +1,4 @@
-//! What came of a service's time on a cluster, with its history, without, and in strict mode.
+//! The result of a service's time on a cluster, with its history, without, and in strict mode.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What a scenario expects, compared with the engine's state.
+//! The expectations of a scenario, compared with the engine's state.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Scenarios as data: a cluster, what happens to it step by step, and what is expected of it, in a YAML file each.
+//! Scenarios as data: a cluster, its events step by step, and the expectations, in a YAML file each.
 //!
 //! `tests/scenarios/README.md` describes the format. A file is read as a whole ([`form`] says what may stand in it),
 //! then run once for each mode it asks for: every step is sent to an engine on virtual time, and what a step expects is

@@ -1,4 +1,4 @@
-//! Reading a scenario file, and what can be told of it without running it.
+//! Reads a scenario file, and describes it without running it.
 
 use std::path::Path;
 

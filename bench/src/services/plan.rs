@@ -1,4 +1,4 @@
-//! What happens in a year, drawn beforehand, so that the same happens however the service is placed.
+//! The events of a year, drawn beforehand: they are the same for every way to place the service.
 
 use apportion::config::NodeOrderKind;
 use rand::{RngExt, SeedableRng};

@@ -1,4 +1,4 @@
-//! What is counted of a year.
+//! Counters of a year.
 
 use super::plan::DAY_MS;
 use crate::interrupt::Interruption;

@@ -1,4 +1,4 @@
-//! Jobs as they run: which stage, what is left of it.
+//! Running jobs: their stages, and the tasks left in each.
 
 use apportion::{ApplicationId, ContainerId};
 

@@ -1,4 +1,4 @@
-//! What a run is found to have done.
+//! The record of a run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

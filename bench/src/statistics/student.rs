@@ -1,4 +1,4 @@
-//! What a few runs tell of the mean, and of the difference of two means: Student's t.
+//! Confidence in the mean of a few runs, and in the difference of two means: Student's t.
 
 use std::f64::consts::FRAC_2_PI;
 

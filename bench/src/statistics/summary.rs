@@ -1,4 +1,4 @@
-//! What is said of many values at once.
+//! Summaries of many values.
 
 use serde::Serialize;
 

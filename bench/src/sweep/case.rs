@@ -1,4 +1,4 @@
-//! What is varied.
+//! The varied parameters.
 
 use std::fmt;
 use std::sync::Arc;

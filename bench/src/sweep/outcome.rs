@@ -1,4 +1,4 @@
-//! What a policy did to jobs, queues and users, as figures of one simulation.
+//! The effect of a policy on jobs, queues and users, as figures of one simulation.
 
 use crate::sim::{GroupOutcome, RunRecord};
 

@@ -1,4 +1,4 @@
-//! What came of the cases that differ by the seed alone.
+//! The results of cases that differ by the seed alone.
 
 use serde::Serialize;
 

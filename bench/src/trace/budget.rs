@@ -1,4 +1,4 @@
-//! A bound on what a small file can ask for: one line may say "a million copies".
+//! A bound on the work that a small file can ask for: one line may say "a million copies".
 
 /// Containers that may still be read.
 #[derive(Debug)]

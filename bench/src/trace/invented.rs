@@ -1,4 +1,4 @@
-//! What a workload has that its trace does not say.
+//! The parts of a workload that its trace does not give.
 
 use super::cluster::{CONTAINER_MEMORY_MIB, CONTAINER_VCORES, NODE_MEMORY_MIB, NODE_VCORES};
 use super::swim;

@@ -1,4 +1,4 @@
-//! What always holds (spec 4.1), recounted from scratch.
+//! Invariants (spec 4.1), recounted from scratch.
 
 use std::collections::BTreeSet;
 

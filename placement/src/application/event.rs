@@ -1,4 +1,4 @@
-//! What a service is told, and what it wants done: all that goes in and out of its decisions.
+//! Inputs and outputs of a service's decisions: events and operations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Why requests wait, and what would help (Slider placement, "Slider and Outstanding Requests").
+//! Why requests wait, and how they could be served (Slider placement, "Slider and Outstanding Requests").
 
 use std::sync::Arc;
 

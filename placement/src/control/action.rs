@@ -1,4 +1,4 @@
-//! What can be asked of a job.
+//! Actions that a job can be asked for.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -53,7 +53,7 @@ pub enum JobAction {
     },
     /// Containers start anew one after another, some of them first.
     RollingRestart(RollingRestart),
-    /// What was asked for before is taken back.
+    /// Takes an earlier request back.
     Cancel {
         /// Which.
         request: Uuid,
@@ -101,7 +101,7 @@ pub struct RollingRestart {
     pub change: ComponentChange,
 }
 
-/// What is asked of a job, and how long it may take.
+/// A request to a job, and its time limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRequest {
     /// What.
@@ -129,7 +129,7 @@ impl JobRequest {
     }
 }
 
-/// What an action is called in messages, permissions and counters.
+/// The name of an action in messages, permissions and counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ActionName {
     /// A container goes somewhere.

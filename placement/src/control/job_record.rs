@@ -1,4 +1,4 @@
-//! What requests leave of a job: the next start of its coordinator has to know it.
+//! The changes that requests made to a job: the next start of its coordinator needs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,14 +1,14 @@
 //! Container control: placement actions on the containers of running jobs (Samza container placement, SEP-22).
 //!
-//! | what | type |
+//! | purpose | type |
 //! |---|---|
 //! | a job: its processors, and how their standbys are kept apart | [`JobSpec`], [`ProcessorSpec`], [`ProcessorId`] |
-//! | the job on a cluster; does what it is asked for | [`Job`], [`JobStatus`] |
-//! | what can be asked for | [`JobAction`], [`JobRequest`], [`RollingRestart`], [`Pace`] |
+//! | the job on a cluster, which carries out requests | [`Job`], [`JobStatus`] |
+//! | actions and requests | [`JobAction`], [`JobRequest`], [`RollingRestart`], [`Pace`] |
 //! | where requests and answers are kept | [`ControlStore`]: [`RedbControlStore`], [`MemoryControlStore`] |
 //! | has jobs carry out the requests of a store | [`ControlPlane`], on a thread of its own [`ControlThread`] |
 //! | asks through a store, from the same process or another one | [`PlacementClient`], [`PlacementRequest`], [`PlacementResponse`] |
-//! | who may ask for what, and what becomes of requests in each other's way | [`Authoriser`], [`ConflictPolicy`] |
+//! | permissions, and the policy for conflicting requests | [`Authoriser`], [`ConflictPolicy`] |
 //!
 //! A job can be asked without a control plane:
 //!
@@ -37,7 +37,7 @@
 //! # }
 //! ```
 //!
-//! Messages, what each action does, and an example with a store are in `CONTROL.md` beside this crate's manifest.
+//! Messages, the effect of each action, and an example with a store are in `CONTROL.md` beside this crate's manifest.
 
 mod action;
 mod job;

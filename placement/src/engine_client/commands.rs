@@ -1,10 +1,10 @@
-//! What node agents are to do.
+//! Commands for node agents.
 
 use std::sync::Arc;
 
 use crate::client::{ContainerRef, Launch};
 
-/// What the agent of a node is to do. An agent carries commands out in the order in which they come.
+/// A command for the agent of a node. An agent carries commands out in the order in which they come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeCommand {
     /// Start this in the container, then call [`report_started`](super::EngineClient::report_started) or
@@ -14,7 +14,7 @@ pub enum NodeCommand {
         container: ContainerRef,
         /// The host it is on.
         host: Arc<str>,
-        /// What to start.
+        /// The process to start.
         launch: Launch,
     },
     /// End what runs in the container, then call [`report_exit`](super::EngineClient::report_exit). It may come twice,

@@ -1,4 +1,4 @@
-//! What the engine's explanations mean to a service.
+//! The engine's explanations, translated for a service.
 
 use apportion::explain::{Explanation, Funnel, PendingReason, Stage};
 

@@ -44,14 +44,14 @@ pub struct EngineClient {
     /// Containers that were being stopped when this client found them: their agents are still to be told.
     found_stopping: BTreeSet<ContainerRef>,
     exits: BTreeMap<ContainerId, ContainerExit>,
-    /// What runs in containers that were reported and not heard of.
+    /// The processes in containers that nodes reported and the engine has not announced.
     late: BTreeMap<ContainerRef, Launch>,
     nodes: ReportedNodes,
     has_node_agents: bool,
     dismissal: Option<Dismissal>,
     blacklisted: BTreeSet<Arc<str>>,
     swaps: Swaps,
-    /// What is to be told besides what the engine says.
+    /// Callbacks that do not come from the engine's events.
     told: Vec<Callback>,
     commands: Vec<NodeCommand>,
 }
@@ -78,7 +78,7 @@ impl Placed {
     }
 }
 
-/// What the end of its application is to a service.
+/// The end of its application, as a dismissal of the service.
 fn dismissal_by(end: ApplicationEnd) -> Dismissal {
     match end {
         ApplicationEnd::Expired => Dismissal::Expired,
@@ -132,13 +132,13 @@ impl EngineClient {
         self.application
     }
 
-    /// What the engine calls a container; `None` once it has ended.
+    /// The engine's identifier of a container; `None` once it has ended.
     #[must_use]
     pub fn engine_container(&self, container: ContainerRef) -> Option<ContainerId> {
         self.containers.contains_key(&container).then(|| ContainerId::from_number(container.0))
     }
 
-    /// What every client calls this container of its engine.
+    /// The identifier that every client uses for this container of its engine.
     #[must_use]
     pub fn reference(container: ContainerId) -> ContainerRef {
         ContainerRef(container.number())

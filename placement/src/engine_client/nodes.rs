@@ -1,4 +1,4 @@
-//! What the engine's nodes are to a service, and which of them changed since it was told last.
+//! The engine's nodes as hosts of a service, and those that changed since the last report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use crate::client::{Callback, ClientError, ClusterClient, ContainerRef, Containe
 use crate::exit::ContainerExit;
 
 impl EngineClient {
-    /// What node agents are to do, in order, each once. Empty without [node agents](Self::with_node_agents).
+    /// Commands for node agents, in order, each once. Empty without [node agents](Self::with_node_agents).
     #[must_use]
     pub fn take_commands(&mut self) -> Vec<NodeCommand> {
         std::mem::take(&mut self.commands)

@@ -1,4 +1,4 @@
-//! What can be made to go wrong.
+//! Faults that tests inject.
 
 use super::FakeCluster;
 use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest};

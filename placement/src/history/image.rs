@@ -1,4 +1,4 @@
-//! What of the history is kept in files, and how it comes back (seed, "Thaw"; spec 1.7).
+//! The part of the history that is kept in files, and its return (seed, "Thaw"; spec 1.7).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -41,7 +41,7 @@ pub enum Presence {
     Absent,
     /// Something, but not all: whoever made it did not finish.
     Incomplete {
-        /// What is missing first of all.
+        /// The first missing file.
         missing: String,
     },
     /// Everything (Slider model, "cluster-exists").
@@ -54,12 +54,12 @@ pub enum LoadError {
     /// There is no such folder.
     #[error("there is no {}", .0.display())]
     Absent(PathBuf),
-    /// Whoever made the folder did not finish.
+    /// The folder's creation did not finish.
     #[error("{} is incomplete: `{missing}` is missing", path.display())]
     Incomplete {
         /// The folder.
         path: PathBuf,
-        /// What is missing.
+        /// The missing file.
         missing: String,
     },
     /// It is not of the form it should be.

@@ -1,4 +1,4 @@
-//! Wherever applications run: what the actions need of it (Slider model, "YARN").
+//! The interface between actions and the host on which applications run (Slider model, "YARN").
 
 use std::fmt;
 use std::path::Path;
@@ -21,9 +21,9 @@ pub struct Submission<'a> {
     pub user: &'a str,
     /// The instance's name.
     pub name: &'a InstanceName,
-    /// What it is to be.
+    /// Its definition.
     pub definition: &'a Definition,
-    /// What that comes to.
+    /// The definition, resolved.
     pub resolved: &'a ResolvedDefinition,
     /// Where its history is kept.
     pub history: &'a Path,
@@ -63,7 +63,7 @@ pub enum HostError {
     /// The application has no such container that runs.
     #[error("it has no container {} that runs", .0.0)]
     UnknownContainer(ContainerRef),
-    /// Nobody answers.
+    /// The host does not answer.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
     /// It says no.

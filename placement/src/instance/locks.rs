@@ -16,12 +16,12 @@ use super::storage::{self, StorageError};
 const WRITE: &str = "writelock";
 const READ: &str = "readlock";
 
-/// What a lock lets its holder do.
+/// The access that a lock gives its holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockKind {
-    /// Nobody writes meanwhile.
+    /// No other holder writes meanwhile.
     Read,
-    /// Nobody else reads or writes meanwhile.
+    /// No other holder reads or writes meanwhile.
     Write,
 }
 
@@ -41,18 +41,18 @@ pub struct HeldLock {
 /// A lock somebody holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
-    /// What it lets them do.
+    /// Its access.
     pub kind: LockKind,
     /// Its file.
     pub path: PathBuf,
-    /// What they call themselves.
+    /// The holder's name.
     pub owner: String,
 }
 
 /// Why a lock was not given.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LockError {
-    /// Somebody holds one that excludes it.
+    /// Another holder has a lock that excludes it.
     #[error("`{owner}` holds {}; remove it if they are not there any more", path.display())]
     Held {
         /// The other lock's file.

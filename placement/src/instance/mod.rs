@@ -1,4 +1,4 @@
-//! The life of an application instance: what it is to be, where that is kept, and what can be done with it.
+//! The life of an application instance: its definition, its storage, and its commands.
 //!
 //! An instance is defined by three files in its folder ([`Definition`], [`InstanceDirectory`]), runs on an
 //! [`ApplicationHost`], and everything users do with it goes through an [`InstanceClient`], which ends each command

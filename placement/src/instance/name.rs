@@ -1,4 +1,4 @@
-//! What instances may be called.
+//! Names of instances.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ pub enum InvalidName {
     Character {
         /// The text.
         name: String,
-        /// What should not be there.
+        /// The wrong character.
         found: char,
         /// Where, counted in characters from 1.
         position: usize,

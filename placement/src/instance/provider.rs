@@ -1,4 +1,4 @@
-//! What is known of kinds of applications (Slider model, "valid-for-provider").
+//! The known kinds of applications (Slider model, "valid-for-provider").
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::definition::{ConfFile, Definition, ResolvedDefinition, hint};
 
 /// Knows one kind of application.
 pub trait Provider: fmt::Debug + Send + Sync {
-    /// What `internal.provider.name` calls it.
+    /// Its name in `internal.provider.name`.
     fn name(&self) -> &str;
 
     /// Whether applications of its kind can be like this. Everything that holds for all kinds was checked before.
@@ -25,12 +25,12 @@ pub trait Provider: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProviderError {
-    /// Nobody knows this kind.
+    /// The kind is unknown.
     #[error("{}: unknown provider `{name}`{}", ConfFile::Internal, hint(nearest.as_deref()))]
     UnknownProvider {
-        /// What the definition says.
+        /// The text of the definition.
         name: String,
-        /// What was probably meant.
+        /// The nearest known name.
         nearest: Option<String>,
     },
     /// It has no such component.
@@ -40,7 +40,7 @@ pub enum ProviderError {
         provider: String,
         /// The component.
         component: String,
-        /// What was probably meant.
+        /// The nearest known name.
         nearest: Option<String>,
     },
     /// Too few or too many instances.
@@ -60,7 +60,7 @@ pub enum ProviderError {
     Other {
         /// The kind.
         provider: String,
-        /// What is wrong, and what would be right.
+        /// The mistake, and a correct form.
         problem: String,
     },
 }

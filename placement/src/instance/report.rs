@@ -1,4 +1,4 @@
-//! What a host says of applications.
+//! A host's reports on applications.
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ pub enum RunState {
     Finished,
     /// It could not go on.
     Failed,
-    /// Somebody ended it.
+    /// A user ended it.
     Killed,
 }
 
@@ -107,7 +107,7 @@ impl FromStr for RunState {
     }
 }
 
-/// What a host says of one of its applications.
+/// A host's report on one of its applications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationReport {
     /// Which.

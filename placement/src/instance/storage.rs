@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct StorageError {
     /// Which.
     pub path: PathBuf,
-    /// What the system says.
+    /// The system's message.
     pub problem: String,
 }
 

@@ -10,7 +10,7 @@ use super::read::{ReadHistory, read_history};
 use super::read_error::ReadHistoryError;
 use super::store::{HistoryStore, StoreError, StoredFile};
 
-/// What was found at the start of a service. Nothing of it stops the start: without a history it starts afresh.
+/// The history found at the start of a service. No problem stops the start: without a history it starts afresh.
 #[derive(Debug, Default)]
 pub struct LoadReport {
     /// The history to start with, if there is one.
@@ -26,7 +26,7 @@ pub struct LoadReport {
 pub struct LoadedHistory {
     /// The file's name.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub history: ReadHistory,
 }
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a history file, and what is only odd.
+//! Errors and oddities of history files.
 
 use thiserror::Error;
 

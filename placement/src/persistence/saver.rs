@@ -103,7 +103,7 @@ impl HistorySaver {
         self.shared.store.as_ref()
     }
 
-    /// What the saver has done so far.
+    /// Counts of the saver's work so far.
     #[must_use]
     pub fn stats(&self) -> SaverStats {
         self.shared.state.lock().stats

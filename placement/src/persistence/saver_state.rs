@@ -1,4 +1,4 @@
-//! What the callers of a saver and its thread tell each other.
+//! The state that the callers of a saver share with its thread.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What `throughput` measured: as JSON for programs, as text for terminals, and as a page for people.
+//! The results of `throughput`: as JSON for programs, as text for terminals, and as a page for people.
 
 mod html;
 mod json;

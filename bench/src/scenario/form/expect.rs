@@ -1,4 +1,4 @@
-//! Expectations as they are written. What is not said is not looked at.
+//! Expectations as they are written. Omitted ones are not checked.
 
 use std::collections::BTreeMap;
 

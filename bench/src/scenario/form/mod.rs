@@ -1,4 +1,4 @@
-//! What may stand in a scenario file, as it is written there. Names are looked up when a step is carried out.
+//! The form of a scenario file. Names are looked up when a step is carried out.
 
 mod expect;
 mod one_or_many;

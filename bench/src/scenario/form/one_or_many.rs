@@ -1,4 +1,4 @@
-//! A word, or a list of words: whoever has one thing to say need not write a list.
+//! A word, or a list of words: a single word needs no list.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! From what was noted to what is reported.
+//! From recorded values to reported figures.
 
 use super::group::Group;
 use super::outcome::{Deviation, Fairness, GroupOutcome, Outcomes, Timeline};

@@ -1,4 +1,4 @@
-//! A leaf or a user: what it has and wants, and both over virtual time.
+//! A leaf or a user: its use and demand, and both over virtual time.
 
 use apportion::Resources;
 use rustc_hash::FxHashMap;

@@ -1,4 +1,4 @@
-//! What became of a job, and how long it takes when it never waits.
+//! The outcome of a job, and its duration without waiting.
 
 use crate::workload::Job;
 

@@ -1,4 +1,4 @@
-//! What came of jobs, queues and users.
+//! The outcomes of jobs, queues and users.
 
 use super::job::JobOutcome;
 use crate::statistics::Summary;

@@ -1,4 +1,4 @@
-//! What a SYNTH file may say: the general form, and the older one with a fixed pair of tasks.
+//! The forms of a SYNTH file: the general one, and the older one with a fixed pair of tasks.
 
 use super::sample::Sample;
 use crate::trace::field::{Decimal, Text, Whole};

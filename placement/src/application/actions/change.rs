@@ -1,4 +1,4 @@
-//! What of a component an action changes: a container may come back as another version, or with another size.
+//! Changes of a component by an action: a container may come back as another version, or with another size.
 
 use super::{ApplicationState, ComponentChange};
 use crate::application::Operation;

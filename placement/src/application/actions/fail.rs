@@ -1,4 +1,4 @@
-//! Actions that come to nothing, and what is given back then.
+//! Failed actions, and the containers and requests that they give back.
 
 use super::{ActionId, ActionStatus, ApplicationState, Place, Stage};
 use crate::application::Operation;

@@ -1,4 +1,4 @@
-//! What becomes of actions: places found, containers stopped and started, and everything that can go wrong meanwhile.
+//! Progress of actions: places found, containers stopped and started, and all failures meanwhile.
 
 use super::{ActionId, ActionStatus, Active, ApplicationState, Place, Stage};
 use crate::application::{AllocationOutcome, ComponentInstance, Operation};

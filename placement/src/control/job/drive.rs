@@ -1,4 +1,4 @@
-//! Which steps begin, and what each of them does next.
+//! Begins steps, and carries out the next move of each.
 
 use std::collections::VecDeque;
 

@@ -1,14 +1,14 @@
-//! A job that runs: its processors' containers, and what is being done with them.
+//! A running job: its processors' containers, and the actions under way.
 //!
 //! A request becomes a [`Plan`] of steps, one for each processor that it concerns. A step goes on while no other one
 //! concerns the same processor or its standbys (`samza.md` 1.13, I1), and consists of moves; a move is a placement
 //! action of the [`Service`] underneath, or a standby that comes or goes.
 //!
-//! | word | what it is | where it begins | where it ends |
+//! | word | meaning | where it begins | where it ends |
 //! |---|---|---|---|
-//! | request | what somebody asked for ([`JobRequest`]) | `act` | `finish` |
-//! | plan | its steps, and what holds for them together | `order` | `finish` |
-//! | step | what is done with one processor and its standbys | `begin_step` | `step_over` |
+//! | request | a caller's order ([`JobRequest`]) | `submit` | `finish` |
+//! | plan | its steps, and the rules for all of them | `order` | `finish` |
+//! | step | the moves for one processor and its standbys | `begin_step` | `step_over` |
 //! | move | one thing to do, worked out when the step begins (`moves_of`) | `next_move` | `move_done` |
 //! | action | a move that the service below carries out ([`ContainerAction`](crate::ContainerAction)) | `carry_out` | `handle_answers` |
 
@@ -70,7 +70,7 @@ pub struct Job<C> {
     unrecorded: Unrecorded,
 }
 
-/// What is said of a request. The last of its answers is a terminal one, and there is one such.
+/// An answer to a request. The last answer is terminal, and the only terminal one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobAnswer {
     /// Of which.
@@ -83,7 +83,7 @@ pub struct JobAnswer {
     pub steps: Option<StepTally>,
 }
 
-/// What came of the containers that a request was about.
+/// The outcome for the containers of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepTally {
@@ -180,7 +180,7 @@ impl<C: ClusterClient> Job<C> {
         [service_ms, self.next_deadline_ms()].into_iter().flatten().min()
     }
 
-    /// What has become of requests since the last call, in order.
+    /// The answers since the last call, in order.
     pub fn take_answers(&mut self) -> Vec<JobAnswer> {
         std::mem::take(&mut self.answers)
     }

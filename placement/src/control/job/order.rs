@@ -1,4 +1,4 @@
-//! From a request to its plan: which processors it concerns, and what is wanted of each.
+//! From a request to its plan: the processors it concerns, and the intent for each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What becomes of steps, and of the requests that they belong to.
+//! Outcomes of steps, and of the requests that they belong to.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What a request comes to: steps, one for each processor that it concerns.
+//! The plan of a request: steps, one for each processor that it concerns.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) struct Plan {
     pub(super) waiting: VecDeque<Step>,
     /// Steps that go on, by the processor that they keep others from.
     pub(super) running: BTreeMap<ProcessorId, RunningStep>,
-    /// What holds for requests about many containers.
+    /// Rules for requests about many containers.
     pub(super) batch: Option<Batch>,
     pub(super) expires_after_ms: u64,
     /// Steps in all, those that succeeded, and those that did not.
@@ -61,7 +61,7 @@ pub(super) struct Canary {
     pub(super) until_ms: Option<u64>,
 }
 
-/// What is done with one processor, in order.
+/// The moves for one processor, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     /// The processor, for a standby the one that it stands by for.
@@ -74,7 +74,7 @@ pub(super) struct Step {
     pub(super) tries: u32,
 }
 
-/// What is wanted of a processor.
+/// The intent for a processor.
 #[derive(Clone, Debug)]
 pub(super) enum Intent {
     Place {
@@ -128,7 +128,7 @@ pub(super) struct RunningStep {
     pub(super) stage: RunStage,
 }
 
-/// What a step waits for.
+/// The event that a step waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunStage {
     /// Its container does not run yet.

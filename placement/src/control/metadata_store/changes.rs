@@ -1,4 +1,4 @@
-//! The changes of one apply, one after the other. Whoever calls this undoes all of them if one is refused.
+//! The changes of one apply, one after the other. The caller undoes all of them if one is refused.
 
 use uuid::Uuid;
 
@@ -65,7 +65,7 @@ fn refuse_duplicate(tables: &impl Edit, uuid: Uuid) -> Result<(), ControlStoreEr
     if is_known { Err(ControlStoreError::Duplicate(uuid)) } else { Ok(()) }
 }
 
-/// Whoever was told the last word is never told another one.
+/// A terminal answer is never followed by another one.
 fn put_response(tables: &mut impl Edit, response: &PlacementResponse) -> Result<(), ControlStoreError> {
     let bytes = response.write()?;
     let key = response.uuid.as_bytes();
@@ -76,7 +76,7 @@ fn put_response(tables: &mut impl Edit, response: &PlacementResponse) -> Result<
     }
 }
 
-/// What cannot be read takes up room as well.
+/// Unreadable messages take up room as well.
 fn refuse_beyond(tables: &impl Edit, max: u64) -> Result<(), ControlStoreError> {
     let count = tables.len(Table::Requests)?.saturating_add(tables.len(Table::Bad)?);
     if count < max { Ok(()) } else { Err(ControlStoreError::Full { max }) }

@@ -1,4 +1,4 @@
-//! What external controllers do with a store.
+//! The store as external controllers use it.
 
 use std::cmp::Reverse;
 use std::sync::Arc;

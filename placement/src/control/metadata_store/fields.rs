@@ -1,4 +1,4 @@
-//! Messages as they are read: field by field, so that an error names the one that is wrong.
+//! Reads messages field by field, so that an error names the wrong one.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! The messages of the control plane: what is asked, and what became of it.
+//! The messages of the control plane: requests and responses.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -26,7 +26,7 @@ pub const PARAMETERS_DEPTH_MAX: usize = 32;
 /// How many bytes of an explanation [`PlacementRequest::answer`] keeps. Written as JSON a byte may become six.
 pub const EXPLANATION_MAX: usize = 4 * 1024;
 
-/// What somebody wants of a container's place.
+/// A request about a container's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementRequest {
     /// By which request and response find each other.

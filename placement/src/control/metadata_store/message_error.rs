@@ -1,4 +1,4 @@
-//! What can be wrong with a message.
+//! Mistakes in messages.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use uuid::Uuid;
 pub struct MessageError {
     /// The message's own uuid, if that much of it could be read: enough to answer it.
     pub uuid: Option<Uuid>,
-    /// What is wrong.
+    /// The mistake.
     pub problem: MessageProblem,
 }
 
-/// What is wrong with a message. Bytes and columns count as their editors do: bytes from 0, lines and columns from 1.
+/// A mistake in a message. Bytes and columns count as their editors do: bytes from 0, lines and columns from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MessageProblem {
@@ -38,7 +38,7 @@ pub enum MessageProblem {
     /// It is JSON, but no object.
     #[error("it is {found}; a message is one JSON object")]
     NotAnObject {
-        /// What it is.
+        /// The value found.
         found: &'static str,
     },
     /// A field is not there.
@@ -46,7 +46,7 @@ pub enum MessageProblem {
     Missing {
         /// The field.
         field: &'static str,
-        /// What it should be.
+        /// The form expected.
         expected: &'static str,
     },
     /// A field is something else than it should be.
@@ -54,29 +54,29 @@ pub enum MessageProblem {
     WrongType {
         /// The field.
         field: &'static str,
-        /// What it should be.
+        /// The form expected.
         expected: &'static str,
-        /// What it is, cut short.
+        /// The value found, cut short.
         found: String,
     },
     /// It is a message of another kind.
     #[error("`subType` is `{found}`; here only `{expected}` can be read")]
     UnknownSubType {
-        /// What it says, cut short.
+        /// The text found, cut short.
         found: String,
-        /// What is right.
+        /// The valid form.
         expected: &'static str,
     },
     /// It would be over before it began.
     #[error("`requestExpiry` is {found}; it is a number of milliseconds from 1 on, or is left out")]
     Expiry {
-        /// What it says.
+        /// The text found.
         found: i64,
     },
     /// It was written before the epoch.
     #[error("`timestamp` is {found}; it is a number of milliseconds since the epoch, from 0 on")]
     Timestamp {
-        /// What it says.
+        /// The text found.
         found: i64,
     },
     /// A text is too long.

@@ -1,4 +1,4 @@
-//! Waking whoever waits for requests.
+//! Wakes the threads that wait for requests.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a store of requests, responses and deployments promises.
+//! The promises of a store of requests, responses and deployments.
 
 use std::fmt::Debug;
 use std::time::Duration;

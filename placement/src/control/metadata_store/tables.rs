@@ -1,4 +1,4 @@
-//! What both stores are made of: tables of bytes in the order of their keys.
+//! The base of both stores: tables of bytes in the order of their keys.
 
 use std::fmt;
 

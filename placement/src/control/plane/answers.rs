@@ -1,4 +1,4 @@
-//! What jobs say of requests, on its way to the store.
+//! Answers of jobs to requests, on their way to the store.
 
 use std::collections::BTreeMap;
 

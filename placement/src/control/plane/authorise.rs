@@ -1,4 +1,4 @@
-//! Who may ask for what of a job.
+//! Permissions for actions on a job.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,11 +27,11 @@ impl Authoriser for AllowAll {
 /// Some principals may ask for everything, others for the actions that are named, nobody else for anything.
 #[derive(Clone, Debug, Default)]
 pub struct AllowPrincipals {
-    /// What each of them may ask for.
+    /// The actions permitted to each.
     pub principals: BTreeMap<String, Permission>,
 }
 
-/// What somebody may ask for.
+/// The actions permitted to a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
     /// Everything.

@@ -1,4 +1,4 @@
-//! What a control plane wants of a job.
+//! The interface between a control plane and a job.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub trait ControlledJob: fmt::Debug + Send {
     fn submit(&mut self, request: Uuid, asked: JobRequest, now_ms: u64);
     /// Goes on; says when it wants to be called again.
     fn tick(&mut self, now_ms: u64) -> Option<u64>;
-    /// What has become of requests since the last call, in order.
+    /// The answers since the last call, in order.
     fn take_answers(&mut self) -> Vec<JobAnswer>;
     /// What they have changed of the job since the last call; called after [`take_answers`](Self::take_answers), so
     /// whatever those tell of is in these or was in earlier ones.

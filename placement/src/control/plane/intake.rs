@@ -15,7 +15,7 @@ use crate::control::metadata_store::{
 
 /// How many requests are read and answered in one transaction.
 pub(super) const PAGE: usize = 256;
-/// What is decided about a page.
+/// The decisions about a page.
 #[derive(Debug, Default)]
 struct Decisions {
     changes: Vec<Change>,

@@ -1,4 +1,4 @@
-//! What a control plane counts.
+//! Counters of a control plane.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct OutcomeTally {
     pub longest_ms: u64,
 }
 
-/// What a control plane has done since it was started.
+/// Counts of a control plane's work since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlMetrics {
     /// Ends by action (`UNKNOWN` where a message names none that there is) and status.

@@ -116,7 +116,7 @@ impl ControlPlane {
         Ok(deadlines.into_iter().chain(at_once).chain([self.next_sweep_ms]).min())
     }
 
-    /// What it has done so far.
+    /// Counts of its work so far.
     #[must_use]
     pub fn metrics(&self) -> &ControlMetrics {
         &self.metrics

@@ -1,4 +1,4 @@
-//! Limits of a control plane, and what becomes of requests that are in each other's way.
+//! Limits of a control plane, and its policy for conflicting requests.
 
 /// Limits of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Default for ControlSettings {
     }
 }
 
-/// What becomes of a request for a processor for which another one is not over.
+/// The policy for a request about a processor with another open request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictPolicy {
     /// It waits, unless so many wait already (Samza's way, `samza.md` Z2).

@@ -1,4 +1,4 @@
-//! What earlier deployments left behind, and what has been kept for long enough (`samza.md` Z13).
+//! Cleans up after earlier deployments, and removes records after their time (`samza.md` Z13).
 
 use std::collections::BTreeSet;
 

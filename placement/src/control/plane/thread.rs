@@ -69,7 +69,7 @@ impl ControlThread {
         self.shared.plane.lock().as_mut().map(body)
     }
 
-    /// What it has done so far.
+    /// Counts of its work so far.
     #[must_use]
     pub fn metrics(&self) -> ControlMetrics {
         self.shared.state.lock().metrics.clone()

@@ -1,4 +1,4 @@
-//! From a message to what is asked of a job (`samza.md` 1.2, and the actions that Samza never shipped).
+//! From a message to a job's action (`samza.md` 1.2, and the actions that Samza never shipped).
 
 use super::parameters::{MILLISECONDS_MAX, Parameters};
 use crate::application::ComponentChange;
@@ -6,7 +6,7 @@ use crate::control::action::{ActionName, Destination, JobAction, JobRequest, Rol
 use crate::control::metadata_store::PlacementRequest;
 use crate::control::processor::ProcessorId;
 
-/// What a message asks of its job.
+/// The action that a message asks for.
 ///
 /// # Errors
 /// In words, when it asks for nothing that there is.

@@ -1,4 +1,4 @@
-//! What is to be done about a request: it is taken on, refused, or left to others.
+//! The verdict on a request: it is taken on, refused, or left to another deployment.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::control::processor::ProcessorId;
 /// The action of a message that names none that there is.
 pub(super) const UNKNOWN: &str = "UNKNOWN";
 
-/// What is to be done about a request.
+/// The verdict on a request.
 pub(super) enum Verdict {
     Accept(JobRequest),
     Refuse {
@@ -24,7 +24,7 @@ pub(super) enum Verdict {
     Leave,
 }
 
-/// What was accepted of a page so far, and is not in the jobs yet.
+/// The requests of a page that are accepted and not yet in the jobs.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) room: usize,

@@ -1,4 +1,4 @@
-//! What commands answer.
+//! Answers of commands.
 
 use super::diagnostics::Diagnostics;
 use super::list::InstanceSummary;
@@ -7,18 +7,18 @@ use crate::instance::ExitCode;
 use crate::instance::report::AppId;
 use crate::status::ServiceStatus;
 
-/// What came of a command.
+/// The answer of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionAnswer {
     /// All is well, or the answer is no.
     pub exit_code: ExitCode,
-    /// What was done, in a sentence.
+    /// The effect, in a sentence.
     pub message: String,
-    /// What there is besides.
+    /// Further data.
     pub detail: AnswerDetail,
 }
 
-/// What a command answers besides its number.
+/// The data of an answer beside its exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnswerDetail {

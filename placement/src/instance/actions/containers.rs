@@ -1,4 +1,4 @@
-//! `kill-container` and `am-suicide`: what users do to find out whether a service survives it.
+//! `kill-container` and `am-suicide`: faults that users inject to test a service.
 
 use super::answer::ActionAnswer;
 use super::error::ActionError;

@@ -15,7 +15,7 @@ pub struct Diagnostics {
     pub state: LifeState,
     /// How much of its folder there is.
     pub presence: Presence,
-    /// What is wrong with its definition.
+    /// The mistakes in its definition.
     pub definition_problem: Option<String>,
     /// Who holds locks on its definition.
     pub locks: Vec<LockHolder>,
@@ -23,7 +23,7 @@ pub struct Diagnostics {
     pub application: Option<ApplicationReport>,
     /// Whether its master answers.
     pub is_answering: bool,
-    /// What could not be found out, in words: why its master does not answer, or its locks cannot be read.
+    /// Failed checks, in words: why its master does not answer, or its locks cannot be read.
     pub problems: Vec<String>,
 }
 

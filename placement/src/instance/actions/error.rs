@@ -31,12 +31,12 @@ pub enum ActionError {
     /// No such instance.
     #[error("there is no instance `{0}`")]
     Unknown(InstanceName),
-    /// Whoever made its folder did not finish, or somebody took something away.
+    /// Its folder is incomplete: its creation did not finish, or files were removed.
     #[error("`{name}` is incomplete: its `{missing}` is missing; update it, or destroy it")]
     Incomplete {
         /// The name.
         name: InstanceName,
-        /// What is missing first of all.
+        /// The first missing file.
         missing: String,
     },
     /// It is defined, and the host knows no application of it.
@@ -74,7 +74,7 @@ pub enum ActionError {
     /// It was made again while it was being removed.
     #[error("`{0}` was removed, and somebody has made it again")]
     MadeAgain(InstanceName),
-    /// Somebody else is at it.
+    /// Another client works on it.
     #[error("`{name}` is being changed: {error}")]
     Locked {
         /// The name.
@@ -95,7 +95,7 @@ pub enum ActionError {
         name: InstanceName,
         /// The component.
         component: String,
-        /// What was probably meant.
+        /// The nearest known name.
         nearest: Option<String>,
     },
     /// Its provider does not take it.
@@ -130,7 +130,7 @@ pub enum ActionError {
         app: AppId,
         /// How far it is.
         state: RunState,
-        /// What the host says.
+        /// The host's message.
         diagnostics: String,
     },
     /// The host does not answer.

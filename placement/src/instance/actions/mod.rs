@@ -1,4 +1,4 @@
-//! What users do with instances (Slider's commands, `slider.md` 4.2): one file for a few of them.
+//! Commands on instances (Slider's, `slider.md` 4.2), a few in each file.
 
 mod answer;
 mod build;
@@ -32,7 +32,7 @@ use super::provider::Providers;
 use super::report::{ApplicationReport, find_application};
 use super::state::LifeState;
 
-/// Somebody who works with a user's instances.
+/// A client that works with a user's instances.
 ///
 /// ```
 /// use std::sync::Arc;

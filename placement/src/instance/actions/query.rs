@@ -6,7 +6,7 @@ use super::error::ActionError;
 use super::list::Filter;
 use crate::instance::host::HostError;
 
-/// What an instance has to be.
+/// The state that an instance has to be in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExistsOptions<'a> {
     /// It runs or is about to.

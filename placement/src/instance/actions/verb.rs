@@ -8,7 +8,7 @@ use crate::instance::definition::hint;
 
 macro_rules! verbs {
     ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// What users can do with instances.
+        /// The commands on instances.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Verb {
             $($(#[$doc])* $name,)*
@@ -75,7 +75,7 @@ pub enum VerbError {
     Unknown {
         /// What.
         word: String,
-        /// What was probably meant.
+        /// The nearest known name.
         nearest: Option<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a definition.
+//! Mistakes in definitions.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a definition, where, and what would be right.
+/// A mistake in a definition, its place, and a correct form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
@@ -44,7 +44,7 @@ pub enum DefinitionError {
     Json {
         /// The file.
         file: ConfFile,
-        /// What the reader says, with line and column.
+        /// The reader's message, with line and column.
         problem: String,
     },
     /// A part every definition has to have.
@@ -70,9 +70,9 @@ pub enum DefinitionError {
         file: ConfFile,
         /// Which part.
         part: String,
-        /// What it is.
+        /// The value found.
         found: &'static str,
-        /// What it should be.
+        /// The form expected.
         expected: &'static str,
     },
     /// A version nobody here can read.
@@ -80,7 +80,7 @@ pub enum DefinitionError {
     UnsupportedSchema {
         /// The file.
         file: ConfFile,
-        /// What it says it is.
+        /// The version found.
         schema: String,
     },
     /// A key nobody reads.
@@ -110,9 +110,9 @@ pub enum DefinitionError {
         place: Place,
         /// The key.
         key: &'static str,
-        /// What it says.
+        /// The text found.
         value: String,
-        /// What it may say.
+        /// The valid texts.
         expected: String,
     },
     /// Fewer instances than none.

@@ -1,4 +1,4 @@
-//! Every key of the definition files: where it stands, what it may say, and what holds without it.
+//! Every key of the definition files: its section, its valid values and its default.
 //!
 //! `placement/DEFINITION.md` documents them; a test compares the two.
 
@@ -17,9 +17,9 @@ use crate::history::COMPONENT_ID_MAX;
 pub enum ConfFile {
     /// How many containers of what size, and where.
     Resources,
-    /// What the service's master does with them.
+    /// Keys for the service's master.
     Internal,
-    /// What the application's provider reads.
+    /// Keys for the application's provider.
     AppConfig,
 }
 
@@ -53,7 +53,7 @@ pub enum Scope {
     Component,
 }
 
-/// What a value may be.
+/// The valid values of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A whole number from one bound to the other.
@@ -79,7 +79,7 @@ pub struct Key {
     pub file: ConfFile,
     /// The sections.
     pub scope: Scope,
-    /// What holds without it; empty if nothing does.
+    /// Its default; empty if there is none.
     pub default: &'static str,
     pub(crate) kind: Kind,
 }

@@ -1,4 +1,4 @@
-//! What an instance is to be: its three files, read, checked and made into components.
+//! The definition of an instance: its three files, read, checked and made into components.
 
 mod components;
 mod error;
@@ -26,9 +26,9 @@ use crate::component::ComponentSpec;
 pub struct Definition {
     /// How many containers of what size, and where.
     pub resources: ConfTree,
-    /// What the service's master does with them.
+    /// Keys for the service's master.
     pub internal: ConfTree,
-    /// What the application's provider reads.
+    /// Keys for the application's provider.
     pub app_config: ConfTree,
 }
 
@@ -37,7 +37,7 @@ pub struct Definition {
 pub struct ResolvedDefinition {
     /// The components in the order of their numbers.
     pub components: Vec<ComponentSpec>,
-    /// What holds for the service as a whole.
+    /// Settings of the service as a whole.
     pub settings: InstanceSettings,
 }
 

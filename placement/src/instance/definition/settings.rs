@@ -1,4 +1,4 @@
-//! What holds for a service as a whole.
+//! Settings of a service as a whole.
 
 use apportion::Resources;
 
@@ -12,7 +12,7 @@ use super::master::MASTER;
 use super::size::{self, SizeBounds};
 use super::values::Values;
 
-/// What holds for a service as a whole.
+/// Settings of a service as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceSettings {
     /// How long recent failures count; `None`: for ever.

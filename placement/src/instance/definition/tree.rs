@@ -21,9 +21,9 @@ pub type Options = BTreeMap<String, String>;
 pub struct ConfTree {
     /// Notes that nothing here reads.
     pub metadata: Options,
-    /// What holds for every component that does not say otherwise.
+    /// Values for every component that does not set its own.
     pub global: Options,
-    /// What holds for one component.
+    /// Values for one component.
     pub components: BTreeMap<String, Options>,
 }
 

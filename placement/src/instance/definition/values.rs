@@ -1,4 +1,4 @@
-//! What holds for a section: its own value, else the one of `global`, else the default.
+//! The effective value of a key: the section's own, else the one of `global`, else the default.
 
 use super::error::{DefinitionError, Place};
 use super::keys::{ConfFile, Key, Kind};
@@ -14,12 +14,12 @@ pub(crate) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// What holds for the service as a whole.
+    /// Values for the service as a whole.
     pub(crate) fn global(file: ConfFile, tree: &'a ConfTree) -> Self {
         Self { place: Place::Global(file), own: None, global: &tree.global }
     }
 
-    /// What holds for a component.
+    /// Values for a component.
     pub(crate) fn component(file: ConfFile, tree: &'a ConfTree, name: &str) -> Self {
         let place = Place::Component(file, name.to_owned());
         Self { place, own: tree.components.get(name), global: &tree.global }
@@ -30,7 +30,7 @@ impl<'a> Values<'a> {
         &self.place
     }
 
-    /// What the key says; empty if it says nothing and has no default.
+    /// The value of the key; empty if it is not set and has no default.
     pub(crate) fn text(&self, key: &Key) -> &'a str {
         let own = self.own.and_then(|own| own.get(key.name));
         own.or_else(|| self.global.get(key.name)).map_or(key.default, |value| value.trim())

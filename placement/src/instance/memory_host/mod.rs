@@ -1,4 +1,4 @@
-//! A host in memory, for tests: what it is asked to run runs at once, unless it is told to misbehave.
+//! A host in memory, for tests: applications run at once, unless it is told to misbehave.
 
 mod application;
 

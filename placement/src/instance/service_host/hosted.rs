@@ -1,4 +1,4 @@
-//! One application of the host: its service while it runs, and what is told of it.
+//! One application of the host: its service while it runs, and its report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

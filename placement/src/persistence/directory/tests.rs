@@ -1,4 +1,4 @@
-//! A crash at any point of a save: what is on the disk then holds the old history or the new one, whole.
+//! A crash at any point of a save: the disk then holds the old history or the new one, whole.
 
 use std::error::Error;
 use std::io::Write;
