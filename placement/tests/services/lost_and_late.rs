@@ -9,7 +9,11 @@ use crate::support::{Bed, Cluster, Manager, cancels, component, host, on_both, r
 
 const DAY_MS: u64 = 86_400_000;
 
-fn submit<M: Manager>(bed: &mut Bed<M>, container: Option<apportion_placement::ContainerRef>, kind: ActionKind) {
+fn submit<M: Manager>(
+    bed: &mut Bed<M>,
+    container: Option<apportion_placement::ContainerRef>,
+    kind: ActionKind,
+) {
     let action = ContainerAction {
         container,
         expires_after_ms: 10_000,
