@@ -36,8 +36,9 @@ impl Backlog {
 
     /// The amount that lanes parked at the key wait for has fallen.
     pub(super) fn wake(&mut self, key: WaitKey, version: u64) {
-        self.waits.stamp(key, version);
-        self.unpark_all(key);
+        if self.waits.stamp(key, version) {
+            self.unpark_all(key);
+        }
     }
 
     fn unpark_all(&mut self, key: WaitKey) {

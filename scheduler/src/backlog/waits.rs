@@ -115,12 +115,13 @@ impl Waits {
         true
     }
 
-    /// The amount behind the key fell: passes that saw an older version park no lane there. Lanes that are parked there
-    /// are for [`pop`](Self::pop).
-    pub(super) fn stamp(&mut self, key: WaitKey, version: u64) {
-        if let Some(gate) = self.gate(key) {
-            gate.woken_at = version;
-        }
+    /// The amount behind the key fell: passes that saw an older version park no lane there. True if lanes are parked
+    /// there, for [`pop`](Self::pop).
+    #[inline]
+    pub(super) fn stamp(&mut self, key: WaitKey, version: u64) -> bool {
+        let Some(gate) = self.gate(key) else { return false };
+        gate.woken_at = version;
+        !gate.lanes.is_empty()
     }
 
     /// Every limit may have changed. Returns those at which lanes are parked, but for blocked headroom, which is stamped
@@ -212,6 +213,7 @@ impl Waits {
     }
 
     /// The list for this key. Units in flight have none: they come back to one lane.
+    #[inline]
     fn gate(&mut self, key: WaitKey) -> Option<&mut Gate> {
         match key {
             WaitKey::AllInFlight => None,
