@@ -22,8 +22,8 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether somebody who knows the state as of `known` has not heard of this. A refusal changes no state, so
-    /// it always is news.
+    /// Whether the event is news to a reader who knows the state as of `known`. A refusal changes no state, so it
+    /// always is.
     pub(crate) fn is_news(&self, known: CommitSeq) -> bool {
         let is_refusal =
             matches!(self.kind, EventKind::AskRefused { .. } | EventKind::ApplicationRefused { .. });
@@ -67,7 +67,7 @@ pub enum EventKind {
         /// Its execution type from now on.
         execution_type: ExecutionType,
     },
-    /// A container is to be stopped. Its node should end what runs in it and confirm that with
+    /// A container is to be stopped. Its node should end its processes and confirm that with
     /// [`complete_container`](crate::Handle::complete_container).
     ContainerStopping {
         /// Which.
@@ -107,7 +107,8 @@ pub enum EventKind {
         /// On which node.
         node: NodeId,
     },
-    /// The application was held back, and its asks may be served from now on. One that never was is not told so.
+    /// The application was held back, and its asks may be served from now on. Applications that were never held back
+    /// get no such event.
     ApplicationActivated,
     /// The application was ended, or its lifetime is over, and its containers are being stopped. Its asks are cancelled
     /// and new ones refused. [`ApplicationEnded`](Self::ApplicationEnded) follows when the last container has ended:

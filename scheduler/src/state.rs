@@ -12,7 +12,7 @@ use crate::resource::{Resources, fits};
 use crate::timers::{Timer, Timers};
 
 /// Proposers read it under the read guard and change nothing but [`InFlight`]. The committer changes the rest under the
-/// write guard; so does whoever drops a batch, but for the facts.
+/// write guard. A thread that drops a batch does so, too, except for the facts.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) facts: Facts,
@@ -20,10 +20,10 @@ pub(crate) struct State {
     pub(crate) node_shards: NodeShards,
     pub(crate) backlog: Backlog,
     pub(crate) timers: Timers,
-    /// Moves with every group commit, and when a batch is taken back undecided. What a pass saw in vain counts only
-    /// if nothing that could help has moved since.
+    /// Moves with every group commit, and when a batch is taken back undecided. An observation of a pass counts only if
+    /// nothing that could help has moved since.
     pub(crate) version: u64,
-    /// Moves with every node that comes, goes, or is another one than before; not with what runs on it.
+    /// Moves with every node that comes, goes or changes; not with its containers.
     pub(crate) nodes_version: u64,
     /// The version in which something came to be charged to others last: an application that was moved, a user who is
     /// in other groups.
@@ -96,8 +96,8 @@ impl State {
         self.moved_at = self.version;
     }
 
-    /// Whether anything was moved since the version that a pass saw. Then what the pass has in flight may be in other
-    /// queues and limit usages than what comes of it.
+    /// Whether anything was moved since the version that a pass saw. Then the pass's amounts in flight may be in other
+    /// queues and limit usages than its containers will be charged to.
     pub(crate) fn has_moved_since(&self, seen: u64) -> bool {
         self.moved_at > seen
     }
@@ -139,8 +139,8 @@ impl State {
         backlog.room_gained(facts, set, id, self.version);
     }
 
-    /// A container with its tags was placed, or ended. Only where a cap is reached by that, or no longer is, anything
-    /// follows; the node itself is dealt with by whoever placed or ended the container.
+    /// A container with its tags was placed, or ended. It matters only where a cap is reached by that, or no longer is.
+    /// The caller deals with the container's own node.
     pub(crate) fn record_tags(&mut self, charged: &Charged, is_placed: bool) {
         if charged.is_tagged {
             self.record_moved_caps(charged, is_placed);

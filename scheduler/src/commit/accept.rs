@@ -1,7 +1,7 @@
 //! Accept: whether a request may be applied to the state as it is now.
 //!
-//! Every fact is looked up again; what the proposer saw does not count. All checks are on the request's
-//! sums with its releases netted first, so a swap needs no room for both sides.
+//! Every fact is looked up again: the proposer's view does not count. All checks are on the request's sums with its
+//! releases netted first, so a swap needs no room for both sides.
 
 use smallvec::SmallVec;
 
@@ -13,9 +13,9 @@ use crate::request::{
 };
 use crate::resource::{Resources, Room, fits};
 
-/// Whether everything together that a batch adds stays within the limits of queues and users. Then any part of it does;
-/// where users are held to shares, which move with each part, nobody can say. The amounts are those that the pass put
-/// in flight: all that its requests add.
+/// Whether all additions of a batch together stay within the limits of queues and users. Then any part of them does. It
+/// cannot be said where users are held to shares, which move with each part. The amounts are those that the pass put in
+/// flight: all additions of its requests.
 pub(super) fn is_within_limits(facts: &Facts, amounts: &Amounts) -> bool {
     let share = |partition: &PartitionId| PartitionShare {
         partition: *partition,
@@ -55,7 +55,7 @@ pub(super) fn accept(
     }
 }
 
-/// Nearly every request: one container for an ask without reservations. What [`accept_sums`] would say, without the
+/// Nearly every request: one container for an ask without reservations. Decides as [`accept_sums`] would, without the
 /// sums.
 fn accept_single(
     facts: &Facts,
@@ -189,8 +189,7 @@ impl Sums {
                 room.devices.give(container.devices, need.milli);
             }
             let freed = Resources::ZERO - shape.need.resources;
-            // What is given back is no reason to hold what borrowed containers get to what the queue may have of its
-            // own.
+            // Releases are no reason to hold borrowed containers to the queue's own limit.
             self.charge(facts, application, PartitionShare::borrowed(shape.partition), &freed);
         }
         Ok(())
@@ -333,7 +332,8 @@ impl Sums {
         &mut self.asks[place]
     }
 
-    /// Counts a change of use. What is of the partition's own asks is held to what they may have, with all else.
+    /// Counts a change of use. Containers of the partition's own asks are held to the queue's limit, with all other
+    /// use.
     fn charge(
         &mut self,
         facts: &Facts,

@@ -19,9 +19,9 @@ const PENDING_MAX: i64 = 1 << 50;
 /// Racks are numbered where they are first named, so a few numbers may arrive ahead of their turn.
 const RACKS_AHEAD_MAX: usize = 1 << 20;
 
-/// Whether the change makes sense in the present state. Commit requests are judged by
-/// [`accept`](super::accept::accept) instead. That an identifier is taken is said before anything else: what is refused
-/// for another reason gives its identifier back.
+/// Whether the change is valid in the present state. Commit requests are validated by [`accept`](super::accept::accept)
+/// instead. A taken identifier is reported before any other mistake: a change that is refused for another reason gives
+/// its identifier back.
 pub(crate) fn admit(state: &State, change: &Change) -> Result<(), Refusal> {
     let facts = &state.facts;
     let ok = |condition: bool, refusal: Refusal| if condition { Ok(()) } else { Err(refusal) };
@@ -122,8 +122,8 @@ pub(super) fn partition_for(leaf: &Queue, spec: &AskSpec) -> PartitionId {
     spec.partition.unwrap_or(leaf.default_partition)
 }
 
-/// Whether the leaf and the queues above take one application more of this user. One that is to be made has none, and
-/// takes what its template says. One that comes from another leaf counts already in the queues above both.
+/// Whether the leaf and the queues above take one application more of this user. A leaf that is still to be created has
+/// none, and its template gives the limit. An application from another leaf counts already in the queues above both.
 pub(super) fn takes_application(
     facts: &Facts,
     to: &Destination,
@@ -205,8 +205,8 @@ fn stays_something(facts: &Facts, id: ContainerId, size: Resources) -> bool {
     facts.config.allocation.admits(&resized(facts, id, size).need.resources)
 }
 
-/// Whether the node may have the container that it reports, whatever the limits: it runs. What its containers hold must
-/// stay countable, and devices cannot be held twice.
+/// Whether the node may have the container that it reports, regardless of limits: it runs. The sum of its containers
+/// must not overflow, and devices cannot be held twice.
 fn may_recover(facts: &Facts, node: NodeId, container: &RunningContainer) -> Result<(), Refusal> {
     let types = &facts.config.resources;
     let node = facts.nodes.get(node).ok_or(Refusal::UnknownNode)?;
@@ -228,8 +228,7 @@ fn is_possible(facts: &Facts, master: &Master) -> bool {
     master.partition.index() < facts.partitions.len() && facts.config.resources.check(&master.size).is_ok()
 }
 
-/// Whether what the leaf has pending can still be added up with this ask, of which the amounts are those of one
-/// container.
+/// Whether the leaf's pending amount does not overflow with this ask. The amounts are those of one container.
 fn pending_stays_countable(quota: &Quota, spec: &AskSpec) -> bool {
     const MOST: Resources = Resources::all(PENDING_MAX);
     spec.size.times(i64::from(spec.count)).within(&(MOST - quota.pending))

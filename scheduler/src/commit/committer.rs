@@ -19,8 +19,8 @@ pub trait ResourceAllocationCommitter {
     fn commit(&mut self, request: ResourceAllocationCommitRequest) -> CommitOutcome;
 }
 
-/// Commits changes, batches and requests while the write guard is held; what has to be done outside collects
-/// in `effects` and `log`.
+/// Commits changes, batches and requests while the write guard is held. Work for later, outside the guard, collects in
+/// `effects` and `log`.
 pub(crate) struct Committer<'a> {
     pub(crate) state: &'a mut State,
     pub(crate) effects: &'a mut Effects,
@@ -98,8 +98,8 @@ impl Committer<'_> {
         CommitOutcome::Accepted(self.applier().apply_request(request, known.debited_in))
     }
 
-    /// Decides a batch's requests and records what it saw. Afterwards nothing of it is in flight; only the
-    /// lease is left to be given back, outside the guard. Returns how many were rejected.
+    /// Decides a batch's requests and records its observations. Afterwards nothing of it is in flight; only the lease
+    /// is left to be given back, outside the guard. Returns the number of rejected requests.
     pub(crate) fn commit_batch(&mut self, batch: &mut ProposalBatch) -> usize {
         let ProposalBatch { proposals, set, .. } = batch;
         self.state.resume(&proposals.requests);

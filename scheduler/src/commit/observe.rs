@@ -30,8 +30,8 @@ use crate::state::State;
 use crate::timers::Timer;
 
 impl Committer<'_> {
-    /// Of a pass that had no lease: what it did not look at may have room, so nothing follows but that nodes were
-    /// offered, and reserved over again.
+    /// Records the observations of a pass without a lease. It did not look at all nodes, so only offered nodes and
+    /// repeated reservations count.
     pub(super) fn record_without_lease(&mut self, observations: &[Observation]) {
         for observation in observations {
             match observation {

@@ -6,7 +6,7 @@ use crate::ids::ContainerId;
 use crate::request::RejectReason;
 use crate::resource::{Need, Resources, fits};
 
-/// As what the container would be charged with this size. Its devices stay, and with them the type that counts them.
+/// The container's shape with this size. Its devices stay, and with them the type that counts them.
 pub(super) fn resized(facts: &Facts, id: ContainerId, mut size: Resources) -> Shape {
     let shape = facts.shapes.at(facts.containers.at(id).shape);
     if let Some(device_type) = facts.config.resources.device_type() {
@@ -15,8 +15,8 @@ pub(super) fn resized(facts: &Facts, id: ContainerId, mut size: Resources) -> Sh
     Shape { need: Need { resources: size, ..shape.need }, ..shape.clone() }
 }
 
-/// Whether what the container would have more may be added: a container of that size could be placed for its
-/// application on its node. What it would have less needs nobody's leave. Limits must be computed.
+/// Whether the container may grow by the difference: a container of that size could be placed for its application on
+/// its node. Shrinking is always permitted. Limits must be computed.
 pub(super) fn may_resize(facts: &Facts, id: ContainerId, size: Resources) -> Result<(), RejectReason> {
     let container = facts.containers.at(id);
     let shape = facts.shapes.at(container.shape);

@@ -15,11 +15,11 @@ pub enum ApplicationOrdering {
     /// Higher priority first, then the one submitted first.
     #[default]
     Fifo,
-    /// Smallest dominant share of the cluster first, then higher priority, then whoever was served longest ago: those
-    /// that never were come first, in the order of submission.
+    /// Smallest dominant share of the cluster first, then higher priority, then the application served longest ago.
+    /// Applications that were never served come first, in the order of submission.
     Fair,
-    /// As `Fair`, but the share is divided by the binary logarithm of what the application runs and wants, so that
-    /// larger ones get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
+    /// As `Fair`, but the share is divided by the binary logarithm of the application's running and pending resources,
+    /// so that larger ones get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
     FairBySize,
 }
 
@@ -33,8 +33,8 @@ impl ApplicationOrdering {
 /// In which order a parent serves its children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum QueueOrdering {
-    /// Those with a guarantee first, then the smallest share of it in use, then whoever was served longest ago, then
-    /// the first configured.
+    /// Queues with a guarantee first, then the smallest share of it in use, then the queue served longest ago, then the
+    /// first configured.
     #[default]
     Utilization,
     /// Those that use less than their guarantee first, then higher priority, then as `Utilization`. So priority decides
@@ -126,16 +126,16 @@ pub struct QueueConfig {
     pub child_ordering: QueueOrdering,
     /// Higher is first among siblings, where their parent's order asks for it.
     pub priority: i32,
-    /// What is added to the priority of what is pending in it and below, as the queues above see it.
+    /// Added to the priority of pending asks in it and below, as the queues above see it.
     pub priority_offset: i32,
     /// The queues above see the offset alone, not the priorities below.
     pub priority_fence: bool,
-    /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. Of a type of
-    /// which the leaf is guaranteed nothing a user may have what the leaf may have.
+    /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. For a type without a
+    /// guarantee the limit is the leaf's maximum.
     pub user_limit_factor: Option<Factor>,
-    /// What each user with something pending may have while there are others: this part of what the leaf is guaranteed
-    /// or uses, at most of its maximum, or an equal share of what they all use if that is more. All of it (the
-    /// default): users are not held to shares.
+    /// The limit of each user with pending asks while there are several: this part of the leaf's guarantee or use, at
+    /// most of its maximum, or an equal share of the active users' use if that is more. All of it (the default): users
+    /// are not held to shares.
     pub user_limit_minimum: Percent,
     /// By how much a user's limit and share count; of users not named, once. Those of a queue hold below it.
     pub user_weights: BTreeMap<String, Factor>,
@@ -145,10 +145,11 @@ pub struct QueueConfig {
     pub applications: ApplicationLimits,
     /// Whether queues are made below it when applications name them.
     pub auto_creation: Option<Box<AutoCreation>>,
-    /// Who may submit applications to it and to the queues below, beside whoever may to those above and their
-    /// administrators. `None` here and above: everybody.
+    /// Users who may submit applications to it and to the queues below, beside those permitted above and the
+    /// administrators. `None` here and above: every user.
     pub submitters: Option<AccessList>,
-    /// Who may administer it and the queues below, beside whoever may those above. `None` here and above: everybody.
+    /// Users who may administer it and the queues below, beside those permitted above. `None` here and above: every
+    /// user.
     pub administrators: Option<AccessList>,
     /// How many applications may be active at a time.
     pub parallel: ParallelLimits,
@@ -291,8 +292,7 @@ impl QueueConfig {
         self
     }
 
-    /// The same queue, which adds this to the priority of what is pending in it, or with `is_fence` puts it in its
-    /// place.
+    /// The same queue, which adds this to the priority of its pending asks, or with `is_fence` replaces that priority.
     #[must_use]
     pub fn with_priority_offset(mut self, offset: i32, is_fence: bool) -> Self {
         (self.priority_offset, self.priority_fence) = (offset, is_fence);

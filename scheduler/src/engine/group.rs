@@ -1,7 +1,7 @@
 //! Group commits: the work of the committing thread, in serial and in parallel mode alike.
 //!
-//! One group takes the write guard once, for what is waiting in the inbox up to G requests. What does not need
-//! the guard is done after it is dropped, see `publish.rs`.
+//! One group takes the write guard once, for the messages in the inbox, up to G requests. Work that does not need the
+//! guard is done after it is dropped, see `publish.rs`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -40,8 +40,8 @@ pub enum Step {
 
 /// Commits: everything the committing thread needs, for callers who bring the thread. There is one to an engine.
 ///
-/// [`run`](Self::run) does all of it, [`step`](Self::step) one group. Dropping it ends the engine: whoever waits
-/// for it is told.
+/// [`run`](Self::run) does all of it, [`step`](Self::step) one group. Dropping it ends the engine and tells all waiting
+/// callers.
 pub struct GroupCommitter {
     shared: Arc<Shared>,
     inbox: Inbox<Message>,
@@ -88,8 +88,8 @@ impl GroupCommitter {
         }
     }
 
-    /// Commits one group of what is waiting, without waiting for anything. Whoever steps and submits on one thread has
-    /// to step before the inbox is full, or waits for itself.
+    /// Commits one group of waiting messages, without waiting for any. A thread that both steps and submits has to step
+    /// before the inbox is full, or it waits for itself.
     ///
     /// # Panics
     /// When the embedder's clock or log sink does. The engine is over then.
@@ -167,7 +167,8 @@ impl GroupCommitter {
             self.committer(&mut state).apply(Change::Configured { config });
         }
         self.advance_time(&mut state);
-        // One by one, for a batch that is dropped takes the guard: after a panic what is left has to outlive ours.
+        // One by one, since dropping a batch takes the guard: after a panic the remaining messages have to outlive
+        // ours.
         while let Some(message) = messages.pop_front() {
             self.deal_with(&mut state, message);
         }
@@ -292,8 +293,8 @@ impl GroupCommitter {
         Ok(())
     }
 
-    /// Carries out a submission. Its stream is told also that it is refused, but not of what another application does
-    /// that has the identifier.
+    /// Carries out a submission. Its stream is told of a refusal, too, but not of events of another application that
+    /// has the identifier.
     fn application(&mut self, state: &mut State, change: Change, stream: &Arc<StreamCore>) {
         let Change::ApplicationSubmitted { application, .. } = change else { return };
         if self.change(state, change) != Err(Refusal::IdentifierTaken) {
@@ -301,7 +302,7 @@ impl GroupCommitter {
         }
     }
 
-    /// Registers a node and takes up what runs on it, as far as it is known whose it is.
+    /// Registers a node and its running containers, as far as their applications are known.
     fn recover(&mut self, state: &mut State, changes: Vec<Change>) -> RecoveryResult {
         let mut changes = changes.into_iter();
         let Some(node) = changes.next() else { return Vec::new() };
@@ -414,8 +415,8 @@ impl Drop for EndIfPanicking {
     }
 }
 
-/// Ends everything with the committer, also if it ends by a panic: the embedder's clock and log sink run on its
-/// thread. Nobody waits for answers that will not come.
+/// Ends the engine with the committer, also after a panic: the embedder's clock and log sink run on its thread. Callers
+/// do not wait for answers that will not come.
 impl Drop for GroupCommitter {
     fn drop(&mut self) {
         self.end();

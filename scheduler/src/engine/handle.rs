@@ -119,7 +119,7 @@ impl Handle {
         Self { shared, refusals: Arc::default() }
     }
 
-    /// What the engine was started with; for its queues as they are now see [`View::queue_tree`].
+    /// The configuration at the engine's start; for its present queues see [`View::queue_tree`].
     #[must_use]
     pub fn config(&self) -> &EngineConfig {
         &self.shared.config
@@ -216,7 +216,7 @@ impl Handle {
         Ok(ask)
     }
 
-    /// Takes back up to `units` of what an ask still has outstanding. A satisfied or cancelled ask is
+    /// Cancels up to `units` outstanding units of an ask. A cancellation for a satisfied or cancelled ask is
     /// [refused](Self::take_refusals).
     ///
     /// # Errors
@@ -237,9 +237,9 @@ impl Handle {
         self.configure(Change::QueueUpdated { queue, update: Box::new(update) })
     }
 
-    /// Changes the whole queue tree in one step: adds and removes queues, lets others say other things about
-    /// themselves, and gives placement other rules. The ticket says with which change it holds, or what is wrong; then
-    /// everything is as before.
+    /// Changes the whole queue tree in one step: adds and removes queues, changes their settings, and replaces
+    /// placement rules. The ticket names the change from which on it holds, or the mistake; then everything is as
+    /// before.
     ///
     /// A queue that goes, or becomes a parent, must be stopped and have no applications. Everything that runs goes on
     /// running, above new limits too. See [`check_reconfiguration`](Self::check_reconfiguration) for a dry run.

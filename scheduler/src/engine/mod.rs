@@ -185,7 +185,7 @@ impl Engine {
     ) -> Result<Self, StartError> {
         match mode {
             Mode::Serial => {
-                // One set gives the exact policy, whatever the number of nodes.
+                // One set gives the exact policy, for any number of nodes.
                 config.limits.single_set_nodes = u32::MAX as usize;
                 let (shared, mut parts) = Self::make(config, None, 1, clock, sink)?;
                 let proposer = parts.proposers.remove(0);
@@ -248,9 +248,9 @@ impl Engine {
         Handle::new(Arc::clone(&self.shared))
     }
 
-    /// In serial mode does all the work there is at the present time; in parallel mode waits until it is
-    /// done: nothing in flight, queued, or to wake. Does not wait for what nobody will do: once the engine is over, or
-    /// every proposer is gone ([has given up](Health::proposers_given_up), or was dropped).
+    /// In serial mode does all the work there is at the present time; in parallel mode waits until it is done: nothing
+    /// in flight, queued, or to wake. It returns, too, once the engine is over, or every proposer is gone ([has given
+    /// up](Health::proposers_given_up), or was dropped).
     pub fn run_until_quiet(&self) {
         if let Driver::Serial(driver) = &mut *self.driver.lock() {
             driver.run_until_quiet();
@@ -272,14 +272,14 @@ impl Engine {
         look(&View::new(&state))
     }
 
-    /// Checks the invariants on the whole state. That nothing is left in flight, and that placement sets equal
-    /// rebuilt ones, can be seen only while nobody proposes, so on a busy engine these two are left out.
+    /// Checks the invariants on the whole state. Two checks need an engine without a proposal under way, and are left
+    /// out on a busy one: nothing is left in flight, and placement sets equal rebuilt ones.
     #[must_use]
     pub fn audit(&self) -> AuditReport {
         let state = self.shared.state.read();
         let mut report = state.audit();
-        // While the guard is held no set can become wanted, so nothing can be put in flight from here on, and
-        // what sets are compared with does not move.
+        // While the guard is held no set can become wanted, so nothing can be put in flight from here on, and the nodes
+        // that sets are compared with do not move.
         if self.shared.leases.is_idle() {
             state.audit_nothing_in_flight(&mut report);
             report.check_sets(&state, &self.shared.leases);
@@ -287,7 +287,7 @@ impl Engine {
         report
     }
 
-    /// Why an ask is pending, or what became of it. The engine stands still while the nodes of the ask's partition are
+    /// Why an ask is pending, or how it ended. The engine stands still while the nodes of the ask's partition are
     /// looked at.
     #[must_use]
     pub fn explain(&self, ask: AskId) -> Explanation {

@@ -80,8 +80,8 @@ pub(crate) enum Message {
     Batch(Box<ProposalBatch>),
     /// The clock was moved.
     Tick,
-    /// Something in flight came back, somebody looked for a set in vain or panicked, asks are left to placement by the
-    /// committer, or the end was announced. Not counted by the gate.
+    /// Units or amounts in flight came back, a proposer looked for a set in vain or panicked, starved asks are due, or
+    /// the end was announced. Not counted by the gate.
     LookAgain,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Names {
     pub(crate) nodes: NameMap<NodeId>,
     pub(crate) racks: NameMap<RackId>,
     pub(crate) racks_known: AtomicU64,
-    /// Which there are, and what for.
+    /// The queues and their purposes.
     pub(crate) queues: NameMap<(QueueId, QueueRole)>,
 }
 
@@ -187,8 +187,8 @@ struct NamedNode {
     is_sent: bool,
 }
 
-/// What whoever waits for the engine looks at: what the committer has reached, published after each group, and who
-/// else is at work.
+/// The progress that waiting callers look at: the committer's, published after each group, and the number of threads at
+/// work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
     /// Proposers that there are, whether they run or not.
@@ -337,8 +337,7 @@ impl Shared {
         self.progressed.notify_all();
     }
 
-    /// Waits until everything sent before this call is dealt with and nothing is left to do, or nobody is left to
-    /// do it.
+    /// Waits until everything sent before this call is dealt with and no work is left, or no thread is left to do it.
     pub(crate) fn wait_until_quiet(&self) {
         let sent = self.sent();
         let mut progress = self.progress.lock();

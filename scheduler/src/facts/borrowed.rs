@@ -64,7 +64,7 @@ impl Facts {
         self.lending.contains(&partition)
     }
 
-    /// As what asks may be placed. Those that name hosts or racks stay in their partition, and so do masters
+    /// The shapes as which asks may be placed. Asks that name hosts or racks stay in their partition, and so do masters
     /// (`capacity-scheduler.md` 6.4, case 42).
     pub(crate) fn borrowing_of(
         &self,
@@ -92,8 +92,8 @@ impl Facts {
         std::iter::once(own).chain(self.shapes.variants_of(own).iter().copied())
     }
 
-    /// Whether the queue, which uses `level`, may use so much more. What borrowed containers take is nobody's share:
-    /// they are held to what the partition has (`capacity-scheduler.md` 2.3), whether or not the queue may use it.
+    /// Whether the queue, which uses `level`, may use so much more. Borrowed containers count against no queue's share:
+    /// only the partition's capacity limits them (`capacity-scheduler.md` 2.3).
     #[inline]
     pub(crate) fn queue_admits(
         &self,
@@ -108,7 +108,8 @@ impl Facts {
         self.queue(queue).quota(share.partition).admits(level, more)
     }
 
-    /// What bounds one user of the leaf, before its weight, whatever others use; borrowed containers as above.
+    /// The bound for one user of the leaf, before its weight and regardless of other users; borrowed containers as
+    /// above.
     pub(super) fn user_ceiling<'a>(&'a self, leaf: &'a Queue, share: PartitionShare) -> &'a Resources {
         if share.is_borrowed {
             return &self.partitions[share.partition.index()].capacity;

@@ -24,7 +24,7 @@ impl Queue {
         self.semantics == Semantics::YarnCompatible || self.config.user_limit_minimum < Percent::ALL
     }
 
-    /// Counts what a user who is active now, or is so no more, uses; nobody asks for it where limits do not move.
+    /// Counts the use of a user who became active or inactive; not needed where limits do not move.
     pub(super) fn count_use_of(&mut self, user: &LeafUser, count: impl Fn(&mut Resources, Resources)) {
         if self.shares_among_users() {
             self.quota
@@ -114,7 +114,7 @@ impl Facts {
         self.inactive.record_change();
     }
 
-    /// Whether the user, who uses `used`, may use `size` more. What else is in use is asked for only where it matters.
+    /// Whether the user, who uses `used`, may use `size` more. Other use in the leaf is computed only where it matters.
     pub(crate) fn user_may_grow(
         &self,
         id: LeafUserId,
@@ -217,7 +217,7 @@ impl Facts {
         self.user_may_change(id, share, &user.used[share.partition.index()], change, largest, leaf_use)
     }
 
-    /// What is in use in the leaf, and besides what is about to be, which is for asks that are pending.
+    /// The leaf's use, with `besides` about to be used by pending asks.
     pub(crate) fn leaf_use(&self, leaf: QueueId, partition: PartitionId, besides: Resources) -> LeafUse {
         let queue = self.queue(leaf);
         let quota = queue.quota(partition);

@@ -7,13 +7,13 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// Where placement sets rest between passes.
 ///
-/// At most one proposer has a set at a time, until its batch is decided. That is an optimisation: what two
-/// batches propose for one node is sorted out by the committer either way.
+/// At most one proposer has a set at a time, until its batch is decided. That is an optimisation: the committer
+/// resolves conflicts between batches either way.
 #[derive(Debug)]
 pub(crate) struct Leases {
     slots: Vec<Mutex<Slot>>,
     /// By partition: the sets over which a pass could find something, one bit each. Written under
-    /// the write guard, before the signal is raised; whoever takes a set takes its bit.
+    /// the write guard, before the signal is raised; taking a set clears its bit.
     wanted: Vec<AtomicU64>,
     /// Low half: how many sets are not in the pool, or about to go. High half: how often one came back.
     out: AtomicU64,
@@ -47,7 +47,7 @@ impl Checkout {
 }
 
 const OUT: u64 = (1 << 32) - 1;
-/// One is out no more and came back once more: what is added to the word that counts.
+/// Added to the word that counts when a set comes back: one less out, one more return.
 const RETURNED: u64 = (1 << 32) - 1;
 
 /// A set about to be out; dropped, it was not.
@@ -152,8 +152,8 @@ impl Leases {
         self.out.fetch_add(RETURNED, Ordering::Release);
     }
 
-    /// Looks at the set where it is, if it is in the pool. Nobody can take it meanwhile, but for everybody else it
-    /// stays in the pool, so looking disturbs nobody's count.
+    /// Looks at the set in its slot, if it is in the pool. Meanwhile it cannot be taken, but it counts as in the pool,
+    /// so looking changes no count.
     pub(crate) fn look_at<T>(&self, id: SetId, look: impl FnOnce(&mut PlacementSet) -> T) -> Option<T> {
         let mut slot = self.slots[id.index()].lock();
         slot.set.as_mut().map(|set| look(set))

@@ -16,9 +16,9 @@ use crate::resource::{Devices, Need, Resources, Room, fits};
 
 /// The candidate nodes of one shard of a partition, with an index over their free resources.
 ///
-/// Whoever holds the value holds the set's lease: it is taken from the [pool](super::Leases) for a pass,
-/// travels with the batch, and goes back when the batch is decided or dropped. It is a view: what a node
-/// really has is decided by the committer.
+/// The holder of the value has the set's lease: it is taken from the [pool](super::Leases) for a pass, travels with the
+/// batch, and goes back when the batch is decided or dropped. It is a view: the committer decides by the nodes
+/// themselves.
 #[derive(Debug)]
 pub struct PlacementSet {
     id: SetId,
@@ -92,7 +92,7 @@ impl PlacementSet {
         }
     }
 
-    /// A view of one node of the set alone, for a pass that nobody else shares. Without a node it is of all.
+    /// A view of one node of the set alone, for a pass with that view. Without a node it is of all.
     pub(crate) fn confined(id: SetId, order: NodeOrderKind, nodes: Nodes<'_>, node: Option<NodeId>) -> Self {
         let mut set = Self::new(id, order);
         match node {
@@ -156,8 +156,8 @@ impl PlacementSet {
         self.debited = changed;
     }
 
-    /// Looks at what changes are about beforehand, one independently of the other: in a large set hardly any of it is
-    /// in a cache, and this way many come at a time.
+    /// Fetches the changed nodes beforehand, independently of each other: in a large set hardly any of them is in a
+    /// cache, and this way many come at a time.
     fn fetch(&self, changes: Option<impl Iterator<Item = NodeChange>>) {
         let candidates = changes.into_iter().flatten().map(|change| &self.nodes[change.position as usize]);
         black_box(candidates.fold(0, |sum, candidate| {
@@ -174,7 +174,7 @@ impl PlacementSet {
         }
     }
 
-    /// Looks one position up. A node that takes nothing new, or is somebody's reservation, is no candidate.
+    /// Looks one position up. A node that takes no containers, or that is reserved, is no candidate.
     fn refresh(&mut self, nodes: Nodes<'_>, position: usize) {
         let candidate = nodes.node_shards.node_at(self.id, position).and_then(|id| {
             let node = nodes.facts.nodes.get(id)?;
@@ -314,8 +314,8 @@ impl PlacementSet {
         self.list(position);
     }
 
-    /// Everything that this view debited was accepted: of these nodes it says what is true, and the ring says nothing
-    /// of them.
+    /// All containers that this view debited were accepted: its free resources of these nodes are right, and the ring
+    /// need not report them.
     pub(crate) fn trust_debits(&mut self) {
         self.debited.clear();
     }

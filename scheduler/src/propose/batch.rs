@@ -1,4 +1,4 @@
-//! What a pass sends to the committer.
+//! The message of a pass to the committer: requests, observations, amounts in flight and the lease.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::resource::Resources;
 pub(crate) enum Observation {
     /// No node of the pass's set has room for the shape.
     NoRoom { shape: ShapeId },
-    /// No ask of the lane could be placed, whatever the set. At a queue's limit the lane blocks this much headroom.
+    /// No ask of the lane could be placed in any set. At a queue's limit the lane blocks this much headroom.
     Blocked { lane: LaneId, reason: WaitKey, blocks: Resources },
     /// The ask found none of the hosts or racks that will do so far from its locality preference; these distinct other
     /// nodes had room.

@@ -17,8 +17,9 @@ impl QueueWalk<'_> {
             self.state.backlog.runnable_after(leaf, self.share, None);
     }
 
-    /// Puts the first application of every lane whose shape may fit into the heap, as far as it may be served before
-    /// what is there. A lane's key bounds those of its applications from below: what they are given only raises them.
+    /// Puts the first application of every lane whose shape may fit into the heap, as far as it may come before the
+    /// present entries. A lane's key is a lower bound for its applications: containers of this pass only raise their
+    /// keys.
     fn open_lanes(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let backlog = &self.state.backlog;
         loop {

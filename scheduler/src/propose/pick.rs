@@ -177,9 +177,8 @@ impl<'a> Picker<'a> {
         found
     }
 
-    /// Further distinct nodes that have room for the ask and are not what it named, as many as count. Where
-    /// opportunities count, a node over which the pass goes alone is one whatever room it has, until the pass reserves
-    /// it.
+    /// Further distinct nodes that have room for the ask and that it does not name, as many as count. Where scheduling
+    /// opportunities count, a pass over one node always counts that node, until the pass reserves it.
     fn offer(&mut self, id: AskId, ask: &Ask, shape: &Shape, allowed: Locality) -> Vec<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let LocalityDelay::Nodes { rack, any, .. } = state.facts.config.locality_delay else {
@@ -215,8 +214,8 @@ impl<'a> Picker<'a> {
         offered
     }
 
-    /// The ask's opportunities, in a pass over one node after what the pass gave it. Passes over several nodes go by
-    /// what was missed before them.
+    /// The ask's missed scheduling opportunities. In a pass over one node those of this pass count; passes over several
+    /// nodes go by the number missed before them.
     fn opportunities(&self, id: AskId, ask: &Ask, proposals: &Proposals) -> Opportunities {
         let (facts, before) = (&self.state.facts, Opportunities::of(ask));
         let LocalityDelay::Nodes { full_reset, .. } = facts.config.locality_delay else { return before };
@@ -259,8 +258,8 @@ impl<'a> Picker<'a> {
         self.scope.node.is_some()
     }
 
-    /// A unit of a listed ask. Of one that asks for a single container the ask itself is not looked at: the committer
-    /// has just written it, on another processor.
+    /// A unit of a listed ask. An ask for a single container is not looked at itself: the committer has just written
+    /// it, on another processor.
     pub(super) fn unit_of(&self, pending: &PendingAsk) -> Unit {
         if pending.is_single { Unit { ask: pending.ask, outstanding: 1 } } else { self.unit(pending.ask) }
     }
@@ -281,8 +280,8 @@ fn propose(ask: AskId, node: NodeId, proposals: &mut Proposals) -> Pick {
     Pick::Placed
 }
 
-/// Whether a container of the shape fits on the node: by what the node has left apart from picks in flight, and in
-/// the own set by the view too, which knows this pass's other picks.
+/// Whether a container of the shape fits on the node: by the node's room after picks in flight, and in the own set by
+/// the view, too, which knows this pass's other picks.
 fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> bool {
     let Some(node) = state.facts.nodes.get(id) else { return false };
     if node.partition != shape.partition || !node.is_open() {

@@ -187,7 +187,7 @@ impl<'a> QueueWalk<'a> {
         of_user.or_else(|| self.lacks_headroom(leaf, size).then_some(WaitKey::BlockedHeadroom))
     }
 
-    /// The limit of the user, or of what it belongs to, that one more container of this size would exceed.
+    /// The limit of the user or of its groups that one more container of this size would exceed.
     pub(super) fn user_blocked_at(
         &mut self,
         leaf: QueueId,
