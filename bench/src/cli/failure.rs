@@ -43,7 +43,7 @@ impl Failure {
     pub(super) fn of_interruption(interruption: Option<Interruption>) -> Result<(), Self> {
         match interruption {
             Some(interruption) => {
-                Err(Self::interrupted(format!("{interruption}; figures are of what was done by then")))
+                Err(Self::interrupted(format!("{interruption}; the figures cover the part done by then")))
             }
             None if interrupt::signal().is_some() => {
                 Err(Self::interrupted("interrupted after the run had ended; everything was written"))

@@ -15,7 +15,7 @@ use crate::yardstick::{Rate, Yardstick};
 
 /// The yardstick.
 #[derive(Clone, Debug, Args)]
-#[command(after_help = "Example: what is this machine good for?\n  apportion-bench limit --seconds 5")]
+#[command(after_help = "Example: the rate of this machine\n  apportion-bench limit --seconds 5")]
 pub(super) struct LimitArgs {
     /// How many nodes.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]

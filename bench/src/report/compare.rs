@@ -109,7 +109,7 @@ pub fn to_compare_html(comparison: &Comparison) -> String {
         "<section><h2>Nothing differs beyond noise</h2></section>".to_owned()
     } else {
         let note = "The bar is the difference as part of the larger value; the line is its 95 % confidence interval.";
-        section("What differs beyond noise", note, &html_table(&comparison.files, &differing))
+        section("Differences beyond noise", note, &html_table(&comparison.files, &differing))
     };
     let all: Vec<&Row> = comparison.rows.iter().collect();
     let all = section("All figures", "", &html_table(&comparison.files, &all));

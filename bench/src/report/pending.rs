@@ -11,7 +11,8 @@ use crate::pending::PendingKind;
 /// Columns of the table for terminals, and its rows.
 const WIDTH: u16 = 110;
 const ROWS_MAX: usize = 3;
-const NOTE: &str = "Of the asks of one size in one queue the one that waited longest; counts are of all nodes of the cluster.";
+const NOTE: &str =
+    "Among asks of one size in one queue the one that waited longest; counts cover all nodes of the cluster.";
 
 /// One row of either table.
 struct Row {

@@ -24,12 +24,12 @@ const NO_HEARTBEAT: Use = Use::Reported("this engine does not wait for the heart
 const ASYNCHRONOUS: Use = Use::Reported("this engine always schedules asynchronously");
 const PREEMPTION: Use = Use::Reported("this engine does not choose victims of preemption yet");
 const RESERVED_IN_TIME: Use =
-    Use::Reported("this engine has no reservation system: what is to run later is to be asked for then");
+    Use::Reported("this engine has no reservation system: ask for later containers at that time");
 const ORDER_OF_NODES: Use = Use::Reported("all passes look at nodes in one order, which is node_order");
 const RESERVED_NODES: Use = Use::Reported("others are never offered a node that is reserved");
-const LIFETIMES: Use = Use::Reported("lifetimes end when they are due, not when somebody looks");
+const LIFETIMES: Use = Use::Reported("lifetimes end when they are due, not at the next check");
 const RECOVERY: Use = Use::Reported("containers that nodes report are always charged again, and at once");
-const BY_CALLS: Use = Use::Reported("whoever embeds this engine does that by its calls");
+const BY_CALLS: Use = Use::Reported("the embedding program does that by its calls");
 const GUARANTEED_ONLY: Use =
     Use::Reported("every container is charged and held to limits; none queues on a node");
 const NODES_SAY: Use = Use::Reported("a node says its name and its partition when it is added");

@@ -203,7 +203,7 @@ fn a_placement_rule_is_refused_where_it_is() {
     );
     refused(
         &rule("reject = true\nexcept = true"),
-        "5:1: placement rule 2: `except` excepts nobody: users, groups or applications are needed",
+        "5:1: placement rule 2: `except` is empty: users, groups or applications are needed",
     );
     refused(
         &queue("submitters = \"ann, bob\""),

@@ -36,7 +36,7 @@ fn aliases_that_nest_are_refused() {
 fn a_queue_listed_below_itself_is_refused() {
     refused(
         "partitions:\n- queues:\n  - &a\n    name: a\n    queues: [*a]",
-        "5:14: this alias stands inside what it repeats",
+        "5:14: this alias stands inside its own anchor",
     );
 }
 

@@ -148,7 +148,7 @@ impl Reader<'_> {
 
     fn alias(&mut self, anchor: usize, offset: usize) -> Result<(), ConfigFileError> {
         let Some(node) = self.anchors.get(&anchor).cloned() else {
-            return Err(self.source.syntax(offset, "this alias stands inside what it repeats"));
+            return Err(self.source.syntax(offset, "this alias stands inside its own anchor"));
         };
         self.check_depth(offset, node.height)?;
         self.repeated = self.repeated.saturating_add(node.size);

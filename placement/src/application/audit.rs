@@ -50,7 +50,7 @@ pub enum Inconsistency {
         host: String,
     },
     /// The number of containers is not what the last review should have left (F10).
-    #[error("component {} is short of {missing} and nobody does anything about it", .component.0)]
+    #[error("component {} is short of {missing} and no request or action adds any", .component.0)]
     Short {
         /// Whose.
         component: ComponentId,

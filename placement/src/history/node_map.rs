@@ -102,7 +102,7 @@ impl NodeInstance {
     /// Why it takes no containers of components with this label; `None` if it was reported to take them.
     pub(crate) fn why_closed(&self, label: Option<&str>) -> Option<&'static str> {
         match self {
-            Self { report: None, .. } => Some("nobody has reported it"),
+            Self { report: None, .. } => Some("no node report names it"),
             Self { is_online: false, .. } => Some("it is down"),
             Self { is_excluded: true, .. } => Some("it is kept free"),
             Self { is_unreliable: true, .. } => Some("too much has failed on it"),

@@ -166,7 +166,7 @@ fn held(path: PathBuf) -> LockError {
 }
 
 fn owner_of(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|_| "somebody who has just gone".to_owned())
+    fs::read_to_string(path).unwrap_or_else(|_| "a holder that is gone".to_owned())
 }
 
 impl HeldLock {

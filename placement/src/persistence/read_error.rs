@@ -96,7 +96,7 @@ pub enum HistoryWarning {
         error: ReadHistoryError,
     },
     /// Something that is no history follows the last footer.
-    #[error("what follows the footer from byte {byte} on is no history and was passed over")]
+    #[error("what follows the footer from byte {byte} on is no history and was skipped")]
     TrailingData {
         /// Where it begins.
         byte: usize,

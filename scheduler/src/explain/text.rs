@@ -50,7 +50,7 @@ impl Display for WhyPending {
             (None, _) => match &self.kept_node {
                 Some(kept) => write!(f, "Node {} has room, but is kept for {}.", kept.name, kept.kept_for),
                 None if self.funnel.at(Stage::InFlight) > 0 => {
-                    f.write_str("The nodes with room are about to be used by what is proposed already.")
+                    f.write_str("Proposals under way are about to use the nodes with room.")
                 }
                 None if self.reason == PendingReason::TagLimit => {
                     f.write_str("Where there is room, there are as many containers of a tag as it allows.")
@@ -129,7 +129,7 @@ impl Stage {
     pub const fn words(self) -> &'static str {
         match self {
             Self::OtherPartition => "in another partition",
-            Self::BorrowedLimit => "lent by another partition, of which the user has what it may have",
+            Self::BorrowedLimit => "lent by another partition, where the user is at the limit",
             Self::Draining => "draining",
             Self::Silent => "silent for too long",
             Self::NotNamed => "not among the hosts or racks it insists on",
@@ -182,7 +182,7 @@ impl Display for Blocker {
             }
             Self::BlockedHeadroom { kept_for, reached } => {
                 let whose = if reached.queue.contains('.') { &*reached.queue } else { "the cluster" };
-                write!(f, "What {whose} has left is kept for queue {kept_for}, which comes first: {reached}.")
+                write!(f, "Queue {kept_for} comes first and blocks the headroom left in {whose}: {reached}.")
             }
             Self::InFlight { units } => {
                 write!(f, "All it wants is proposed and about to be decided: {}.", containers(*units))

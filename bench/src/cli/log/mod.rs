@@ -94,7 +94,9 @@ fn list(args: &LogArgs, out: &mut impl Write) -> Result<(), Failure> {
         None if is_begun => Ok(()),
         None => {
             let (seq, now) = (view.seq(), time_text(view.now_ms()));
-            wrong(format!("--from: what was read of the log ends before that, with change {seq} at {now}"))
+            wrong(format!(
+                "--from: the readable part of the log ends before that, with change {seq} at {now}"
+            ))
         }
     }
 }

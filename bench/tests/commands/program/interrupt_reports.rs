@@ -39,7 +39,7 @@ fn interrupted(command: &str, outputs: &[&str]) -> Partial {
             assert!(output.stdout.is_empty() && !case.folder.path().join("out.json").exists(), "{command}");
             continue;
         }
-        contains_all(&message, &["interrupted at", "figures are of what was done by then"]);
+        contains_all(&message, &["interrupted at", "the figures cover the part done by then"]);
         let text = String::from_utf8(output.stdout).unwrap();
         contains_all(&text, &["interrupted at"]);
         let figures = json(&fs::read(case.folder.path().join("out.json")).unwrap());

@@ -80,7 +80,7 @@ impl ApplicationState {
         for id in self.actions.late(now_ms) {
             self.drop_place(id, operations);
             if let Some(Stage::Starting { container, .. }) = self.actions.get(id).map(|active| active.stage) {
-                self.fail_action(id, "what replaces it did not say that it runs in time", operations);
+                self.fail_action(id, "its replacement did not report in time that it runs", operations);
                 self.release(container, operations);
                 continue;
             }

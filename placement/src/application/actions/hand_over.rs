@@ -28,13 +28,13 @@ impl ApplicationState {
         }
         let Some(heir) = action.hands_over_to else { return Ok(()) };
         if heir.id == action.id || self.actions.is_known(heir.id) {
-            return Err("the number of what takes its place is an action's already".to_owned());
+            return Err("the number of its replacement is in use by another action".to_owned());
         }
         if !stands_by(action.component, heir.component) {
             return Err(format!("it does not stand by for component {}", heir.component.0));
         }
         let leaves = matches!(action.kind, ActionKind::MoveTo(_) | ActionKind::MoveElsewhere);
-        if leaves { Ok(()) } else { Err("it stays where it is: nobody can take its place".to_owned()) }
+        if leaves { Ok(()) } else { Err("it stays where it is: no standby can take its place".to_owned()) }
     }
 
     /// The action has a place for its container, which leaves its own to another one.

@@ -75,8 +75,7 @@ impl Parameters {
 
     pub(super) fn request(&mut self) -> Result<Uuid, String> {
         let request = self.take("request", "a request's uuid")?;
-        request
-            .ok_or_else(|| "parameters: request is missing: the uuid of what is to be cancelled".to_owned())
+        request.ok_or_else(|| "parameters: request is missing: the uuid of the request to cancel".to_owned())
     }
 
     pub(super) fn processors(&mut self) -> Result<Option<BTreeSet<ProcessorId>>, String> {

@@ -112,13 +112,14 @@ impl ControlPlane {
                 return Ok(Verdict::Leave);
             }
             Some(known) if known.is_current => {
-                let why =
-                    format!("nobody has looked at it for {waited_ms} ms; does job `{}` run?", known.job);
+                let why = format!(
+                    "no control plane has looked at it for {waited_ms} ms; does job `{}` run?",
+                    known.job
+                );
                 (StatusCode::Failed, why)
             }
             Some(known) => {
-                let why =
-                    format!("deployment `{id}` of job `{}` is over; ask the one that goes on", known.job);
+                let why = format!("deployment `{id}` of job `{}` is over; ask the running one", known.job);
                 (StatusCode::Failed, why)
             }
             None => (StatusCode::BadRequest, format!("there is no deployment `{id}`")),

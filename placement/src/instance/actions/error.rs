@@ -72,7 +72,7 @@ pub enum ActionError {
     #[error("`{0}` is there already; update it, or destroy it first")]
     Exists(InstanceName),
     /// It was made again while it was being removed.
-    #[error("`{0}` was removed, and somebody has made it again")]
+    #[error("`{0}` was removed and created again")]
     MadeAgain(InstanceName),
     /// Another client works on it.
     #[error("`{name}` is being changed: {error}")]

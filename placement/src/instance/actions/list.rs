@@ -45,9 +45,7 @@ pub(super) enum Filter {
 impl Filter {
     pub(super) fn new(live: bool, state: Option<&str>) -> Result<Self, ActionError> {
         match (live, state) {
-            (true, Some(_)) => {
-                Err(ActionError::Argument("give a state or ask for what is live, not both".to_owned()))
-            }
+            (true, Some(_)) => Err(ActionError::Argument("give a state or `--live`, not both".to_owned())),
             (true, None) => Ok(Self::Live),
             (false, Some(state)) => Ok(Self::State(state.parse()?)),
             (false, None) => Ok(Self::Any),

@@ -68,7 +68,7 @@ verbs! {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VerbError {
     /// Nothing was said.
-    #[error("what is to be done is missing; `help` says what there is")]
+    #[error("the command is missing; `help` lists all")]
     Missing,
     /// Something else was said.
     #[error("unknown action `{word}`{}", hint(nearest.as_deref()))]

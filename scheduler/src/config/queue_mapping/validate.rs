@@ -9,9 +9,7 @@ pub(crate) fn check(queue_mapping: &QueueMapping, root: &QueueConfig) -> Result<
     for (position, rule) in queue_mapping.rules.iter().enumerate() {
         let refused = |problem| ConfigError::QueueMapping { rule: position + 1, problem };
         if rule.whose.except && rule.whose.is_everybody() {
-            return Err(refused(
-                "`except` excepts nobody: users, groups or applications are needed".to_owned(),
-            ));
+            return Err(refused("`except` is empty: users, groups or applications are needed".to_owned()));
         }
         let (path, create) = match &rule.action {
             MappingAction::Reject => continue,
