@@ -105,7 +105,7 @@ impl<C: ClusterClient> Job<C> {
                 None => self.step_failed(request, group, "the standby was stopped meanwhile", now_ms),
                 Some(component) if self.is_there(component, &next) => self.move_done(request, group, now_ms),
                 Some(_) if self.is_next_ready(request, group) => {
-                    self.carry_out(request, group, &next, now_ms)
+                    self.carry_out(request, group, &next, now_ms);
                 }
                 Some(_) => self.await_stage(request, group, RunStage::AwaitingContainer { until_ms }, now_ms),
             },
