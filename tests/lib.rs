@@ -1,13 +1,12 @@
 //! Support for the tests: a small language for clusters, and a sequential model to compare an engine with.
 //!
 //! [`support::cluster`] drives one engine. [`support::oracle`] is a second, naive scheduler written from the
-//! semantics alone: it keeps no sums, only what exists, and adds up everything anew for each decision.
-//! [`support::check`] says what must hold after each step. [`support::mutants`] reads the defects on which the tests
-//! are tried.
+//! semantics alone: it keeps no sums and adds everything up anew for each decision. [`support::check`] checks an
+//! engine after each step. [`support::mutants`] reads the deliberate defects with which the tests are tried.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
-/// What all test binaries share.
+/// Modules that all test binaries share.
 pub mod support {
     pub mod check;
     pub mod cluster;

@@ -1,5 +1,5 @@
-//! An idle engine uses no processor time. A process of its own, so that every thread in it that moves is an
-//! engine's.
+//! An idle engine uses no processor time. The test has a process of its own, so every other thread in it belongs to
+//! an engine.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
@@ -16,13 +16,13 @@ use apportion::{
     ResourceTypes, Resources,
 };
 
-/// Who looks once a second would be seen several times.
+/// Long enough that a thread that wakes up once a second is seen several times.
 const IDLE: Duration = Duration::from_secs(5);
-/// Threads may still be on their way to sleep.
+/// Time for the threads to go to sleep.
 const ON_THE_WAY: Duration = Duration::from_millis(200);
 const THREADS: usize = 3;
 
-/// How often each thread of the process but this one has left the processor, by its own will or not.
+/// Returns the context switches, voluntary and involuntary, of each thread of the process except this one.
 fn switches() -> BTreeMap<String, Vec<String>> {
     let mut switches = BTreeMap::new();
     let own = std::fs::read_link("/proc/thread-self").unwrap();
@@ -50,7 +50,7 @@ fn engine(clock: Arc<dyn Clock>, heartbeat: HeartbeatPolicy) -> (Engine, EventSt
     (engine, events, application)
 }
 
-/// More than fits: asks are pending, timers are set, but time stands still, and there is nothing to do.
+/// Pending asks and set timers, but no room, and a clock that stands still: there is nothing to do.
 fn waiting_for_room() -> Engine {
     let heartbeat = HeartbeatPolicy { interval_ms: 1, missed_max: 1 };
     let (engine, _, application) = engine(Arc::new(ManualClock::new()), heartbeat);
@@ -60,7 +60,7 @@ fn waiting_for_room() -> Engine {
     engine
 }
 
-/// It has worked, and has nothing left; the next of its timers is due in an hour of real time.
+/// An engine that has finished its work. The next of its timers is due in an hour of real time.
 fn after_work() -> Engine {
     let heartbeat = HeartbeatPolicy { interval_ms: 3_600_000, missed_max: 1 };
     let (engine, events, application) = engine(Arc::new(RealTime(Instant::now())), heartbeat);

@@ -1,4 +1,4 @@
-//! Which applications a queue takes.
+//! Admission: which applications a queue takes.
 
 use apportion::config::{
     ApplicationLimits, AutoCreation, Capacity, Factor, MappingAction, MappingRule, PlaceIn, QueueConfig,
@@ -30,7 +30,8 @@ fn status(cluster: &Cluster, path: &str) -> QueueStatus {
     cluster.engine.read(|view| view.queue(path).unwrap().status())
 }
 
-/// What is there goes on; what comes is refused, also below; when the last has ended the queue is stopped.
+/// Running applications go on and new ones are refused, also in queues below; when the last one has ended, the queue
+/// is stopped.
 #[test]
 fn a_stopped_queue_drains() {
     let mut cluster = Cluster::serial(engine([parent()]));
@@ -55,7 +56,7 @@ fn a_stopped_queue_drains() {
     assert_eq!(cluster.running(again).len(), 1);
 }
 
-/// Counted at every level, and of each user in a leaf; one that ends makes room for another.
+/// Applications are counted at every level, and per user in a leaf. An application that ends makes room for another.
 #[test]
 fn a_queue_takes_as_many_applications_as_it_may() {
     let limits = |total, per_user| ApplicationLimits { total, per_user };
@@ -86,7 +87,7 @@ fn submit(handle: &Handle, events: &EventStream) -> ApplicationId {
     handle.submit_application(ApplicationSpec::new("application", "root.a", "user"), events).unwrap()
 }
 
-/// Everything that was told since the last look, with whom it was told about.
+/// Returns all events since the last call, each with its application.
 fn told(events: &EventStream) -> Vec<(ApplicationId, EventKind)> {
     let mut told = Vec::new();
     events.drain_into(&mut told).unwrap();
@@ -97,14 +98,14 @@ fn one() -> AskSpec {
     AskSpec::new(Resources::new(&[1]), 1)
 }
 
-/// Insists that `next` has the slot of `gone`.
+/// Asserts that `next` has the slot of `gone`.
 fn expect_successor(gone: ApplicationId, next: ApplicationId) {
     let slot = |id: ApplicationId| id.to_string().split('.').next().map(str::to_owned);
     assert_eq!(slot(next), slot(gone), "the slot is free again");
     assert_ne!(next, gone);
 }
 
-/// Nobody waits for an application that will never run, or for what it asked.
+/// The refusal of an application is sent as an event, and so is the refusal of its asks.
 #[test]
 fn whoever_is_refused_is_told() {
     let queue = leaf("a", 100).with_state(QueueState::Stopped);
@@ -122,8 +123,7 @@ fn whoever_is_refused_is_told() {
     expect_successor(refused, submit(&handle, &events));
 }
 
-/// Insists that an ask for an application that is gone is refused, and that whoever asked is told, with one ask alone
-/// and with many together.
+/// Asserts that asks for an application that is gone are refused with an event, both a single ask and a list of asks.
 fn expect_late_asks_refused(engine: &Engine, gone: ApplicationId, events: &EventStream) {
     let handle = engine.handle();
     for _ in 0..2 {
@@ -135,7 +135,7 @@ fn expect_late_asks_refused(engine: &Engine, gone: ApplicationId, events: &Event
     }
 }
 
-/// I10: nobody waits for an answer to what was asked in the name of an application that ended a while ago.
+/// I10: an ask for an application that has ended is refused with an event.
 #[test]
 fn whoever_asks_after_the_end_is_told() {
     let engine =
@@ -161,7 +161,8 @@ fn whoever_asks_after_the_refusal_is_told() {
     expect_late_asks_refused(&engine, refused, &events);
 }
 
-/// Who reads the same stream as its successor is told, who reads another one is not: it is the successor's.
+/// The refusal is sent only if the ended application and its successor share a stream. Another stream belongs to the
+/// successor alone.
 #[test]
 fn whoever_asks_after_a_successor_came_is_told_on_the_stream_of_both_only() {
     let engine =
@@ -190,13 +191,13 @@ fn whoever_asks_after_a_successor_came_is_told_on_the_stream_of_both_only() {
         handle.submit_ask(gone, one()).unwrap();
     }
     engine.run_until_quiet();
-    assert_eq!((told(&events), told(&others)), (vec![], vec![]), "nothing has happened to the stranger");
+    assert_eq!((told(&events), told(&others)), (vec![], vec![]), "the successor's stream gets no event");
     end(stranger);
     expect_late_asks_refused(&engine, stranger, &others);
 }
 
-/// A queue that applications brought stays as long as they do, and for its time after the last of them; so does the
-/// queue above it.
+/// An auto-created queue stays while it has applications, and for its expiry time after the last one. So does its
+/// parent.
 #[test]
 fn queues_made_on_demand_go_when_nobody_uses_them() {
     let creation = AutoCreation { expiry_ms: Some(1_000), ..AutoCreation::default() };
@@ -219,7 +220,7 @@ fn queues_made_on_demand_go_when_nobody_uses_them() {
     assert_eq!(are_there(1), (false, false));
 }
 
-/// A list holds for everything below, and where there is none everybody may. Those who may administer may submit.
+/// An access list holds for all queues below. Without a list everybody has access. An administrator may also submit.
 #[test]
 fn who_may_administer_is_answered() {
     let list = |text: &str| text.parse().unwrap();
@@ -241,12 +242,12 @@ fn who_may_administer_is_answered() {
         ("root", (true, true), (true, true), (true, true)),
     ] {
         assert_eq!(may(path, "ann", "dev"), ann, "ann in {path}");
-        assert_eq!(may(path, "bob", "ops"), member_of_ops, "one of ops in {path}");
-        assert_eq!(may(path, "ops", "dev"), other, "another in {path}");
+        assert_eq!(may(path, "bob", "ops"), member_of_ops, "a member of ops in {path}");
+        assert_eq!(may(path, "ops", "dev"), other, "another user in {path}");
     }
 }
 
-/// What placement rules refuse is refused before the engine has heard of it; what access lists refuse, by an event.
+/// A placement rule refuses before the engine gets the application; an access list refuses with an event.
 #[test]
 fn whoever_may_not_submit_is_told() {
     let closed = leaf("a", 100).with_submitters("ann".parse().unwrap());

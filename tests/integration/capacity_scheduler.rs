@@ -1,7 +1,7 @@
 //! `spec/capacity-scheduler.md`, section 6: commit protocol.
 //!
-//! Amounts are GB of memory. The application master of each case is an ask for one container. User limits
-//! are those of the cases where they cannot bind (100 times the guarantee), and none otherwise.
+//! Amounts are GB of memory. The application master of each case is an ask for one container. A case has user limits
+//! only where they cannot bind (100 times the guarantee).
 
 use apportion::config::{EngineConfig, Factor, HeartbeatPolicy, Percent};
 use apportion::request::{AllocationProposal, RejectReason};
@@ -21,8 +21,8 @@ fn q3() -> EngineConfig {
     engine(leaves.map(|(name, percent)| leaf(name, percent).with_user_limit_factor(factor)))
 }
 
-/// Three applications of 20, 40 and 60 containers and a master each on ten nodes of 20; whatever the
-/// threads do, exactly 123 are allocated, and it stays at that.
+/// Three applications on ten nodes of 20, with 20, 40 and 60 containers and a master each: exactly 123 are allocated,
+/// in every mode and at every later time.
 fn exact_fill(config: EngineConfig, mode: Mode) {
     let mut cluster = Cluster::start(config, mode);
     for number in 0..10 {
@@ -108,7 +108,7 @@ fn case_02_node_over_allocation_against_proposers() {
     }
     cluster.run();
     let accepted = cluster.outcomes().iter().filter(|outcome| outcome.is_accepted()).count();
-    assert!(accepted <= 1, "one by hand, or one by a proposer");
+    assert!(accepted <= 1, "one made by hand, or one by a proposer");
     assert_eq!(cluster.allocated(nodes[0]), 6);
 }
 
@@ -133,8 +133,8 @@ fn with_reservation() -> (Cluster, [NodeId; 2], ApplicationId, ContainerId) {
     (cluster, nodes, application, big)
 }
 
-/// The request with which the engine itself fulfils the reservation of [`with_reservation`]. Serial engines do the same
-/// with the same input, so it is valid in a second one as well.
+/// The request with which the engine itself fulfils the reservation of [`with_reservation`]. A second serial engine
+/// with the same input does the same, so the request is valid there too.
 fn from_reserved() -> ResourceAllocationCommitRequest {
     let (mut cluster, _, _, big) = with_reservation();
     cluster.complete(big);
@@ -160,7 +160,7 @@ fn case_03_duplicate_from_reserved() {
     cluster.run();
     assert!(cluster.outcomes()[0].is_accepted());
     assert_eq!(cluster.outcomes()[1..], [CommitOutcome::Rejected(RejectReason::UnknownReservation); 2]);
-    // 1 and 5 on the first node. The second unit of 5 reservations it again; it is the only candidate.
+    // 1 and 5 on the first node. The second unit of 5 reserves it again; it is the only candidate.
     assert_eq!(cluster.running(application).len(), 2);
     assert_eq!(cluster.allocated(nodes[0]), 6);
     cluster.end(application, ApplicationEnd::Finished);
@@ -180,14 +180,14 @@ fn case_07_decommissioning_node() {
     cluster.commit(fulfil);
     cluster.run();
     assert_eq!(cluster.outcomes()[..2], [CommitOutcome::Rejected(RejectReason::NodeNotCandidate); 2]);
-    // The reservation went when the node was drained, so either reason is true of the third.
+    // Draining the node dropped the reservation, so either reason is right for the third.
     let third = cluster.outcomes()[2];
     let reasons = [RejectReason::NodeNotCandidate, RejectReason::UnknownReservation];
     assert!(reasons.map(CommitOutcome::Rejected).contains(&third), "{third:?}");
     assert_eq!(cluster.allocated(nodes[0]), 1);
 }
 
-/// Ten nodes that report every 100 ms and are stale after two intervals without a word.
+/// Ten nodes that report every 100 ms and are stale after two missed intervals.
 fn heartbeating(mode: Mode) -> (Cluster, Vec<NodeId>, ApplicationId) {
     let mut config = engine([leaf("a", 100)]);
     config.heartbeat = Some(HeartbeatPolicy { interval_ms: 100, missed_max: 2 });
@@ -235,7 +235,7 @@ fn case_08_stale_heartbeat_and_draining() {
     stale_heartbeat_and_draining(Mode::Parallel { proposers: 2 });
 }
 
-/// Identifiers that a log does not hold cannot be made up: a reservation's is known from the request that used it.
+/// A test cannot construct a reservation's identifier, so it takes one from a request that used it.
 #[test]
 fn case_03_a_reservation_that_was_used_is_unknown() {
     let request = from_reserved();

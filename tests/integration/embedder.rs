@@ -1,4 +1,4 @@
-//! What an embedder's own code may do to an engine: fail, panic, look at it while it works.
+//! Faults in an embedder's code: it fails, panics, or looks at the engine while the engine works.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::{engine, leaf};
 
 type Append = Box<dyn FnMut(&LoggedGroup<'_>) -> io::Result<()> + Send>;
 
-/// A sink that does as it is told.
+/// A sink that calls a closure for each group.
 struct Sink(Append);
 
 impl LogSink for Sink {
@@ -76,7 +76,7 @@ fn a_sink_that_fails_stops_the_log_and_nothing_else() {
     assert_eq!(engine.read(|view| view.nodes().count()), 1);
 }
 
-/// What an application has been told must not be missing from the log after a crash.
+/// After a crash, the log contains every change whose events an application has seen.
 #[test]
 fn events_are_logged_before_they_are_published() {
     let place: Arc<Mutex<Option<EventStream>>> = Arc::default();
@@ -100,7 +100,7 @@ fn events_are_logged_before_they_are_published() {
     );
 }
 
-/// A reader resynchronises between the commit and the publication of what it is about.
+/// A reader resynchronises between the commit and the publication of its events.
 #[test]
 fn a_resynchronisation_in_between_repeats_nothing_and_loses_no_refusal() {
     let place: Arc<Mutex<Option<(Handle, EventStream)>>> = Arc::default();
@@ -122,9 +122,9 @@ fn a_resynchronisation_in_between_repeats_nothing_and_loses_no_refusal() {
     *place.lock().unwrap() = Some((engine.handle(), events.clone()));
     handle.add_node(NodeSpec::new("n1", Resources::new(&[1]))).unwrap();
     handle.submit_ask(here, AskSpec::new(Resources::new(&[1]), 1)).unwrap();
-    // More than can be counted.
+    // The sum overflows, so the engine refuses the ask.
     let refused = handle.submit_ask(here, AskSpec::new(Resources::new(&[1 << 40]), u32::MAX)).unwrap();
-    // Stopped by the time that the application comes to it.
+    // The queue is stopped before the committer comes to the application.
     let stopped = QueueUpdate { state: Some(QueueState::Stopped), ..QueueUpdate::default() };
     let _answer = handle.update_queue(handle.queue("root.default").unwrap(), stopped).unwrap();
     handle.submit_application(application("late"), &events).unwrap();
@@ -139,7 +139,7 @@ fn a_resynchronisation_in_between_repeats_nothing_and_loses_no_refusal() {
     );
 }
 
-/// The audit is for production: it finds nothing wrong where all is well, also while everybody works.
+/// The audit is for production: it is clean on a correct engine, also while callers and proposers work.
 #[test]
 fn an_audit_of_a_busy_engine_is_clean() {
     let mut config = engine([leaf("default", 100)]);
@@ -174,7 +174,8 @@ fn an_audit_of_a_busy_engine_is_clean() {
     assert!(engine.audit().is_clean());
 }
 
-/// `capacity-scheduler.md` 6.1 case 9. More proposers than any other test of this program has tell them from those.
+/// `capacity-scheduler.md` 6.1 case 9. The engine has more proposers than any other in this program, so the names are
+/// its own.
 #[test]
 #[cfg(target_os = "linux")]
 fn threads_have_names_that_tell_them_apart() {
@@ -184,7 +185,7 @@ fn threads_have_names_that_tell_them_apart() {
         names.any(|running| running.trim_end() == name)
     };
     let engine = start(Mode::Parallel { proposers: 13 }, Box::new(|_| Ok(())));
-    // A thread names itself when it comes to run, and the system lists it for a moment after its end.
+    // A thread gets its name only when it runs, and the system still lists it for a moment after its end.
     let comes_true = |is_so: &dyn Fn() -> bool| {
         (0..3_000).any(|_| {
             std::thread::sleep(Duration::from_millis(10));
@@ -197,7 +198,7 @@ fn threads_have_names_that_tell_them_apart() {
     assert!(comes_true(&|| !is_running("ap-proposer-12")));
 }
 
-/// Whoever watches the nodes looks at them when their version has moved, and misses nothing.
+/// The version moves with every change of a node, so a reader that compares versions misses none.
 #[test]
 fn the_version_of_the_nodes_moves_with_the_nodes() {
     let mut config = engine([leaf("default", 100)]);
@@ -213,7 +214,7 @@ fn the_version_of_the_nodes_moves_with_the_nodes() {
         std::mem::replace(&mut seen, now) < now
     };
     let node = handle.add_node(NodeSpec::new("n1", Resources::new(&[8]))).unwrap();
-    assert!(moves(), "it has come");
+    assert!(moves(), "the node was added");
     let gpu = handle.partition("gpu").unwrap();
     handle.set_node_partition(node, gpu).unwrap();
     assert!(moves(), "it is in another partition");
@@ -224,17 +225,17 @@ fn the_version_of_the_nodes_moves_with_the_nodes() {
     handle.drain_node(node).unwrap();
     assert!(moves(), "it takes nothing new");
     handle.activate_node(node).unwrap();
-    assert!(moves(), "it does again");
+    assert!(moves(), "it takes containers again");
     clock.set(300);
-    assert!(moves(), "nobody has heard of it");
+    assert!(moves(), "it is stale");
     handle.heartbeat(&[node]).unwrap();
-    assert!(moves(), "somebody has");
+    assert!(moves(), "it has reported again");
 
     let events = handle.event_stream(100);
     let running = handle.submit_application(application("a"), &events).unwrap();
     handle.submit_ask(running, AskSpec::new(Resources::new(&[1]), 3)).unwrap();
     handle.heartbeat(&[node]).unwrap();
-    assert!(!moves() && engine.read(|view| view.container_count()) == 3, "what runs there is nothing to it");
+    assert!(!moves() && engine.read(|view| view.container_count()) == 3, "containers do not move the version");
     handle.remove_node(node).unwrap();
     assert!(moves(), "it is gone");
 }

@@ -1,4 +1,4 @@
-//! What an engine promises its embedder, in both modes: neighbours, rest, shutdown, slow readers.
+//! Guarantees to the embedder, in both modes: separate engines, live limits, shutdown, slow readers.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn two_engines_in_one_process_do_not_know_of_each_other() {
     assert!(engines.iter().all(|engine| engine.audit().is_clean()));
 }
 
-/// I14: whatever was taken before the shutdown is dealt with and answered.
+/// I14: every message taken before the shutdown is dealt with and answered.
 fn shutdown_answers_everything(mode: Mode) {
     let engine = start(mode);
     let handle = engine.handle();
@@ -92,7 +92,7 @@ fn shutdown_answers_everything_parallel() {
     }
 }
 
-/// Threads that keep sending while the engine shuts down: each message is either refused or answered.
+/// Threads keep sending while the engine shuts down: each message is either refused or answered.
 #[test]
 fn shutdown_while_others_send_loses_nothing() {
     for _ in 0..50 {
@@ -120,7 +120,7 @@ fn shutdown_while_others_send_loses_nothing() {
     }
 }
 
-/// A reader that does not keep up holds nobody back; it is told so, and goes on from the state as it is.
+/// A slow reader holds nothing back. It is told to resynchronise and goes on from the present state.
 fn slow_reader_resynchronises(mode: Mode) {
     let engine = start(mode);
     let handle = engine.handle();
@@ -133,7 +133,7 @@ fn slow_reader_resynchronises(mode: Mode) {
     let lagging = loop {
         match events.try_next() {
             Ok(Some(_)) => read += 1,
-            Ok(None) => panic!("60 events do not fit into 4, yet nobody said so"),
+            Ok(None) => panic!("60 events do not fit into 4, but the stream reported no lag"),
             Err(lagging) => break lagging,
         }
     };
@@ -143,7 +143,7 @@ fn slow_reader_resynchronises(mode: Mode) {
     assert_eq!(running[0].1.len(), 60);
     handle.submit_ask(application, AskSpec::new(one(), 1)).unwrap();
     engine.run_until_quiet();
-    let event = events.try_next().unwrap().expect("the one after the resynchronisation");
+    let event = events.try_next().unwrap().expect("an event after the resynchronisation");
     assert!(event.seq > known && matches!(event.kind, EventKind::Allocated { .. }));
     assert_eq!(events.try_next(), Ok(None));
 }
@@ -158,7 +158,7 @@ fn slow_reader_resynchronises_parallel() {
     slow_reader_resynchronises(PARALLEL);
 }
 
-/// Limits changed while running hold from the next commit on, in both directions.
+/// A limit changed at run time holds from the next commit on, whether raised or lowered.
 fn queue_limits_change_live(mode: Mode) {
     let engine = start(mode);
     let handle = engine.handle();
@@ -193,7 +193,7 @@ fn queue_limits_change_live_parallel() {
     queue_limits_change_live(PARALLEL);
 }
 
-/// I11: a log that says what the engine would never have done is no log of it.
+/// I11: a replay rejects a commit that the engine would never have made.
 #[test]
 fn a_replay_validates_every_commit_again() {
     let log = SharedLog::new();

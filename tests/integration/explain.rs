@@ -1,4 +1,4 @@
-//! Explanations: of each reason for which an ask can be pending, that the real one is named.
+//! Explanations: for each reason an ask can be pending, the explanation names it.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};
 
-/// The key that decides, and its value.
+/// The key of the setting that decides, and its value.
 fn setting(why: &WhyPending) -> String {
     why.setting.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Of an ask that is pending: why, with the text checked for some words.
+/// Returns why an ask is pending, after checking that the text contains `words`.
 fn why(cluster: &Cluster, ask: AskId, words: &[&str]) -> WhyPending {
     let explanation = cluster.engine.explain(ask);
     let text = explanation.to_string();
@@ -33,7 +33,7 @@ fn why(cluster: &Cluster, ask: AskId, words: &[&str]) -> WhyPending {
     explanation.pending().unwrap_or_else(|| panic!("{text}")).clone()
 }
 
-/// How many nodes drop out where, leaving stages out at which none does.
+/// The nodes that drop out at each stage; stages at which none drops out are absent.
 fn funnel(why: &WhyPending) -> Vec<(Stage, usize)> {
     why.funnel.stages.iter().filter(|(_, nodes)| **nodes > 0).map(|(stage, nodes)| (*stage, *nodes)).collect()
 }
@@ -72,7 +72,7 @@ fn the_maximum_of_a_leaf() {
     assert_eq!(funnel(&why), [(Stage::Fits, 1)]);
 }
 
-/// Both the parent and the leaf are full: the parent is named, since it comes first.
+/// Both the parent and the leaf are full. The parent is named, since its check comes first.
 #[test]
 fn the_maximum_of_a_parent() {
     let parent = leaf("parent", 100).with_maximum(Maximum::absolute(&[100]));
@@ -112,8 +112,8 @@ fn the_user_limit() {
     assert_eq!(setting(&why), "queues.\"root.a\".user_limit_factor = 0.5");
 }
 
-/// Of the limits on a user the one that decides is named: a share among users, a weight, an amount, or the number of
-/// applications.
+/// Among the limits on a user, the one that decides is named: a share among users, a weight, an amount, or a number
+/// of applications.
 #[test]
 fn the_key_that_decides() {
     let shared = leaf("shared", 20).with_user_limit_minimum(Percent::whole(50));
@@ -155,7 +155,7 @@ fn the_key_that_decides() {
     assert_eq!(setting(&why(shares)), "queues.\"root.shared\".user_limit_minimum = \"50 %\"");
 }
 
-/// The node on which the container lacks the smallest part of what it needs is named, with what is missing there.
+/// The explanation names the node that lacks the smallest part of the container, and the amounts missing there.
 #[test]
 fn too_little_room_and_the_least_short_node() {
     let (mut cluster, application) = plain();
@@ -199,7 +199,7 @@ fn larger_than_every_node() {
     assert!(why.shortage.unwrap().is_even_empty);
 }
 
-/// The only node with room is kept for an ask that came before.
+/// The only node with room is kept for an earlier ask.
 #[test]
 fn behind_a_reserved_node() {
     let reservations = ReservationPolicy { delay_ms: Some(0), ..ReservationPolicy::default() };
@@ -297,7 +297,7 @@ fn nodes_that_drain_or_are_silent() {
     assert_eq!((why.reason, why.since_ms), (PendingReason::NoRoom, 1_000));
 }
 
-/// Enough is left in all, but no device has a half left.
+/// The sum of free devices suffices, but no single device has a half left.
 #[test]
 fn devices_that_are_free_in_pieces() {
     let types = ResourceTypes::new(["memory_mib", "gpu_milli"]).unwrap().with_devices("gpu_milli").unwrap();
@@ -319,7 +319,7 @@ fn devices_that_are_free_in_pieces() {
     assert_eq!((short.needed, short.milli, short.found), (1, 500, 0));
 }
 
-/// Between a pass and the verdict on its batch.
+/// Explanations between a pass and the verdict on its batch.
 #[test]
 fn proposals_on_their_way() {
     let config = engine([leaf("default", 100).with_maximum(Maximum::absolute(&[10]))]);
@@ -396,7 +396,7 @@ fn asks_that_are_over_and_asks_that_never_were() {
     }
 }
 
-/// At every position the engine stood at, a replay of the log says what the engine said, rejections apart.
+/// At every log position where the engine explained, a replay explains the same, except for rejections.
 #[test]
 fn a_replayed_log_explains_as_the_engine_did() {
     let (mut cluster, application) = plain();
@@ -422,7 +422,7 @@ fn a_replayed_log_explains_as_the_engine_did() {
     }
 }
 
-/// On a busy engine an explanation is of one moment: its counts add up whatever the threads do.
+/// On a busy engine an explanation shows a single moment: its counts always add up.
 #[test]
 fn a_busy_engine_explains() {
     let mut cluster = Cluster::start(engine([leaf("default", 100)]), Mode::Parallel { proposers: 2 });

@@ -1,4 +1,4 @@
-//! Limits up the tree, as passes see them and as commits are judged by them.
+//! Limits of a leaf and of its ancestors, in passes and at commit.
 
 use apportion::config::{Capacity, Maximum, Percent, QueueConfig, QueueUpdate};
 use apportion::request::RejectReason;
@@ -7,13 +7,13 @@ use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};
 
-/// Two leaves that may each use as much as their parent may: 100.
+/// Two leaves that may each use the whole maximum of their parent, 100.
 fn siblings() -> QueueConfig {
     let parent = leaf("parent", 100).with_maximum(Maximum::absolute(&[100]));
     parent.with_children([leaf("a", 50), leaf("b", 50)])
 }
 
-/// The parent is full before either leaf is.
+/// The parent is full before either leaf is full.
 #[test]
 fn leaves_share_the_maximum_of_their_parent() {
     for mode in [Mode::Serial, Mode::Parallel { proposers: 2 }] {
@@ -44,7 +44,7 @@ fn expect_verdict(cluster: &mut Cluster, ask: AskId, node: NodeId, reason: Rejec
     assert_eq!(cluster.outcomes(), [CommitOutcome::Rejected(reason)]);
 }
 
-/// The leaf may use as much as its parent, but its sibling has used that up.
+/// The leaf's maximum equals its parent's, but the sibling has used the parent's up.
 #[test]
 fn a_commit_is_validated_by_the_maximum_of_every_queue_above() {
     let mut cluster = Cluster::serial(engine([siblings()]));
@@ -65,7 +65,7 @@ fn a_commit_is_validated_by_the_user_limit() {
     expect_verdict(&mut cluster, ask, node, RejectReason::UserLimit);
 }
 
-/// The change of limits and the request are dealt with in one group.
+/// The change of limits and the request are committed in one group.
 #[test]
 fn a_commit_is_validated_by_limits_that_changed_right_before() {
     let (mut cluster, node, ask) = by_hand(leaf("a", 100), "root.a", 51);
@@ -74,7 +74,7 @@ fn a_commit_is_validated_by_limits_that_changed_right_before() {
     expect_verdict(&mut cluster, ask, node, RejectReason::QueueLimit);
 }
 
-/// A victim and its beneficiary in a queue that is full: together they use nothing more.
+/// A victim and its beneficiary in a full queue: the request does not raise the queue's use.
 #[test]
 fn what_a_request_releases_counts_before_what_it_takes() {
     let queue = leaf("a", 100).with_maximum(Maximum::absolute(&[100]));

@@ -1,5 +1,5 @@
-//! Scenarios: small clusters with known outcomes, each named after where it comes from, and minimal cases of
-//! what the properties have found.
+//! Scenarios: small clusters with known outcomes, each named after its source, and minimal cases of defects that the
+//! properties found.
 //!
 //! Every step of every scenario is also checked against the model, see `support::check`.
 
@@ -28,8 +28,8 @@ fn engine(queues: impl IntoIterator<Item = QueueConfig>) -> EngineConfig {
     config
 }
 
-/// A leaf with this guarantee whose users are limited by nothing but its maximum. YARN lets a user exceed the
-/// limit by one container; here nobody does, so scenarios that count on it have no user limit.
+/// A leaf with this guarantee whose users are limited only by its maximum. YARN lets a user exceed the limit by one
+/// container; strict mode does not. Scenarios that rely on that have no user limit.
 fn leaf(name: &str, percent: u32) -> QueueConfig {
     QueueConfig::leaf(name, Capacity::Percent(Percent::whole(percent))).with_user_limit_factor(None)
 }

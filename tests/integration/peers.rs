@@ -1,7 +1,7 @@
 //! `spec/peers.md`, section 5: black-box scenarios of other schedulers.
 //!
-//! "Without quota" is a leaf without guarantee that may use everything. User limits play no part in these
-//! cases, so there are none.
+//! "Without quota" is a leaf without a guarantee that may use everything. User limits play no part in these cases, so
+//! there are none.
 
 use apportion::config::{
     ApplicationOrdering, Capacity, EngineConfig, Factor, Maximum, NodeOrderKind, Percent, QueueConfig,
@@ -11,7 +11,7 @@ use apportion_tests::support::cluster::Cluster;
 
 use crate::{engine, leaf};
 
-/// Ten of twelve fit below the maximum; when the ten are released the other two follow.
+/// Ten of twelve fit below the maximum; when the ten are released, the other two follow.
 fn maximum_is_honoured(config: EngineConfig, queue: &str, limited: &str, mode: Mode) {
     let mut cluster = Cluster::start(config, mode);
     cluster.node("n1", &[150, 15]);
@@ -64,7 +64,7 @@ fn mixed_sizes(mode: Mode) -> (Cluster, ApplicationId) {
 fn case_2_mixed_sizes_against_a_maximum() {
     for mode in [Mode::Serial, Mode::Parallel { proposers: 2 }] {
         let (mut cluster, application) = mixed_sizes(mode);
-        // The engine schedules whenever it can, so "no further pass" is: no node takes anything.
+        // The engine schedules whenever it can. To get "no further pass", no node may take anything.
         let nodes = ["n1", "n2"].map(|name| cluster.handle.node(name).unwrap());
         nodes.iter().for_each(|node| cluster.drain(*node));
         cluster.run();
@@ -169,7 +169,7 @@ fn case_7_a_reservation_beats_starvation_and_hands_over() {
     cluster.ask(third, &[5], 2);
     cluster.run();
     // Queues hold their reservations, and the root's maximum is 100: 80 in use leave room for one reservation of 20, so
-    // one node is reserved where the source has two. The smaller asks find the root full.
+    // one node is reserved; the source has two. The smaller asks find the root full.
     let quota: Quota = cluster.quota("root");
     assert_eq!((quota.used[0], quota.reserved[0]), (100, 20));
     assert_eq!((cluster.running(second).len(), cluster.running(third).len()), (0, 0));

@@ -1,5 +1,5 @@
-//! Minimal cases of what the properties found in parallel mode. What the threads do differs from time to
-//! time, so each case is played often enough to have failed nearly always before it was mended.
+//! Minimal cases of defects that the properties found in parallel mode. The threads run in a different order each
+//! time, so each case is repeated until the defect would almost surely have shown.
 
 use apportion::config::{EngineConfig, HeartbeatPolicy, LocalityDelay};
 use apportion::resource::DeviceNeed;
@@ -47,7 +47,7 @@ fn a_host_with_devices_enough_in_sum_but_not_one_by_one_is_well_kept() {
         let node = NodeSpec::new("n2", Resources::ZERO).with_devices(3);
         let hosts = [cluster.node("n1", &[0]), cluster.add_node(node).unwrap()];
         let application = cluster.application("root.default", "user");
-        // Three containers leave 100, 100 and 1000 milli: enough for a fourth in sum only.
+        // Three containers leave 100, 100 and 1000 milli: enough for a fourth only in sum.
         let need = DeviceNeed { count: 2, milli: 300 };
         let ask = AskSpec::new(Resources::ZERO, 4).with_devices(need).on_hosts(hosts).strictly_local();
         cluster.submit_ask(application, ask);
@@ -72,7 +72,7 @@ fn an_ask_that_was_offered_enough_nodes_is_placed_in_several_sets() {
     }
 }
 
-/// Before it was mended the engine slept for ever, and so did this test.
+/// With the defect, the engine and this test slept for ever.
 #[test]
 fn a_timer_of_an_ask_that_is_gone_does_not_keep_the_engine_from_becoming_quiet() {
     for _ in 0..ROUNDS {
@@ -86,7 +86,7 @@ fn a_timer_of_an_ask_that_is_gone_does_not_keep_the_engine_from_becoming_quiet()
     }
 }
 
-/// Before it was mended the engine slept for ever, and so did this test.
+/// With the defect, the engine and this test slept for ever.
 #[test]
 fn a_node_that_registers_as_time_passes_lets_the_engine_become_quiet() {
     for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! Minimal cases of what the properties found in serial mode.
+//! Minimal cases of defects that the properties found in serial mode.
 
 use apportion::config::{
     ApplicationOrdering, Capacity, EngineConfig, HeartbeatPolicy, LocalityDelay, Maximum, Percent,
@@ -181,7 +181,7 @@ fn with_devices() -> (Cluster, NodeId) {
     (cluster, node)
 }
 
-/// Free thousandths by the sum that is counted, and by the devices one by one.
+/// Free thousandths: the counted sum, and the sum over the devices.
 fn free_devices(cluster: &Cluster, node: NodeId) -> (i64, i64) {
     cluster.engine.read(|view| {
         let node = view.node(node).unwrap();
@@ -255,8 +255,8 @@ fn a_heartbeat_policy_may_mean_never() {
     cluster.engine.run_until_quiet();
 }
 
-/// A reservation of an ask that is bound to what it names is not exchanged for another node, so it lets no unit look
-/// further before its time; nor do explanations say so.
+/// A bound ask cannot exchange its reservation for another node. So the reservation lets no unit look further before
+/// its time, and the explanation agrees.
 #[test]
 fn a_bound_ask_with_a_reservation_waits_for_its_rack_all_the_same() {
     let mut config = single();

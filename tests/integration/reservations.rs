@@ -60,7 +60,7 @@ fn a_node_that_grows_is_reserved_although_it_is_in_use() {
     assert_eq!(reservations(&cluster), 1);
 }
 
-/// The delay is over while the only lane is parked at its user's limit.
+/// The delay ends while the only lane is parked at its user's limit.
 #[test]
 fn an_ask_that_is_relieved_after_its_delay_reserves_a_node() {
     let capacity = Capacity::Percent(Percent::whole(100));
@@ -80,7 +80,7 @@ fn an_ask_that_is_relieved_after_its_delay_reserves_a_node() {
     let own = cluster.application("root.default", "u2");
     cluster.ask(own, &[1], 1);
     cluster.run();
-    // The limit of 8 is what the second user's container and the large ask would exceed.
+    // The second user's container and the large ask together would exceed the limit of 8.
     let large = cluster.application("root.default", "u2");
     cluster.ask(large, &[8], 1);
     let other = cluster.application("root.default", "u1");
@@ -97,7 +97,7 @@ fn an_ask_that_is_relieved_after_its_delay_reserves_a_node() {
     assert_eq!(reservations(&cluster), 1);
 }
 
-/// Two full nodes of 8, a third of 4 that is empty, and a reservation for a further container of 8.
+/// A full node of 8, two empty nodes of 4, and a reservation for a further container of 8.
 fn with_reservation(maximum: i64) -> (Cluster, apportion::AskId, ReservationId) {
     let queue = leaf("default", 100).with_maximum(Maximum::absolute(&[maximum]));
     let mut cluster = Cluster::serial(reserving(queue, 0));
@@ -116,7 +116,7 @@ fn with_reservation(maximum: i64) -> (Cluster, apportion::AskId, ReservationId) 
     (cluster, ask, reservation)
 }
 
-/// A container elsewhere makes the reservation superfluous. It ends in the same step, so it does not count twice.
+/// A container elsewhere makes the reservation superfluous. Both change in one step, so the ask does not count twice.
 #[test]
 fn a_reservation_that_becomes_superfluous_makes_room_at_the_limit() {
     let (mut cluster, ask, _) = with_reservation(16);
@@ -137,7 +137,7 @@ fn a_reservation_cannot_be_ended_twice_in_one_request() {
     assert_eq!(reservations(&cluster), 1);
 }
 
-/// As after a change of capacity, which `nodes/resized_below_the_reservation.yaml` shows.
+/// An attribute change ends the reservation like a change of capacity (`nodes/resized_below_the_reservation.yaml`).
 #[test]
 fn a_node_that_is_no_longer_what_the_ask_requires_loses_the_reservation() {
     let mut cluster = Cluster::serial(reserving(leaf("default", 100), 0));

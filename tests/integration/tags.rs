@@ -1,5 +1,4 @@
-//! Limits on containers with a tag, and blacklists: what requests made by hand, reservations and many sets make of
-//! them.
+//! Tag limits and blacklists, with requests made by hand, with reservations and with many sets.
 
 use apportion::config::{EngineConfig, EngineLimits, Percent, ReservationPolicy};
 use apportion::explain::{PendingReason, Stage};
@@ -20,7 +19,7 @@ fn node_on(cluster: &mut Cluster, name: &str, rack: &str, memory: i64) -> NodeId
     cluster.add_node(NodeSpec::new(name, Resources::new(&[memory])).on_rack(rack)).unwrap()
 }
 
-/// Containers of one that are not to be on a node together.
+/// An ask for containers of size 1 that may not share a node with each other.
 fn apart(count: u32) -> AskSpec {
     let limit = TagLimit::per_node("web", 1).within_application();
     AskSpec::new(Resources::new(&[1]), count).with_tag("web").with_tag_limit(limit)
@@ -57,12 +56,13 @@ fn units_of_a_request_count_each_other_and_what_it_releases() {
     cluster.commit(request(&nodes[..1], [cluster.running(application)[1]].into_iter().collect()));
     cluster.run();
     let [swapped, other] = cluster.outcomes() else { panic!("{:?}", cluster.outcomes()) };
-    assert!(swapped.is_accepted(), "what it releases counts no more");
-    assert_eq!(*other, CommitOutcome::Rejected(RejectReason::TagLimit), "what another node loses is no help");
+    assert!(swapped.is_accepted(), "the released container no longer counts");
+    assert_eq!(*other, CommitOutcome::Rejected(RejectReason::TagLimit), "a release on another node does not help");
     assert_eq!(nodes.map(|node| running_on(&cluster, application, node)), [1, 1]);
 }
 
-/// Both reservations are ready at once, and only one may be fulfilled: the other waits, and nobody proposes it in vain.
+/// Both reservations are ready at once, and only one may be fulfilled: the other waits, and no pass proposes it in
+/// vain.
 #[test]
 fn reservations_wait_for_the_cap_of_their_rack() {
     let mut config = plain();
@@ -70,7 +70,7 @@ fn reservations_wait_for_the_cap_of_their_rack() {
         ReservationPolicy { delay_ms: Some(0), nodes: Percent::ALL, ..ReservationPolicy::default() };
     let mut cluster = Cluster::serial(config);
     let nodes = [node_on(&mut cluster, "n1", "r", 4), node_on(&mut cluster, "n2", "r", 4)];
-    // Reservations are charged to the queue: there has to be something for them.
+    // Reservations are charged to the queue, so the queue needs spare capacity for them.
     let spare = cluster.node("spare", &[8]);
     cluster.drain(spare);
     let (small, large) =
@@ -116,7 +116,7 @@ fn nodes_that_are_shunned_and_those_at_a_tag_limit_are_explained() {
     }
 }
 
-/// Each set has room, and all of them share the rack: whoever comes second is rejected, and nobody waits for ever.
+/// Each set has room, and all sets share the racks: the second proposer is rejected, and every ask is decided.
 #[test]
 fn proposers_that_meet_at_the_cap_of_a_rack() {
     for proposers in [1, 4] {
@@ -133,7 +133,7 @@ fn proposers_that_meet_at_the_cap_of_a_rack() {
             cluster.submit_ask(application, spec);
         }
         cluster.run();
-        // What ends is replaced, one for one.
+        // Each container that ends is replaced by one other.
         for round in 0..10 {
             let running = cluster.running(application);
             assert_eq!(running.len(), 6, "{proposers} proposers, round {round}");
@@ -143,7 +143,7 @@ fn proposers_that_meet_at_the_cap_of_a_rack() {
     }
 }
 
-/// A node that an application shuns no more is one for the asks that it has pending.
+/// A node taken off the application's blacklist serves its pending asks.
 #[test]
 fn what_is_shunned_no_more_serves_pending_asks() {
     let mut cluster = Cluster::serial(plain());
@@ -159,7 +159,7 @@ fn what_is_shunned_no_more_serves_pending_asks() {
     assert_eq!(cluster.running(application).len(), 1);
 }
 
-/// A container that ends makes room on its whole rack for what is limited there.
+/// The end of a container makes room on its whole rack for asks limited there.
 #[test]
 fn the_rest_of_a_rack_is_looked_at_when_a_tag_ends() {
     let mut cluster = Cluster::serial(plain());
