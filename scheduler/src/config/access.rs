@@ -1,4 +1,4 @@
-//! Access lists: who may submit applications to a queue, and who may administer it.
+//! Access lists: the users who may submit applications to a queue, and those who may administer it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,9 +7,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Who may do something with a queue and all below it, written as YARN writes it: users, a space, groups.
+/// Users with a permission on a queue and all queues below, in YARN's notation: users, a space, groups.
 ///
-/// No list below takes away what a list grants (`capacity-scheduler.md` 1.6, ACLs).
+/// A list further down cannot take away a permission (`capacity-scheduler.md` 1.6, ACLs).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AccessList {
     /// Every user: `*`.
@@ -27,7 +27,7 @@ impl AccessList {
     /// The empty list.
     pub const NOBODY: Self = Self::Named { users: BTreeSet::new(), groups: BTreeSet::new() };
 
-    /// Whether it names the user, or one of the groups the user is in.
+    /// Whether the list names the user or one of the user's groups.
     #[must_use]
     pub fn names(&self, user: &str, groups: &[String]) -> bool {
         match self {
@@ -38,7 +38,7 @@ impl AccessList {
         }
     }
 
-    /// The first name in it that could not be written down.
+    /// The first name that the notation cannot express.
     pub(super) fn unwritable_name(&self) -> Option<&str> {
         let Self::Named { users, groups } = self else { return None };
         let is_bad = |name: &&String| {
@@ -57,7 +57,7 @@ impl fmt::Display for AccessList {
     }
 }
 
-/// A text that is no access list.
+/// The error for a text that is not an access list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected users, a space and groups, each separated by commas without spaces, or *")]
 pub struct ParseAccessListError;
@@ -65,7 +65,8 @@ pub struct ParseAccessListError;
 impl FromStr for AccessList {
     type Err = ParseAccessListError;
 
-    /// `alice,bob ops,dev`. Without text before the first space it names no users; the empty text names none at all.
+    /// Parses `alice,bob ops,dev`. Text that starts with a space names no users; the empty text names neither users
+    /// nor groups.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (users, groups) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let groups = groups.trim();

@@ -5,43 +5,43 @@ use serde::{Deserialize, Serialize};
 use super::{Factor, Percent};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources};
 
-/// The guarantee of a queue, from its parent's guarantee, in each partition.
+/// The guarantee of a queue, as a part of its parent's guarantee, in each partition.
 ///
-/// Among the children of one parent, absolute amounts are taken out first, percentages apply to what those leave over,
-/// and weights share the rest, of each resource type by itself (`capacity-scheduler.md` section 6, case 23).
+/// Among siblings, absolute amounts are taken out first, percentages apply to the rest, and weights share the
+/// remainder. Each resource type is divided separately (`capacity-scheduler.md` section 6, case 23).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Capacity {
-    /// A percentage; those of siblings sum to at most 100.
+    /// A percentage; siblings' percentages sum to at most 100.
     Percent(Percent),
-    /// These amounts; where siblings' amounts exceed what the parent has, all shrink alike.
+    /// Absolute amounts. If the amounts of siblings exceed the parent's, all shrink in proportion.
     Absolute(Resources),
-    /// A share of the rest that other siblings leave, in proportion to the weights.
+    /// A part of the remainder, in proportion to the weights of the siblings.
     Weight(Factor),
-    /// A share of its own of each type.
+    /// A separate share for each type.
     Mixed([Share; RESOURCE_TYPES_MAX]),
 }
 
 /// The guarantee of a queue for one resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Share {
-    /// A percentage of the rest that siblings with amounts leave.
+    /// A percentage of what remains after the amounts of siblings.
     Percent(Percent),
-    /// So much, in the type's own unit.
+    /// An amount in the type's unit.
     Amount(i64),
-    /// A part of the rest that all others leave.
+    /// A part of what remains after all amounts and percentages.
     Weight(Factor),
 }
 
 impl Share {
-    /// Nothing.
+    /// A guarantee of zero.
     pub const NONE: Self = Self::Amount(0);
 }
 
 impl Capacity {
-    /// A share for each of the first types, and nothing of further ones. Amounts alone are [`Capacity::Absolute`].
+    /// A share for each of the first types, and zero of further types. Amounts alone give [`Capacity::Absolute`].
     ///
     /// # Panics
-    /// If there are more shares than resource types are possible.
+    /// If there are more than [`RESOURCE_TYPES_MAX`] shares.
     #[must_use]
     pub fn mixed(shares: &[Share]) -> Self {
         let mut all = [Share::NONE; RESOURCE_TYPES_MAX];
@@ -53,7 +53,7 @@ impl Capacity {
         }
     }
 
-    /// Its value for one resource type.
+    /// The share of one resource type.
     #[must_use]
     pub fn share(&self, resource: usize) -> Share {
         match self {
@@ -64,7 +64,7 @@ impl Capacity {
         }
     }
 
-    /// What it says in amounts; nothing of types of which it says something else.
+    /// The absolute amounts; zero for types with a percentage or a weight.
     #[must_use]
     pub fn amounts(&self) -> Resources {
         let amount = |share| if let Share::Amount(amount) = share { amount } else { 0 };
@@ -79,21 +79,21 @@ pub enum Maximum {
     Percent(Percent),
     /// These amounts; `None` stands for a type without a limit of its own.
     Absolute([Option<i64>; RESOURCE_TYPES_MAX]),
-    /// A bound of its own for each type.
+    /// A separate bound for each type.
     Mixed([Bound; RESOURCE_TYPES_MAX]),
 }
 
 /// The maximum of a queue for one resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Bound {
-    /// A percentage of the parent's maximum; all of it is no limit of its own.
+    /// A percentage of the parent's maximum; 100 % means no bound of its own.
     Percent(Percent),
-    /// So much, in the type's own unit.
+    /// An amount in the type's unit.
     Amount(i64),
 }
 
 impl Bound {
-    /// No limit but the parent's.
+    /// No bound but the parent's.
     pub const NONE: Self = Self::Percent(Percent::ALL);
 
     fn as_amount(self) -> Option<i64> {
@@ -112,11 +112,11 @@ impl Maximum {
         Self::Absolute(all)
     }
 
-    /// A bound for each of the first types; further ones have no limit of their own. Amounts alone are
+    /// A bound for each of the first types; further types have no bound of their own. Amounts alone give
     /// [`Maximum::Absolute`].
     ///
     /// # Panics
-    /// If there are more bounds than resource types are possible.
+    /// If there are more than [`RESOURCE_TYPES_MAX`] bounds.
     #[must_use]
     pub fn mixed(bounds: &[Bound]) -> Self {
         let mut all = [Bound::NONE; RESOURCE_TYPES_MAX];
@@ -125,7 +125,7 @@ impl Maximum {
         if all.iter().all(is_absolute) { Self::Absolute(all.map(Bound::as_amount)) } else { Self::Mixed(all) }
     }
 
-    /// Its value for one resource type.
+    /// The bound of one resource type.
     #[must_use]
     pub fn bound(&self, resource: usize) -> Bound {
         match self {
@@ -135,7 +135,7 @@ impl Maximum {
         }
     }
 
-    /// Its amounts, by type.
+    /// The absolute amounts; `None` for types without one.
     #[must_use]
     pub fn amounts(&self) -> [Option<i64>; RESOURCE_TYPES_MAX] {
         std::array::from_fn(|i| self.bound(i).as_amount())

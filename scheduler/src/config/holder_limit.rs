@@ -7,29 +7,30 @@ use serde::{Deserialize, Serialize};
 use super::QueueConfig;
 use crate::resource::{RESOURCE_TYPES_MAX, ResourceTypes, Resources, UNLIMITED};
 
-/// The name that stands for all who are not named.
+/// The name in a limit that stands for every user or group not named.
 pub(crate) const EVERYBODY_ELSE: &str = "*";
 
-/// The limit of each of these users and groups in a queue and all below it (`peers.md` 1.1,
-/// user/group limits). It holds in each partition by itself.
+/// The limit of each of these users and groups in a queue and below (`peers.md` 1.1, user/group limits). It holds
+/// in each partition separately.
 ///
-/// A user has the limit that names it, or else that of `*`, by itself. An application counts for one group: looking
-/// from the leaf up, the first that any limit of the queue names, in their order, of those that its user is in; or else
-/// `*` if any queue on the way up has a limit for it. All who count for a group share what it may have.
+/// A user has the limit that names it, else the limit of `*`. An application counts for one group. The engine looks
+/// from the leaf up and takes the first group of the user that a limit names, in the order of the limits. If none
+/// is named, it takes `*` if any queue on the way up has a limit for it. All applications that count for a group
+/// share its limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HolderLimit {
-    /// Names of users; `*`: any other.
+    /// Names of users; `*`: every user not named.
     pub users: Vec<String>,
-    /// Names of groups; `*`: all who are in no group that a limit names.
+    /// Names of groups; `*`: users who are in no named group.
     pub groups: Vec<String>,
-    /// The limit for containers and reservations together; `None` stands for a type without a limit.
+    /// The limit for containers plus reservations; `None`: the type has no limit.
     pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
-    /// How many applications may be active at a time; `None`: any number. One more waits.
+    /// The most active applications at a time; `None`: no limit. An application above the limit waits.
     pub parallel: Option<u32>,
 }
 
 impl HolderLimit {
-    /// The amounts, without any bound where there is no limit.
+    /// The amounts; `UNLIMITED` for types without a limit.
     pub(crate) fn amounts(&self) -> Resources {
         Resources::new(&self.maximum.map(|most| most.unwrap_or(UNLIMITED)))
     }
@@ -55,14 +56,14 @@ impl QueueConfig {
         self.limits.iter().find(|limit| limit.names_group(group))
     }
 
-    /// The first of the groups that a limit names.
+    /// The first of `groups` that a limit names, in the order of the limits.
     pub(crate) fn first_limited_group(&self, groups: &[String]) -> Option<&str> {
         let mut named = self.limits.iter().flat_map(|limit| &limit.groups).map(String::as_str);
         named.find(|name| *name != EVERYBODY_ELSE && groups.iter().any(|group| group == name))
     }
 }
 
-/// Checks that each limit has an amount and a holder, and that no holder has two.
+/// Checks that each limit has a holder and an amount, and that no holder has two limits.
 pub(super) fn check_limits(types: &ResourceTypes, limits: &[HolderLimit]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for limit in limits {

@@ -42,15 +42,15 @@ use crate::resource::{RESOURCE_TYPES_MAX, ResourceError, ResourceTypes, Resource
 /// Everything that decides how an engine schedules. It is the first record of every log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EngineConfig {
-    /// The resource types that are counted.
+    /// The counted resource types.
     pub resources: ResourceTypes,
     /// Partitions beside the default one, by name (YARN's node labels).
     pub partitions: Vec<String>,
-    /// Those of them that lend idle nodes to asks for the default partition.
+    /// The partitions that lend idle nodes to asks for the default partition.
     pub non_exclusive_partitions: Vec<String>,
     /// The queue tree; its root must be named `root`.
     pub root: QueueConfig,
-    /// Which of the nodes that fit an ordinary ask gets.
+    /// The order in which a pass tries the nodes that fit an ordinary ask.
     pub node_order: NodeOrderKind,
     /// When an ask that fits nowhere may reserve a node.
     pub reservations: ReservationPolicy,
@@ -60,28 +60,28 @@ pub struct EngineConfig {
     pub heartbeat: Option<HeartbeatPolicy>,
     /// How large containers are.
     pub allocation: AllocationSizes,
-    /// Whose rules hold where YARN's differ from ours.
+    /// Which rules apply where YARN's rules and Apportion's differ.
     pub semantics: Semantics,
-    /// To which queues applications go.
+    /// The placement rules: which queue an application goes to.
     pub queue_mapping: QueueMapping,
-    /// Applications have this priority at most: more counts as this. `None`: any.
+    /// The highest priority of an application; a higher one is lowered to it. `None`: no limit.
     pub maximum_application_priority: Option<u32>,
     /// How long a stopping container stays charged if its end is not confirmed.
     pub stop_timeout_ms: u64,
-    /// Whether the containers of an application that is ended, or whose lifetime is over, are stopped: they stay
-    /// charged until their ends are confirmed. Otherwise they end at once, as in YARN.
+    /// Whether the engine stops the containers of an application that ended or outlived its lifetime. Stopped
+    /// containers
+    /// stay charged until their ends are confirmed. If false, the containers end at once, as in YARN.
     pub stop_ended_applications: bool,
     /// Sizes of batches, queues and sets.
     pub limits: EngineLimits,
 }
 
-/// Kubernetes' grace period of 30 seconds, and as long again for the node to report.
+/// Kubernetes' grace period of 30 seconds, and another 30 seconds for the node to report.
 const STOP_TIMEOUT_MS: u64 = 60_000;
 
 impl EngineConfig {
-    /// The given resource types and queues, and for everything else what most clusters want: spread order,
-    /// reservations after two seconds, half a second of locality delay for the rack and half for the rest,
-    /// no heartbeats.
+    /// A configuration with defaults for most clusters: spread order, reservations after two seconds, half a second
+    /// of locality delay for the rack and another half for any node, no heartbeats.
     #[must_use]
     pub fn new(resources: ResourceTypes, root: QueueConfig) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl EngineConfig {
         }
     }
 
-    /// The names of all partitions, by number; the default one's is empty.
+    /// The names of all partitions in the order of their numbers; the default partition has the empty name.
     pub fn partition_names(&self) -> impl Iterator<Item = &str> {
         std::iter::once("").chain(self.partitions.iter().map(String::as_str))
     }
@@ -111,32 +111,32 @@ impl EngineConfig {
     /// Checks the whole configuration.
     ///
     /// # Errors
-    /// The first thing that is wrong, with the queue it is wrong at.
+    /// The first mistake found, with its queue.
     pub fn validate(&self) -> Result<(), ConfigError> {
         validate::check(self)
     }
 }
 
-/// How large containers are: what is asked for is rounded up to steps, and refused above the maximum
+/// Container sizes: the engine rounds asks up to a step and refuses sizes above the maximum
 /// (`capacity-scheduler.md` 1.1, container normalisation).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllocationSizes {
-    /// The smallest container and the step: of each type every container has a multiple of it, at least one. Nothing of
-    /// a type: it is not rounded.
+    /// The smallest container and the step. Every container has a multiple of the minimum of each type, at least
+    /// one. A type with minimum 0 is not rounded.
     pub minimum: Resources,
-    /// The largest container, in steps of the minimum; `None` stands for a type without a limit.
+    /// The largest container, a multiple of the minimum; `None`: the type has no limit.
     pub maximum: [Option<i64>; RESOURCE_TYPES_MAX],
-    /// Whether a container may have nothing of any type.
+    /// Whether a container may be empty, with zero of every type.
     pub allow_empty: bool,
 }
 
 impl AllocationSizes {
-    /// Whether a container may have this size, in which its devices are counted.
+    /// Whether a container may have this size; `size` includes its devices.
     pub(crate) fn admits(&self, size: &Resources) -> bool {
         self.allow_empty || !size.is_zero()
     }
 
-    /// The size rounded up, or the first type of which it is more than the maximum.
+    /// The size rounded up, or the first type that exceeds its maximum.
     pub(crate) fn normalized(&self, size: &Resources) -> Result<Resources, usize> {
         let mut normalized = *size;
         for i in 0..RESOURCE_TYPES_MAX {
@@ -144,7 +144,7 @@ impl AllocationSizes {
                 return Err(i);
             }
             if let step @ 1.. = self.minimum[i] {
-                // Not above the maximum, which is a multiple itself.
+                // Stays within the maximum, which is a multiple itself.
                 normalized.set(i, (size[i].max(1) + step - 1) / step * step);
             }
         }
@@ -152,17 +152,18 @@ impl AllocationSizes {
     }
 }
 
-/// Whose rules hold where YARN's differ from ours.
+/// Which rules apply where YARN's rules and Apportion's differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Semantics {
     /// No queue or user exceeds a limit.
     #[default]
     Strict,
-    /// As YARN does: a user who is not above the user limit may have one container more, however large, and user limits
-    /// are rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8). A pass over one node reserves
-    /// it although another has room, and one over several nodes the last of them; passes over one reserved node in vain
-    /// let an ask reserve more nodes than it wants containers (2.6). Missed opportunities count instead of distinct
-    /// nodes (2.7), and an ask that misses one in a pass over one node holds back later asks of its application (2.5).
+    /// As in YARN. A user at or below the user limit may have one more container of any size, and user limits are
+    /// rounded up to steps of the smallest container (`capacity-scheduler.md` 2.8). A pass over one node reserves
+    /// that node although another has room; a pass over several nodes reserves the last. Passes in vain over one
+    /// reserved node let an ask reserve more nodes than it wants containers (2.6). Missed opportunities count
+    /// instead of distinct nodes (2.7). An ask that misses an opportunity in a pass over one node holds back later
+    /// asks of its application (2.5).
     YarnCompatible,
 }
 
@@ -177,17 +178,17 @@ impl Semantics {
     }
 }
 
-/// Reservations: a node is kept for an ask that no node of its partition can hold now.
+/// Reservations: the engine keeps a node for an ask that no node of its partition can hold now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReservationPolicy {
-    /// How long an ask must have been pending before it may reserve; `None` turns reservations off.
+    /// How long an ask must be pending before it may reserve; `None` turns reservations off.
     pub delay_ms: Option<u64>,
-    /// After this long a reservation is dropped, so that no node is held for ever (YUNIKORN-3092).
+    /// The age at which a reservation is dropped, so that no node is held for ever (YUNIKORN-3092).
     pub age_limit_ms: u64,
-    /// At most this part of a partition's nodes is reserved at a time (at least one node).
+    /// The largest part of a partition's nodes that is reserved at a time (at least one node).
     pub nodes: Percent,
-    /// Whether a unit for which a node is reserved is placed on any other node that has room first, and the reservation
-    /// given back (`capacity-scheduler.md` 2.6). Without that it waits for its node.
+    /// Whether an ask with a reservation may take any other node that has room, and then gives the reservation back
+    /// (`capacity-scheduler.md` 2.6). If false, the ask waits for its reserved node.
     pub continue_looking: bool,
 }
 
@@ -202,26 +203,26 @@ impl Default for ReservationPolicy {
     }
 }
 
-/// How long an ask that names hosts waits for them before its rack, then any node, will do.
+/// How long an ask that names hosts waits for them before it accepts their rack, and then any node.
 ///
-/// Counted in distinct nodes that had room for the ask and were not what it named, or in time; never in
-/// attempts, which pass faster the more proposers there are (`capacity-scheduler.md` 2.7).
+/// The unit is distinct nodes that had room but that the ask does not name, or time. Attempts would not do: more
+/// proposers make more attempts (`capacity-scheduler.md` 2.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LocalityDelay {
-    /// Distinct nodes offered: `rack` of them until the rack will do, `any` until any node will; no more
-    /// than the partition has beside those named. In a cluster that stays nearly full this can be long.
+    /// Distinct nodes offered: `rack` before a rack-mate is accepted, `any` before any node is. Both are capped at
+    /// the partition's nodes minus the named ones. In a cluster that stays nearly full this can be long.
     ///
-    /// With [`Semantics::YarnCompatible`] they count as YARN's missed opportunities do, up to the number of the
-    /// cluster's nodes: the node of a pass over one node whatever room it has, and each with room of a pass over
-    /// several.
+    /// With [`Semantics::YarnCompatible`] the unit is YARN's missed opportunities, capped at the number of the
+    /// cluster's nodes. A pass over one node counts that node whatever room it has. A pass over several nodes
+    /// counts each node with room.
     Nodes {
         /// Nodes offered before a rack-mate is accepted.
         rack: u32,
-        /// Nodes offered before any node is accepted. `None`: as for the rack; in YARN's way as many as containers are
-        /// outstanding, or fewer where little of the cluster is named.
+        /// Nodes offered before any node is accepted. `None`: as for the rack. In YARN mode `None` means the number
+        /// of outstanding containers, or fewer if the ask names a small part of the cluster.
         any: Option<u32>,
-        /// Whether counting begins anew after a container on a rack that was named, as it does after one on a host.
-        /// Only missed opportunities begin anew.
+        /// Whether the count restarts after a container on a named rack, as it does after one on a named host. Only
+        /// missed opportunities restart.
         full_reset: bool,
     },
     /// Milliseconds since the ask became pending.
@@ -234,7 +235,7 @@ pub enum LocalityDelay {
 }
 
 impl LocalityDelay {
-    /// So many nodes offered before a rack-mate, and before any node, is accepted.
+    /// A delay in offered nodes: this many before a rack-mate is accepted, and before any node is.
     #[must_use]
     pub const fn nodes(rack: u32, any: u32) -> Self {
         Self::Nodes { rack, any: Some(any), full_reset: true }
@@ -261,15 +262,15 @@ impl HeartbeatPolicy {
         self.interval_ms.saturating_mul(u64::from(self.missed_max))
     }
 
-    /// From when on a node that was last heard of at `heard_ms` has been silent for too long.
+    /// The first time at which a node last heard of at `heard_ms` counts as silent for too long.
     pub(crate) fn silent_from_ms(&self, heard_ms: u64) -> u64 {
         heard_ms.saturating_add(self.silence_max_ms()).saturating_add(1)
     }
 }
 
-/// Sizes inside the engine. The defaults are right for clusters of 10 to 1,000,000 nodes; models and tests
-/// take smaller ones. Serial mode has one set per partition and an unbounded inbox; it ignores
-/// `single_set_nodes`, `set_nodes` and `inbox`.
+/// Sizes inside the engine. The defaults suit clusters of 10 to 1,000,000 nodes; models and tests use smaller ones.
+/// Serial mode has one set per partition and an unbounded inbox, so it ignores `single_set_nodes`, `set_nodes` and
+/// `inbox`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineLimits {
     /// A pass ends after this many commit requests (B).
@@ -278,14 +279,14 @@ pub struct EngineLimits {
     pub pass_visits: usize,
     /// A group commit ends after this many requests and other messages (G).
     pub group_requests: usize,
-    /// How many messages may wait for the committer before callers and proposers are held back.
+    /// The length of the inbox. When it is full, callers and proposers block.
     pub inbox: usize,
-    /// At most this many containers on a node in one pass that are neither on a host nor on a rack that their ask
-    /// names; those of asks that name none count too. No limit if not said, where YARN has 1 for each heartbeat.
+    /// The most off-switch containers on one node in one pass. Containers of asks that name neither hosts nor racks
+    /// count too. `None`: no limit; YARN allows 1 per heartbeat.
     pub off_switch_per_pass: Option<u32>,
-    /// A partition below this many nodes is one placement set and gets the exact policy.
+    /// A partition with fewer nodes is one placement set and gets the exact policy.
     pub single_set_nodes: usize,
-    /// How many nodes a placement set has where there are several.
+    /// The number of nodes in a placement set of a larger partition.
     pub set_nodes: usize,
 }
 
@@ -303,11 +304,11 @@ impl Default for EngineLimits {
     }
 }
 
-/// Why a configuration was refused.
+/// Why the engine refused a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Something about one queue.
+    /// A mistake in one queue.
     #[error("queue `{path}`: {problem}")]
     Queue {
         /// The queue's full path.
@@ -323,10 +324,10 @@ pub enum ConfigError {
         /// The known path closest to it.
         nearest: Option<String>,
     },
-    /// Something about one placement rule.
+    /// A mistake in one placement rule.
     #[error("placement rule {rule}: {problem}")]
     QueueMapping {
-        /// Which, counted from 1.
+        /// The number of the rule, counted from 1.
         rule: usize,
         /// The mistake, and a correct form.
         problem: String,
@@ -339,7 +340,7 @@ pub enum ConfigError {
         /// The mistake, and a correct form.
         problem: String,
     },
-    /// A resource type or amount.
+    /// A mistake in a resource type or amount.
     #[error(transparent)]
     Resource(#[from] ResourceError),
 }

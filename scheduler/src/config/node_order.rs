@@ -11,6 +11,7 @@ pub enum NodeOrderKind {
     Spread,
     /// The fullest node that still fits first.
     Pack,
-    /// The node at the lowest place, in the order of registration but for places that were taken over.
+    /// The node with the lowest place: registration order, except that a later node may take over the place of a
+    /// removed one.
     First,
 }

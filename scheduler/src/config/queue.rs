@@ -1,4 +1,4 @@
-//! The queue tree as it is configured.
+//! The queue tree as configured.
 
 use std::collections::BTreeMap;
 
@@ -9,92 +9,92 @@ use super::{
     Percent,
 };
 
-/// In which order a leaf serves its applications.
+/// The order in which a leaf serves its applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ApplicationOrdering {
-    /// Higher priority first, then the one submitted first.
+    /// Higher priority first, then the earlier submission.
     #[default]
     Fifo,
     /// Smallest dominant share of the cluster first, then higher priority, then the application served longest ago.
     /// Applications that were never served come first, in the order of submission.
     Fair,
-    /// As `Fair`, but the share is divided by the binary logarithm of the application's running and pending resources,
-    /// so that larger ones get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
+    /// As `Fair`, but the share is divided by the binary logarithm of the application's running and pending
+    /// resources, so that larger applications get more (`capacity-scheduler.md` 1.4, fair, size-based weight).
     FairBySize,
 }
 
 impl ApplicationOrdering {
-    /// Whether it depends on the use of applications.
+    /// Whether the order depends on the use of applications.
     pub(crate) fn is_fair(self) -> bool {
         self != Self::Fifo
     }
 }
 
-/// In which order a parent serves its children.
+/// The order in which a parent serves its children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum QueueOrdering {
     /// Queues with a guarantee first, then the smallest share of it in use, then the queue served longest ago, then the
     /// first configured.
     #[default]
     Utilization,
-    /// Those that use less than their guarantee first, then higher priority, then as `Utilization`. So priority decides
-    /// between two queues below their guarantees, or two at or above, and never between one of each
-    /// (`capacity-scheduler.md` 2.5).
+    /// Queues that use less than their guarantee first, then higher priority, then as `Utilization`. So priority
+    /// decides only between two queues below their guarantees, or between two at or above (`capacity-scheduler.md`
+    /// 2.5).
     PriorityUtilization,
-    /// Those in which something more urgent is pending first, then as `Utilization`: by the greatest priority of an
-    /// application with something pending, with [`priority_offset`](QueueConfig::priority_offset) and
-    /// [`priority_fence`](QueueConfig::priority_fence) on the way (`peers.md` 1.1, priority).
+    /// The queue with the most urgent demand first, then as `Utilization`. The demand of a queue is the highest
+    /// priority of an application with pending asks, adjusted by [`priority_offset`](QueueConfig::priority_offset)
+    /// and [`priority_fence`](QueueConfig::priority_fence) on the way up (`peers.md` 1.1, priority).
     DemandPriority,
-    /// As `Utilization`, and of equal shares the queue with the more urgent demand first, measured as for
-    /// `DemandPriority`: YuniKorn's order of fairness, then priority (`peers.md` 1.1, queue order).
+    /// As `Utilization`; between equal shares, the queue with the more urgent demand first, as in `DemandPriority`.
+    /// This is YuniKorn's order: fairness, then priority (`peers.md` 1.1, queue order).
     UtilizationThenDemand,
 }
 
 /// Whether a queue takes new applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum QueueState {
-    /// It does, if the queues above do.
+    /// The queue takes applications if the queues above do.
     #[default]
     Running,
-    /// Neither it nor any queue below does. The applications that are there go on.
+    /// Neither the queue nor any queue below takes new applications. Existing applications go on.
     Stopped,
 }
 
-/// How many applications a queue takes; `None`: any number. An application too many is refused.
+/// The most applications a queue holds; `None`: no limit. The engine refuses an application above the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationLimits {
     /// In this queue and those below it.
     pub total: Option<u32>,
-    /// Of one user; leaves only.
+    /// For one user; leaves only.
     pub per_user: Option<u32>,
 }
 
-/// How many applications may be active at a time; `None`: any number. One more waits until another one ends
-/// (`capacity-scheduler.md` 1.2, parallel applications).
+/// The most active applications at a time; `None`: no limit. An application above the limit waits until another one
+/// ends (`capacity-scheduler.md` 1.2, parallel applications).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParallelLimits {
     /// In this queue and those below it.
     pub total: Option<u32>,
-    /// Of one user, in this queue and those below it.
+    /// For one user, in this queue and those below it.
     pub per_user: Option<u32>,
-    /// The same of those users that are named here, instead.
+    /// Per-user limits by name; they replace `per_user` for those users.
     pub by_user: BTreeMap<String, u32>,
 }
 
 impl ParallelLimits {
-    /// How many of this user's.
+    /// The limit of this user.
     pub(crate) fn of_user(&self, user: &str) -> Option<u32> {
         self.by_user.get(user).copied().or(self.per_user)
     }
 
-    /// Whether the number of any single user's is limited.
+    /// Whether any single user has a limit.
     pub(crate) fn limits_users(&self) -> bool {
         self.per_user.is_some() || !self.by_user.is_empty()
     }
 }
 
-/// How long applications may be there, from their submission on. Those of a queue hold below it too; of several on the
-/// way up the nearest counts (`capacity-scheduler.md` 1.2, application lifetime).
+/// How long applications may live, counted from submission. A queue's lifetimes apply below it too; the nearest
+/// queue with a setting decides (`capacity-scheduler.md` 1.2, application lifetime).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifetimes {
     /// The lifetime of an application that names none.
@@ -103,7 +103,7 @@ pub struct Lifetimes {
     pub maximum_ms: Option<u64>,
 }
 
-/// One queue. With children, or where queues are made on demand, it is a parent and distributes; otherwise it is a leaf
+/// One queue. A queue with children or with `auto_creation` is a parent and distributes. Any other queue is a leaf
 /// and takes applications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueConfig {
@@ -113,61 +113,62 @@ pub struct QueueConfig {
     pub capacity: Capacity,
     /// Maximum capacity. The root's is ignored.
     pub maximum: Maximum,
-    /// Other guarantees and maxima in single partitions, by name. The root's is empty.
+    /// Guarantees and maxima that differ in single partitions, by name. Empty for the root.
     pub partitions: BTreeMap<String, PartitionCapacity>,
-    /// Which partitions it may use; `None`: those that the queue above may use, and for the root all.
+    /// The partitions that the queue may use. `None`: those of the queue above; the root may use all.
     pub accessible_partitions: Option<PartitionAccess>,
-    /// The partition that asks are for which name none; the empty name is the default partition's. `None`: as for the
-    /// queue above, if this one may use that, and else the default partition.
+    /// The partition of asks that name none; the empty name is the default partition. `None`: the setting of the
+    /// queue above if this queue may use that partition, else the default partition.
     pub default_partition: Option<String>,
     /// Order of applications; leaves only.
     pub ordering: ApplicationOrdering,
     /// Order of the queues below; parents only.
     pub child_ordering: QueueOrdering,
-    /// Higher is first among siblings, where their parent's order asks for it.
+    /// Position among siblings, highest first, if the parent's order uses priority.
     pub priority: i32,
-    /// Added to the priority of pending asks in it and below, as the queues above see it.
+    /// Added to the priority of pending asks in this queue and below, as the queues above see it.
     pub priority_offset: i32,
-    /// The queues above see the offset alone, not the priorities below.
+    /// Whether the queues above see the offset alone, without the priorities below.
     pub priority_fence: bool,
     /// One user's limit as a multiple of the leaf's guarantee; `None`: up to the leaf's maximum. For a type without a
     /// guarantee the limit is the leaf's maximum.
     pub user_limit_factor: Option<Factor>,
-    /// The limit of each user with pending asks while there are several: this part of the leaf's guarantee or use, at
-    /// most of its maximum, or an equal share of the active users' use if that is more. All of it (the default): users
-    /// are not held to shares.
+    /// The limit of each user with pending asks while there are several such users, as a part of the leaf's
+    /// guarantee or use. It is at most this part of the leaf's maximum, or an equal share of the active users' use
+    /// if that is more. The default, 100 %, turns shares off.
     pub user_limit_minimum: Percent,
-    /// By how much a user's limit and share count; of users not named, once. Those of a queue hold below it.
+    /// Weights of users, which multiply their limits and shares; users not named have weight 1. A queue's weights
+    /// apply below it too.
     pub user_weights: BTreeMap<String, Factor>,
-    /// Whether it takes new applications.
+    /// Whether the queue takes new applications.
     pub state: QueueState,
-    /// How many applications it takes.
+    /// The most applications in the queue.
     pub applications: ApplicationLimits,
-    /// Whether queues are made below it when applications name them.
+    /// Makes queues below this one when applications name them.
     pub auto_creation: Option<Box<AutoCreation>>,
-    /// Users who may submit applications to it and to the queues below, beside those permitted above and the
+    /// Users who may submit applications here and below, in addition to those permitted above and the
     /// administrators. `None` here and above: every user.
     pub submitters: Option<AccessList>,
-    /// Users who may administer it and the queues below, beside those permitted above. `None` here and above: every
-    /// user.
+    /// Users who may administer this queue and those below, in addition to those permitted above. `None` here and
+    /// above: every user.
     pub administrators: Option<AccessList>,
-    /// How many applications may be active at a time.
+    /// The most active applications at a time.
     pub parallel: ParallelLimits,
-    /// The part of the leaf that the masters of active applications may need (`capacity-scheduler.md` 2.9); `None`:
-    /// any.
+    /// The part of the leaf that the masters of active applications may use (`capacity-scheduler.md` 2.9); `None`:
+    /// no limit.
     pub master_share: Option<Percent>,
-    /// The priority of applications that say none; leaves only.
+    /// The priority of applications that name none; leaves only.
     pub default_application_priority: u32,
-    /// When applications are ended.
+    /// How long applications may live.
     pub lifetimes: Lifetimes,
-    /// Limits of users and groups in it and below, in amounts.
+    /// Limits of users and groups here and below, in amounts.
     pub limits: Vec<HolderLimit>,
     /// The queues below.
     pub children: Vec<QueueConfig>,
 }
 
 impl QueueConfig {
-    /// The root with these queues below it.
+    /// A root with these queues below it.
     #[must_use]
     pub fn root(children: impl IntoIterator<Item = QueueConfig>) -> Self {
         Self::leaf("root", Capacity::Percent(Percent::ALL)).with_children(children)
@@ -179,8 +180,8 @@ impl QueueConfig {
         Self::root([Self::leaf("default", Capacity::Percent(Percent::ALL))])
     }
 
-    /// A leaf with this guarantee, no maximum below its parent's, first-in-first-out order, and a user limit
-    /// of its guarantee.
+    /// A leaf with this guarantee, no maximum below its parent's, first-in-first-out order, and a user limit of its
+    /// guarantee.
     #[must_use]
     pub fn leaf(name: impl Into<String>, capacity: Capacity) -> Self {
         Self {
@@ -219,7 +220,7 @@ impl QueueConfig {
         self
     }
 
-    /// Its own settings, without its children.
+    /// The queue's own settings, without its children.
     pub(crate) fn without_children(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -237,7 +238,7 @@ impl QueueConfig {
         }
     }
 
-    /// Whether it takes applications.
+    /// Whether the queue takes applications.
     #[must_use]
     pub fn is_leaf(&self) -> bool {
         self.children.is_empty() && self.auto_creation.is_none()
@@ -250,21 +251,21 @@ impl QueueConfig {
         self
     }
 
-    /// The same queue, which is guaranteed and may use this in the partition.
+    /// The same queue with this guarantee and maximum in the partition.
     #[must_use]
     pub fn with_partition(mut self, name: impl Into<String>, capacity: PartitionCapacity) -> Self {
         self.partitions.insert(name.into(), capacity);
         self
     }
 
-    /// The same queue, which may use these partitions beside the default one.
+    /// The same queue with access to these partitions and the default one.
     #[must_use]
     pub fn with_access(mut self, access: PartitionAccess) -> Self {
         self.accessible_partitions = Some(access);
         self
     }
 
-    /// The same queue, whose asks are for this partition where they name none.
+    /// The same queue with this partition for asks that name none.
     #[must_use]
     pub fn with_default_partition(mut self, name: impl Into<String>) -> Self {
         self.default_partition = Some(name.into());
@@ -278,7 +279,7 @@ impl QueueConfig {
         self
     }
 
-    /// The same queue, which serves those below it in this order.
+    /// The same queue with this order of its children.
     #[must_use]
     pub fn with_child_ordering(mut self, ordering: QueueOrdering) -> Self {
         self.child_ordering = ordering;
@@ -292,21 +293,21 @@ impl QueueConfig {
         self
     }
 
-    /// The same queue, which adds this to the priority of its pending asks, or with `is_fence` replaces that priority.
+    /// The same queue with this priority offset. With `is_fence` the offset replaces the priorities below.
     #[must_use]
     pub fn with_priority_offset(mut self, offset: i32, is_fence: bool) -> Self {
         (self.priority_offset, self.priority_fence) = (offset, is_fence);
         self
     }
 
-    /// The same queue, of which each of several users may have this part.
+    /// The same queue with this user limit minimum.
     #[must_use]
     pub fn with_user_limit_minimum(mut self, minimum: Percent) -> Self {
         self.user_limit_minimum = minimum;
         self
     }
 
-    /// The same queue, where this user counts that many times.
+    /// The same queue with this weight for the user.
     #[must_use]
     pub fn with_user_weight(mut self, user: impl Into<String>, weight: Factor) -> Self {
         self.user_weights.insert(user.into(), weight);
@@ -320,63 +321,63 @@ impl QueueConfig {
         self
     }
 
-    /// The same queue, taking so many applications.
+    /// The same queue with these limits on the number of applications.
     #[must_use]
     pub fn with_applications(mut self, limits: ApplicationLimits) -> Self {
         self.applications = limits;
         self
     }
 
-    /// The same queue, below which applications may name queues that are not there.
+    /// The same queue, below which applications may name queues that do not exist yet.
     #[must_use]
     pub fn with_auto_creation(mut self, creation: AutoCreation) -> Self {
         self.auto_creation = Some(Box::new(creation));
         self
     }
 
-    /// The same queue, to which these may submit applications.
+    /// The same queue with this list of submitters.
     #[must_use]
     pub fn with_submitters(mut self, submitters: AccessList) -> Self {
         self.submitters = Some(submitters);
         self
     }
 
-    /// The same queue, which these may administer.
+    /// The same queue with this list of administrators.
     #[must_use]
     pub fn with_administrators(mut self, administrators: AccessList) -> Self {
         self.administrators = Some(administrators);
         self
     }
 
-    /// The same queue with so many applications active at a time.
+    /// The same queue with these limits on active applications.
     #[must_use]
     pub fn with_parallel(mut self, limits: ParallelLimits) -> Self {
         self.parallel = limits;
         self
     }
 
-    /// The same queue, of which the masters of active applications may need this part.
+    /// The same queue with this limit for the masters of active applications.
     #[must_use]
     pub fn with_master_share(mut self, share: Option<Percent>) -> Self {
         self.master_share = share;
         self
     }
 
-    /// The same leaf, with this priority for applications that say none.
+    /// The same leaf with this priority for applications that name none.
     #[must_use]
     pub fn with_default_application_priority(mut self, priority: u32) -> Self {
         self.default_application_priority = priority;
         self
     }
 
-    /// The same queue, which ends its applications after some time.
+    /// The same queue with these lifetimes of applications.
     #[must_use]
     pub fn with_lifetimes(mut self, lifetimes: Lifetimes) -> Self {
         self.lifetimes = lifetimes;
         self
     }
 
-    /// The same queue, in which users and groups have these limits.
+    /// The same queue with these additional limits of users and groups.
     #[must_use]
     pub fn with_limits(mut self, limits: impl IntoIterator<Item = HolderLimit>) -> Self {
         self.limits.extend(limits);

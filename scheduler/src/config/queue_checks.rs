@@ -1,4 +1,4 @@
-//! Checks of queues: of each by itself, of siblings, of a whole tree.
+//! Checks of each queue by itself, of siblings and of a whole tree.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{
 use crate::nearest::{hint, nearest};
 use crate::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX, ResourceTypes, Resources};
 
-/// How deep a queue tree may be; far above any real one, and a bound on every walk.
+/// The depth limit of a queue tree: far above any real tree, and a bound on every walk.
 const DEPTH_MAX: usize = 32;
 
 /// The engine's settings that queues refer to.
@@ -26,7 +26,7 @@ impl<'a> From<&'a EngineConfig> for Known<'a> {
     }
 }
 
-/// Whether the whole queue tree makes sense.
+/// Checks the whole queue tree.
 pub(crate) fn check_tree(known: Known<'_>, root: &QueueConfig) -> Result<(), ConfigError> {
     if root.name != "root" {
         return Err(queue_error(&root.name, "the top queue must be named `root`"));
@@ -43,7 +43,7 @@ pub(crate) fn check_tree(known: Known<'_>, root: &QueueConfig) -> Result<(), Con
     check_queue(known, root, "root", &PartitionAccess::All, 1)
 }
 
-/// `above` is the maximum of the queue above.
+/// `above` is the partition access of the queue above.
 fn check_queue(
     known: Known<'_>,
     queue: &QueueConfig,
@@ -78,12 +78,12 @@ fn check_queue(
     Ok(())
 }
 
-/// Whether a queue may be called so.
+/// Whether this is a valid name of a queue.
 pub(crate) fn is_queue_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['.', ',']) && name.trim() == name
 }
 
-/// Whether queues can be made from the templates, as many as there may be.
+/// Whether queues can be made from the templates, up to `queues_max` of them.
 fn check_auto_creation(known: Known<'_>, path: &str, creation: &AutoCreation) -> Result<(), ConfigError> {
     if creation.depth_max == 0 || creation.queues_max == 0 {
         return Err(queue_error(path, "auto_creation: depth_max and queues_max must be at least 1"));
@@ -105,7 +105,7 @@ fn check_auto_creation(known: Known<'_>, path: &str, creation: &AutoCreation) ->
     Ok(())
 }
 
-/// Whether there can be so many queues of this capacity.
+/// Whether `count` queues of this capacity can exist together.
 fn check_any_number(capacity: &Capacity, count: u32) -> Result<(), &'static str> {
     if (0..RESOURCE_TYPES_MAX).any(|i| matches!(capacity.share(i), Share::Percent(_))) {
         return Err("its capacity is a weight or amounts: there may be any number");
@@ -153,7 +153,7 @@ pub(crate) fn check_queue_alone(
     Ok(())
 }
 
-/// Whether every partition that a queue names is one.
+/// Checks that every partition that a queue names exists.
 fn check_partition_names(known: Known<'_>, path: &str, queue: &QueueConfig) -> Result<(), ConfigError> {
     let accessible = match &queue.accessible_partitions {
         Some(PartitionAccess::Only(names)) => Some(names),
@@ -166,7 +166,8 @@ fn check_partition_names(known: Known<'_>, path: &str, queue: &QueueConfig) -> R
     Err(queue_error(path, &format!("unknown partition `{unknown}`{hint}")))
 }
 
-/// Whether the queue may use only what the one above may use, and says nothing about partitions beyond.
+/// Checks that the queue may use no more partitions than the queue above, and has settings only for partitions it
+/// may use.
 fn check_access(path: &str, queue: &QueueConfig, above: &PartitionAccess) -> Result<(), ConfigError> {
     let own = match (&queue.accessible_partitions, above) {
         (Some(PartitionAccess::All), PartitionAccess::Only(_)) => {
@@ -196,7 +197,7 @@ fn check_access(path: &str, queue: &QueueConfig, above: &PartitionAccess) -> Res
     }
 }
 
-/// The partitions in which these queues have capacities to be looked at: the default one stands for all others.
+/// The partitions in which these queues set capacities; the default partition stands for all others.
 fn partitions_of<'a>(queues: &[&'a QueueConfig]) -> BTreeSet<&'a str> {
     queues.iter().flat_map(|queue| queue.partitions.keys().map(String::as_str)).chain([""]).collect()
 }
@@ -205,7 +206,7 @@ fn place(partition: &str) -> String {
     if partition.is_empty() { String::new() } else { format!("in partition `{partition}` ") }
 }
 
-/// Whether a guarantee and a maximum make sense together.
+/// Checks a guarantee against its maximum.
 fn check_capacity(types: &ResourceTypes, capacity: &Capacity, maximum: &Maximum) -> Result<(), String> {
     let check = |resources: &Resources| types.check(resources).map_err(|error| error.to_string());
     let (guaranteed, most) = (capacity.amounts(), maximum.amounts());
@@ -222,7 +223,7 @@ fn check_capacity(types: &ResourceTypes, capacity: &Capacity, maximum: &Maximum)
     Ok(())
 }
 
-/// Whether the guarantees of one parent's children can be met together, of each type in each partition.
+/// Checks that the guarantees of siblings fit together, for each type in each partition.
 pub(crate) fn check_siblings(
     types: &ResourceTypes,
     parent: &str,

@@ -9,12 +9,12 @@ use super::{
     QueueMapping, QueueState,
 };
 
-/// Everything that can be changed of a configuration while the engine runs, as it is to be afterwards.
+/// The settings that can change while the engine runs, as they are to be afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reconfiguration {
     /// The queue tree.
     pub root: QueueConfig,
-    /// To which queues applications go.
+    /// The placement rules: which queue an application goes to.
     pub queue_mapping: QueueMapping,
 }
 
@@ -29,14 +29,14 @@ impl From<&EngineConfig> for Reconfiguration {
 pub struct QueueDifferences {
     /// Queues that are new.
     pub added: Vec<String>,
-    /// Queues that go.
+    /// Queues that are removed.
     pub removed: Vec<String>,
-    /// Queues that say other things about themselves than before.
+    /// Queues whose own settings change.
     pub changed: Vec<String>,
 }
 
 impl QueueDifferences {
-    /// Between two trees.
+    /// The differences between two trees.
     #[must_use]
     pub fn between(before: &QueueConfig, after: &QueueConfig) -> Self {
         let (before, after) = (by_path(before), by_path(after));
@@ -50,7 +50,7 @@ impl QueueDifferences {
         }
     }
 
-    /// Whether there is nothing to do.
+    /// Whether the two trees are equal.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
@@ -76,17 +76,17 @@ pub struct QueueUpdate {
     pub maximum: Option<Maximum>,
     /// New user limit factor (`Some(None)`: up to the leaf's maximum).
     pub user_limit_factor: Option<Option<Factor>>,
-    /// New part of the leaf that each of several users may have.
+    /// New user limit minimum.
     pub user_limit_minimum: Option<Percent>,
     /// New priority among its siblings.
     pub priority: Option<i32>,
     /// Whether it takes new applications from now on.
     pub state: Option<QueueState>,
-    /// New limits on the number of applications. Those that are there stay.
+    /// New limits on the number of applications. Existing applications stay.
     pub applications: Option<ApplicationLimits>,
-    /// New limits on the number of active applications. Those that are active stay so.
+    /// New limits on the number of active applications. Active applications stay active.
     pub parallel: Option<ParallelLimits>,
-    /// New part of the leaf that masters may need (`Some(None)`: any).
+    /// New limit for the masters of active applications (`Some(None)`: no limit).
     pub master_share: Option<Option<Percent>>,
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Bound, HolderLimit, Maximum, QueueConfig};
 use crate::resource::ResourceTypes;
 
-/// A key of a native configuration file and its value, as `docs/configuration.md` writes them.
+/// A key of a native configuration file and its value, in the notation of `docs/configuration.md`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Setting {
     /// The table and the key, such as `queues."root.a".maximum_capacity`.
@@ -46,7 +46,7 @@ impl Setting {
         Self::new(table, key, value)
     }
 
-    /// The limit of one user regardless of the others: a multiple of the guarantee.
+    /// The limit of one user regardless of the others, as a multiple of the guarantee.
     #[must_use]
     pub fn user_limit_factor(table: &str, queue: &QueueConfig) -> Self {
         let factor = queue.user_limit_factor.map(|factor| factor.to_string());

@@ -14,7 +14,7 @@ pub struct Percent(#[serde(deserialize_with = "read_percent")] u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Factor(#[serde(deserialize_with = "read_factor")] u64);
 
-/// A text that is not a plain non-negative decimal number.
+/// The error for a text that is not a plain non-negative decimal number.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{text}` is not a number from 0 to {max} with at most {places} decimal places")]
 pub struct ParseDecimalError {
@@ -24,9 +24,9 @@ pub struct ParseDecimalError {
 }
 
 impl Percent {
-    /// Nothing of it.
+    /// Zero percent.
     pub const NONE: Self = Self::whole(0);
-    /// All of it.
+    /// 100 percent.
     pub const ALL: Self = Self::whole(100);
     const PLACES: u32 = 4;
 
@@ -37,13 +37,13 @@ impl Percent {
         Self(percent * 10u32.pow(Self::PLACES))
     }
 
-    /// In millionths of the whole.
+    /// The value in millionths of the whole.
     #[must_use]
     pub const fn millionths(self) -> u32 {
         self.0
     }
 
-    /// A part in millionths of the whole; `None` if that is more than the whole.
+    /// A part in millionths of the whole; `None` if it exceeds the whole.
     #[must_use]
     pub const fn from_millionths(millionths: u32) -> Option<Self> {
         if millionths <= Self::ALL.0 { Some(Self(millionths)) } else { None }
@@ -51,10 +51,10 @@ impl Percent {
 }
 
 impl Factor {
-    /// Exactly once.
+    /// A factor of one.
     pub const ONE: Self = Self(1000);
     const PLACES: u32 = 3;
-    /// The largest factor; enough for any user limit and small enough to multiply safely.
+    /// The largest factor: enough for any user limit, and small enough to multiply without overflow.
     pub const MAX: u64 = 1_000_000;
 
     /// A whole factor, at most [`Factor::MAX`].
@@ -64,13 +64,13 @@ impl Factor {
         Self(factor * 1000)
     }
 
-    /// A multiple in thousandths; `None` if it is more than [`Factor::MAX`].
+    /// A factor in thousandths; `None` if it exceeds [`Factor::MAX`].
     #[must_use]
     pub const fn from_milli(milli: u64) -> Option<Self> {
         if milli <= Self::MAX * 1000 { Some(Self(milli)) } else { None }
     }
 
-    /// In thousandths.
+    /// The value in thousandths.
     #[must_use]
     pub const fn milli(self) -> u64 {
         self.0
@@ -127,7 +127,7 @@ fn decimal(scaled: u64, places: u32) -> String {
     }
 }
 
-/// `text` times ten to the `places`, exactly; further decimal places must be zeros.
+/// Returns `text` times ten to the power `places`, exactly; further decimal places must be zeros.
 fn parse_decimal(text: &str, places: u32, max: u64) -> Result<u64, ParseDecimalError> {
     let error = || ParseDecimalError { text: text.to_owned(), max, places };
     let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));

@@ -1,11 +1,11 @@
-//! Checks of a whole configuration, before anything runs on it.
+//! Checks of a whole configuration before the engine starts.
 
 use super::queue_checks::check_tree;
 use super::{AllocationSizes, ConfigError, EngineConfig, EngineLimits, LocalityDelay, queue_mapping};
 use crate::nearest::{hint, nearest};
 use crate::resource::{ResourceTypes, Resources};
 
-/// Every queue and user has figures for each partition, so there are few.
+/// Limits memory: every queue and user keeps figures for each partition.
 const PARTITIONS_MAX: usize = 64;
 
 pub(super) fn check(config: &EngineConfig) -> Result<(), ConfigError> {
@@ -46,7 +46,7 @@ fn check_partitions(names: &[String]) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Whether those that lend nodes are there. The default one has nobody to lend to.
+/// Checks that the lending partitions exist. The default partition has no partition to lend to.
 fn check_lending(names: &[String], partitions: &[String]) -> Result<(), ConfigError> {
     for (position, name) in names.iter().enumerate() {
         if !partitions.contains(name) {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use crate::config::{Capacity, Percent, QueueConfig};
 
-    /// Or a container could be rounded up to more than that, or would not be of a size in steps.
+    /// Otherwise rounding up could exceed the maximum, or the largest size would not be a multiple of the step.
     #[test]
     fn a_largest_container_that_is_not_in_steps_is_refused() {
         let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)));

@@ -1,4 +1,4 @@
-//! The decision: which rule applies, and where it leads.
+//! The decision: the rule that applies, and the leaf it leads to.
 
 use super::{
     Creation, DEFAULT_QUEUE, FoundQueue, MappingAction, NotPlaced, Otherwise, PlaceIn, QueueMapping, Queues,
@@ -6,11 +6,11 @@ use super::{
 };
 
 impl QueueMapping {
-    /// The full path of the leaf to which the application goes. Whether it is permitted there is another question,
-    /// but for rules that ask it themselves.
+    /// The full path of the leaf that the application goes to. The permission to submit there is checked elsewhere,
+    /// except by rules with `if_permitted`.
     ///
     /// # Errors
-    /// When a rule rejects it, or when no rule is about it and the queue it requests is no leaf.
+    /// If a rule rejects the application, or if no rule places it and the queue it requests is no leaf.
     pub fn place(&self, submission: &Submission<'_>, queues: &impl Queues) -> Result<String, NotPlaced> {
         let rules =
             if self.override_requested || submission.requests_default() { &self.rules[..] } else { &[] };
@@ -55,7 +55,7 @@ fn requested(submission: &Submission<'_>, queues: &impl Queues) -> Result<String
 }
 
 impl PlaceIn {
-    /// The leaf it leads to, which may have to be made.
+    /// The leaf that the rule leads to; it may have to be made.
     fn leaf(
         &self,
         submission: &Submission<'_>,
@@ -77,18 +77,18 @@ impl PlaceIn {
 }
 
 impl Whose {
-    /// Everybody's.
+    /// Every application.
     #[must_use]
     pub fn everybody() -> Self {
         Self::default()
     }
 
-    /// Whether it names no user and no group, and so applies to all.
+    /// Whether the set names no user, group or application, and so includes all.
     pub(super) fn is_everybody(&self) -> bool {
         self.users.is_empty() && self.groups.is_empty() && self.applications.is_empty()
     }
 
-    /// Whether the application is one of these.
+    /// Whether the application is in the set.
     #[must_use]
     pub fn includes(&self, submission: &Submission<'_>) -> bool {
         if self.is_everybody() {
@@ -103,7 +103,7 @@ impl Whose {
 }
 
 impl<'a> Submission<'a> {
-    /// The queue requested; nothing if it is `default`, which clients of YARN send if their user says nothing.
+    /// The requested queue; empty for `default`, which YARN clients send if the user names no queue.
     pub(super) fn specified(&self) -> &'a str {
         if self.queue == "default" { "" } else { self.queue }
     }

@@ -1,8 +1,8 @@
-//! Placement rules: to which queue an application goes.
+//! Placement rules: which queue an application goes to.
 //!
-//! One kind of rule for what YARN's mappings and JSON rules (`capacity-scheduler.md` 1.6, queue mapping) and
-//! YuniKorn's placement rules (`peers.md` 1.1) say. Rules are tried in their order. The first that applies to the
-//! application and finds a leaf decides; where none does, the application goes to the queue it requests.
+//! One kind of rule covers YARN's mappings and JSON rules (`capacity-scheduler.md` 1.6, queue mapping) and
+//! YuniKorn's placement rules (`peers.md` 1.1). Rules are tried in order. The first rule that applies to the
+//! application and finds a leaf decides. If no rule does, the application goes to the queue it requests.
 
 mod decide;
 mod path;
@@ -17,15 +17,15 @@ use thiserror::Error;
 pub use self::path::{ParsePathError, PathPart, QueuePath};
 pub(crate) use self::validate::check;
 
-/// The queue of an application that requests none, unless a rule says otherwise.
+/// The queue of an application that requests none, unless a rule decides otherwise.
 pub(crate) const DEFAULT_QUEUE: &str = "root.default";
 
-/// Where applications go.
+/// The placement rules of an engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueMapping {
-    /// Whether the rules are asked for an application that requests a queue other than the default one.
+    /// Whether rules also apply to an application that requests a queue other than the default one.
     pub override_requested: bool,
-    /// The rules, the first one first. None: each application goes to the queue it requests, by full path.
+    /// The rules in order. Without rules, each application goes to the queue it requests, by full path.
     pub rules: Vec<MappingRule>,
 }
 
@@ -35,55 +35,55 @@ impl Default for QueueMapping {
     }
 }
 
-/// One rule.
+/// One placement rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MappingRule {
-    /// Whose applications it is about.
+    /// The applications that the rule applies to.
     pub whose: Whose,
-    /// The effect on them.
+    /// The effect on those applications.
     pub action: MappingAction,
 }
 
-/// Applications, by submitter and name.
+/// A set of applications, by submitter and name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Whose {
-    /// Of these users,
+    /// Applications of these users,
     pub users: Vec<String>,
     /// or of members of these groups,
     pub groups: Vec<String>,
-    /// or with these names. All three empty: all applications.
+    /// or with these names. All three empty: every application.
     pub applications: Vec<String>,
-    /// All but those.
+    /// Inverts the set: every application except those.
     pub except: bool,
 }
 
-/// The effect of a rule on a matching application.
+/// The effect of a rule on an application that it applies to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MappingAction {
-    /// It goes to a queue.
+    /// Place the application in a queue.
     Place(PlaceIn),
-    /// From here on this is the default queue; the next rule goes on.
+    /// Make this the default queue for the rules that follow, and go on with the next rule.
     SetDefault(QueuePath),
-    /// It is refused.
+    /// Refuse the application.
     Reject,
 }
 
-/// The queue that a rule places in.
+/// The queue in which a rule places applications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceIn {
-    /// Which queue.
+    /// The path of the queue.
     pub queue: QueuePath,
-    /// The queues that may be created if it is not there.
+    /// The queues that may be created if the queue does not exist.
     pub create: Creation,
-    /// The fallback if it neither is there nor can be created, or is no leaf.
+    /// The fallback if the path leads to no leaf and no leaf can be created.
     pub otherwise: Otherwise,
-    /// Whether a queue to which the user may not submit counts as one that is not there, as YuniKorn has it. Else the
-    /// application is refused.
+    /// Whether a queue to which the user may not submit counts as missing, as in YuniKorn. If false, the
+    /// application is refused there.
     pub if_permitted: bool,
 }
 
 impl PlaceIn {
-    /// An existing leaf; without it the next rule goes on.
+    /// Places in an existing leaf; without it the next rule is tried.
     #[must_use]
     pub fn existing(queue: QueuePath) -> Self {
         Self { queue, create: Creation::Nothing, otherwise: Otherwise::Skip, if_permitted: false }
@@ -93,74 +93,74 @@ impl PlaceIn {
 /// The queues that a rule may create.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Creation {
-    /// Nothing: the queue is there.
+    /// No queue: the leaf must exist.
     #[default]
     Nothing,
-    /// The leaf; the queue above is there.
+    /// The leaf; the queue above must exist.
     Leaf,
     /// The leaf and missing queues above it.
     Path,
 }
 
-/// The fate of an application whose rule leads to no leaf.
+/// The fallback for an application whose rule leads to no leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Otherwise {
-    /// The next rule goes on.
+    /// Try the next rule.
     #[default]
     Skip,
-    /// It is refused.
+    /// Refuse the application.
     Reject,
-    /// It goes to the default queue, and is refused if that is no leaf.
+    /// Use the default queue; refuse the application if that is no leaf.
     Default,
 }
 
-/// An application as rules see it.
+/// An application as the rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Submission<'a> {
-    /// Who submits it.
+    /// The submitting user.
     pub user: &'a str,
-    /// The groups the user is in, the primary one first.
+    /// The user's groups, the primary one first.
     pub groups: &'a [String],
-    /// Its name.
+    /// The name of the application.
     pub application: &'a str,
-    /// The queue it requests; empty for none.
+    /// The requested queue; empty for none.
     pub queue: &'a str,
-    /// Its tags.
+    /// The tags of the application.
     pub tags: &'a std::collections::BTreeMap<String, String>,
 }
 
-/// The queues that rules lead to.
+/// The queues as the rules see them.
 pub trait Queues {
     /// The queue of a path. A path that does not start at the root starts at the only queue with its first name.
     fn find(&self, path: &str) -> Option<FoundQueue>;
 
-    /// How many queues would be made for an application that names this full path, the leaf included; `None` if it is
-    /// there, or none would be made.
+    /// The number of queues that would be made for an application that names this full path, the leaf included.
+    /// `None` if the queue exists or cannot be made.
     fn made_for(&self, path: &str) -> Option<usize>;
 
     /// Whether the application's user may submit to the queue with this full path.
     fn may_submit(&self, path: &str) -> bool;
 }
 
-/// A queue that is there.
+/// An existing queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundQueue {
-    /// Its full path.
+    /// The full path of the queue.
     pub path: String,
-    /// Whether it takes applications.
+    /// Whether the queue takes applications.
     pub is_leaf: bool,
 }
 
-/// Why an application has no queue.
+/// Why an application got no queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NotPlaced {
-    /// A rule says that it is refused, or that it goes to a default queue that takes none.
+    /// A rule rejects it, or sends it to a default queue that is no leaf.
     #[error("a placement rule rejects the application")]
     Rejected,
-    /// No rule was about it, and the queue it requests is not there.
+    /// No rule placed it, and the queue it requests does not exist.
     #[error("there is no such queue")]
     UnknownQueue,
-    /// No rule was about it, and the queue it requests has queues below it.
+    /// No rule placed it, and the queue it requests is a parent.
     #[error("the queue takes no applications")]
     NotALeaf,
 }

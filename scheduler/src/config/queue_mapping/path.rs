@@ -1,4 +1,4 @@
-//! Paths of queues with names that depend on the application.
+//! Queue paths in which names may depend on the application.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,36 +9,36 @@ use thiserror::Error;
 use super::{Queues, Submission};
 use crate::nearest::{hint, nearest};
 
-/// The path of a queue, in which whole names may be variables: `root.users.%user`.
+/// A queue path in which whole names may be variables: `root.users.%user`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuePath {
     parts: Vec<PathPart>,
 }
 
-/// The part between two dots of a [`QueuePath`].
+/// One part of a [`QueuePath`], between two dots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PathPart {
-    /// A name.
+    /// A fixed name.
     Name(String),
     /// `%user`: the user.
     User,
     /// `%primary_group`: the user's first group.
     PrimaryGroup,
-    /// `%secondary_group`: the first of the user's other groups for which there is a queue here.
+    /// `%secondary_group`: the first of the user's other groups that has a queue here.
     SecondaryGroup,
     /// `%application`: the name of the application.
     Application,
     /// `%default`: the default queue.
     Default,
-    /// `%specified`: the queue requested, as it is written; nothing for `default`. YARN's.
+    /// `%specified`: the requested queue as written; empty for `default`. From YARN.
     Specified,
-    /// `%provided`: the queue requested. As one name, or if it starts at the root, instead of all before. YuniKorn's.
+    /// `%provided`: the requested queue. It is one name, or a whole path if it starts at the root. From YuniKorn.
     Provided,
-    /// `%tag(name)`: the value of a tag, taken as `%provided` is.
+    /// `%tag(name)`: the value of a tag, read as `%provided` is.
     Tag(String),
 }
 
-/// The variables that are written as one word.
+/// The variables that are single words.
 const WORDS: [(&str, PathPart); 7] = [
     ("%user", PathPart::User),
     ("%primary_group", PathPart::PrimaryGroup),
@@ -49,36 +49,36 @@ const WORDS: [(&str, PathPart); 7] = [
     ("%provided", PathPart::Provided),
 ];
 
-/// A text that is no path of a queue.
+/// The error for a text that is not a queue path.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParsePathError {
-    /// Nothing between two dots, or nothing at all.
+    /// A name between dots, or the whole text, is empty.
     #[error("a name of a queue is empty")]
     EmptyName,
     /// An unknown variable.
     #[error("unknown variable `{name}`{}", hint(.nearest.as_deref()))]
     UnknownVariable {
-        /// The text as written.
+        /// The variable as written.
         name: String,
-        /// The known one closest to it.
+        /// The nearest known variable.
         nearest: Option<String>,
     },
 }
 
 impl QueuePath {
-    /// The path of these parts.
+    /// A path of these parts.
     #[must_use]
     pub fn new(parts: Vec<PathPart>) -> Self {
         Self { parts }
     }
 
-    /// Its parts, from the root on.
+    /// The parts, from the root down.
     #[must_use]
     pub fn parts(&self) -> &[PathPart] {
         &self.parts
     }
 
-    /// The names it begins with, joined, and whether that is all of it.
+    /// The fixed names at the start, joined by dots, and whether they are the whole path.
     #[must_use]
     pub fn fixed(&self) -> (String, bool) {
         let names = self.parts.iter().map_while(|part| match part {
@@ -133,7 +133,7 @@ impl PathPart {
         (!value.is_empty()).then_some(value)
     }
 
-    /// Whether the value is a whole path, which replaces the text before it.
+    /// Whether the value is a whole path, which replaces everything before it.
     fn is_of_its_own(&self, value: &str) -> bool {
         matches!(self, Self::Provided | Self::Tag(_)) && is_from_root(value)
     }
@@ -143,7 +143,7 @@ fn is_from_root(path: &str) -> bool {
     path.starts_with("root.")
 }
 
-/// Both schedulers write dots in names like this.
+/// YARN and YuniKorn both escape dots in this way.
 fn one_name(name: &str) -> String {
     name.trim().replace('.', "_dot_")
 }
@@ -175,7 +175,7 @@ impl FromStr for QueuePath {
     }
 }
 
-/// The parts before and after the first dot. A tag's name may have dots.
+/// The part before the first dot and the text after it. The name of a tag may contain dots.
 fn first_part(text: &str) -> Result<(PathPart, Option<&str>), ParsePathError> {
     if let Some((name, after)) = text.strip_prefix("%tag(").and_then(|rest| rest.split_once(')')) {
         let after = match after.strip_prefix('.') {

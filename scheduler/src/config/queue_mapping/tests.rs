@@ -1,4 +1,4 @@
-//! Rules in tables: who goes where.
+//! Tables of placement rules and where applications go.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ fn queue(name: &str, children: &[QueueConfig]) -> QueueConfig {
     QueueConfig::leaf(name, Capacity::Weight(Factor::ONE)).with_children(children.iter().cloned())
 }
 
-/// `twin` is there twice, and no user may submit to `closed`.
+/// `twin` exists twice, and no user may submit to `closed`.
 fn tree() -> QueueConfig {
     let leaf = |name| queue(name, &[]);
     QueueConfig::root([
@@ -27,7 +27,7 @@ struct Tree(QueueConfig);
 impl Queues for Tree {
     fn find(&self, path: &str) -> Option<FoundQueue> {
         let queue = find(&self.0, path)?;
-        // The model's own way to the full path: names are looked for from the root on.
+        // The model's own search for the full path, from the root down.
         fn path_to(at: &QueueConfig, path: String, wanted: &QueueConfig) -> Option<String> {
             if std::ptr::eq(at, wanted) {
                 return Some(path);
@@ -73,7 +73,7 @@ struct Given {
     tags: BTreeMap<String, String>,
 }
 
-/// Ann of dev and ops, who requests no queue.
+/// User ann in the groups dev, none and ops, who requests no queue.
 fn ann() -> Given {
     let groups = vec!["dev".to_owned(), "none".to_owned(), "ops".to_owned()];
     let tags = [("namespace", "ann"), ("ns.full", "root.apps.etl"), ("dots", "j.doe"), ("empty", "")];
@@ -90,7 +90,8 @@ fn decide(queue_mapping: &QueueMapping, given: &Given) -> Result<String, NotPlac
     queue_mapping.place(&Submission { user, groups, application, queue, tags }, &Tree(tree()))
 }
 
-/// Where one rule alone puts the application; `-` if it passes it on to a rule that rejects it.
+/// The queue in which one rule alone places the application; `-` if the rule passes it on to a rule that rejects
+/// it.
 fn alone(rule: PlaceIn, given: &Given) -> String {
     let rejected = MappingRule { whose: Whose::everybody(), action: MappingAction::Reject };
     decide(&queue_mapping([place(rule), rejected]), given).unwrap_or_else(|_| "-".to_owned())
@@ -182,7 +183,7 @@ fn what_leads_nowhere_is_skipped_or_rejected_or_goes_to_the_default_queue() {
         (Otherwise::Default, Ok("root.default".to_owned())),
     ] {
         for queue in ["root.users.bob", "root.users", "root.users.%tag(absent)", "twin"] {
-            // Creation is not possible yet: what is missing is missing.
+            // None of these queues can be created, so a missing queue stays missing.
             for create in [Creation::Nothing, Creation::Leaf, Creation::Path] {
                 let rule = PlaceIn { otherwise, create, ..to(queue) };
                 assert_eq!(decide(&queue_mapping([place(rule), last.clone()]), &ann()), ends, "{queue}");

@@ -1,10 +1,10 @@
-//! Checks of rules: the queues that they name are there.
+//! Checks of placement rules: the queues that they name must exist.
 
 use super::{Creation, MappingAction, QueueMapping, QueuePath};
 use crate::config::{ConfigError, QueueConfig};
 use crate::nearest::{hint, nearest};
 
-/// Whether each rule can lead somewhere in this tree.
+/// Checks that each rule can lead to a queue of this tree.
 pub(crate) fn check(queue_mapping: &QueueMapping, root: &QueueConfig) -> Result<(), ConfigError> {
     for (position, rule) in queue_mapping.rules.iter().enumerate() {
         let refused = |problem| ConfigError::QueueMapping { rule: position + 1, problem };
@@ -22,7 +22,7 @@ pub(crate) fn check(queue_mapping: &QueueMapping, root: &QueueConfig) -> Result<
     Ok(())
 }
 
-/// Whether a file can say it.
+/// Checks that the path survives writing to a file and reading it back.
 fn check_written(path: &QueuePath) -> Result<(), String> {
     let written = path.to_string();
     match written.parse::<QueuePath>() {
@@ -62,17 +62,17 @@ fn check_path(path: &QueuePath, create: Creation, root: &QueueConfig) -> Result<
     }
 }
 
-/// The paths whose last name this is; none if it is a path itself.
+/// The paths that end with this name; none if the name is a path itself.
 fn paths_with_last_name<'p>(name: &str, paths: impl Iterator<Item = &'p str>) -> Vec<&'p str> {
     paths.filter(|path| path.rsplit_once('.').is_some_and(|(_, last)| last == name)).collect()
 }
 
-/// The mistake of a name that several queues have.
+/// The message for a name that several queues share.
 fn several(name: &str, paths: &[&str]) -> String {
     format!("`{name}` is the name of several queues, {}; write the whole path", paths.join(" and "))
 }
 
-/// The queue of a path, which may start at the only queue with its first name.
+/// The queue of a path. The path may start at the only queue with its first name.
 pub(super) fn find<'t>(root: &'t QueueConfig, path: &str) -> Option<&'t QueueConfig> {
     let mut names = path.split('.');
     let first = names.next()?;
