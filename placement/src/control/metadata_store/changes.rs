@@ -1,4 +1,5 @@
-//! The changes of one apply, one after the other. The caller undoes all of them if one is refused.
+//! Makes the changes of one [`apply`](super::ControlStore::apply) in order. If it refuses one, the caller
+//! undoes all of them.
 
 use uuid::Uuid;
 
@@ -12,7 +13,7 @@ use super::tables::{Edit, Table, job_record_key, time_key, time_of};
 use super::wire::too_long;
 use crate::control::job_record::JobRecord;
 
-/// Makes the changes, and says whether they brought requests.
+/// Makes the changes. Returns whether they brought requests.
 pub(super) fn make(
     tables: &mut impl Edit,
     changes: &[Change],
@@ -58,14 +59,14 @@ fn put_request(
     tables.put(Table::Times, uuid.as_bytes(), &request.timestamp_ms.to_be_bytes())
 }
 
-/// The first outcome of a uuid is kept: neither another request nor rubbish takes its place.
+/// A uuid keeps its first outcome: neither another request nor an unreadable value replaces it.
 fn refuse_duplicate(tables: &impl Edit, uuid: Uuid) -> Result<(), ControlStoreError> {
     let is_known = tables.get(Table::Times, uuid.as_bytes())?.is_some()
         || tables.get(Table::Responses, uuid.as_bytes())?.is_some();
     if is_known { Err(ControlStoreError::Duplicate(uuid)) } else { Ok(()) }
 }
 
-/// A terminal answer is never followed by another one.
+/// Stores a response, unless the stored one is terminal: no answer follows a terminal answer.
 fn put_response(tables: &mut impl Edit, response: &PlacementResponse) -> Result<(), ControlStoreError> {
     let bytes = response.write()?;
     let key = response.uuid.as_bytes();
@@ -76,7 +77,7 @@ fn put_response(tables: &mut impl Edit, response: &PlacementResponse) -> Result<
     }
 }
 
-/// Unreadable messages take up room as well.
+/// Refuses a value if the store is full. Unreadable messages count as well.
 fn refuse_beyond(tables: &impl Edit, max: u64) -> Result<(), ControlStoreError> {
     let count = tables.len(Table::Requests)?.saturating_add(tables.len(Table::Bad)?);
     if count < max { Ok(()) } else { Err(ControlStoreError::Full { max }) }
@@ -85,13 +86,14 @@ fn refuse_beyond(tables: &impl Edit, max: u64) -> Result<(), ControlStoreError> 
 fn put_raw(tables: &mut impl Edit, key: &str, bytes: &[u8], max: u64) -> Result<(), ControlStoreError> {
     refuse_longer("the key", key, KEY_MAX)?;
     match read_raw(key, bytes) {
-        // Written anew, so that what the store holds is in its own form.
+        // Written anew, so that the store holds its own form.
         Ok(request) => put_request(tables, &request, &request.write()?, max),
         Err(_) => put_bad(tables, key, bytes, max),
     }
 }
 
-/// The request under a key, if it is one and stands there rightly.
+/// Reads the request under a key. Fails if the bytes are no request, or if the key is not the request's
+/// own.
 fn read_raw(key: &str, bytes: &[u8]) -> Result<PlacementRequest, MessageError> {
     let request = PlacementRequest::read(bytes)?;
     let wrong = |problem| MessageError { uuid: Some(request.uuid), problem };
@@ -112,13 +114,14 @@ fn put_bad(tables: &mut impl Edit, key: &str, bytes: &[u8], max: u64) -> Result<
     tables.put(Table::Bad, key.as_bytes(), &bad_value(bytes))
 }
 
-/// Its length, and of what is not too long the bytes too: rubbish must not fill the store.
+/// Returns the length, followed by the bytes if they are not too long: unreadable values must not fill the
+/// store.
 fn bad_value(bytes: &[u8]) -> Vec<u8> {
     let kept = if bytes.len() > MESSAGE_MAX { &[] } else { bytes };
     [&(bytes.len() as u64).to_be_bytes(), kept].concat()
 }
 
-/// What [`bad_value`] made of a value, as it is told of.
+/// Turns a value of [`bad_value`] back into an entry.
 pub(super) fn bad_entry(key: Vec<u8>, value: &[u8]) -> Result<BadEntry, ControlStoreError> {
     let key = String::from_utf8(key).map_err(|error| Table::Bad.damaged(&error))?;
     let (length, bytes) =

@@ -1,4 +1,4 @@
-//! The store as external controllers use it.
+//! The client side of a store, for external controllers.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use super::message::{PlacementRequest, PlacementResponse};
 use super::store::{Change, ControlStore, ControlStoreError, Counts};
 use crate::control::action::ActionName;
 
-/// How much is read or deleted at a time.
+/// Values read or deleted per call.
 const PAGE: usize = 1_024;
 
-/// Asks for placements, and finds out what became of them. Clones use the same store.
+/// Writes placement requests, and reads their outcomes. Clones use the same store.
 #[derive(Clone, Debug)]
 pub struct PlacementClient {
     store: Arc<dyn ControlStore>,
 }
 
-/// Messages that have something in common.
+/// Requests and responses that match one filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// The requests that are not answered yet, newest first.
+    /// Requests without a final answer, newest first.
     pub requests: Vec<PlacementRequest>,
     /// The responses, newest first.
     pub responses: Vec<PlacementResponse>,
@@ -34,9 +34,9 @@ impl PlacementClient {
         Self { store }
     }
 
-    /// Asks for a processor of a deployment to be moved to a host, or restarted if it is there, and returns the uuid
-    /// under which the [`outcome`](Self::outcome) will be. `request_expiry_ms` is how long getting the place may take,
-    /// `now_ms` the time since the epoch, both in milliseconds.
+    /// Requests that a processor of a deployment move to a host, or restart if it is there already. Returns
+    /// the uuid under which [`outcome`](Self::outcome) finds the answer. `request_expiry_ms` limits the
+    /// search for a place; `now_ms` is the time since the epoch. Both are milliseconds.
     ///
     /// # Errors
     /// If a text is too long, the expiry is 0, or the store is full or fails.
@@ -53,18 +53,19 @@ impl PlacementClient {
         self.submit(PlacementRequest { request_expiry_ms, ..request })
     }
 
-    /// Hands in a request for [whatever there is to ask](PlacementRequest::new), and returns its uuid. Handing it in
-    /// again is refused, so after an error of the store that leaves open what happened it can be tried again.
+    /// Submits any request ([`PlacementRequest::new`]), and returns its uuid. The store refuses a second
+    /// submission, so the caller can safely retry after an error that leaves the outcome open.
     ///
     /// # Errors
-    /// If there is a request or response of its uuid, it breaks a bound, or the store is full or fails.
+    /// If a request or response with this uuid exists, the request breaks a bound, or the store is full or
+    /// fails.
     pub fn submit(&self, request: PlacementRequest) -> Result<Uuid, ControlStoreError> {
         let uuid = request.uuid;
         self.store.apply(&[Change::PutRequest(request)])?;
         Ok(uuid)
     }
 
-    /// How far a request has come; none before anybody has looked at it.
+    /// Returns the progress of a request; `None` before a control plane has read it.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -72,9 +73,10 @@ impl PlacementClient {
         self.store.response(uuid)
     }
 
-    /// What was asked about one processor or standby of a deployment, and answered. Requests about many containers name
-    /// none: these are in the [`list`](Self::list), and which of them goes on with a processor now its job says
-    /// ([`ProcessorStatus::request`](crate::control::ProcessorStatus::request)). It reads the whole store.
+    /// Returns the requests and responses about one processor or standby of a deployment. Requests about
+    /// many containers name no processor, so they are only in the [`list`](Self::list). The job knows which
+    /// request works on a processor now
+    /// ([`ProcessorStatus::request`](crate::control::ProcessorStatus::request)). Reads the whole store.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -86,7 +88,7 @@ impl PlacementClient {
         self.listing(|deployment, processor| deployment == deployment_id && processor == processor_id)
     }
 
-    /// What was asked about a deployment, and answered. It reads the whole store.
+    /// Returns the requests and responses of a deployment. Reads the whole store.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -94,7 +96,8 @@ impl PlacementClient {
         self.listing(|deployment, _| deployment == deployment_id)
     }
 
-    /// Requests are read first: one that is answered meanwhile may be found twice, but never not at all.
+    /// Reads requests first. A request that is answered meanwhile may then appear twice, but it is never
+    /// missed.
     fn listing(&self, is_wanted: impl Fn(&str, &str) -> bool) -> Result<Listing, ControlStoreError> {
         let mut listing = Listing::default();
         self.each_page_of_requests(|requests| {
@@ -112,11 +115,11 @@ impl PlacementClient {
         Ok(listing)
     }
 
-    /// Deletes all requests, responses and unreadable values, and says how many these were. Deployments stay, and so
-    /// may what comes meanwhile.
+    /// Deletes all requests, responses and unreadable values, and returns how many there were. Deployments
+    /// stay. Values written meanwhile may stay.
     ///
     /// # Errors
-    /// If the store cannot be read or written. Some are deleted then, and it can be tried again.
+    /// If the store cannot be read or written. Some values are deleted by then; the caller can retry.
     pub fn delete_all(&self) -> Result<Counts, ControlStoreError> {
         let mut deleted = Counts { bad: self.delete_bad()?, ..Counts::default() };
         self.each_page_of_requests(|requests| {
@@ -130,7 +133,7 @@ impl PlacementClient {
         Ok(deleted)
     }
 
-    /// No more than there were at the beginning, so that nobody who goes on writing keeps it from its end.
+    /// Deletes at most the count at the beginning, so that a busy writer cannot keep this from ending.
     fn delete_bad(&self) -> Result<u64, ControlStoreError> {
         let (all, mut deleted) = (self.store.counts()?.bad, 0);
         while deleted < all {

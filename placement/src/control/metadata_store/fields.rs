@@ -1,4 +1,4 @@
-//! Reads messages field by field, so that an error names the wrong one.
+//! Reads messages field by field, so that an error names the wrong field.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -12,13 +12,13 @@ const A_TEXT: &str = "a text";
 const A_UUID: &str = "a UUID of 32 hexadecimal digits in five groups with hyphens";
 const AN_OBJECT: &str = "a JSON object";
 
-/// A message's fields as they are taken out one by one.
+/// The fields of a message that are not yet taken.
 pub(super) struct Fields {
     object: Map<String, Value>,
 }
 
-/// What can be read of these fields though the message as a whole cannot: empty where nothing can, or nothing that
-/// could be an id.
+/// Reads these text fields from a message that cannot be read as a whole. A field is empty if it is
+/// unreadable or longer than an id may be.
 pub(super) fn readable_ids<const N: usize>(bytes: &[u8], fields: [&str; N]) -> [String; N] {
     let object = object(bytes).unwrap_or_default();
     fields.map(|field| {
@@ -28,7 +28,7 @@ pub(super) fn readable_ids<const N: usize>(bytes: &[u8], fields: [&str; N]) -> [
 }
 
 impl Fields {
-    /// The fields of a message of this kind, and its uuid.
+    /// Returns the fields of a message of this kind, and its uuid.
     pub(super) fn of(bytes: &[u8], sub_type: &'static str) -> Result<(Self, Uuid), MessageError> {
         let object = object(bytes).map_err(|problem| MessageError { uuid: None, problem })?;
         let mut fields = Self { object };
@@ -49,7 +49,7 @@ impl Fields {
         text.and_then(|text| Uuid::try_parse(text).ok()).ok_or_else(|| wrong_type("uuid", A_UUID, &value))
     }
 
-    /// A field of which null is nothing.
+    /// Takes an optional field; null counts as absent.
     fn given(&mut self, field: &'static str) -> Option<Value> {
         self.object.remove(field).filter(|value| !value.is_null())
     }

@@ -1,4 +1,4 @@
-//! A store that is gone with its process.
+//! A store in memory; its contents end with the process.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -15,8 +15,8 @@ use super::store::{Change, ControlStore, ControlStoreError, Counts, Deployment, 
 use super::tables::{Edit, Row, Table, View};
 use crate::control::job_record::JobRecord;
 
-/// A store in memory, for tests and for services whose requests need not outlive them. It holds the same bytes as one
-/// in a file, and refuses the same.
+/// A store in memory, for tests and for services whose requests need not outlive them. It holds the same
+/// bytes as a store in a file, and refuses the same changes.
 #[derive(Debug)]
 pub struct MemoryControlStore {
     tables: Mutex<MemoryTables>,
@@ -31,13 +31,13 @@ impl Default for MemoryControlStore {
 }
 
 impl MemoryControlStore {
-    /// An empty store.
+    /// Returns an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self { tables: Mutex::default(), signal: Signal::default(), requests_max: REQUESTS_MAX }
     }
 
-    /// With room for this many requests, unreadable ones included.
+    /// Limits the store to this many requests, unreadable ones included.
     #[must_use]
     pub fn with_requests_max(mut self, requests_max: u64) -> Self {
         self.requests_max = requests_max;
@@ -110,7 +110,7 @@ impl ControlStore for MemoryControlStore {
     }
 }
 
-/// The tables, and how to undo what was done since the last end.
+/// The tables, and an undo list of the changes since the last [`end`](Self::end).
 #[derive(Debug, Default)]
 struct MemoryTables {
     tables: [BTreeMap<Vec<u8>, Vec<u8>>; Table::ALL.len()],
@@ -118,7 +118,7 @@ struct MemoryTables {
 }
 
 impl MemoryTables {
-    /// Keeps what was done, or takes it back.
+    /// Keeps the changes since the last call, or undoes them.
     fn end(&mut self, is_kept: bool) {
         let undo = std::mem::take(&mut self.undo);
         if is_kept {

@@ -13,74 +13,77 @@ use crate::control::action::ActionName;
 pub const REQUEST_SUB_TYPE: &str = "ContainerPlacementRequestMessage";
 /// `subType` of a response.
 pub const RESPONSE_SUB_TYPE: &str = "ContainerPlacementResponseMessage";
-/// How many bytes a message may have.
+/// The most bytes of a message.
 pub const MESSAGE_MAX: usize = 64 * 1024;
-/// How many bytes the name of a host may have, as in DNS.
+/// The most bytes of a host name, as in DNS.
 pub const HOST_MAX: usize = 253;
-/// How many bytes the ids of a deployment or processor, the name of an action and a principal may have.
+/// The most bytes of a deployment id, a processor id, an action name or a principal.
 pub const ID_MAX: usize = 256;
-/// How many bytes all parameters of a message may have together, as JSON.
+/// The most bytes of all parameters of a message together, as JSON.
 pub const PARAMETERS_MAX: usize = 16 * 1024;
-/// How many levels of objects and lists parameters may have, themselves included.
+/// The most levels of objects and lists in parameters, the outermost included.
 pub const PARAMETERS_DEPTH_MAX: usize = 32;
-/// How many bytes of an explanation [`PlacementRequest::answer`] keeps. Written as JSON a byte may become six.
+/// The most bytes of an explanation that [`PlacementRequest::answer`] keeps. As JSON, one byte may become
+/// six.
 pub const EXPLANATION_MAX: usize = 4 * 1024;
 
-/// A request about a container's place.
+/// A request about the placement of containers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementRequest {
-    /// By which request and response find each other.
+    /// Identifies the request; its response has the same uuid.
     pub uuid: Uuid,
-    /// The deployment it is meant for: one run of one job. At most [`ID_MAX`] bytes, as all texts but the host.
+    /// The deployment that it addresses: one run of one job. At most [`ID_MAX`] bytes, like all texts but
+    /// the host.
     pub deployment_id: String,
-    /// The processor or standby that it is about; empty if the action names none.
+    /// The processor or standby concerned; empty if the action names none.
     pub processor_id: String,
-    /// The host that it is about or where the container is to go, or one of Samza's words such as `ANY_HOST`. At most
-    /// [`HOST_MAX`] bytes.
+    /// The host concerned, the destination of the container, or a word of Samza's such as `ANY_HOST`. At
+    /// most [`HOST_MAX`] bytes.
     pub destination_host: String,
-    /// How long a place may be looked for, and each of the containers concerned waited for, in milliseconds, from 1 on;
-    /// 5,000 if there is none.
+    /// Time limit in milliseconds for finding a place, and for waiting for each container concerned. At
+    /// least 1; 5,000 if absent.
     pub request_expiry_ms: Option<u64>,
-    /// When it was written, in milliseconds since the epoch; at most 2^63 - 1.
+    /// The time at which it was written, in milliseconds since the epoch; at most 2^63 - 1.
     pub timestamp_ms: u64,
-    /// What is wanted, such as `DRAIN_HOST`; without one, what `destination_host` means to Samza.
+    /// The action, such as `DRAIN_HOST`. If absent, `destination_host` decides, as in Samza.
     pub action: Option<String>,
-    /// Whatever else the action asks for; at most [`PARAMETERS_MAX`] bytes, [`PARAMETERS_DEPTH_MAX`] levels. None is
-    /// the same as an empty object.
+    /// Parameters of the action; at most [`PARAMETERS_MAX`] bytes and [`PARAMETERS_DEPTH_MAX`] levels.
+    /// Absent parameters equal an empty object.
     pub parameters: Map<String, Value>,
-    /// Who asks.
+    /// The principal that asks.
     pub principal: Option<String>,
 }
 
-/// How far a request has come.
+/// The progress of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementResponse {
-    /// The request's.
+    /// The request's uuid.
     pub uuid: Uuid,
-    /// The request's.
+    /// The request's deployment id.
     pub deployment_id: String,
-    /// The request's.
+    /// The request's processor id.
     pub processor_id: String,
-    /// The request's.
+    /// The request's destination host.
     pub destination_host: String,
-    /// The request's, in milliseconds.
+    /// The request's expiry, in milliseconds.
     pub request_expiry_ms: Option<u64>,
-    /// When the response was written, in milliseconds since the epoch; at most 2^63 - 1.
+    /// The time at which the response was written, in milliseconds since the epoch; at most 2^63 - 1.
     pub timestamp_ms: u64,
-    /// The request's.
+    /// The request's action.
     pub action: Option<String>,
-    /// The request's.
+    /// The request's parameters.
     pub parameters: Map<String, Value>,
-    /// The request's.
+    /// The request's principal.
     pub principal: Option<String>,
-    /// How far it has come.
+    /// The status.
     pub status_code: StatusCode,
-    /// Why, for people.
+    /// The reason, for people.
     pub response_message: String,
 }
 
 impl PlacementRequest {
-    /// A new request of this deployment's job, about nothing in particular yet. `now_ms` is the time since the epoch.
+    /// Creates a request for this deployment's job, without processor or host. `now_ms` is the time since
+    /// the epoch.
     #[must_use]
     pub fn new(deployment_id: impl Into<String>, action: ActionName, now_ms: u64) -> Self {
         Self {
@@ -90,53 +93,53 @@ impl PlacementRequest {
             destination_host: String::new(),
             request_expiry_ms: None,
             timestamp_ms: now_ms,
-            // Samza's own needs no name, and is read by those who know no other.
+            // A plain move has no action field, so that clients of Samza can read it too.
             action: (action != ActionName::Move).then(|| action.as_str().to_owned()),
             parameters: Map::new(),
             principal: None,
         }
     }
 
-    /// The same about this processor or standby.
+    /// Sets the processor or standby concerned.
     #[must_use]
     pub fn about(mut self, processor_id: impl Into<String>) -> Self {
         self.processor_id = processor_id.into();
         self
     }
 
-    /// The same about this host, or to it.
+    /// Sets the host concerned, or the destination.
     #[must_use]
     pub fn on_host(mut self, host: impl Into<String>) -> Self {
         self.destination_host = host.into();
         self
     }
 
-    /// The same with this time for a place to be found, and for each container to be waited for.
+    /// Sets the time limit for finding a place, and for waiting for each container.
     #[must_use]
     pub fn expiring_after_ms(mut self, request_expiry_ms: u64) -> Self {
         self.request_expiry_ms = Some(request_expiry_ms);
         self
     }
 
-    /// The same with one parameter more.
+    /// Adds a parameter.
     #[must_use]
     pub fn with(mut self, parameter: impl Into<String>, value: impl Into<Value>) -> Self {
         self.parameters.insert(parameter.into(), value.into());
         self
     }
 
-    /// The same, asked by this principal.
+    /// Sets the principal that asks.
     #[must_use]
     pub fn asked_by(mut self, principal: impl Into<String>) -> Self {
         self.principal = Some(principal.into());
         self
     }
 
-    /// The request in a message. Fields that are unknown are passed over, `statusCode` too: whatever it says, the
-    /// request is new. Null is the same as nothing where nothing is allowed.
+    /// Reads a request from a message. Unknown fields are ignored, as is `statusCode`: the request is new
+    /// in any case. Null counts as absent where a field is optional.
     ///
     /// # Errors
-    /// If it is no request or breaks a bound; with the request's uuid if that could be read.
+    /// If it is no request or breaks a bound. The error has the request's uuid if that could be read.
     pub fn read(bytes: &[u8]) -> Result<Self, MessageError> {
         let (mut fields, uuid) = Fields::of(bytes, REQUEST_SUB_TYPE)?;
         let request =
@@ -159,7 +162,8 @@ impl PlacementRequest {
         })
     }
 
-    /// The message that [`read`](Self::read) makes the same request of, with the status `CREATED`.
+    /// Writes the message, with the status `CREATED`. [`read`](Self::read) returns an equal request from
+    /// it.
     ///
     /// # Errors
     /// If it breaks a bound.
@@ -167,8 +171,8 @@ impl PlacementRequest {
         self.wire().to_bytes()
     }
 
-    /// The response to this request. Of an explanation that is too long the first [`EXPLANATION_MAX`] bytes are kept,
-    /// so that an answer can always be written if its request could.
+    /// Creates a response to this request. Keeps the first [`EXPLANATION_MAX`] bytes of the explanation, so
+    /// that an answer can always be written if its request could.
     #[must_use]
     pub fn answer(&self, status_code: StatusCode, explanation: &str, now_ms: u64) -> PlacementResponse {
         let end = explanation.floor_char_boundary(EXPLANATION_MAX);
@@ -206,10 +210,10 @@ impl PlacementRequest {
 }
 
 impl PlacementResponse {
-    /// The response in a message. Fields that are unknown are passed over.
+    /// Reads a response from a message. Unknown fields are ignored.
     ///
     /// # Errors
-    /// If it is no response or breaks a bound; with its uuid if that could be read.
+    /// If it is no response or breaks a bound. The error has its uuid if that could be read.
     pub fn read(bytes: &[u8]) -> Result<Self, MessageError> {
         let (mut fields, uuid) = Fields::of(bytes, RESPONSE_SUB_TYPE)?;
         let response =
@@ -234,7 +238,7 @@ impl PlacementResponse {
         })
     }
 
-    /// The message that [`read`](Self::read) makes the same response of.
+    /// Writes the message. [`read`](Self::read) returns an equal response from it.
     ///
     /// # Errors
     /// If it breaks a bound.

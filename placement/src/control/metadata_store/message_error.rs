@@ -1,4 +1,4 @@
-//! Mistakes in messages.
+//! Errors in messages.
 
 use std::fmt;
 
@@ -9,39 +9,39 @@ use uuid::Uuid;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {problem}", Named(*.uuid))]
 pub struct MessageError {
-    /// The message's own uuid, if that much of it could be read: enough to answer it.
+    /// The message's uuid if that could be read; it suffices for an answer.
     pub uuid: Option<Uuid>,
-    /// The mistake.
+    /// The problem.
     pub problem: MessageProblem,
 }
 
-/// A mistake in a message. Bytes and columns count as their editors do: bytes from 0, lines and columns from 1.
+/// A problem in a message. Bytes count from 0, lines and columns from 1, as editors do.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MessageProblem {
-    /// It is no text.
+    /// The bytes are not UTF-8.
     #[error("byte {byte} is not UTF-8; a message is JSON in UTF-8")]
     NotUtf8 {
-        /// The first byte that is wrong.
+        /// The position of the first invalid byte.
         byte: usize,
     },
-    /// It is no JSON.
+    /// The text is not JSON.
     #[error("not JSON at line {line}, column {column}: {reason}; a message is one JSON object")]
     NotJson {
-        /// Where it goes wrong.
+        /// The line of the error.
         line: usize,
-        /// Where in the line.
+        /// The column of the error.
         column: usize,
-        /// How.
+        /// The reason.
         reason: String,
     },
-    /// It is JSON, but no object.
+    /// The JSON value is not an object.
     #[error("it is {found}; a message is one JSON object")]
     NotAnObject {
         /// The value found.
         found: &'static str,
     },
-    /// A field is not there.
+    /// A field is missing.
     #[error("the field `{field}` is missing; it is {expected}")]
     Missing {
         /// The field.
@@ -49,7 +49,7 @@ pub enum MessageProblem {
         /// The form expected.
         expected: &'static str,
     },
-    /// A field is something else than it should be.
+    /// A field has the wrong type.
     #[error("the field `{field}` is {found}; it should be {expected}")]
     WrongType {
         /// The field.
@@ -59,24 +59,24 @@ pub enum MessageProblem {
         /// The value found, cut short.
         found: String,
     },
-    /// It is a message of another kind.
+    /// The message is of another kind.
     #[error("`subType` is `{found}`; here only `{expected}` can be read")]
     UnknownSubType {
         /// The text found, cut short.
         found: String,
-        /// The valid form.
+        /// The expected text.
         expected: &'static str,
     },
-    /// It would be over before it began.
+    /// The expiry is 0 or negative, so the request would expire before it begins.
     #[error("`requestExpiry` is {found}; it is a number of milliseconds from 1 on, or is left out")]
     Expiry {
-        /// The text found.
+        /// The value found.
         found: i64,
     },
-    /// It was written before the epoch.
+    /// The timestamp is before the epoch.
     #[error("`timestamp` is {found}; it is a number of milliseconds since the epoch, from 0 on")]
     Timestamp {
-        /// The text found.
+        /// The value found.
         found: i64,
     },
     /// A text is too long.
@@ -84,32 +84,32 @@ pub enum MessageProblem {
     TextTooLong {
         /// The field.
         field: &'static str,
-        /// How long it is.
+        /// Its length in bytes.
         bytes: usize,
-        /// How long it may be.
+        /// The most bytes allowed.
         max: usize,
     },
-    /// Objects and lists are in each other too often.
+    /// The parameters are nested too deep.
     #[error("`parameters` has more than {max} levels of objects and lists; {max} are allowed")]
     TooDeep {
-        /// How many are allowed.
+        /// The most levels allowed.
         max: usize,
     },
-    /// The whole message is too long. It was not looked into.
+    /// The whole message is too long. It was not parsed.
     #[error("the message has {bytes} bytes; {max} are allowed")]
     MessageTooLong {
-        /// How long it is.
+        /// Its length in bytes.
         bytes: u64,
-        /// How long it may be.
+        /// The most bytes allowed.
         max: usize,
     },
-    /// It stands under a key that no request has.
+    /// The message stands under a key that no request has.
     #[error("it stands under the key `{key}`; a request's key is `<uuid>.ContainerPlacementRequestMessage`")]
     Key {
         /// The key, cut short.
         key: String,
     },
-    /// It stands under another request's key.
+    /// The message stands under another request's key.
     #[error("it stands under the key of {key}; key and message should name the same uuid")]
     KeyOfAnother {
         /// The uuid in the key.
@@ -117,7 +117,7 @@ pub enum MessageProblem {
     },
 }
 
-/// How a message is called in a sentence about it.
+/// Names a message in the text of an error.
 struct Named(Option<Uuid>);
 
 impl fmt::Display for Named {
@@ -129,7 +129,7 @@ impl fmt::Display for Named {
     }
 }
 
-/// A foreign text as errors quote it: what is long is cut, so that an error is never as long as what it is about.
+/// Cuts a foreign text for use in an error: an error must not be as long as the message that it describes.
 pub(super) fn excerpt(text: &str) -> String {
     const MAX: usize = 64;
     match text.char_indices().nth(MAX) {

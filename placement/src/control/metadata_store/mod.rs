@@ -1,10 +1,15 @@
-//! The durable side of a control plane for placements: who asks leaves a request in a [`ControlStore`], who decides
-//! leaves a response there, and both may come and go meanwhile.
+//! The durable side of a control plane. A client leaves a request in a [`ControlStore`]; the control plane
+//! leaves a response there. Either may restart meanwhile.
 //!
-//! Messages have the form of Apache Samza's container placement service, with three fields more; what its store lets
-//! happen and this one does not: two writers under one uuid overwriting each other, one unreadable value stopping the
-//! reading of all, changes that belong together done by half, and a store that grows for ever. Nothing in here has a
-//! clock; uuids are made by [`PlacementClient`] alone.
+//! Messages have the form of Apache Samza's container placement service, with three more fields. Samza's
+//! store has four faults that this one avoids:
+//!
+//! * Two writers under one uuid overwrite each other.
+//! * One unreadable value stops all reading.
+//! * Changes that belong together are made by half.
+//! * The store grows without limit.
+//!
+//! No code here reads a clock. Only [`PlacementRequest::new`] makes uuids.
 
 mod changes;
 mod client;

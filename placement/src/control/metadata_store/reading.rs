@@ -1,4 +1,4 @@
-//! What is read from a store: rows first, which takes one look at it, and then what they mean.
+//! Reads from a store in two steps: copies rows from one snapshot, then parses them.
 
 use uuid::Uuid;
 
@@ -8,10 +8,10 @@ use super::store::{ControlStoreError, Counts, Deployment, Page};
 use super::tables::{Row, Table, View, job_key, time_key, time_of};
 use crate::control::job_record::JobRecord;
 
-/// How many records of jobs are read at a time.
+/// Records of jobs read per call.
 const ROWS: usize = 1_024;
 
-/// A page whose rows were not looked into yet.
+/// The rows of a page, not yet parsed.
 pub(super) struct PageRows {
     bad: Vec<Row>,
     requests: Vec<Row>,
@@ -43,7 +43,7 @@ impl PageRows {
     }
 }
 
-/// The bytes of a request.
+/// Returns the bytes of a request.
 pub(super) fn request(view: &impl View, uuid: Uuid) -> Result<Option<Vec<u8>>, ControlStoreError> {
     match time_of(view, uuid)? {
         Some(timestamp_ms) => view.get(Table::Requests, &time_key(timestamp_ms, uuid)),
@@ -71,7 +71,7 @@ pub(super) fn read_deployments(rows: &[Row]) -> Result<Vec<Deployment>, ControlS
     rows.iter().map(|(_, bytes)| read_deployment(bytes)).collect()
 }
 
-/// All records of one job.
+/// Returns the rows of all records of one job.
 pub(super) fn job_rows(view: &impl View, job: &str) -> Result<Vec<Row>, ControlStoreError> {
     let prefix = job_key(job);
     let mut found = Vec::new();

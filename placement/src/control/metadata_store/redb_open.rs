@@ -1,4 +1,5 @@
-//! Opening a redb file: it is a store of this version, or becomes one, or stays as it is.
+//! Opens a redb file. A file of this format is opened, an empty one becomes a store, and any other one
+//! stays as it is.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -11,32 +12,32 @@ use thiserror::Error;
 
 use super::redb_tables::RedbEdit;
 
-/// The version that is written. Version 1 had no records of jobs; such a file gets them when it is opened.
+/// The version that this release writes. A file of version 1 lacks job records; opening adds their table.
 pub const FORMAT_VERSION: u64 = 2;
 
-/// The table that says what the others are.
+/// The table with the version of the format.
 const FORMAT: TableDefinition<'static, &str, u64> = TableDefinition::new("format");
 const VERSION: &str = "version";
 
-/// Why a file was not opened. What is in it is what was in it before.
+/// Why a file was not opened. Its contents are unchanged.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenStoreError {
-    /// There is no folder for it.
+    /// The folder of the file does not exist.
     #[error("{} cannot be made: there is no folder {}; make it first", path.display(), parent.display())]
     NoFolder {
         /// The file.
         path: PathBuf,
-        /// The folder that should be there.
+        /// The missing folder.
         parent: PathBuf,
     },
-    /// Somebody has it open, in this process or another.
+    /// The file is open in this process or another.
     #[error("{} is open elsewhere; a store is open once at a time: stop the other, or ask it", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// A later release has written it.
+    /// A later release wrote the file.
     #[error("{} is of version {found}; this release reads version {FORMAT_VERSION}: take a later one", path.display())]
     Newer {
         /// The file.
@@ -44,28 +45,28 @@ pub enum OpenStoreError {
         /// Its version.
         found: u64,
     },
-    /// It is something else.
+    /// The file is not a control store.
     #[error("{} is no control store: {reason}; name another file", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// A description of the file.
         reason: String,
     },
-    /// It was a store before somebody else changed it, or its disk failed.
+    /// The file was a store, but another program changed it or its disk failed.
     #[error("{} is damaged: {reason}; restore it from a copy", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The damage found.
         reason: String,
     },
-    /// The system has refused.
+    /// The operating system refused.
     #[error("{} cannot be opened: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
 }
@@ -77,7 +78,7 @@ pub(super) fn open(path: &Path) -> Result<Database, OpenStoreError> {
     }
     let is_new = !path.exists();
     let mut builder = Database::builder();
-    // A file that is opened on trust may make redb panic later.
+    // redb may panic later on a damaged file that was opened without this check.
     builder.set_check_integrity_on_open(true);
     let database = builder.create(path).map_err(|error| refused(path, error))?;
     prepare(&database, path)?;
@@ -94,19 +95,19 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// A new file survives a loss of power only with its name.
+/// Syncs the folder: a new file survives a loss of power only if its name does.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
     match File::open(folder)?.sync_all() {
-        // Some file systems cannot sync folders, and see to it themselves.
+        // Some file systems cannot sync folders; they keep names safe themselves.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
         synced => synced,
     }
 }
 
-/// Sees to it that all tables are there, if the file is a store or nothing yet.
+/// Creates missing tables if the file is a store or empty.
 fn prepare(database: &Database, path: &Path) -> Result<(), OpenStoreError> {
     let failed = |error: redb::Error| failed(path, error);
     let transaction = database.begin_write().map_err(|error| failed(error.into()))?;
@@ -124,11 +125,11 @@ fn prepare(database: &Database, path: &Path) -> Result<(), OpenStoreError> {
     transaction.commit().map_err(|error| failed(error.into()))
 }
 
-/// What a file is.
+/// The contents of a file.
 enum Found {
     Version(u64),
     Nothing,
-    /// A table of something else.
+    /// Tables of another program; the name of one of them.
     Others(String),
 }
 
@@ -160,7 +161,7 @@ fn refused(path: &Path, error: DatabaseError) -> OpenStoreError {
         DatabaseError::UpgradeRequired(version) => {
             foreign(&path, format!("it is a redb file of the old format {version}"))
         }
-        // So redb calls a file that does not begin as its own do.
+        // redb returns this error for a file without its magic number.
         DatabaseError::Storage(StorageError::Io(error)) if error.kind() == ErrorKind::InvalidData => {
             foreign(&path, error.to_string())
         }

@@ -16,9 +16,9 @@ use super::store::{Change, ControlStore, ControlStoreError, Counts, Deployment, 
 use super::tables::{Table, View};
 use crate::control::job_record::JobRecord;
 
-/// A store in a file of redb. What [`apply`](ControlStore::apply) has made survives the end of the process and a loss
-/// of power: each apply waits for the disk once, so many changes at a time cost little more than one. Readers wait for
-/// nobody.
+/// A store in a file of redb. Changes that [`apply`](ControlStore::apply) made survive the end of the
+/// process and a loss of power. Each apply waits for the disk once, so many changes together cost little
+/// more than one. Readers never wait.
 #[derive(Debug)]
 pub struct RedbControlStore {
     database: Database,
@@ -27,17 +27,17 @@ pub struct RedbControlStore {
 }
 
 impl RedbControlStore {
-    /// Opens the store in this file, and makes it if there is none or an empty one. The whole file is read and checked,
-    /// whatever the process before left of its last apply is undone.
+    /// Opens the store in this file. Creates it if the file is missing or empty. Reads and checks the whole
+    /// file, and undoes an unfinished apply of the previous process.
     ///
     /// # Errors
-    /// If its folder is not there, somebody has it open, or it is something else than a store of this version.
+    /// If the folder does not exist, the file is open elsewhere, or it is not a store of this version.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenStoreError> {
         let database = redb_open::open(path.as_ref())?;
         Ok(Self { database, signal: Signal::default(), requests_max: REQUESTS_MAX })
     }
 
-    /// With room for this many requests, unreadable ones included. What is there already stays.
+    /// Limits the store to this many requests, unreadable ones included. Requests already stored stay.
     #[must_use]
     pub fn with_requests_max(mut self, requests_max: u64) -> Self {
         self.requests_max = requests_max;
@@ -54,7 +54,7 @@ impl ControlStore for RedbControlStore {
         if changes.is_empty() {
             return Ok(());
         }
-        // Whatever returns before the commit drops the transaction, which undoes it.
+        // An early return drops the transaction, which undoes it.
         let transaction = self.database.begin_write().map_err(written)?;
         let mut tables = RedbEdit::of(&transaction).map_err(written)?;
         let brings_requests = changes::make(&mut tables, changes, self.requests_max)?;

@@ -10,7 +10,7 @@ use redb::{
 use super::store::ControlStoreError;
 use super::tables::{Edit, Row, Table, View};
 
-/// Rows of bytes, which redb orders by their keys' bytes.
+/// Tables of bytes; redb orders rows by the bytes of their keys.
 type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
 fn definition(table: Table) -> Definition {
@@ -32,7 +32,7 @@ pub(super) fn written(error: impl Into<redb::Error>) -> ControlStoreError {
     failed_as("written", error)
 }
 
-/// The tables as they are when this is made, whatever is written meanwhile.
+/// A snapshot of the tables; later writes do not show.
 pub(super) struct RedbView(ReadTransaction);
 
 impl RedbView {
@@ -57,11 +57,11 @@ impl View for RedbView {
 
 type OpenTable<'a> = redb::Table<'a, &'static [u8], &'static [u8]>;
 
-/// The tables within a transaction that nobody else sees.
+/// The tables within a write transaction, visible to no reader.
 pub(super) struct RedbEdit<'a>([OpenTable<'a>; Table::ALL.len()]);
 
 impl<'a> RedbEdit<'a> {
-    /// Tables that are not there are made.
+    /// Opens all tables, and creates missing ones.
     pub(super) fn of(transaction: &'a WriteTransaction) -> Result<Self, TableError> {
         let [requests, times, responses, bad, deployments, job_records] = Table::ALL.map(definition);
         Ok(Self([

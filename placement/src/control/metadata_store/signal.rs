@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// How many applies brought requests.
+/// The number of applies that brought requests.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     written: Mutex<u64>,
@@ -12,7 +12,8 @@ pub(super) struct Signal {
 }
 
 impl Signal {
-    /// One more. Only after the requests can be read: who is woken looks at once.
+    /// Counts one more, and wakes all waiters. Call it after the requests can be read: a waiter reads at
+    /// once.
     pub(super) fn raise(&self) {
         *self.written.lock() += 1;
         self.raised.notify_all();

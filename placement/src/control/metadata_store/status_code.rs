@@ -1,4 +1,4 @@
-//! How far a request has come.
+//! The status of a request.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,27 +6,27 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// How far a request has come, in Samza's words and those that were added to them.
+/// The status of a request: Samza's words and this crate's additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StatusCode {
-    /// It was written, and nobody has looked at it.
+    /// It is written; no control plane has read it yet.
     Created,
-    /// It cannot be understood or carried out, now or ever.
+    /// It cannot be understood or carried out, now or later.
     BadRequest,
-    /// Whoever asks may not.
+    /// The principal lacks permission.
     Unauthorized,
-    /// Another request for the same is not over yet.
+    /// It conflicts with another open request.
     Conflict,
-    /// It will be carried out.
+    /// The job will carry it out.
     Accepted,
-    /// It is being carried out.
+    /// The job carries it out.
     InProgress,
-    /// What it asked for is so.
+    /// It is done.
     Succeeded,
-    /// It was tried in vain.
+    /// It was tried and failed.
     Failed,
-    /// It was taken back before its end.
+    /// It was cancelled before its end.
     Cancelled,
 }
 
@@ -42,7 +42,7 @@ pub struct UnknownStatusCode {
 }
 
 impl StatusCode {
-    /// Every status, in the order in which requests come to them.
+    /// Every status, in the order in which a request passes them.
     pub const ALL: [Self; 9] = [
         Self::Created,
         Self::BadRequest,
@@ -55,7 +55,7 @@ impl StatusCode {
         Self::Cancelled,
     ];
 
-    /// The word that stands for it in messages.
+    /// Returns its word in messages.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -71,13 +71,13 @@ impl StatusCode {
         }
     }
 
-    /// Whether nothing follows it: a request that has come to it stays there.
+    /// Returns whether the status is final: a request never leaves it.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         !matches!(self, Self::Created | Self::Accepted | Self::InProgress)
     }
 
-    /// The HTTP status with which a server tells of it.
+    /// Returns the HTTP status for an answer with this status.
     #[must_use]
     pub fn http(self) -> u16 {
         match self {

@@ -1,4 +1,4 @@
-//! The promises of a store of requests, responses and deployments.
+//! The contract of a store of requests, responses and deployments.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -11,187 +11,187 @@ use super::message::{PlacementRequest, PlacementResponse};
 use super::message_error::MessageError;
 use crate::control::job_record::JobRecord;
 
-/// How many requests a store takes if it is not told otherwise, unreadable ones included.
+/// The default limit of requests in a store, unreadable ones included.
 pub const REQUESTS_MAX: u64 = 1_000_000;
-/// How many bytes a key of [`Change::PutRawRequest`] may have.
+/// The most bytes of a key in [`Change::PutRawRequest`].
 pub const KEY_MAX: usize = 1_024;
 
 /// One run of one job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deployment {
-    /// Its name, by which requests find it. At most [`ID_MAX`](super::ID_MAX) bytes.
+    /// Its id; requests address it by this. At most [`ID_MAX`](super::ID_MAX) bytes.
     pub id: String,
-    /// The job that it is a run of. At most [`ID_MAX`](super::ID_MAX) bytes.
+    /// The job that runs. At most [`ID_MAX`](super::ID_MAX) bytes.
     pub job: String,
-    /// When it was started, in milliseconds since the epoch.
+    /// The start time, in milliseconds since the epoch.
     pub started_ms: u64,
-    /// Whether no later run of the job has taken its place.
+    /// Whether it is the latest run of its job.
     pub is_current: bool,
 }
 
-/// One of the changes that are made together.
+/// A change to a store. [`ControlStore::apply`] makes several together.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// Adds a request. In the place of an unreadable value under its key, if there is one.
+    /// Adds a request. Replaces an unreadable value under its key.
     PutRequest(PlacementRequest),
-    /// Adds whatever somebody else takes for a request. If it can be read and has its own key it is one, and this is
-    /// [`PutRequest`](Self::PutRequest); otherwise it is unreadable, and in the place of another unreadable value under
-    /// the same key.
+    /// Adds bytes that another program wrote as a request. Readable bytes under their own key are a
+    /// [`PutRequest`](Self::PutRequest). Other bytes are kept as unreadable, and replace an unreadable
+    /// value under the same key.
     PutRawRequest {
-        /// The key, `<uuid>.ContainerPlacementRequestMessage` if all is well; at most [`KEY_MAX`] bytes.
+        /// The key, normally `<uuid>.ContainerPlacementRequestMessage`; at most [`KEY_MAX`] bytes.
         key: String,
-        /// What stands under it.
+        /// The value.
         bytes: Vec<u8>,
     },
-    /// Adds a response, in the place of the one before. If that was a last word it stays, and this changes nothing.
+    /// Adds a response, or replaces the previous one. A terminal response stays; then this changes nothing.
     PutResponse(PlacementResponse),
-    /// Deletes a request, if it is there.
+    /// Deletes a request if it exists.
     DeleteRequest(Uuid),
-    /// Deletes a response, if it is there.
+    /// Deletes a response if it exists.
     DeleteResponse(Uuid),
-    /// Deletes the unreadable value under this key, if it is there.
+    /// Deletes the unreadable value under this key if it exists.
     DeleteBad(String),
-    /// Adds a deployment, in the place of the one with the same id.
+    /// Adds a deployment, or replaces the one with the same id.
     PutDeployment(Deployment),
-    /// Deletes the deployment of this id, if it is there.
+    /// Deletes the deployment with this id if it exists.
     DeleteDeployment(String),
-    /// Adds what a request has left of a job, in the place of what was known of the same part of it. A deployment that
-    /// is not current has nothing to say any more: of such a one this changes nothing.
+    /// Records a part of a job that a request changed. Replaces the earlier record of that part. Changes
+    /// nothing if the deployment is not current.
     PutJobRecord {
-        /// The deployment of the job that has carried out the request.
+        /// The deployment that carried out the request.
         deployment: String,
-        /// The part.
+        /// The changed part.
         record: JobRecord,
     },
     /// Deletes all records of the job of this name.
     DeleteJobRecords(String),
 }
 
-/// A value that is no request, though it stands where requests do.
+/// A value among the requests that is no readable request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadEntry {
-    /// Its key, with which it can be deleted.
+    /// Its key, for [`Change::DeleteBad`].
     pub key: String,
-    /// Whom to answer: the uuid in its key, otherwise the one in the message, if that much could be read.
+    /// The uuid to answer: from the key, otherwise from the message, if either could be read.
     pub uuid: Option<Uuid>,
-    /// The deployment that it names; empty if that could not be read, or is longer than an id may be.
+    /// The deployment that it names; empty if unreadable or longer than an id may be.
     pub deployment_id: String,
-    /// The processor that it names, likewise.
+    /// The processor that it names; empty under the same conditions.
     pub processor_id: String,
-    /// What is wrong with it.
+    /// The problem.
     pub error: MessageError,
 }
 
-/// Some of the requests, oldest first.
+/// A page of requests, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// What could not be read, in the order of keys. Only the first page has it, and no more than its limit: the rest
-    /// comes when these are deleted.
+    /// Unreadable values in the order of keys. Only the first page has them, up to its limit. Delete them
+    /// to see the rest.
     pub bad: Vec<BadEntry>,
-    /// The requests in the order of their times, those of the same time in the order of their uuids.
+    /// The requests in the order of timestamps, then of uuids.
     pub requests: Vec<PlacementRequest>,
-    /// Behind which request the next page begins; none if there are no more.
+    /// The position after which the next page begins; `None` on the last page.
     pub next: Option<(u64, Uuid)>,
 }
 
-/// How many values there are.
+/// The numbers of values in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Requests that can be read.
+    /// Readable requests.
     pub requests: u64,
     /// Responses.
     pub responses: u64,
-    /// Values that are no requests, though they stand where requests do.
+    /// Unreadable values among the requests.
     pub bad: u64,
 }
 
 impl Counts {
-    /// How many keys there are in all.
+    /// Returns the number of all keys.
     #[must_use]
     pub fn keys(self) -> u64 {
         self.requests.saturating_add(self.responses).saturating_add(self.bad)
     }
 }
 
-/// Why a store did not do as it was told.
+/// Why a store refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ControlStoreError {
-    /// There is no room for one more request.
+    /// The store has no room for another request.
     #[error(
         "the store is full: it holds {max} requests, unreadable ones included; delete some, or allow more"
     )]
     Full {
-        /// How many it takes.
+        /// Its limit.
         max: u64,
     },
-    /// Somebody has asked under this uuid before, and that stays as it is.
+    /// A request or response with this uuid exists, and stays as it is.
     #[error("there is a request or response of {0} already; a new request needs a new uuid")]
     Duplicate(Uuid),
-    /// It could not be read again.
+    /// The message breaks a bound, so it could not be read again.
     #[error("it cannot be stored: {0}")]
     Message(#[from] MessageError),
-    /// A text that is no part of a message is too long.
+    /// A text outside a message is too long.
     #[error("{what} has {bytes} bytes; {max} are allowed")]
     TooLong {
-        /// What it is.
+        /// The text.
         what: &'static str,
-        /// How long it is.
+        /// Its length.
         bytes: usize,
-        /// How long it may be.
+        /// The most bytes allowed.
         max: usize,
     },
-    /// The store holds something that it never wrote.
+    /// The store holds a value that it never wrote.
     #[error("the store is damaged: in {table}: {reason}; restore it from a copy")]
     Damaged {
-        /// Where.
+        /// The table.
         table: &'static str,
-        /// What is wrong.
+        /// The damage found.
         reason: String,
     },
-    /// What is below the store failed. The changes are there all together or not at all, which of the two is not known;
-    /// a store in a file has to be opened again.
+    /// The storage below failed. Either all changes or none were made; which of the two is unknown. A store
+    /// in a file has to be opened again.
     #[error("the store cannot be {action}: {reason}")]
     Storage {
-        /// What was to be done: `read` or `written`.
+        /// The failed operation: `read` or `written`.
         action: &'static str,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Where requests wait to be carried out and responses to be read. Several threads may use one at a time: who reads
-/// sees all changes of an [`apply`](Self::apply) or none.
+/// A store of requests and responses. Threads may share it: a reader sees all changes of one
+/// [`apply`](Self::apply) or none.
 pub trait ControlStore: Send + Sync + Debug {
-    /// Makes these changes one after the other, all of them or none. When this returns without an error they are there
-    /// for good, as far as the store's medium is.
+    /// Makes these changes in order, all of them or none. After `Ok` they are as durable as the store's
+    /// medium.
     ///
     /// # Errors
-    /// If one of them is refused: a request under a uuid that has a request or response
-    /// ([`ControlStoreError::Duplicate`]), one more than the store takes ([`ControlStoreError::Full`]), or something
-    /// that breaks its bounds. After these nothing has changed.
+    /// If the store refuses a change: a uuid that has a request or response
+    /// ([`ControlStoreError::Duplicate`]), no room ([`ControlStoreError::Full`]), or a text beyond its
+    /// bound. A refusal changes nothing.
     fn apply(&self, changes: &[Change]) -> Result<(), ControlStoreError>;
 
-    /// The request of this uuid.
+    /// Returns the request with this uuid.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn request(&self, uuid: Uuid) -> Result<Option<PlacementRequest>, ControlStoreError>;
 
-    /// The response of this uuid.
+    /// Returns the response with this uuid.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn response(&self, uuid: Uuid) -> Result<Option<PlacementResponse>, ControlStoreError>;
 
-    /// At most `limit` requests that come after this one, oldest first, and on the first page at most as many
-    /// unreadable values. It costs what it returns, however much there is.
+    /// Returns at most `limit` requests after this position, oldest first. The first page has at most
+    /// `limit` unreadable values as well. The cost depends on the result, not on the size of the store.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn requests(&self, after: Option<(u64, Uuid)>, limit: usize) -> Result<Page, ControlStoreError>;
 
-    /// At most `limit` responses that come after this one, in the order of uuids.
+    /// Returns at most `limit` responses after this uuid, in the order of uuids.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -201,34 +201,36 @@ pub trait ControlStore: Send + Sync + Debug {
         limit: usize,
     ) -> Result<Vec<PlacementResponse>, ControlStoreError>;
 
-    /// The deployment of this id.
+    /// Returns the deployment with this id.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn deployment(&self, id: &str) -> Result<Option<Deployment>, ControlStoreError>;
 
-    /// All deployments, in the order of ids.
+    /// Returns all deployments in the order of ids.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn deployments(&self) -> Result<Vec<Deployment>, ControlStoreError>;
 
-    /// What requests have left of the job of this name: each part that they changed, as it was left.
+    /// Returns the records of the job with this name: the latest state of each part that requests changed.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn job_records(&self, job: &str) -> Result<Vec<JobRecord>, ControlStoreError>;
 
-    /// How many values there are.
+    /// Returns the numbers of values.
     ///
     /// # Errors
     /// If the store cannot be read.
     fn counts(&self) -> Result<Counts, ControlStoreError>;
 
-    /// How many times [`apply`](Self::apply) brought requests, unreadable ones included, since the store was opened.
-    /// Whoever takes this number before they read the requests, and then waits for a higher one, misses nothing.
+    /// Counts the calls of [`apply`](Self::apply) since the store was opened that brought requests,
+    /// unreadable ones included. To miss no request, take this number, read the requests, then wait for a
+    /// higher number.
     fn written(&self) -> u64;
 
-    /// Waits until [`written`](Self::written) is higher than `seen`, but no longer than `timeout`, and returns it.
+    /// Waits until [`written`](Self::written) exceeds `seen` or `timeout` has passed, and returns the
+    /// count.
     fn wait_for_write(&self, seen: u64, timeout: Duration) -> u64;
 }

@@ -1,4 +1,4 @@
-//! The base of both stores: tables of bytes in the order of their keys.
+//! The common base of both stores: tables of bytes in the order of their keys.
 
 use std::fmt;
 
@@ -10,17 +10,17 @@ use crate::control::job_record::JobRecord;
 /// The tables of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
-    /// Requests under their times and uuids, so that the oldest come first.
+    /// Requests by time and uuid, so that the oldest come first.
     Requests,
-    /// The times of requests under their uuids.
+    /// The times of requests by uuid.
     Times,
-    /// Responses under their uuids.
+    /// Responses by uuid.
     Responses,
-    /// What is no request, under the key where it stood.
+    /// Unreadable values by their original key.
     Bad,
-    /// Deployments under their ids.
+    /// Deployments by id.
     Deployments,
-    /// What requests left of jobs, under the jobs' names and what it is about.
+    /// Records of jobs by job name and part.
     JobRecords,
 }
 
@@ -28,7 +28,7 @@ impl Table {
     pub(super) const ALL: [Self; 6] =
         [Self::Requests, Self::Times, Self::Responses, Self::Bad, Self::Deployments, Self::JobRecords];
 
-    /// Its name, in files too.
+    /// Returns its name, which is also its name in a file.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Requests => "samza-place-container-v1/requests",
@@ -45,27 +45,27 @@ impl Table {
     }
 }
 
-/// A key and what stands under it.
+/// A key and its value.
 pub(super) type Row = (Vec<u8>, Vec<u8>);
 
-/// Tables as they are at one moment.
+/// A snapshot of the tables.
 pub(super) trait View {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, ControlStoreError>;
 
-    /// At most `limit` rows behind this key.
+    /// Returns at most `limit` rows after this key.
     fn rows(&self, table: Table, after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, ControlStoreError>;
 
     fn len(&self, table: Table) -> Result<u64, ControlStoreError>;
 }
 
-/// Tables while they are changed.
+/// Tables that can be changed.
 pub(super) trait Edit: View {
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<(), ControlStoreError>;
 
     fn remove(&mut self, table: Table, key: &[u8]) -> Result<(), ControlStoreError>;
 }
 
-/// In the order of bytes these are in the order of times, then uuids.
+/// Returns the key of a request. Its byte order is the order of time, then uuid.
 pub(super) fn time_key(timestamp_ms: u64, uuid: Uuid) -> [u8; 24] {
     let mut key = [0; 24];
     key[..8].copy_from_slice(&timestamp_ms.to_be_bytes());
@@ -73,12 +73,12 @@ pub(super) fn time_key(timestamp_ms: u64, uuid: Uuid) -> [u8; 24] {
     key
 }
 
-/// Before the keys of a job's records, and of no other's.
+/// Returns the common prefix of the keys of a job's records; no other job's keys have it.
 pub(super) fn job_key(job: &str) -> Vec<u8> {
     [&(job.len() as u64).to_be_bytes(), job.as_bytes()].concat()
 }
 
-/// The key of a job's record.
+/// Returns the key of a job's record.
 pub(super) fn job_record_key(job: &str, record: &JobRecord) -> Vec<u8> {
     let part = match record {
         JobRecord::HostsKeptFree(_) => "hosts".to_owned(),
@@ -87,7 +87,7 @@ pub(super) fn job_record_key(job: &str, record: &JobRecord) -> Vec<u8> {
     [job_key(job), part.into_bytes()].concat()
 }
 
-/// The time of a request, as it is in [`Table::Times`].
+/// Returns the time of a request from [`Table::Times`].
 pub(super) fn time_of(view: &impl View, uuid: Uuid) -> Result<Option<u64>, ControlStoreError> {
     let Some(bytes) = view.get(Table::Times, uuid.as_bytes())? else { return Ok(None) };
     let time = bytes.try_into().map(u64::from_be_bytes);
