@@ -1,4 +1,5 @@
-//! Containers that come (spec 1.9): which request each of them answers, and whether it is still wanted.
+//! Handles allocated containers (spec 1.9): finds the request that each one answers, and keeps or releases
+//! it.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -21,8 +22,8 @@ impl ApplicationState {
         }
     }
 
-    /// Containers on the hosts that were asked for come first, so that no other one takes their place; then by
-    /// component, and where it was last first.
+    /// Sorts containers on requested hosts first, so that no other container takes their place. Then sorts
+    /// by component, and the most recently used host first.
     fn rank(&self, came: &Allocation) -> (bool, ComponentId, Reverse<u64>) {
         let component = self.component_asked(came);
         let entry = self.history.entry(&came.host, component);
@@ -35,8 +36,9 @@ impl ApplicationState {
         asked.map_or_else(|| component_of(came.priority), |asked| asked.component)
     }
 
-    /// A container that was heard of before changes nothing. One without a request is taken if its component is short
-    /// of one: then it answers for the youngest of the requests, which the review takes back (table 1.18, D3).
+    /// Starts or releases an allocated container. A known container changes nothing. A container without a
+    /// request starts if its component is short of one. It then answers the youngest request, which the
+    /// review cancels (table 1.18, D3).
     fn container_allocated(&mut self, came: Allocation, now_ms: u64, operations: &mut Vec<Operation>) {
         if self.instances.contains_key(&came.container) || self.surplus.contains(&came.container) {
             return;
@@ -63,15 +65,15 @@ impl ApplicationState {
         self.take_on(component, came, answered.as_ref(), now_ms, operations);
     }
 
-    /// Gives back a container that is no component's.
+    /// Releases a container that belongs to no component.
     pub(super) fn give_back(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         self.surplus.insert(container);
         operations.push(Operation::Release(container));
         self.look_after_end(container, self.settings.stop_timeout_ms);
     }
 
-    /// The container answered a request for its host, but its priority says that the manager gave it for another one.
-    /// That one is over for the manager and still waits here, so it is made anew.
+    /// Reissues a request that the manager considers served. The container answered the request for its
+    /// host, but its priority shows that the manager served another request. That one still waits here.
     fn ask_again_for_served(
         &mut self,
         answered: &OutstandingRequest,
@@ -87,13 +89,14 @@ impl ApplicationState {
         }
     }
 
-    /// Whether the component is short of an instance that may run on the host.
+    /// Returns whether the component is short of an instance that may run on the host.
     pub(super) fn is_wanted(&self, component: ComponentId, host: &Arc<str>) -> bool {
         let Some(known) = self.components.get(&component).filter(|_| !self.is_over()) else { return false };
         known.actual() < known.wanted() && !self.would_be_together(component, host, None)
     }
 
-    /// Whether a container that answers no request is one that could be asked for: it may have been, before a flex.
+    /// Returns whether an unrequested container has a size and label that the component accepts. It may
+    /// have been requested before a flex.
     fn would_do(&self, component: ComponentId, came: &Allocation) -> bool {
         let Some(known) = self.components.get(&component) else { return false };
         let label = known.spec.label.as_deref();
@@ -101,12 +104,12 @@ impl ApplicationState {
             && self.history.node(&came.host).is_none_or(|node| node.has_label(label))
     }
 
-    /// The version that a container that starts now gets.
+    /// Returns the version that a container gets when it starts now.
     pub(super) fn version_of(&self, component: ComponentId) -> String {
         self.components.get(&component).map(|known| known.spec.version.clone()).unwrap_or_default()
     }
 
-    /// The generation of an instance that comes now.
+    /// Returns the back-off generation of an instance that comes now.
     pub(super) fn generation_of(&self, component: ComponentId) -> u32 {
         self.components.get(&component).map_or(0, |known| known.back_off.generation())
     }

@@ -1,4 +1,4 @@
-//! Which instances are kept apart: those of an anti-affine component, and an active container and its standbys (Samza's
+//! Keeps instances apart: those of an anti-affine component, and a processor and its standbys (Samza's
 //! standby constraints, `samza.md` 1.9).
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use crate::client::{ContainerRef, RequestId};
 use crate::component::{ComponentId, FaultDomain, PlacementPolicy};
 use crate::history::{InstanceState, OutstandingRequest, Reach};
 
-/// Where the others of a group are, or are about to be.
+/// The hosts and racks that the other components of a group use or have requested.
 #[derive(Debug)]
 pub(super) struct Occupied {
     hosts: BTreeSet<Arc<str>>,
@@ -17,28 +17,29 @@ pub(super) struct Occupied {
 }
 
 impl ApplicationState {
-    /// Whether the component's instances are kept apart from those of other components.
+    /// Returns whether the component's instances are kept apart from those of other components.
     pub(super) fn is_grouped(&self, component: ComponentId) -> bool {
         self.components.get(&component).is_some_and(|known| known.spec.apart_from.is_some())
     }
 
-    /// Whether the component names the hosts that will do, and is asked for only while there are some.
+    /// Returns whether requests for the component list acceptable hosts, and exist only while there are
+    /// some.
     pub(super) fn lists_hosts(&self, component: ComponentId) -> bool {
         self.is_one_by_one(component) || self.is_choosy(component)
     }
 
-    /// Whether only the service knows which hosts will do: others of its group are in the way, or it avoids hosts
-    /// alone.
+    /// Returns whether only the service knows the acceptable hosts: the component is in a group, or it
+    /// alone avoids hosts.
     pub(super) fn is_choosy(&self, component: ComponentId) -> bool {
         self.is_grouped(component) || self.history.shuns_alone(component)
     }
 
-    /// Whether the host was reported to take containers of the component, and nothing speaks against it.
+    /// Returns whether the host accepts containers of the component.
     pub(super) fn takes(&self, component: ComponentId, host: &str) -> bool {
         self.why_closed(component, host).is_none()
     }
 
-    /// Why it does not [take](Self::takes) them.
+    /// Returns why the host does not [take](Self::takes) the component; `None` if it does.
     pub(super) fn why_closed(&self, component: ComponentId, host: &str) -> Option<&'static str> {
         let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
         let Some(node) = self.history.node(host) else { return Some("no node report has named it") };
@@ -53,15 +54,15 @@ impl ApplicationState {
             .is_some_and(|known| known.spec.policy == PlacementPolicy::AntiAffinity)
     }
 
-    /// The others of its group.
+    /// Returns the other components of its group.
     pub(super) fn peers(&self, component: ComponentId) -> impl Iterator<Item = ComponentId> + '_ {
         let group = self.components.get(&component).and_then(|known| known.spec.apart_from.as_ref());
         let members = group.and_then(|group| self.groups.get(&group.name)).into_iter().flatten();
         members.copied().filter(move |member| *member != component)
     }
 
-    /// Whether an instance more on the host would be too near to another one, `except` this one aside. One that was
-    /// told to stop may not, so it counts.
+    /// Returns whether another instance on the host would be too near to an existing one other than
+    /// `except`. An instance that was told to stop counts until it has ended.
     pub(super) fn would_be_together(
         &self,
         component: ComponentId,
@@ -87,7 +88,7 @@ impl ApplicationState {
         containers.filter_map(|(container, _)| self.instances.get(&container)).map(|instance| &instance.host)
     }
 
-    /// Whether another instance that stays is too near to this one.
+    /// Returns whether another instance that stays is too near to this one.
     pub(super) fn is_beside_a_held_one(&self, component: ComponentId, host: &str, of: ContainerRef) -> bool {
         let stays = |container: ContainerRef| {
             container != of && self.instance_state(container).is_some_and(InstanceState::is_held)
@@ -104,9 +105,9 @@ impl ApplicationState {
         })
     }
 
-    /// Whether the service keeps the instance although another one of its group is too near. The service judges by the
-    /// racks that it knows when the later of the two comes, and does not separate them when it learns of another rack.
-    /// An instance that ran before it had to be apart stays beside one that is on its way out.
+    /// Returns whether the service wrongly keeps this instance near another of its group. Only racks that
+    /// were known when the later instance came count. An instance that ran before its component joined the
+    /// group may stay beside one that is being released.
     pub(super) fn is_wrongly_near(&self, component: ComponentId, container: ContainerRef) -> bool {
         let is_held = |container| self.instance_state(container).is_some_and(InstanceState::is_held);
         let Some(known) = self.components.get(&component).filter(|_| is_held(container)) else {
@@ -128,7 +129,7 @@ impl ApplicationState {
         })
     }
 
-    /// Whether these are too near to each other for the component's group.
+    /// Returns whether two hosts are too near for the component's group.
     pub(super) fn is_near(&self, component: ComponentId, one: &str, other: &str) -> bool {
         let spans_racks = self.fault_domain(component) == Some(FaultDomain::Rack);
         one == other || (spans_racks && self.are_on_one_rack(one, other))
@@ -139,7 +140,7 @@ impl ApplicationState {
         rack(one).is_some_and(|of_one| Some(of_one) == rack(other))
     }
 
-    /// The host on which the component was last, of those where it may be asked for.
+    /// Returns the most recent host of the component among the hosts that it may request.
     pub(super) fn host_to_come_back_to(&self, component: ComponentId) -> Option<Arc<str>> {
         if !self.is_grouped(component) {
             return self.history.recent_host(component);
@@ -148,7 +149,7 @@ impl ApplicationState {
         self.history.candidates(component).find(|host| self.is_clear(&occupied, host)).cloned()
     }
 
-    /// All hosts where the component may be asked for.
+    /// Returns all hosts that the component may request.
     pub(super) fn hosts_apart(&self, component: ComponentId) -> Vec<Arc<str>> {
         if !self.is_grouped(component) && self.is_anti_affine(component) {
             return self.history.candidates(component).cloned().collect();
@@ -158,7 +159,7 @@ impl ApplicationState {
         takes_it.filter(|host| self.is_clear(&occupied, host)).cloned().collect()
     }
 
-    /// Whether none of its group is near the host, or is being asked for there.
+    /// Returns whether no other component of the group is, or is requested, near the host.
     pub(super) fn is_clear_of_peers(&self, component: ComponentId, host: &Arc<str>) -> bool {
         self.is_clear(&self.occupied(component), host)
     }
@@ -183,14 +184,15 @@ impl ApplicationState {
         Occupied { hosts, racks }
     }
 
-    /// Whether one of its group is asked for on whatever host will do: the next one waits, or both may come to one.
+    /// Returns whether a peer has a request with a list of hosts. The next peer waits, or both might get
+    /// one host.
     pub(super) fn is_peer_listed(&self, component: ComponentId) -> bool {
         let mut asked = self.peers(component).flat_map(|peer| self.outstanding.of(peer));
         asked.any(|waits| waits.reach == Reach::Listed)
     }
 
-    /// A list of hosts is made anew when others will do by now. A request for any host becomes one for those that will
-    /// do.
+    /// Reissues requests whose list of acceptable hosts has changed. A request for any host becomes a
+    /// request with a list.
     pub(super) fn refresh_choosy(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         let listed = self.outstanding.of(component).filter(|waits| waits.reach != Reach::Host);
         let listed: Vec<RequestId> = listed.map(OutstandingRequest::id).collect();
@@ -208,7 +210,7 @@ impl ApplicationState {
         }
     }
 
-    /// Lists that wait may be longer by nodes that were reported.
+    /// Marks components with list requests for review: newly reported nodes may lengthen the lists.
     pub(super) fn touch_listed(&mut self) {
         let is_waiting = |component: &&ComponentId| {
             let pending = self.components.get(component).is_some_and(|known| known.pending_anti_affine > 0);

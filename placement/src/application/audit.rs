@@ -1,4 +1,4 @@
-//! Invariants (spec 4.1), recounted from scratch.
+//! Checks the invariants (spec 4.1) by counting from scratch.
 
 use std::collections::BTreeSet;
 
@@ -9,72 +9,72 @@ use crate::client::ContainerRef;
 use crate::component::ComponentId;
 use crate::history::{Census, NodeEntry, OutstandingRequest};
 
-/// Something that should never be.
+/// A violated invariant.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Inconsistency {
-    /// A container is not in the same state everywhere.
+    /// A container has different states in different places.
     #[error("container {} is not in the same state everywhere", .0.0)]
     States(ContainerRef),
-    /// A component counts containers that it has not got.
+    /// A component counts containers that it does not have.
     #[error("component {} counts containers that it has not got", .0.0)]
     Census(ComponentId),
     /// Two instances that should be apart are on one host (F11).
     #[error("component {} has {held} instances on {host}", .component.0)]
     TogetherThoughApart {
-        /// Whose.
+        /// The component.
         component: ComponentId,
-        /// Where.
+        /// The host.
         host: String,
-        /// How many.
+        /// The number of instances.
         held: u32,
     },
-    /// An instance that stays is too near to one of those that its component is kept apart from, and the service knew
-    /// of it: by the racks known when the later of the two came, and unless it ran before and the other one is on its
-    /// way out.
+    /// An instance stays too near to another of its group although the service could know. Only racks known
+    /// when the later instance came count. An instance that ran before the rule may stay beside one that is
+    /// being released.
     #[error("component {} is on {host}, too near to those that it should be apart from", .component.0)]
     TooNearToPeers {
-        /// Whose.
+        /// The component.
         component: ComponentId,
-        /// Where.
+        /// The host.
         host: String,
     },
-    /// Several requests where one at a time should be (F12).
+    /// A component that asks one by one has several requests (F12).
     #[error("component {} has several requests", .0.0)]
     SeveralRequests(ComponentId),
-    /// Requests and the hosts that they name do not know of each other.
+    /// A host entry and the outstanding requests disagree.
     #[error("the requests for component {} on {host} are not those that wait", .component.0)]
     Requested {
-        /// Whose.
+        /// The component.
         component: ComponentId,
-        /// Where.
+        /// The host.
         host: String,
     },
-    /// The number of containers is not what the last review should have left (F10).
+    /// The number of containers differs from the result of a review (F10).
     #[error("component {} is short of {missing} and no request or action adds any", .component.0)]
     Short {
-        /// Whose.
+        /// The component.
         component: ComponentId,
-        /// How many.
+        /// The missing containers.
         missing: i64,
     },
-    /// A service failed too often and goes on (F15).
+    /// A component failed too often but the service runs on (F15).
     #[error("component {} failed too often and the service goes on", .0.0)]
     GoesOn(ComponentId),
-    /// The sum of instances that do not run though they should is not that of the components.
+    /// The stored number of missing instances differs from the sum over components.
     #[error("{counted} instances count as down, and {are} are")]
     Down {
-        /// The sum that is kept.
+        /// The stored sum.
         counted: u64,
-        /// What it should be.
+        /// The recounted sum.
         are: u64,
     },
-    /// The list of hosts to ask for is not the one that follows from the nodes.
+    /// The list of candidate hosts differs from the list derived from the nodes.
     #[error("the hosts to ask for component {} are not those that follow from the nodes", .0.0)]
     Candidates(ComponentId),
 }
 
 impl ApplicationState {
-    /// Recounts everything. What it finds is a defect of this crate, whatever the manager did.
+    /// Recounts everything. Each finding is a defect of this crate, whatever the manager did.
     #[must_use]
     pub fn audit(&self) -> Vec<Inconsistency> {
         let mut found = Vec::new();

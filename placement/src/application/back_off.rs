@@ -1,19 +1,19 @@
-//! Pauses before instances start again. Those that end soon after they started come back later and later, whether they
-//! failed or not, and the last retry of a component waits for as long as its [`RetryPolicy`](crate::RetryPolicy) says.
+//! Pauses before instances restart. Instances that end soon after their start come back later and later,
+//! failed or not. The last retry waits as long as the component's [`RetryPolicy`](crate::RetryPolicy) says.
 
 use super::{ApplicationState, Component, ComponentInstance, ServiceSettings};
 use crate::component::ComponentId;
 use crate::exit::{ContainerExit, ContainerOutcome};
 use crate::history::InstanceState;
 
-/// Short lives of a component's instances, and the pauses that follow from them.
+/// The short lives of a component's instances, and the resulting pauses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BackOff {
-    /// Generations of short-lived instances in a row. Instances that end together are of one generation.
+    /// Generations of short-lived instances in a row. Instances that ran together are one generation.
     generations: u32,
-    /// When the last short life ended.
+    /// The end of the last short life.
     ended_ms: u64,
-    /// When each instance that is missing on account of a pause may be asked for, in order.
+    /// For each missing instance that is paused, the time at which it may be requested; sorted.
     until_ms: Vec<u64>,
 }
 
@@ -26,7 +26,8 @@ impl BackOff {
         self.until_ms.len()
     }
 
-    /// An instance of this generation ended soon after it started. Says how long the next one waits.
+    /// Records that an instance of this generation ended soon after its start. Returns the pause of its
+    /// successor.
     fn short_life(&mut self, generation: u32, now_ms: u64, settings: &ServiceSettings) -> u64 {
         let row_ends_ms = settings.back_off_max_ms.saturating_add(settings.short_life_ms);
         if now_ms.saturating_sub(self.ended_ms) > row_ends_ms {
@@ -36,13 +37,13 @@ impl BackOff {
             self.generations += 1;
         }
         self.ended_ms = now_ms;
-        // The first generation comes back at once, as Slider's do.
+        // The first generation comes back at once, as in Slider.
         let Some(doublings) = self.generations.checked_sub(2) else { return 0 };
         let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
         settings.back_off_ms.saturating_mul(factor).min(settings.back_off_max_ms)
     }
 
-    /// An instance of this generation ran for a while.
+    /// Records that an instance of this generation ran for a while.
     fn long_life(&mut self, generation: u32) {
         if generation >= self.generations {
             self.generations = 0;
@@ -54,8 +55,8 @@ impl BackOff {
         self.until_ms.insert(place, until_ms);
     }
 
-    /// Of so many instances that are missing, how many may be asked for now. A pause holds until its time, also while
-    /// fewer are missing.
+    /// Returns how many of the missing instances may be requested now. A pause lasts until its time, even
+    /// while fewer instances are missing.
     fn due_of(&mut self, missing: usize, now_ms: u64) -> usize {
         let over = self.until_ms.partition_point(|until_ms| *until_ms <= now_ms);
         self.until_ms.drain(..over);
@@ -64,7 +65,7 @@ impl BackOff {
 }
 
 impl Component {
-    /// Counts a failure that may end the service.
+    /// Counts a failure towards the failure threshold.
     pub(super) fn count_recent_failure(&mut self, now_ms: u64) {
         let window_ms = self.spec.retries.map(|retries| retries.window_ms);
         let is_row_over =
@@ -75,8 +76,7 @@ impl Component {
         self.counters.failed_recently += 1;
     }
 
-    /// How long the retry after a failure waits besides: the last one does, of a component that comes back to its
-    /// hosts.
+    /// Returns the extra delay of a retry. Only the last retry of a component with host affinity has one.
     fn retry_delay_ms(&self) -> u64 {
         let is_last = self.spec.container_failure_threshold == Some(self.counters.failed_recently);
         let retries = self.spec.retries.filter(|_| is_last && self.spec.policy.uses_history());
@@ -85,7 +85,7 @@ impl Component {
 }
 
 impl ApplicationState {
-    /// An instance ended. Its replacement may have to wait.
+    /// Starts the pause that an ended instance causes for its successor.
     pub(super) fn pause_after(
         &mut self,
         was: InstanceState,
@@ -120,7 +120,7 @@ impl ApplicationState {
         }
     }
 
-    /// Of so many instances that a component is short of, how many may be asked for now.
+    /// Returns how many of the component's missing instances may be requested now.
     pub(super) fn due_of(&mut self, component: ComponentId, delta: i64, now_ms: u64) -> i64 {
         let Some(known) = self.components.get_mut(&component) else { return delta };
         let missing = usize::try_from(delta.max(0)).unwrap_or(usize::MAX);
@@ -128,7 +128,7 @@ impl ApplicationState {
         if delta > 0 { i64::try_from(due).unwrap_or(i64::MAX) } else { delta }
     }
 
-    /// Reviews the components whose pause is over.
+    /// Marks components for review whose pause has ended.
     pub(super) fn wake(&mut self, now_ms: u64) {
         while let Some((until_ms, component)) =
             self.wakes.first().copied().filter(|(at_ms, _)| *at_ms <= now_ms)
@@ -142,7 +142,7 @@ impl ApplicationState {
         self.wakes.first().map(|(until_ms, _)| *until_ms)
     }
 
-    /// How many instances of a component wait for a pause to end, and when the first does.
+    /// Returns the number of paused instances of a component, and when the first pause ends.
     pub(super) fn paused(&self, component: ComponentId) -> Option<(usize, u64)> {
         let back_off = &self.components.get(&component)?.back_off;
         Some((back_off.paused(), *back_off.until_ms.first()?))

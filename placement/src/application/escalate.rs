@@ -1,4 +1,4 @@
-//! Requests whose time is over: made again as they were, or one step wider (spec 1.13).
+//! Handles requests whose deadline has passed: reissues them unchanged, or one step wider (spec 1.13).
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use crate::client::RequestId;
 use crate::component::PlacementPolicy;
 use crate::history::{OutstandingRequest, Reach, request_priority};
 
-/// What becomes of a request whose time is over.
+/// The next state of a request whose deadline has passed.
 #[derive(Debug)]
 enum Escalation {
     /// It waits on, and is never widened.
     Stays,
-    /// It waits on, and is looked at again after this time.
+    /// It waits on, and is reviewed again at this time.
     WaitsUntil(u64),
-    /// It may be served in the host's rack, and is widened further after this time.
+    /// It is widened to the host's rack, and further at this time.
     Rack(Arc<str>, u64),
-    /// It may be served on any of these hosts: those that are apart from the others of its group.
+    /// It is widened to this list of hosts, which are apart from the other instances of the group.
     Listed(Vec<Arc<str>>),
-    /// It may be served anywhere.
+    /// It is widened to any host.
     Anywhere,
 }
 
 impl ApplicationState {
-    /// Makes a request again: as it was if the manager never took it, otherwise one step wider.
+    /// Reissues a request: unchanged if the manager never accepted it, otherwise one step wider.
     pub(super) fn widen(&mut self, request: RequestId, now_ms: u64, operations: &mut Vec<Operation>) {
         let Some(outstanding) = self.outstanding.get(request) else { return };
         let component = outstanding.component;
@@ -52,7 +52,8 @@ impl ApplicationState {
         }
     }
 
-    /// The time of a request that was not taken begins when it is; one that was taken back goes on waiting.
+    /// Decides the next step. The time limit starts when the manager accepts the request; a withdrawn one
+    /// keeps its limit.
     fn escalation(&self, outstanding: &OutstandingRequest, now_ms: u64) -> Escalation {
         let spec = &self.components[&outstanding.component].spec;
         let next_ms = now_ms.saturating_add(spec.escalate_after_ms);
@@ -103,7 +104,8 @@ impl Escalation {
     }
 }
 
-/// The host stays as a hint if the manager knows it, except beside a label, which managers such as YARN take alone.
+/// Widens a request to any host. A known host stays as a hint, except with a label: YARN accepts a label
+/// only alone.
 fn to_anywhere(outstanding: &mut OutstandingRequest, is_host_known: bool) {
     let request = &mut outstanding.request;
     outstanding.reach = Reach::Anywhere;

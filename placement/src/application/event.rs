@@ -9,133 +9,134 @@ use super::actions::{ActionId, ActionStatus, ContainerAction};
 use crate::client::{Callback, ClientError, ContainerRef, ContainerRequest, RequestId};
 use crate::component::{ComponentId, ComponentSpec};
 
-/// What a service is told.
+/// An event for a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServiceEvent {
-    /// By the cluster manager.
+    /// The cluster manager reported something.
     Callback(Callback),
-    /// The manager did not take a request.
+    /// The manager refused a request.
     NotTaken {
-        /// Which.
+        /// The request.
         request: RequestId,
-        /// Why.
+        /// The reason.
         error: ClientError,
     },
-    /// There should be other numbers of instances, or other components. Components left out go down to none.
+    /// New numbers of instances or new components. Components that are left out shrink to 0 instances.
     Flex(Vec<ComponentSpec>),
-    /// One component should be like this, new or not; the others stay as they are.
+    /// Adds or replaces one component; the others stay.
     Change(ComponentSpec),
-    /// Somebody ends one container; another one comes in its place.
+    /// An operator kills one container; the service replaces it.
     KillContainer(ContainerRef),
-    /// A container has not been heard of for too long: it is given back like one that is not wanted any more.
+    /// A container has been silent for too long; the service releases it like a surplus one.
     ContainerLost(ContainerRef),
-    /// One container goes elsewhere or starts anew.
+    /// Moves or restarts one container.
     Action(ContainerAction),
-    /// An action is taken back, if there is still time.
+    /// Cancels an action, if that is still possible.
     CancelAction(ActionId),
-    /// What stands by in this container has read all state that there is: it is the first to be taken the place of.
+    /// The standby in this container has read all state; failover prefers it.
     CaughtUp(ContainerRef),
-    /// From now on these hosts and no others are kept free: nothing of the service comes there.
+    /// Excludes these hosts, and only these, from the service.
     Exclude(BTreeSet<Arc<str>>),
-    /// Time went by.
+    /// Time has passed.
     TimePassed,
-    /// The service ends: everything is given back.
+    /// Ends the service; it releases all containers.
     Stop,
 }
 
-/// What a service wants done, in this order.
+/// An operation that the service has decided on. Carry operations out in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Hosts to which nothing may come, from now on and no more.
+    /// Changes the list of blacklisted hosts.
     UpdateBlacklist {
-        /// From now on.
+        /// Hosts to add.
         add: Vec<Arc<str>>,
-        /// No more.
+        /// Hosts to remove.
         remove: Vec<Arc<str>>,
     },
-    /// A request to take back.
+    /// Cancels a request.
     Cancel(RequestId),
-    /// A container to ask for.
+    /// Requests a container.
     Request(ContainerRequest),
-    /// A container to give back.
+    /// Releases a container.
     Release(ContainerRef),
-    /// A container to give back, and one to ask for on its host instead of it: in one step if the manager can.
+    /// Releases a container and requests another on its host; atomically if the manager can.
     Swap {
-        /// Which goes.
+        /// The container to release.
         container: ContainerRef,
-        /// What comes.
+        /// The request for its replacement.
         request: ContainerRequest,
     },
-    /// What is to be told of a placement action. The last of its answers is a terminal one, and there is one such.
+    /// Reports the status of a placement action. Exactly one answer is terminal, and it is the last.
     Answer {
-        /// Of which.
+        /// The action.
         action: ActionId,
-        /// How it stands.
+        /// Its status.
         status: ActionStatus,
-        /// The same in words.
+        /// The status in words.
         message: String,
     },
-    /// A component to start in a container that came.
+    /// Starts a component in an allocated container.
     Start {
-        /// Where.
+        /// The container.
         container: ContainerRef,
-        /// What.
+        /// The component.
         component: ComponentId,
     },
 }
 
-/// How a container answered a request (spec 1.17).
+/// How a container matched a request (spec 1.17).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllocationOutcome {
-    /// On the host that was asked for.
+    /// On the requested host.
     Placed,
     /// After the request was widened.
     Escalated,
     /// The request named no host of the history.
     Open,
-    /// No request was known for it, and the component was short of one.
+    /// Without a request, while the component was short of a container.
     Unallocated,
 }
 
 /// How a service keeps instances of an anti-affine component apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AntiAffinity {
-    /// All are asked for at once, and the cluster manager sees to it.
+    /// Requests all instances at once; the cluster manager keeps them apart.
     #[default]
     AllAtOnce,
-    /// One is asked for at a time, on the hosts that have none: for managers that cannot (Slider's way).
+    /// Requests one instance at a time on hosts without one, for managers without anti-affinity (Slider's
+    /// way).
     OneByOne,
 }
 
-/// What holds for a service as a whole.
+/// Settings of a service as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceSettings {
-    /// The failure window; recent failures are forgotten when it ends and the next begins. `None`: never.
+    /// The failure window; recent failures are forgotten when the next window begins. `None`: never.
     pub failure_window_ms: Option<u64>,
-    /// An instance that fails sooner than this after it started failed while starting.
+    /// An instance that fails sooner than this after its start counts as a failed start.
     pub short_life_ms: u64,
-    /// The pause before an instance starts again whose last two generations ended sooner than `short_life_ms` after
-    /// they started; it doubles with each further one.
+    /// The pause before the restart of an instance whose last two generations ended within `short_life_ms`
+    /// of their start. It doubles with each further generation.
     pub back_off_ms: u64,
     /// The longest such pause.
     pub back_off_max_ms: u64,
     /// How anti-affine instances are kept apart.
     pub anti_affinity: AntiAffinity,
-    /// After this time a request that the manager did not take is made again.
+    /// A request that the manager refused is reissued after this time.
     pub retry_after_ms: u64,
-    /// A container that is given back has this long to end; then it is given back again, and an action that waits for
-    /// it has failed.
+    /// Time limit for a released container to end. Afterwards the service releases it again, and an action
+    /// that waits for it fails.
     pub stop_timeout_ms: u64,
-    /// What an action starts has this long to run.
+    /// Time limit for a container of an action to run.
     pub start_timeout_ms: u64,
-    /// What was used this long before the history was saved is forgotten; `None`: nothing is.
+    /// Hosts last used this long before the save are forgotten when the history loads; `None`: none are.
     pub history_age_max_ms: Option<u64>,
 }
 
 impl Default for ServiceSettings {
-    /// Slider's defaults: a window of six hours, a minute is a short life; the seed's seven days. Pauses from 1 to 64
-    /// s.
+    /// Slider's failure window of six hours and short life of one minute, the seed's history age of seven
+    /// days, and pauses from 1 to 64 s.
     fn default() -> Self {
         const MINUTE_MS: u64 = 60_000;
         Self {

@@ -1,4 +1,4 @@
-//! Actions that a job can be asked for.
+//! Actions of a job, as requests name them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,105 +10,106 @@ use uuid::Uuid;
 use super::processor::ProcessorId;
 use crate::application::{ComponentChange, ContainerAction};
 
-/// Something to be done with containers of a running job.
+/// An action on containers of a running job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobAction {
-    /// One container goes somewhere, or starts anew.
+    /// Moves or restarts one container.
     Place {
-        /// Whose.
+        /// The processor or standby.
         processor: ProcessorId,
-        /// Where.
+        /// The destination.
         destination: Destination,
     },
-    /// A standby more of a processor.
+    /// Adds a standby to a processor.
     StartStandby {
-        /// Whose.
+        /// The processor.
         processor: ProcessorId,
     },
-    /// A standby less.
+    /// Removes a standby.
     StopStandby {
-        /// Which.
+        /// The standby.
         standby: ProcessorId,
     },
-    /// All containers of the job leave a host, and none comes to it any more.
+    /// Moves all containers of the job off a host, and keeps the host free afterwards.
     DrainHost {
         /// The host.
         host: Arc<str>,
-        /// How many at once, and how many may be down.
+        /// How many containers move at once, and how many may be down.
         pace: Pace,
     },
-    /// Containers may come again to a host that was drained.
+    /// Ends the effect of a drain: containers may return to the host.
     ReadmitHost {
         /// The host.
         host: Arc<str>,
     },
-    /// Some of the job's containers leave a host that has too many.
+    /// Moves some of the job's containers off an overloaded host.
     RelieveHost {
         /// The host.
         host: Arc<str>,
-        /// How many of them.
+        /// The number of containers to move.
         containers: u32,
-        /// How many at once, and how many may be down.
+        /// How many containers move at once, and how many may be down.
         pace: Pace,
     },
-    /// Containers start anew one after another, some of them first.
+    /// Restarts containers one after another, canaries first.
     RollingRestart(RollingRestart),
-    /// Takes an earlier request back.
+    /// Cancels an earlier request.
     Cancel {
-        /// Which.
+        /// The request.
         request: Uuid,
     },
 }
 
-/// Where a container goes (Samza's `destinationHost`).
+/// The destination of a container (Samza's `destinationHost`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// To this host; it starts anew there if that is where it is.
+    /// This host. A container that is there already restarts there.
     Host(Arc<str>),
-    /// To any host but its own.
+    /// Any host but its own.
     AnyHost,
-    /// It starts anew where it is, or where it was last. A place there is found before it is stopped.
+    /// Its present or last host: it restarts there. The job finds a place before it stops the container.
     LastSeen,
-    /// It is stopped, and started again like one that ended by itself.
+    /// Its present or last host. The container is stopped first, then restarted as if it had ended by
+    /// itself.
     ForceRestartLastSeen,
-    /// To the host of its standby, which goes elsewhere before.
+    /// The host of its standby. The standby moves elsewhere first.
     Standby,
 }
 
 /// How fast an action on many containers goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// So many containers at once.
+    /// The most containers worked on at once.
     pub at_once: NonZeroU32,
-    /// Another container is only begun with while fewer of the job's containers than this are down, or may go down.
+    /// A step begins only while fewer of the job's containers than this are down or may go down.
     pub disruption_budget: NonZeroU32,
 }
 
-/// Containers that start anew where they are; one for which there is no room beside itself goes elsewhere.
+/// Restarts containers in place. A container without room beside itself restarts elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RollingRestart {
-    /// Which; `None` for all, standbys too.
+    /// The processors and standbys to restart; `None` for all, standbys included.
     pub processors: Option<BTreeSet<ProcessorId>>,
-    /// How many at once, and how many may be down.
+    /// How many containers restart at once, and how many may be down.
     pub pace: Pace,
-    /// So many first.
+    /// The number of containers that restart first.
     pub canaries: u32,
-    /// The others follow if those first ones run for this long.
+    /// The other containers follow after the canaries have run for this long.
     pub canary_wait_ms: u64,
-    /// Whether containers are stopped before a place for them is found.
+    /// Whether a container is stopped before a place for its successor is found.
     pub stops_first: bool,
-    /// What they come back as.
+    /// The version or size that the containers restart with.
     pub change: ComponentChange,
 }
 
 /// A request to a job, and its time limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRequest {
-    /// What.
+    /// The action.
     pub action: JobAction,
-    /// How long a place for a container may be looked for, or a container waited for.
+    /// Time limit for finding a place for a container, and for waiting for a container.
     pub expires_after_ms: u64,
-    /// How often a container with which it came to nothing is tried again.
+    /// How often a failed step is retried.
     pub retries: u32,
 }
 
@@ -119,10 +120,10 @@ impl Default for Pace {
 }
 
 impl JobRequest {
-    /// How long a place may be looked for unless someone says otherwise (Samza's request timeout).
+    /// The default time limit for finding a place (Samza's request timeout).
     pub const EXPIRES_AFTER_MS: u64 = ContainerAction::EXPIRES_AFTER_MS;
 
-    /// This action with the usual limits.
+    /// Creates a request with the default limits.
     #[must_use]
     pub fn new(action: JobAction) -> Self {
         Self { action, expires_after_ms: Self::EXPIRES_AFTER_MS, retries: 0 }
@@ -132,32 +133,32 @@ impl JobRequest {
 /// The name of an action in messages, permissions and counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ActionName {
-    /// A container goes somewhere.
+    /// Moves a container.
     Move,
-    /// It starts anew where it is: also a `MOVE` to `LAST_SEEN`.
+    /// Restarts a container in place: also a `MOVE` to `LAST_SEEN`.
     Restart,
-    /// It is stopped first: also a `MOVE` to `FORCE_RESTART_LAST_SEEN`.
+    /// Stops a container first, then restarts it: also a `MOVE` to `FORCE_RESTART_LAST_SEEN`.
     ForceRestart,
-    /// It takes the place of its standby: also a `MOVE` to `STANDBY`.
+    /// Moves a processor to the place of its standby: also a `MOVE` to `STANDBY`.
     MoveToStandby,
-    /// A standby more.
+    /// Adds a standby.
     StartStandby,
-    /// A standby less.
+    /// Removes a standby.
     StopStandby,
-    /// All containers leave a host.
+    /// Moves all containers off a host.
     DrainHost,
-    /// They may come to it again.
+    /// Lets containers return to a host.
     ReadmitHost,
-    /// Some containers leave a host.
+    /// Moves some containers off a host.
     RelieveHost,
-    /// Containers start anew one after another.
+    /// Restarts containers one after another.
     RollingRestart,
-    /// A request is taken back.
+    /// Cancels a request.
     Cancel,
 }
 
 impl ActionName {
-    /// All that there are.
+    /// Every action.
     pub const ALL: [Self; 11] = [
         Self::Move,
         Self::Restart,
@@ -172,7 +173,7 @@ impl ActionName {
         Self::Cancel,
     ];
 
-    /// Whether messages leave the processor out.
+    /// Returns whether its messages name no processor.
     pub(super) const fn is_about_many(self) -> bool {
         matches!(
             self,
@@ -180,12 +181,12 @@ impl ActionName {
         )
     }
 
-    /// Whether messages name a host, or a word in its place.
+    /// Returns whether its messages name a host, or a word in place of one.
     pub(super) const fn names_host(self) -> bool {
         matches!(self, Self::Move | Self::DrainHost | Self::ReadmitHost | Self::RelieveHost)
     }
 
-    /// As it is written in messages.
+    /// Returns its name in messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -211,7 +212,7 @@ impl fmt::Display for ActionName {
 }
 
 impl JobAction {
-    /// What it is called, however the message called it.
+    /// Returns its canonical name, whichever form the message used.
     #[must_use]
     pub fn name(&self) -> ActionName {
         match self {
@@ -231,13 +232,13 @@ impl JobAction {
         }
     }
 
-    /// Whether it is over at once, and may be what others wait for.
+    /// Returns whether it ends at once and may be what other requests wait for.
     pub(super) fn makes_room(&self) -> bool {
         matches!(self, Self::Cancel { .. } | Self::ReadmitHost { .. })
     }
 
-    /// The processor that it is about, if it is about one: actions on one processor and its standbys wait for each
-    /// other.
+    /// Returns the processor concerned, if there is exactly one. Actions on one processor and its standbys
+    /// wait for each other.
     #[must_use]
     pub fn processor(&self) -> Option<&ProcessorId> {
         match self {

@@ -1,4 +1,4 @@
-//! The changes that requests made to a job: the next start of its coordinator needs them.
+//! Records of the changes that requests made to a job; the next start of its coordinator needs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use super::job_spec::JobSpec;
 use super::processor::{ProcessorId, ProcessorSpec};
 
-/// A part of a job that a request has changed, as it is since.
+/// The latest state of a part of a job that a request changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobRecord {
     /// The hosts that were drained and not readmitted.
     HostsKeptFree(BTreeSet<String>),
-    /// A processor with its size, its version and its standbys.
+    /// A processor with its size, version and standbys.
     Processor(ProcessorSpec),
 }
 
 impl JobRecord {
-    /// Whether the job is as the record says, in what records are about: [`with_records`](JobSpec::with_records) would
-    /// change nothing. `places` are the job's.
+    /// Returns whether the job already matches the record, so that [`with_records`](JobSpec::with_records)
+    /// would change nothing. `places` are the job's.
     pub(super) fn holds(&self, spec: &JobSpec, places: &BTreeMap<ProcessorId, usize>) -> bool {
         match self {
             Self::HostsKeptFree(hosts) => *hosts == spec.hosts_kept_free,
@@ -33,7 +33,7 @@ impl JobRecord {
 }
 
 impl JobSpec {
-    /// This job with what requests have changed of it. Records of processors that it has not are passed over.
+    /// Applies these records. Records of unknown processors are ignored.
     #[must_use]
     pub fn with_records(mut self, records: &[JobRecord]) -> Self {
         let places = self.places();

@@ -1,4 +1,4 @@
-//! Jobs: which processors they consist of, and the components that stand for these.
+//! Specifications of jobs, and the components that represent their processors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,73 +8,73 @@ use thiserror::Error;
 use super::processor::{ProcessorId, ProcessorSpec};
 use crate::component::{ComponentId, ComponentSpec, FaultDomain, PlacementPolicy, RetryPolicy};
 
-/// How many processors a job may have.
+/// The most processors of a job.
 pub const PROCESSORS_MAX: usize = 1 << 20;
-/// How many standbys a processor may have.
+/// The most standbys of a processor; their numbers are lower than this.
 pub const STANDBYS_MAX: u32 = 1_000;
 
-/// A job: processors that each run in one container. Processors keep their places in the list from one start of the
-/// coordinator to the next, new ones are added at its end; what requests have changed meanwhile is in
-/// [`with_records`](Self::with_records).
+/// A job: processors that each run in one container. From one start of the coordinator to the next,
+/// processors keep their positions in the list; append new ones. [`with_records`](Self::with_records)
+/// applies the changes that requests made meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSpec {
     /// Its name.
     pub name: String,
     /// Its processors.
     pub processors: Vec<ProcessorSpec>,
-    /// How far standbys are kept from each other and from the processor that they stand by for.
+    /// The fault domain that separates standbys from each other and from their processor.
     #[serde(default)]
     pub standby_domain: FaultDomain,
-    /// Whether containers come back to the hosts where they were.
+    /// Whether containers return to their previous hosts.
     pub has_host_affinity: bool,
-    /// The label of the nodes that will do; `None` for those without.
+    /// The node label required; `None` for nodes without a label.
     #[serde(default)]
     pub label: Option<String>,
-    /// How long the host where a processor was last is asked for before any other (Samza's
+    /// How long only the last host of a processor is asked for (Samza's
     /// `cluster-manager.container.request.timeout.ms`).
     pub request_timeout_ms: u64,
-    /// With more failures of a processor than this in a row it is given up, or the job ends (Samza's
-    /// `cluster-manager.container.retry.count`); `None`: never. A row ends when no failure follows the last retry
-    /// within `retry_window_ms`. Planned stops are no failures.
+    /// The most failures of a processor in a row; after more, the processor is given up or the job ends
+    /// (Samza's `cluster-manager.container.retry.count`). `None`: no limit. A row ends when no failure
+    /// follows the last retry within `retry_window_ms`. Planned stops are no failures.
     pub failures_max: Option<u32>,
-    /// How long after its last retry a failure of a processor still counts with those before it (Samza's
+    /// How long after its last retry a failure of a processor still belongs to the row (Samza's
     /// `cluster-manager.container.retry.window.ms`).
     #[serde(default = "retry_window_ms")]
     pub retry_window_ms: u64,
-    /// How long the last retry waits; only with host affinity (Samza's
-    /// `cluster-manager.container.preferred-host.last.retry.delay.ms`, and one second).
+    /// The delay of the last retry; only with host affinity (Samza's
+    /// `cluster-manager.container.preferred-host.last.retry.delay.ms`, plus one second).
     #[serde(default = "last_retry_delay_ms")]
     pub last_retry_delay_ms: u64,
-    /// A processor avoids a host where it has failed more often than this within the failure window of
-    /// [`ServiceSettings`](crate::ServiceSettings); other processors do not. `None`, the default: it never does, as in
-    /// Samza.
+    /// A processor avoids a host where it failed more often than this within the failure window of
+    /// [`ServiceSettings`](crate::ServiceSettings); other processors do not. `None`, the default: no host
+    /// is avoided, as in Samza.
     #[serde(default)]
     pub node_failure_threshold: Option<u32>,
-    /// Whether the job ends with the first processor that is given up (Samza's `job.fail.after.retries`).
+    /// Whether the job ends when a processor is given up (Samza's `job.fail.after.retries`).
     pub fails_with_processor: bool,
-    /// Hosts that were drained: nothing of the job comes to them.
+    /// Drained hosts; no container of the job goes there.
     #[serde(default)]
     pub hosts_kept_free: BTreeSet<String>,
 }
 
-/// Why a job cannot be.
+/// Why a job specification is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum JobSpecError {
-    /// Two processors of one name.
+    /// Two processors have the same id.
     #[error("processor `{0}` is there twice")]
     Twice(ProcessorId),
-    /// A standby as a processor of its own.
+    /// A standby is listed as a processor.
     #[error("`{0}` is the name of a standby: list its number with the standbys of `{active}`", active = .0.active())]
     Standby(ProcessorId),
-    /// Too many of something.
+    /// A count exceeds its limit.
     #[error("{count} {what}: at most {most}")]
     TooMany {
-        /// How many.
+        /// The count.
         count: usize,
-        /// Of what.
+        /// The thing counted.
         what: &'static str,
-        /// How many there may be.
+        /// The limit.
         most: usize,
     },
 }
@@ -82,10 +82,10 @@ pub enum JobSpecError {
 impl JobSpec {
     /// Samza's default for `cluster-manager.container.retry.window.ms`.
     pub const RETRY_WINDOW_MS: u64 = 300_000;
-    /// Samza's default: six minutes, and the second that it adds.
+    /// Samza's default: six minutes, plus the second that Samza adds.
     pub const LAST_RETRY_DELAY_MS: u64 = 361_000;
 
-    /// A job of these processors with Samza's defaults: host affinity, 5 s for a host, 8 retries with at most 300 s
+    /// Creates a job with Samza's defaults: host affinity, 5 s for a host, 8 retries with at most 300 s
     /// between them, and no node failure threshold.
     #[must_use]
     pub fn new(name: impl Into<String>, processors: Vec<ProcessorSpec>) -> Self {
@@ -126,13 +126,13 @@ impl JobSpec {
         Ok(())
     }
 
-    /// Where each processor is in the list.
+    /// Returns the position of each processor in the list.
     pub(super) fn places(&self) -> BTreeMap<ProcessorId, usize> {
         self.processors.iter().enumerate().map(|(place, known)| (known.id.clone(), place)).collect()
     }
 
-    /// The components that stand for the processors and their standbys, each with its processor's name. A standby has a
-    /// higher number than every processor, so it is asked for later.
+    /// Returns the components that represent processors and standbys, each with its processor id. A standby
+    /// has a higher component id than every processor, so it is requested later.
     pub(super) fn components(&self) -> impl Iterator<Item = (ProcessorId, ComponentSpec)> + '_ {
         self.processors.iter().enumerate().flat_map(move |(place, processor)| {
             let standbys = processor.standbys.iter().map(|number| Some(*number));
@@ -184,7 +184,7 @@ fn last_retry_delay_ms() -> u64 {
     JobSpec::LAST_RETRY_DELAY_MS
 }
 
-/// The component that stands for a processor at this place of the list, or for a standby of it.
+/// Returns the component for the processor at this position, or for its standby of this number.
 pub(super) fn component_of(place: usize, standby: Option<u32>) -> ComponentId {
     let above = standby.map_or(0, |number| (number as usize + 1) * PROCESSORS_MAX);
     ComponentId(u32::try_from(place + above).unwrap_or(crate::COMPONENT_ID_MAX))

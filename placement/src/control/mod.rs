@@ -1,16 +1,17 @@
-//! Container control: placement actions on the containers of running jobs (Samza container placement, SEP-22).
+//! Container control: placement actions on the containers of running jobs (Samza container placement,
+//! SEP-22).
 //!
 //! | purpose | type |
 //! |---|---|
-//! | a job: its processors, and how their standbys are kept apart | [`JobSpec`], [`ProcessorSpec`], [`ProcessorId`] |
-//! | the job on a cluster, which carries out requests | [`Job`], [`JobStatus`] |
+//! | a job: its processors, and the distance between standbys | [`JobSpec`], [`ProcessorSpec`], [`ProcessorId`] |
+//! | a running job, which carries out requests | [`Job`], [`JobStatus`] |
 //! | actions and requests | [`JobAction`], [`JobRequest`], [`RollingRestart`], [`Pace`] |
-//! | where requests and answers are kept | [`ControlStore`]: [`RedbControlStore`], [`MemoryControlStore`] |
-//! | has jobs carry out the requests of a store | [`ControlPlane`], on a thread of its own [`ControlThread`] |
-//! | asks through a store, from the same process or another one | [`PlacementClient`], [`PlacementRequest`], [`PlacementResponse`] |
+//! | the store of requests and responses | [`ControlStore`]: [`RedbControlStore`], [`MemoryControlStore`] |
+//! | passes requests from a store to jobs | [`ControlPlane`], on a thread of its own [`ControlThread`] |
+//! | submits requests through a store, from any process | [`PlacementClient`], [`PlacementRequest`], [`PlacementResponse`] |
 //! | permissions, and the policy for conflicting requests | [`Authoriser`], [`ConflictPolicy`] |
 //!
-//! A job can be asked without a control plane:
+//! A job also works without a control plane:
 //!
 //! ```
 //! use apportion::Resources;
@@ -37,7 +38,8 @@
 //! # }
 //! ```
 //!
-//! Messages, the effect of each action, and an example with a store are in `CONTROL.md` beside this crate's manifest.
+//! `CONTROL.md` beside this crate's manifest has the messages, the effect of each action, and an example
+//! with a store.
 
 mod action;
 mod job;

@@ -1,4 +1,4 @@
-//! Processors, some of them with standbys (`samza.md`, "Terms").
+//! Processors and their standbys (`samza.md`, "Terms").
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use apportion::Resources;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A processor's name: Samza's `0`, `1`, ..., and `0-0`, `0-1` for the standbys of `0`.
+/// A processor id: Samza's `0`, `1`, ..., and `0-0`, `0-1` for the standbys of `0`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ProcessorId {
@@ -17,7 +17,7 @@ pub struct ProcessorId {
     standby: Option<u32>,
 }
 
-/// A text that names no processor.
+/// A text that is no processor id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "`{0}` is no processor id: expected letters, digits, `_` or `.`, with `-` and a number for a standby, such as `0` or `0-1`"
@@ -25,30 +25,30 @@ pub struct ProcessorId {
 pub struct BadProcessorId(pub String);
 
 impl ProcessorId {
-    /// The processor itself, for a standby the one that it stands by for. Actions on these exclude each other.
+    /// Returns the processor itself, or the processor of a standby. Actions on these exclude each other.
     #[must_use]
     pub fn active(&self) -> Self {
         Self { active: self.active.clone(), standby: None }
     }
 
-    /// Its standby of this number.
+    /// Returns the id of the processor's standby with this number.
     #[must_use]
     pub fn standby(&self, number: u32) -> Self {
         Self { active: self.active.clone(), standby: Some(number) }
     }
 
-    /// Whether it is this processor, or stands by for it.
+    /// Returns whether it is this processor or one of its standbys.
     pub(super) fn is_of(&self, active: &Self) -> bool {
         self.active == active.active
     }
 
-    /// Whether it stands by for another one.
+    /// Returns whether it is a standby.
     #[must_use]
     pub fn is_standby(&self) -> bool {
         self.standby.is_some()
     }
 
-    /// Which of its standbys it is; `None` for the processor itself.
+    /// Returns the number of a standby; `None` for a processor.
     #[must_use]
     pub fn standby_number(&self) -> Option<u32> {
         self.standby
@@ -101,14 +101,14 @@ impl From<ProcessorId> for String {
 /// A processor of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorSpec {
-    /// Its name; not a standby's.
+    /// Its id; not a standby's.
     pub id: ProcessorId,
-    /// The size of its container, and of each standby's.
+    /// The size of its container and of each standby's.
     pub size: Resources,
-    /// The version of what runs in it; empty if nobody cares.
+    /// The version that its containers run; empty if versions do not matter.
     #[serde(default)]
     pub version: String,
-    /// Whether it keeps state that a container elsewhere has to read first.
+    /// Whether it keeps state, which a container elsewhere has to read first.
     #[serde(default)]
     pub is_stateful: bool,
     /// The numbers of its standbys.
@@ -117,7 +117,7 @@ pub struct ProcessorSpec {
 }
 
 impl ProcessorSpec {
-    /// A stateless processor without standbys.
+    /// Creates a stateless processor without standbys.
     #[must_use]
     pub fn new(id: ProcessorId, size: Resources) -> Self {
         Self { id, size, version: String::new(), is_stateful: false, standbys: BTreeSet::new() }

@@ -1,4 +1,4 @@
-//! Steps that wait for something that no answer tells.
+//! Steps that wait for a condition that no answer reports.
 
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use super::plan::{Move, RunStage, RunningStep};
 use crate::client::ClusterClient;
 
 impl<C: ClusterClient> Job<C> {
-    /// The step waits for this from now on, if it is not so already.
+    /// Puts the step into a waiting stage, and moves on at once if the condition already holds.
     pub(super) fn await_stage(&mut self, request: Uuid, group: &ProcessorId, stage: RunStage, now_ms: u64) {
         self.transition_stage(request, group, stage);
         self.awaiting.insert((request, group.clone()));
@@ -50,7 +50,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Whether what the step waits for is so.
+    /// Returns whether the condition that the step waits for holds.
     fn is_met(&self, request: Uuid, group: &ProcessorId, stage: RunStage, now_ms: u64) -> bool {
         match stage {
             RunStage::AwaitingContainer { .. } => self.is_next_ready(request, group),
@@ -62,7 +62,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Whether the containers that the next move is about run.
+    /// Returns whether the containers that the next move concerns run.
     pub(super) fn is_next_ready(&self, request: Uuid, group: &ProcessorId) -> bool {
         let next = self.running(request, group).and_then(|(_, running)| running.left.front());
         let Some(next) = next.filter(|next| next.is_placement()) else { return true };
@@ -74,7 +74,7 @@ impl<C: ClusterClient> Job<C> {
         concerned.into_iter().all(|component| self.is_ready(component))
     }
 
-    /// The pause of a step that is tried again is over: its turn comes like that of others.
+    /// Ends the pause of a retried step, and puts it at the head of its queue.
     fn queue_again(&mut self, request: Uuid, group: &ProcessorId) {
         let Some(plan) = self.plans.get_mut(&request) else { return };
         let Some(RunningStep { step, .. }) = plan.running.remove(group) else { return };

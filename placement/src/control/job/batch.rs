@@ -1,4 +1,4 @@
-//! Requests about many containers: how many of them at once, canaries first, and within the disruption budget.
+//! Requests about many containers: pace, canaries and the disruption budget.
 
 use uuid::Uuid;
 
@@ -10,7 +10,7 @@ use crate::client::{ClusterClient, ContainerRef};
 use crate::component::ComponentId;
 
 impl<C: ClusterClient> Job<C> {
-    /// Begins as many steps of requests about many containers as their pace allows, oldest request first.
+    /// Begins as many steps as the pace of each such request allows, oldest request first.
     pub(super) fn begin_batches(&mut self, now_ms: u64) {
         for request in self.batches.clone() {
             self.check_canaries(request, now_ms);
@@ -22,7 +22,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// That it goes on is told with its first step.
+    /// Reports progress when the first step begins.
     fn tell_begin(&mut self, request: Uuid) {
         let Some(plan) = self.plans.get_mut(&request) else { return };
         if !std::mem::replace(&mut plan.is_begun, true) {
@@ -41,7 +41,7 @@ impl<C: ClusterClient> Job<C> {
         self.plans.get_mut(&request)?.waiting.remove(place)
     }
 
-    /// Whether pace, canaries and budget let another step of the request begin.
+    /// Returns whether pace, canaries and budget let the request begin another step.
     fn may_begin(&mut self, request: Uuid, now_ms: u64) -> bool {
         if !self.canaries_allow(request) || self.waits_for_another_rolling(request) {
             return false;
@@ -60,7 +60,7 @@ impl<C: ClusterClient> Job<C> {
         down + self.down_or_worked_on() < budget
     }
 
-    /// Rolling restarts come one after the other, or an older version might come after a newer one.
+    /// Rolling restarts go one after the other; otherwise an older version could overwrite a newer one.
     fn waits_for_another_rolling(&self, request: Uuid) -> bool {
         let is_rolling = |request: &Uuid| {
             let batch = self.plans.get(request).and_then(|plan| plan.batch.as_ref());
@@ -69,15 +69,15 @@ impl<C: ClusterClient> Job<C> {
         is_rolling(&request) && self.batches.iter().find(|other| is_rolling(other)) != Some(&request)
     }
 
-    /// Containers that do not run though they should, and with which no request goes on.
+    /// Counts containers that should run but are down, outside the processors that requests work on.
     fn down_unattended(&self) -> u64 {
         let of_busy: u64 = self.busy.keys().map(|group| self.down_of(group)).sum();
         self.service.state().down().saturating_sub(of_busy)
     }
 
-    /// Of those with which requests go on, how many are down or may be before that is over: all that requests about
-    /// many containers work on, and of the others those that are being replaced. Standbys that somebody needs for a
-    /// while are not missed.
+    /// Counts the containers that are down, or may go down, because of running steps. A step of a request
+    /// about many containers counts at least one. Another step does so only while its container is being
+    /// replaced. Temporary standbys do not count.
     fn down_or_worked_on(&self) -> u64 {
         let each = self.busy.iter().filter_map(|(group, request)| {
             let (plan, running) = self.running(*request, group)?;
@@ -89,7 +89,7 @@ impl<C: ClusterClient> Job<C> {
         each.sum()
     }
 
-    /// Of a processor and its standbys.
+    /// Counts the missing containers of a processor and its standbys.
     fn down_of(&self, group: &ProcessorId) -> u64 {
         let names = self.numbers.range(group..).map(|(name, _)| name);
         names.take_while(|name| name.is_of(group)).map(|name| self.down_of_one(name)).sum()
@@ -116,7 +116,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// When the last of a request's canaries is done, they have to run on for a while.
+    /// Starts the waiting time after the last canary.
     pub(super) fn canary_done(&mut self, request: Uuid, now_ms: u64) {
         let Some(plan) = self.plans.get_mut(&request) else { return };
         let Some(canary) = plan.batch.as_mut().and_then(|batch| batch.canary.as_mut()) else { return };
@@ -126,14 +126,15 @@ impl<C: ClusterClient> Job<C> {
         canary.until_ms.get_or_insert(now_ms.saturating_add(canary.wait_ms));
     }
 
-    /// Canaries that did not run on end the request; when they have run for long enough the others follow.
+    /// Fails the request if a canary has ended. Lets the other steps begin once the waiting time has
+    /// passed.
     fn check_canaries(&mut self, request: Uuid, now_ms: u64) {
         let canary = self.plans.get(&request).and_then(|plan| plan.batch.as_ref()?.canary.as_ref());
         let Some((canary, until_ms)) = canary.and_then(|canary| Some((canary, canary.until_ms?))) else {
             return;
         };
         let runs_on = |(component, container): &&(ComponentId, ContainerRef)| {
-            // Of one that others work on it is known when they are done.
+            // While another request works on the container, its successor is not yet known.
             let group = self.processor_of(*component).map(|processor| processor.active());
             group.is_some_and(|group| self.busy.contains_key(&group))
                 || self.service.state().container_of(*component) == Some(*container)
@@ -153,7 +154,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Whether the request's canaries let another step begin: it is one of them, or they have proved themselves.
+    /// Returns whether canaries let another step begin: it is a canary, or the canaries have passed.
     fn canaries_allow(&self, request: Uuid) -> bool {
         let Some(plan) = self.plans.get(&request) else { return false };
         let Some(canary) = plan.batch.as_ref().and_then(|batch| batch.canary.as_ref()) else { return true };
@@ -161,8 +162,8 @@ impl<C: ClusterClient> Job<C> {
         canary.until_ms.is_none() && begun < canary.steps
     }
 
-    /// A canary's container that runs now has to run on. What others ask to be done with it meanwhile is not held
-    /// against it.
+    /// Records the container of a canary, which has to keep running. If another request replaces that
+    /// container, its successor counts instead.
     pub(super) fn record_canary(&mut self, request: Uuid, group: &ProcessorId) {
         let next = self.running(request, group).and_then(|(_, running)| running.left.front());
         let Some(component) = next.and_then(|next| self.component_of_move(group, next)) else { return };
@@ -181,8 +182,8 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// A request that cannot begin anything because too much is down does not wait for ever. For other requests it
-    /// does.
+    /// Fails a request that has waited too long because too many containers are down. Waiting for other
+    /// requests has no limit.
     fn check_stall(&mut self, request: Uuid, is_stalled: bool, down: u64, now_ms: u64) {
         let Some(plan) = self.plans.get_mut(&request) else { return };
         let Some(batch) = &mut plan.batch else { return };
@@ -202,7 +203,7 @@ impl<C: ClusterClient> Job<C> {
         plan.waiting.clear();
     }
 
-    /// The next time at which something that is waited for has taken too long.
+    /// Returns the next time at which a wait exceeds its limit.
     pub(super) fn next_deadline_ms(&self) -> Option<u64> {
         let awaited = self.awaiting.iter().filter_map(|(request, group)| {
             let stage = self.running(*request, group)?.1.stage;

@@ -1,4 +1,4 @@
-//! Begins steps, and carries out the next move of each.
+//! Begins steps, and carries out their moves.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::client::ClusterClient;
 use crate::component::ComponentId;
 
 impl<C: ClusterClient> Job<C> {
-    /// Goes on with everything that can go on.
+    /// Advances requests until none can advance.
     pub(super) fn drive(&mut self, now_ms: u64) {
         loop {
             self.handle_answers(now_ms);
@@ -25,7 +25,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Begins the next request of each processor that is free.
+    /// Begins the next request of each free processor.
     fn begin_queued(&mut self, now_ms: u64) {
         while let Some(group) = self.freed.pop_first() {
             if self.busy.contains_key(&group) {
@@ -38,7 +38,7 @@ impl<C: ClusterClient> Job<C> {
             };
             match self.plans.get_mut(&request).and_then(|plan| plan.waiting.pop_front()) {
                 Some(step) => self.begin_step(request, step, now_ms),
-                // It was taken back while it waited.
+                // It was cancelled while it waited.
                 None => {
                     self.freed.insert(group);
                 }
@@ -64,7 +64,7 @@ impl<C: ClusterClient> Job<C> {
         plan.running.insert(group.clone(), RunningStep { left, stage, ..RunningStep::new(step) });
         self.busy.insert(group.clone(), request);
         match refused {
-            // It made sense when it was asked for.
+            // The request was valid when it was submitted.
             Some(why) => self.step_failed(request, &group, &why, now_ms),
             None => self.next_move(request, &group, now_ms),
         }
@@ -79,7 +79,7 @@ impl<C: ClusterClient> Job<C> {
         self.plans.get_mut(&request)?.running.get_mut(group)
     }
 
-    /// The move that went on is done.
+    /// Completes the current move, and begins the next one.
     pub(super) fn move_done(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
         if let Some(running) = self.running_mut(request, group) {
             running.left.pop_front();
@@ -133,7 +133,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Whether an action on the component can begin: its container runs, or it was given up.
+    /// Returns whether an action on the component can begin: its container runs, or it was given up.
     pub(super) fn is_ready(&self, component: ComponentId) -> bool {
         self.live_container(component).is_some() || self.service.state().is_given_up(component)
     }
@@ -144,7 +144,7 @@ impl<C: ClusterClient> Job<C> {
         matches!(next, Move::BringStandby { host, .. } if is_at(host))
     }
 
-    /// Has the service below carry out a move.
+    /// Submits the placement action of a move to the service.
     fn carry_out(&mut self, request: Uuid, group: &ProcessorId, next: &Move, now_ms: u64) {
         let Some(action) = self.action_for(request, group, next) else {
             return self.step_failed(request, group, "the standby was stopped meanwhile", now_ms);
@@ -175,7 +175,7 @@ impl<C: ClusterClient> Job<C> {
         ActionId(self.last_action)
     }
 
-    /// The placement action that a move is; `None` if the standby that it is about is not there.
+    /// Returns the placement action of a move; `None` if its standby no longer exists.
     fn action_for(&mut self, request: Uuid, group: &ProcessorId, next: &Move) -> Option<ContainerAction> {
         let component = self.component_of_move(group, next)?;
         let expires_after_ms = self.running(request, group)?.0.expires_after_ms;

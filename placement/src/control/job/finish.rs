@@ -1,5 +1,4 @@
-//! Last words: of requests about one processor and about many, of those that are taken back, and of all when the job
-//! ends.
+//! Final answers: to requests about one processor or many, to cancelled ones, and to all when the job ends.
 
 use uuid::Uuid;
 
@@ -10,10 +9,10 @@ use crate::application::{ActionId, ActionStatus, ServiceEvent};
 use crate::client::ClusterClient;
 use crate::history::InstanceState;
 
-/// Whether a host is empty.
+/// Whether the host of a drain is empty.
 enum Drained {
     Yes,
-    /// There is nothing more to be done about it.
+    /// Containers remain, and the drain cannot move them.
     No {
         left: usize,
     },
@@ -21,7 +20,7 @@ enum Drained {
 }
 
 impl<C: ClusterClient> Job<C> {
-    /// Says the last word of a request about many containers when nothing of it is left.
+    /// Sends the final answer to a request about many containers once no step is left.
     pub(super) fn finish_if_done(&mut self, request: Uuid, now_ms: u64) {
         if self.plans.get(&request).is_none_or(|plan| !plan.is_done() || plan.batch.is_none()) {
             return;
@@ -50,7 +49,8 @@ impl<C: ClusterClient> Job<C> {
         self.finish(request, status, now_ms);
     }
 
-    /// Whether the host of a drain is empty. What was on its way there when the drain began leaves as well.
+    /// Checks the host of a drain. Adds steps for containers that were on their way there when the drain
+    /// began.
     fn look_after_drain(&mut self, request: Uuid) -> Drained {
         let Some(plan) = self.plans.get(&request) else { return Drained::Yes };
         let Some(drain) = plan.batch.as_ref().and_then(|batch| batch.drains.as_ref()) else {
@@ -90,7 +90,7 @@ impl<C: ClusterClient> Job<C> {
         self.answers.push(JobAnswer { request, status, message, steps });
     }
 
-    /// Takes a request back, as far as there is still time.
+    /// Cancels a request, as far as that is still possible.
     pub(super) fn cancel(&mut self, request: Uuid, other: Uuid, now_ms: u64) {
         let Some(plan) = self.plans.get_mut(&other) else {
             return self.answer(
@@ -116,7 +116,7 @@ impl<C: ClusterClient> Job<C> {
                     self.service.handle(ServiceEvent::CancelAction(heir), now_ms);
                     self.service.handle(ServiceEvent::CancelAction(standby), now_ms);
                 }
-                // A standby that is going has been told to.
+                // The service has already been told to stop the standby.
                 RunStage::Gone { .. } => {}
                 RunStage::AwaitingContainer { .. } | RunStage::Standby { .. } | RunStage::Pausing { .. } => {
                     self.step_over(other, &group, ActionStatus::Cancelled, "it was taken back", now_ms);
@@ -133,7 +133,7 @@ impl<C: ClusterClient> Job<C> {
         );
     }
 
-    /// Has all requests come to an end, for this reason: what can still be taken back is.
+    /// Ends all requests for this reason, and cancels their placement actions where that is still possible.
     pub fn end_requests(&mut self, why: &str, now_ms: u64) {
         let acting: Vec<ActionId> = self.acts.keys().copied().collect();
         for action in acting {

@@ -1,15 +1,15 @@
-//! A running job: its processors' containers, and the actions under way.
+//! A running job: the containers of its processors, and the requests under way.
 //!
-//! A request becomes a [`Plan`] of steps, one for each processor that it concerns. A step goes on while no other one
-//! concerns the same processor or its standbys (`samza.md` 1.13, I1), and consists of moves; a move is a placement
-//! action of the [`Service`] underneath, or a standby that comes or goes.
+//! A request becomes a [`Plan`] of steps, one for each processor concerned. A step runs only while no other
+//! step concerns the same processor or its standbys (`samza.md` 1.13, I1). A step consists of moves. A move
+//! is a placement action of the [`Service`] below, or the start or stop of a standby.
 //!
-//! | word | meaning | where it begins | where it ends |
+//! | word | meaning | begins in | ends in |
 //! |---|---|---|---|
 //! | request | a caller's order ([`JobRequest`]) | `submit` | `finish` |
-//! | plan | its steps, and the rules for all of them | `order` | `finish` |
+//! | plan | the steps of a request, and the rules for all of them | `order` | `finish` |
 //! | step | the moves for one processor and its standbys | `begin_step` | `step_over` |
-//! | move | one thing to do, worked out when the step begins (`moves_of`) | `next_move` | `move_done` |
+//! | move | one operation, planned when the step begins (`moves_of`) | `next_move` | `move_done` |
 //! | action | a move that the service below carries out ([`ContainerAction`](crate::ContainerAction)) | `carry_out` | `handle_answers` |
 
 mod awaiting;
@@ -44,24 +44,24 @@ use crate::service::Service;
 use plan::Plan;
 use records::Unrecorded;
 
-/// A job that runs on a cluster. Whoever owns it calls [`tick`](Self::tick) when something may have happened.
+/// A job that runs on a cluster. Its owner calls [`tick`](Self::tick) when something may have happened.
 #[derive(Debug)]
 pub struct Job<C> {
     service: Service<C>,
     spec: JobSpec,
     components: BTreeMap<ComponentId, ComponentSpec>,
     numbers: BTreeMap<ProcessorId, ComponentId>,
-    /// Where each processor is in the list of the job's.
+    /// The position of each processor in the job's list.
     places: BTreeMap<ProcessorId, usize>,
     plans: BTreeMap<Uuid, Plan>,
-    /// Requests about one processor that wait for others to end, in order.
+    /// Requests about one processor that wait for other requests, in order.
     queued: BTreeMap<ProcessorId, VecDeque<Uuid>>,
-    /// Requests about many containers, in order.
+    /// Requests about many containers, in order of arrival.
     batches: Vec<Uuid>,
-    /// Which request goes on with a processor and its standbys.
+    /// The request that works on a processor and its standbys.
     busy: BTreeMap<ProcessorId, Uuid>,
     acts: BTreeMap<ActionId, (Uuid, ProcessorId)>,
-    /// Steps that wait for something that no answer tells.
+    /// Steps that wait for a condition that no answer reports.
     awaiting: BTreeSet<(Uuid, ProcessorId)>,
     /// Processors whose next request may begin.
     freed: BTreeSet<ProcessorId>,
@@ -70,36 +70,36 @@ pub struct Job<C> {
     unrecorded: Unrecorded,
 }
 
-/// An answer to a request. The last answer is terminal, and the only terminal one.
+/// An answer to a request. Exactly one answer is terminal, and it is the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobAnswer {
-    /// Of which.
+    /// The request answered.
     pub request: Uuid,
-    /// How it stands.
+    /// Its status.
     pub status: ActionStatus,
-    /// The same in words.
+    /// The status in words.
     pub message: String,
-    /// With the last word: of how many containers something was asked, and what came of that.
+    /// The numbers of its steps; only in the final answer.
     pub steps: Option<StepTally>,
 }
 
-/// The outcome for the containers of a request.
+/// The outcome of a request, counted in steps of one processor each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepTally {
-    /// How many there were.
+    /// All steps.
     pub steps: u32,
-    /// With how many it was done.
+    /// Steps that succeeded.
     pub succeeded: u32,
-    /// With how many it was not. Those besides were not begun with.
+    /// Steps that failed. The remaining steps never began.
     pub failed: u32,
 }
 
 impl<C: ClusterClient> Job<C> {
-    /// A job that starts, where its history says its processors were.
+    /// Starts a job. Its processors return to the hosts in the history.
     ///
     /// # Errors
-    /// When its definition makes no sense.
+    /// If the specification is invalid.
     pub fn start(
         spec: JobSpec,
         settings: ServiceSettings,
@@ -110,11 +110,11 @@ impl<C: ClusterClient> Job<C> {
         Self::with(spec, |components| Service::start(components, settings, client, history, now_ms), now_ms)
     }
 
-    /// A job whose coordinator was started again: its containers ran on and stay. What was being done with them is
-    /// over, each processor has one container, and whoever asked for it is told by the control plane.
+    /// Restarts the coordinator of a job. Its containers ran on and stay. Actions under way are over, and
+    /// each processor keeps one container. The control plane answers the requests that were open.
     ///
     /// # Errors
-    /// When its definition makes no sense.
+    /// If the specification is invalid.
     pub fn restart(
         spec: JobSpec,
         settings: ServiceSettings,
@@ -157,7 +157,7 @@ impl<C: ClusterClient> Job<C> {
         Ok(job)
     }
 
-    /// Takes a request on. Its number is new; what becomes of it is told by [`take_answers`](Self::take_answers).
+    /// Accepts a request under a new uuid. [`take_answers`](Self::take_answers) reports its progress.
     pub fn submit(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
         if self.plans.contains_key(&request) {
             return;
@@ -170,23 +170,22 @@ impl<C: ClusterClient> Job<C> {
         self.drive(now_ms);
     }
 
-    /// Hears what the cluster manager tells, and goes on with what is asked for. Says when it wants to be called again
-    /// even if nothing happens.
+    /// Handles events of the cluster manager, and advances requests. Returns the next time at which it must
+    /// be called even without events.
     pub fn tick(&mut self, now_ms: u64) -> Option<u64> {
         self.service.tick(now_ms);
         self.drive(now_ms);
-        // Of what was begun just now too.
+        // Read after `drive`, so that newly begun actions count as well.
         let service_ms = self.service.state().next_deadline_ms();
         [service_ms, self.next_deadline_ms()].into_iter().flatten().min()
     }
 
-    /// The answers since the last call, in order.
+    /// Takes the answers since the last call, in order.
     pub fn take_answers(&mut self) -> Vec<JobAnswer> {
         std::mem::take(&mut self.answers)
     }
 
-    /// A standby's container says that it has read all state there is. It has to say so again to a coordinator that was
-    /// started again.
+    /// Reports that a standby's container has read all state. Report it again to a restarted coordinator.
     pub fn report_caught_up(&mut self, standby: &ProcessorId, now_ms: u64) {
         let Some(component) = self.numbers.get(standby).copied() else { return };
         if let Some(container) = self.live_container(component) {
@@ -195,13 +194,13 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Whether the job has this processor, or this standby.
+    /// Returns whether the job has this processor or standby.
     #[must_use]
     pub fn has_processor(&self, processor: &ProcessorId) -> bool {
         self.numbers.contains_key(processor)
     }
 
-    /// How many requests wait for or go on with a processor and its standbys.
+    /// Counts the requests that wait for, or work on, a processor and its standbys.
     #[must_use]
     pub fn requests_for(&self, processor: &ProcessorId) -> usize {
         let group = processor.active();
@@ -209,19 +208,19 @@ impl<C: ClusterClient> Job<C> {
         queued + usize::from(self.busy.contains_key(&group))
     }
 
-    /// How many requests are not over.
+    /// Counts the open requests.
     #[must_use]
     pub fn request_count(&self) -> usize {
         self.plans.len()
     }
 
-    /// How many of them concern many containers.
+    /// Counts the open requests about many containers.
     #[must_use]
     pub fn batch_count(&self) -> usize {
         self.batches.len()
     }
 
-    /// Requests that are not over, and what came of their containers so far.
+    /// Returns the open requests with their step counts.
     pub fn progress(&self) -> impl Iterator<Item = (Uuid, StepTally)> + '_ {
         self.plans.iter().map(|(request, plan)| {
             let Plan { steps, succeeded, failed, .. } = *plan;
@@ -229,31 +228,31 @@ impl<C: ClusterClient> Job<C> {
         })
     }
 
-    /// The job as it is by now, for whoever starts its coordinator again: with the standbys, versions, sizes and
-    /// drained hosts that requests left.
+    /// Returns the specification of the job with the standbys, versions, sizes and drained hosts that
+    /// requests left. Use it to start the coordinator again.
     #[must_use]
     pub fn spec(&self) -> &JobSpec {
         &self.spec
     }
 
-    /// Ends the job: everything is given back.
+    /// Stops the job and releases all its containers.
     pub fn stop(&mut self, now_ms: u64) {
         self.service.stop(now_ms);
         self.drive(now_ms);
     }
 
-    /// The service underneath, to look at.
+    /// The service below, read-only.
     #[must_use]
     pub fn service(&self) -> &Service<C> {
         &self.service
     }
 
-    /// Its cluster manager, to be told something.
+    /// The cluster manager's client, for embedders that pass it reports.
     pub fn client_mut(&mut self) -> &mut C {
         self.service.client_mut()
     }
 
-    /// Its cluster manager, for a coordinator that is started again.
+    /// Returns the cluster manager's client, for a coordinator that restarts.
     pub fn into_client(self) -> C {
         self.service.into_client()
     }
@@ -262,7 +261,7 @@ impl<C: ClusterClient> Job<C> {
         self.answers.push(JobAnswer { request, status, message: message.into(), steps: None });
     }
 
-    /// Nothing comes to hosts that were drained, or are being drained.
+    /// Excludes the hosts that were drained or are being drained.
     fn keep_hosts_free(&mut self, now_ms: u64) {
         let kept = self.spec.hosts_kept_free.iter().map(|host| Arc::from(host.as_str()));
         let drained = self.drains().map(|(_, host)| Arc::clone(host));
@@ -270,19 +269,19 @@ impl<C: ClusterClient> Job<C> {
         self.service.handle(ServiceEvent::Exclude(hosts), now_ms);
     }
 
-    /// Hosts that are being drained, and by which requests.
+    /// Returns the hosts being drained, with their requests.
     fn drains(&self) -> impl Iterator<Item = (Uuid, &Arc<str>)> {
         let batches = self.batches.iter().filter_map(|request| Some((*request, self.plans.get(request)?)));
         batches.filter_map(|(request, plan)| Some((request, &plan.batch.as_ref()?.drains.as_ref()?.host)))
     }
 
-    /// The container of a component, if it runs.
+    /// Returns the container of a component if it runs.
     fn live_container(&self, component: ComponentId) -> Option<ContainerRef> {
         let container = self.service.state().container_of(component)?;
         (self.service.state().instance_state(container) == Some(InstanceState::Live)).then_some(container)
     }
 
-    /// The processor or standby that a component stands for.
+    /// Returns the processor or standby that a component represents.
     fn processor_of(&self, component: ComponentId) -> Option<ProcessorId> {
         self.components.get(&component)?.name.parse().ok()
     }
@@ -291,7 +290,7 @@ impl<C: ClusterClient> Job<C> {
         self.live_container(component).is_some_and(|container| self.service.state().has_caught_up(container))
     }
 
-    /// Where the container of a component is, if it has one that is not on its way out.
+    /// Returns the host of a component's container, unless the container is being released.
     fn host_of(&self, component: ComponentId) -> Option<Arc<str>> {
         let state = self.service.state();
         state.host_of(state.container_of(component)?)

@@ -1,5 +1,5 @@
-//! From what is wanted of a processor to what is done about it, worked out when its turn comes: standbys may have come
-//! and gone since it was asked for.
+//! Plans the moves of a step when the step begins: standbys may have come and gone since the request was
+//! submitted.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::component::ComponentId;
 type Moves = VecDeque<Move>;
 
 impl<C: ClusterClient> Job<C> {
-    /// What is to be done, in order; an error says why nothing can be.
+    /// Returns the moves of a step, in order. The error says why the step is impossible.
     pub(super) fn moves_of(&self, step: &Step) -> Result<Moves, String> {
         match &step.intent {
             Intent::Place { processor, destination } => self.placement(processor, destination),
@@ -71,7 +71,7 @@ impl<C: ClusterClient> Job<C> {
         Ok([plain(component, kind)].into())
     }
 
-    /// State goes where a standby has read it, if there is one.
+    /// Prefers a host where a standby has read the state, if the processor is stateful.
     fn departing(&self, processor: &ProcessorId, component: ComponentId) -> Moves {
         let is_stateful = self.processor(processor).is_some_and(|known| known.is_stateful);
         let warm = is_stateful.then(|| self.to_standby(processor, component, true)).flatten();
@@ -79,7 +79,8 @@ impl<C: ClusterClient> Job<C> {
         warm.or_else(placed).unwrap_or_else(|| [plain(component, ActionKind::MoveElsewhere)].into())
     }
 
-    /// State that nobody else has read yet has to be read somewhere before its processor goes there.
+    /// Returns whether a standby has to read the state before the processor moves: it is stateful and has
+    /// no standby.
     fn needs_warm_standby(&self, processor: &ProcessorId) -> bool {
         let known = self.processor(processor);
         processor.standby_number().is_none()
@@ -99,7 +100,8 @@ impl<C: ClusterClient> Job<C> {
         Some(reads.into_iter().chain([goes]).collect())
     }
 
-    /// A standby that runs on a host that takes the processor; one that has read all state before others.
+    /// Picks a standby that runs on a host that accepts the processor, preferably one that has read all
+    /// state.
     fn standby_to_take_over(&self, processor: &ProcessorId) -> Option<(u32, ComponentId)> {
         let known = self.processor(processor).filter(|_| processor.standby_number().is_none())?;
         let takes_it = |component: &ComponentId| {
@@ -113,7 +115,7 @@ impl<C: ClusterClient> Job<C> {
         standbys.iter().find(has_read).or_else(|| standbys.first()).copied()
     }
 
-    /// A standby comes, reads the state, and makes way.
+    /// Plans a temporary standby: it starts, reads the state, and gives its place to the processor.
     fn by_warm_standby(
         &self,
         processor: &ProcessorId,
@@ -131,7 +133,7 @@ impl<C: ClusterClient> Job<C> {
         Ok(moves)
     }
 
-    /// The lowest number that no standby of the processor has, and none that runs still.
+    /// Returns the lowest number that no standby of the processor has, and that no container still uses.
     fn next_standby(&self, processor: &ProcessorId) -> Result<u32, String> {
         if processor.standby_number().is_some() {
             return Err(format!("`{processor}` is a standby, and has none"));

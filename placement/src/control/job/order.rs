@@ -1,4 +1,4 @@
-//! From a request to its plan: the processors it concerns, and the intent for each.
+//! Turns a request into a plan: the processors concerned, and the intent for each.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::client::{ClusterClient, ContainerRef};
 use crate::component::{ComponentId, ComponentSpec};
 
 impl<C: ClusterClient> Job<C> {
-    /// Makes the plan and queues it, or says at once why there is none.
+    /// Plans and queues a request, or answers at once why it is invalid.
     pub(super) fn order(&mut self, request: Uuid, asked: JobRequest, now_ms: u64) {
         let JobRequest { action, expires_after_ms, retries } = asked;
         let planned = match self.service.state().is_over() {
@@ -57,7 +57,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// The steps of an action, and what holds for them together; an error says why it makes no sense.
+    /// Returns the steps of an action and their common rules. The error says why the action is invalid.
     fn plan(&self, action: JobAction) -> Result<(Vec<Step>, Option<Batch>), String> {
         let one =
             |processor: &ProcessorId, intent| Ok((vec![self.checked(Step::new(processor, intent))?], None));
@@ -86,7 +86,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// What would be done about the step now is possible. It is worked out anew when its turn comes.
+    /// Checks that the step is possible now. Its moves are planned again when it begins.
     fn checked(&self, step: Step) -> Result<Step, String> {
         self.moves_of(&step).map(|_| step)
     }
@@ -101,7 +101,7 @@ impl<C: ClusterClient> Job<C> {
         if is_known { Ok(()) } else { Err(format!("there is no host `{host}`")) }
     }
 
-    /// Containers may come to the host again.
+    /// Lets containers return to the host, and answers the request.
     pub(super) fn readmit_host(&mut self, request: Uuid, host: &str, now_ms: u64) {
         match self.readmit(host) {
             Ok(()) => {
@@ -123,7 +123,7 @@ impl<C: ClusterClient> Job<C> {
         Ok(())
     }
 
-    /// Steps by which containers leave a host.
+    /// Returns a step for each container that leaves the host.
     pub(super) fn departures(&self, host: &str, most: usize) -> Vec<Step> {
         let state = self.service.state();
         let there = state.containers_on(host).filter(|(container, _)| {
@@ -141,7 +141,7 @@ impl<C: ClusterClient> Job<C> {
 
     fn rolling_restart(&self, asked: &RollingRestart) -> Result<(Vec<Step>, Option<Batch>), String> {
         let chosen = match &asked.processors {
-            // Standbys that a request has started for a while go with it.
+            // Skips temporary standbys: they leave with the request that started them.
             None => {
                 self.components.keys().copied().filter(|component| !self.is_temporary(*component)).collect()
             }
@@ -167,8 +167,8 @@ impl<C: ClusterClient> Job<C> {
         Ok((steps, Some(batch)))
     }
 
-    /// The containers of these processors; if they change, with all their standbys, which are what their processors
-    /// are.
+    /// Returns the components of these processors. If version or size change, adds all standbys: they share
+    /// the version and the size of their processor.
     fn restarted(
         &self,
         named: &BTreeSet<ProcessorId>,
@@ -190,8 +190,8 @@ impl<C: ClusterClient> Job<C> {
         Ok(chosen)
     }
 
-    /// Nobody wants a size that no host could hold, or with nothing of what a processor has now: all amounts are to be
-    /// named.
+    /// Rejects a size that no host could hold, and a size without a resource that a processor has now: a
+    /// size must list all amounts.
     fn check_size(&self, chosen: &BTreeSet<ComponentId>, size: &Resources) -> Result<(), String> {
         let known = || chosen.iter().filter_map(|component| self.components.get(component));
         let loses = |had: &&ComponentSpec| {
@@ -212,7 +212,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Whether the component is a standby that belongs to a step and not to the job.
+    /// Returns whether the component is a standby that belongs to a step and not to the job.
     fn is_temporary(&self, component: ComponentId) -> bool {
         let standby = self.processor_of(component).filter(ProcessorId::is_standby);
         standby.is_some_and(|standby| {

@@ -1,4 +1,4 @@
-//! Outcomes of steps, and of the requests that they belong to.
+//! Outcomes of steps, and of their requests.
 
 use std::collections::VecDeque;
 
@@ -39,8 +39,8 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Where a container comes to its standby's place, the move is over with the later of their two actions. What
-    /// counts is what becomes of the container; of that nothing is said if the standby stays.
+    /// Joins the two answers of a handover: the move ends with the later one. The container's outcome
+    /// counts. If the standby stays, the container's action never answers.
     fn last_of_two(
         &mut self,
         request: Uuid,
@@ -91,14 +91,14 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// What goes on is told of requests about one processor; of others how many are done.
+    /// Reports progress of a request about one processor. Other requests report counts of finished steps.
     pub(super) fn tell(&mut self, request: Uuid, message: impl Into<String>) {
         if self.plans.get(&request).is_some_and(|plan| plan.batch.is_none()) {
             self.answer(request, ActionStatus::InProgress, message);
         }
     }
 
-    /// The component was changed by the action that succeeded, and stays so.
+    /// Keeps the new size and version of the component after its action succeeded.
     fn keep_change(&mut self, request: Uuid, group: &ProcessorId) {
         let Some((_, running)) = self.running(request, group) else { return };
         let Some(Move::Act { component, change, .. }) = running.left.front().cloned() else { return };
@@ -119,13 +119,13 @@ impl<C: ClusterClient> Job<C> {
     }
 
     pub(super) fn record_reason(&mut self, request: Uuid, message: String) {
-        // Of many containers the failures are worth telling.
+        // A request about many containers reports only the reasons of failures.
         if let Some(plan) = self.plans.get_mut(&request).filter(|plan| plan.batch.is_none()) {
             plan.reason = message;
         }
     }
 
-    /// What leaves a host need not go to its standby, if that cannot make way.
+    /// Returns the moves of a departure without its standby, if the standby cannot make way.
     fn other_way(&self, request: Uuid, group: &ProcessorId) -> Option<VecDeque<Move>> {
         let (plan, running) = self.running(request, group)?;
         let Intent::Depart { component, .. } = running.step.intent else { return None };
@@ -142,7 +142,7 @@ impl<C: ClusterClient> Job<C> {
         self.next_move(request, group, now_ms);
     }
 
-    /// It is tried again, after a pause, if there are tries left.
+    /// Retries the step after a pause if it has retries left; otherwise the step fails.
     pub(super) fn step_failed(&mut self, request: Uuid, group: &ProcessorId, why: &str, now_ms: u64) {
         let again = self.running(request, group).and_then(|(plan, running)| {
             let step = &running.step;
@@ -164,7 +164,7 @@ impl<C: ClusterClient> Job<C> {
         self.await_stage(request, group, RunStage::Pausing { until_ms }, now_ms);
     }
 
-    /// The step is over, however. Of a request about one processor it is the whole.
+    /// Ends a step. Ends the request too if that concerns one processor.
     pub(super) fn step_over(
         &mut self,
         request: Uuid,

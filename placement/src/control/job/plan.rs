@@ -1,4 +1,4 @@
-//! The plan of a request: steps, one for each processor that it concerns.
+//! The plan of a request: steps, one for each processor concerned.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -9,54 +9,56 @@ use crate::application::{ActionId, ActionKind, ActionStatus, ComponentChange};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
-/// A request that goes on.
+/// An open request.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Steps whose turn has not come.
+    /// Steps that have not begun.
     pub(super) waiting: VecDeque<Step>,
-    /// Steps that go on, by the processor that they keep others from.
+    /// Running steps by processor. No other step may use that processor meanwhile.
     pub(super) running: BTreeMap<ProcessorId, RunningStep>,
-    /// Rules for requests about many containers.
+    /// Rules for requests about many containers; `None` for other requests.
     pub(super) batch: Option<Batch>,
     pub(super) expires_after_ms: u64,
-    /// Steps in all, those that succeeded, and those that did not.
+    /// All steps, those that succeeded, and those that failed.
     pub(super) steps: u32,
     pub(super) succeeded: u32,
     pub(super) failed: u32,
-    /// Why the last step that failed did.
+    /// The reason of the last failure.
     pub(super) reason: String,
     pub(super) is_cancelled: bool,
-    /// Whether a step of it has begun.
+    /// Whether one of its steps has begun.
     pub(super) is_begun: bool,
 }
 
-/// How a request about many containers goes.
+/// The rules of a request about many containers.
 #[derive(Clone, Debug)]
 pub(super) struct Batch {
     pub(super) pace: Pace,
-    /// A rolling restart: the first failure ends it, and the next one waits until it is over.
+    /// Whether it is a rolling restart: its first failure ends it, and the next rolling restart waits for
+    /// its end.
     pub(super) is_rolling: bool,
     pub(super) canary: Option<Canary>,
     pub(super) drains: Option<Drain>,
-    /// Since when nothing of it could begin.
+    /// Since when too many containers are down for a step to begin.
     pub(super) stalled_since_ms: Option<u64>,
 }
 
-/// A host that is to be empty in the end.
+/// The host that a drain has to empty.
 #[derive(Clone, Debug)]
 pub(super) struct Drain {
     pub(super) host: Arc<str>,
-    /// Containers that steps were made for: others have come since.
+    /// Containers that have a step. A container that came later has none yet.
     pub(super) seen: BTreeSet<ContainerRef>,
 }
 
-/// Steps that have to go well before the others begin.
+/// Steps that must succeed before the other steps begin.
 #[derive(Clone, Debug)]
 pub(super) struct Canary {
-    /// How many.
+    /// The number of these steps.
     pub(super) steps: u32,
     pub(super) wait_ms: u64,
-    /// The containers that have to go on running, and until when; known when the last of these steps is done.
+    /// The containers that have to keep running, and the end of their wait; set after the last of these
+    /// steps.
     pub(super) runs: Vec<(ComponentId, ContainerRef)>,
     pub(super) until_ms: Option<u64>,
 }
@@ -64,13 +66,13 @@ pub(super) struct Canary {
 /// The moves for one processor, in order.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// The processor, for a standby the one that it stands by for.
+    /// The processor concerned; for a standby, its processor.
     pub(super) group: ProcessorId,
     pub(super) intent: Intent,
-    /// It is only needed while this container is there.
+    /// The step is only needed while this component has this container.
     pub(super) only_while: Option<(ComponentId, ContainerRef)>,
     pub(super) retries: u32,
-    /// How often it was tried in vain.
+    /// The number of failed tries.
     pub(super) tries: u32,
 }
 
@@ -81,7 +83,7 @@ pub(super) enum Intent {
         processor: ProcessorId,
         destination: Destination,
     },
-    /// It leaves the host where it is.
+    /// Leaves its present host.
     Depart {
         processor: ProcessorId,
         component: ComponentId,
@@ -95,35 +97,35 @@ pub(super) enum Intent {
     },
 }
 
-/// One thing to do.
+/// One operation of a step.
 #[derive(Clone, Debug)]
 pub(super) enum Move {
-    /// A container goes elsewhere or starts anew.
+    /// A container moves or restarts.
     Act { component: ComponentId, kind: ActionKind, or_elsewhere: bool, change: Arc<ComponentChange> },
-    /// A standby goes away from where it is, as far as standbys are kept apart, and a container comes to its place; or
-    /// goes elsewhere, if it does not get that.
+    /// A standby moves to a host that its fault domain allows, and the container takes its place. With
+    /// `or_elsewhere`, the container goes to another host if it does not get that place.
     HandOver { standby: ComponentId, component: ComponentId, or_elsewhere: bool },
-    /// A container comes to the place of this standby, which the processor has no more.
+    /// A container takes the place of this standby, which the processor then no longer has.
     ReplaceStandby { number: u32, component: ComponentId },
-    /// The processor has this standby from now on.
+    /// The processor gets this standby.
     StartStandby { number: u32 },
-    /// The standby goes to this host, if it is not there.
+    /// The standby moves to this host unless it is there.
     BringStandby { number: u32, host: Arc<str> },
-    /// The standby has to run, and to have read all state.
+    /// Waits until the standby runs or, with `has_to_catch_up`, has read all state.
     AwaitStandby { number: u32, has_to_catch_up: bool },
-    /// The processor has this standby no more.
+    /// The processor loses this standby.
     StopStandby { number: u32 },
 }
 
-/// A step that goes on.
+/// A step that has begun.
 #[derive(Clone, Debug)]
 pub(super) struct RunningStep {
     pub(super) step: Step,
-    /// What is left to do of it, what goes on included.
+    /// The remaining moves, the current one first.
     pub(super) left: VecDeque<Move>,
-    /// Standbys that it started.
+    /// Standbys that the step started.
     pub(super) started: Vec<u32>,
-    /// What was said of the container that comes to its standby's place, while that one goes elsewhere.
+    /// An early answer of the heir: it arrived while the standby was still moving.
     pub(super) early: Option<(ActionStatus, String)>,
     pub(super) stage: RunStage,
 }
@@ -131,22 +133,22 @@ pub(super) struct RunningStep {
 /// The event that a step waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RunStage {
-    /// Its container does not run yet.
+    /// The container has to run.
     AwaitingContainer { until_ms: u64 },
     /// The answer of a placement action.
     Acting(ActionId),
-    /// The answer of the action on a standby; then that of the one on the container that comes to its place.
+    /// The answers of two actions: first the standby's, then the heir's, which takes the standby's place.
     HandingOver { standby: ActionId, heir: ActionId },
-    /// A standby that is to run, or to have read all state.
+    /// A standby has to run, or to have read all state.
     Standby { component: ComponentId, until_ms: u64, has_to_catch_up: bool },
-    /// The time at which it is tried again.
+    /// The time of the next try.
     Pausing { until_ms: u64 },
-    /// A standby that is to be gone.
+    /// A standby has to be gone.
     Gone { component: ComponentId, until_ms: u64 },
 }
 
 impl RunStage {
-    /// Until when it is waited for; `None` if an answer tells.
+    /// Returns the time limit of the wait; `None` if an answer ends it.
     pub(super) fn until_ms(self) -> Option<u64> {
         match self {
             Self::AwaitingContainer { until_ms }
@@ -157,7 +159,7 @@ impl RunStage {
         }
     }
 
-    /// What is waited for, and what is said if that was in vain.
+    /// Returns the text while it waits, and the text if the wait fails.
     pub(super) fn in_words(self) -> Option<(&'static str, &'static str)> {
         let vain = "the standby did not run, or had not read all state, in time";
         match self {
@@ -175,12 +177,12 @@ impl RunStage {
 }
 
 impl Step {
-    /// A step that concerns this processor, or the one that it stands by for.
+    /// Creates a step that concerns this processor, or the processor of this standby.
     pub(super) fn new(processor: &ProcessorId, intent: Intent) -> Self {
         Self { group: processor.active(), intent, only_while: None, retries: 0, tries: 0 }
     }
 
-    /// How long it pauses before it is tried again: the longer, the more often that was in vain. What went wrong may
+    /// Returns the pause before the next try. It grows with the number of failed tries, because a cause may
     /// take a while to go away.
     pub(super) fn pause_ms(&self) -> u64 {
         const PAUSE_MS: u64 = 1_000;
@@ -189,7 +191,7 @@ impl Step {
 }
 
 impl Move {
-    /// Whether it is a placement action of the service below.
+    /// Returns whether it is a placement action of the service below.
     pub(super) fn is_placement(&self) -> bool {
         matches!(
             self,
@@ -202,7 +204,7 @@ impl Move {
 }
 
 impl RunningStep {
-    /// A step of which nothing is done yet.
+    /// Creates a step without moves.
     pub(super) fn new(step: Step) -> Self {
         let stage = RunStage::AwaitingContainer { until_ms: 0 };
         Self { step, left: VecDeque::new(), started: Vec::new(), early: None, stage }
@@ -210,7 +212,7 @@ impl RunningStep {
 }
 
 impl Batch {
-    /// One that goes on after a failure.
+    /// Creates rules under which a failure does not end the request.
     pub(super) fn new(pace: Pace, drains: Option<Drain>) -> Self {
         Self { pace, is_rolling: false, canary: None, drains, stalled_since_ms: None }
     }

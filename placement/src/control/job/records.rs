@@ -1,5 +1,5 @@
-//! What of the job has changed and was not written down yet. Everything that changes the job's definition goes through
-//! here.
+//! Records changes to the job's specification until they are stored. Every change of the specification goes
+//! through here.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,18 @@ use super::super::processor::{ProcessorId, ProcessorSpec};
 use super::Job;
 use crate::client::ClusterClient;
 
-/// Parts of the definition that have changed.
+/// The changed parts of the specification.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unrecorded {
-    /// Processors, by their places in the list.
+    /// Positions of changed processors in the list.
     processors: BTreeSet<usize>,
     has_hosts: bool,
 }
 
 impl<C: ClusterClient> Job<C> {
-    /// What requests have changed of the job since the last call, as it is now. Whoever saves answers saves these with
-    /// them or before them; then whoever was told that something succeeded finds it so after the next start of the
-    /// coordinator.
+    /// Takes the records of parts that requests changed since the last call, in their present state. Store
+    /// them with, or before, the answers of the same turn. Then a restarted coordinator finds every change
+    /// that a client was told of.
     pub fn take_records(&mut self) -> Vec<JobRecord> {
         let Unrecorded { processors, has_hosts } = std::mem::take(&mut self.unrecorded);
         let hosts = has_hosts.then(|| JobRecord::HostsKeptFree(self.spec.hosts_kept_free.clone()));

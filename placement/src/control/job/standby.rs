@@ -1,4 +1,4 @@
-//! Standbys that come and go.
+//! Adds and removes standbys.
 
 use uuid::Uuid;
 
@@ -14,8 +14,8 @@ impl<C: ClusterClient> Job<C> {
         self.spec.processors.get(*self.places.get(&processor.active())?)
     }
 
-    /// The processor has a standby more, kept apart from it and from the others. It belongs to the job as others know
-    /// it when the step that it was started by is done.
+    /// Adds a standby to the processor, in another fault domain than the processor and its other standbys.
+    /// The standby joins the job's specification only when its step succeeds.
     pub(super) fn add_standby(&mut self, group: &ProcessorId, number: u32, now_ms: u64) {
         let Some(place) = self.places.get(group).copied() else { return };
         let Some(mut processor) = self.spec.processors.get(place).cloned() else { return };
@@ -39,7 +39,7 @@ impl<C: ClusterClient> Job<C> {
         self.service.handle(ServiceEvent::Change(active), now_ms);
     }
 
-    /// The processor has this standby no more; its container goes.
+    /// Removes a standby from the processor; the service releases its container.
     pub(super) fn remove_standby(
         &mut self,
         group: &ProcessorId,
@@ -73,7 +73,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Standbys that a step started and did not stop belong to the job from now on.
+    /// Adds the standbys that a step started, and did not stop, to the job's specification.
     pub(super) fn keep_started_standbys(&mut self, request: Uuid, group: &ProcessorId) {
         let Some((_, running)) = self.running(request, group) else { return };
         let stay = running
@@ -93,7 +93,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// Standbys that a step started, and that are of no use without its success.
+    /// Removes the standbys that a failed step started.
     pub(super) fn drop_started_standbys(&mut self, request: Uuid, group: &ProcessorId, now_ms: u64) {
         let Some((_, running)) = self.running(request, group) else { return };
         let started = running.started.clone();

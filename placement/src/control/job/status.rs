@@ -1,4 +1,4 @@
-//! How a job stands.
+//! The status of a job.
 
 use apportion::Resources;
 use serde::{Deserialize, Serialize};
@@ -10,54 +10,54 @@ use crate::client::{ClusterClient, ContainerRef};
 use crate::component::ComponentId;
 use crate::history::InstanceState;
 
-/// How a job stands.
+/// The status of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobStatus {
     /// Its name.
     pub name: String,
-    /// How many containers it should have, standbys included.
+    /// The number of containers that it should have, standbys included.
     pub configured: u32,
-    /// How many of them do not run.
+    /// The number of containers that do not run.
     pub below_configured: u64,
-    /// Requests that are not over, and what came of their containers so far.
+    /// Open requests with their step counts.
     pub requests: Vec<(Uuid, StepTally)>,
-    /// Its processors and standbys, in the order in which they are asked for.
+    /// Its processors and standbys, in the order in which containers are requested.
     pub processors: Vec<ProcessorStatus>,
-    /// Hosts that were drained.
+    /// Drained hosts.
     pub hosts_kept_free: Vec<String>,
-    /// Why it ended, if it did.
+    /// The reason of its end; `None` while it runs.
     pub failure: Option<String>,
 }
 
-/// How a processor or a standby stands.
+/// The status of a processor or a standby.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessorStatus {
-    /// Which.
+    /// Its id.
     pub processor: ProcessorId,
     /// Its container, if it has one.
     pub container: Option<ContainerRef>,
-    /// What that does.
+    /// The state of the container.
     pub state: Option<InstanceState>,
-    /// Where.
+    /// The host of the container.
     pub host: Option<String>,
-    /// The version of what runs in it.
+    /// The version that the container runs.
     pub version: String,
     /// The size of its container.
     pub size: Resources,
-    /// Whether it failed too often, and the job goes on without it.
+    /// Whether it failed too often and was given up, while the job runs on.
     pub is_given_up: bool,
-    /// Of a standby: whether it has read all state.
+    /// Whether a standby has read all state.
     pub is_caught_up: bool,
-    /// The request that goes on with it, or with one that stands by for it.
+    /// The request that works on the processor or one of its standbys.
     pub request: Option<Uuid>,
-    /// Requests that wait for that one to end.
+    /// The number of requests that wait behind that one.
     pub queued: usize,
 }
 
 impl<C: ClusterClient> Job<C> {
-    /// How the job stands.
+    /// Returns the status of the job.
     #[must_use]
     pub fn status(&self) -> JobStatus {
         JobStatus {
@@ -71,7 +71,7 @@ impl<C: ClusterClient> Job<C> {
         }
     }
 
-    /// How one of its processors or standbys stands; `None` if there is none of this name.
+    /// Returns the status of a processor or standby; `None` if it is unknown.
     #[must_use]
     pub fn processor_status(&self, processor: &ProcessorId) -> Option<ProcessorStatus> {
         self.component_status(*self.numbers.get(processor)?)

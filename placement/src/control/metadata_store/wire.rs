@@ -1,4 +1,4 @@
-//! Messages as they are written: JSON objects in Samza's form, within their bounds.
+//! Writes messages as JSON objects in Samza's form, and checks their bounds.
 
 use std::io::{self, Write};
 
@@ -10,12 +10,12 @@ use super::message::{HOST_MAX, ID_MAX, MESSAGE_MAX, PARAMETERS_DEPTH_MAX, PARAME
 use super::message_error::{MessageError, MessageProblem};
 use super::status_code::StatusCode;
 
-/// Samza's times are Java's `long`.
+/// Samza stores times as Java's `long`.
 const MS_MAX: u64 = i64::MAX.unsigned_abs();
-/// What a time should be.
+/// The expected form of a time.
 pub(super) const A_TIME: &str = "a whole number of milliseconds, at most 2^63 - 1";
 
-/// A message in the order and with the names of its fields.
+/// A message: the field order and names of the JSON object.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Wire<'a> {
@@ -39,7 +39,7 @@ pub(super) struct Wire<'a> {
 }
 
 impl Wire<'_> {
-    /// What is written can be read: both come through here.
+    /// Checks the bounds. Reading and writing share this check, so every written message can be read.
     pub(super) fn check(&self) -> Result<(), MessageError> {
         self.problem().map_err(|problem| MessageError { uuid: Some(self.uuid), problem })
     }
@@ -85,7 +85,7 @@ fn bounded_parameters(parameters: &Map<String, Value>) -> Result<(), MessageProb
     if parameters.is_empty() {
         return Ok(());
     }
-    // The depth comes first: measuring the length goes as deep as the values do.
+    // Check the depth first: measuring the length recurses as deep as the values do.
     if parameters.values().any(|value| is_deeper(value, PARAMETERS_DEPTH_MAX - 1)) {
         return Err(MessageProblem::TooDeep { max: PARAMETERS_DEPTH_MAX });
     }
@@ -100,7 +100,7 @@ fn bounded_parameters(parameters: &Map<String, Value>) -> Result<(), MessageProb
 }
 
 fn is_deeper(value: &Value, levels: usize) -> bool {
-    // Only asked while levels are left.
+    // Called only while `levels` > 0.
     let is_inner_deeper = |inner: &Value| is_deeper(inner, levels - 1);
     match value {
         Value::Array(list) => levels == 0 || list.iter().any(is_inner_deeper),
@@ -128,7 +128,7 @@ pub(super) fn too_long(bytes: u64) -> MessageProblem {
 
 pub(super) fn not_json(error: &serde_json::Error) -> MessageProblem {
     let text = error.to_string();
-    // serde_json repeats the place at the end.
+    // serde_json repeats line and column at the end.
     let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason).to_owned();
     MessageProblem::NotJson { line: error.line(), column: error.column(), reason }
 }

@@ -1,4 +1,4 @@
-//! Answers of jobs to requests, on their way to the store.
+//! Passes answers of jobs to the store.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,16 @@ use crate::application::ActionStatus;
 use crate::control::job::JobAnswer;
 use crate::control::metadata_store::{Change, ControlStoreError, PlacementResponse, StatusCode};
 
-/// How many changes are saved in one transaction.
+/// The most changes per transaction.
 const CHANGES_PER_WRITE: usize = 256;
 
 impl ControlPlane {
-    /// Saves what the jobs have said. What cannot be saved is kept, and saved later.
+    /// Stores answers and records of the jobs. If the store fails, they are kept for the next try.
     pub(super) fn save_answers(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         let mut said: Vec<JobAnswer> = Vec::new();
         for (deployment, Deployed { job, .. }) in &mut self.jobs {
-            // Whoever else drives the job meanwhile may change it, but what these answers tell of is in its records.
+            // Answers are taken before records. If another thread drives a shared job in between, the records
+            // still cover these answers.
             said.extend(job.take_answers());
             let records = job.take_records().into_iter();
             let change = |record| Change::PutJobRecord { deployment: deployment.clone(), record };
@@ -32,7 +33,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Of several answers to one request the last one is worth saving.
+    /// Queues the last answer to each request; earlier ones are not worth storing.
     fn record_answers(&mut self, said: Vec<JobAnswer>, now_ms: u64) {
         let mut last: BTreeMap<Uuid, PlacementResponse> = BTreeMap::new();
         for JobAnswer { request, status, message, .. } in said {
@@ -45,7 +46,7 @@ impl ControlPlane {
                 self.open.remove(&request);
             }
         }
-        // That it was accepted is in the store.
+        // The intake has stored `Accepted` already.
         let is_news = |response: &PlacementResponse| response.status_code != StatusCode::Accepted;
         self.unsaved.extend(last.into_values().filter(is_news).map(Change::PutResponse));
     }

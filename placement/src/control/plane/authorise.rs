@@ -5,16 +5,16 @@ use std::fmt;
 
 use crate::control::action::{ActionName, JobAction};
 
-/// Who may ask for what.
+/// Decides who may request which action.
 pub trait Authoriser: fmt::Debug + Send {
-    /// Whether this principal may ask for this.
+    /// Checks whether this principal may request this action.
     ///
     /// # Errors
-    /// Why not, in words for whoever asked.
+    /// The reason, in words for the principal.
     fn authorise(&self, principal: Option<&str>, action: &JobAction) -> Result<(), String>;
 }
 
-/// Everybody may ask for everything.
+/// Allows every action to everyone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllowAll;
 
@@ -24,20 +24,20 @@ impl Authoriser for AllowAll {
     }
 }
 
-/// Some principals may ask for everything, others for the actions that are named, nobody else for anything.
+/// Allows each principal all actions or the listed ones, and everyone else none.
 #[derive(Clone, Debug, Default)]
 pub struct AllowPrincipals {
-    /// The actions permitted to each.
+    /// The permission of each principal.
     pub principals: BTreeMap<String, Permission>,
 }
 
-/// The actions permitted to a caller.
+/// The actions permitted to a principal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// Everything.
+    /// All actions.
     All,
-    /// The actions of these names. It is the action that counts, not how a message called it: a `MOVE` to `LAST_SEEN`
-    /// is a restart.
+    /// The listed actions. The action counts, not its form in the message: a `MOVE` to `LAST_SEEN` is a
+    /// restart.
     Only(BTreeSet<ActionName>),
 }
 

@@ -1,10 +1,10 @@
-//! Which requests cannot be taken on beside others.
+//! Conflicts between a request and the open requests.
 
 use super::validate::Taken;
 use super::{ConflictPolicy, Deployed};
 use crate::control::action::JobAction;
 
-/// Why a request cannot be taken on beside those that wait, or go on.
+/// Returns why a request conflicts with the open requests; `None` if it can be accepted.
 pub(super) fn conflict(
     deployed: &Deployed,
     deployment: &str,

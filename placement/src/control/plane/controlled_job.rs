@@ -11,28 +11,29 @@ use crate::control::job_record::JobRecord;
 use crate::control::job_spec::JobSpec;
 use crate::control::processor::ProcessorId;
 
-/// A job as its control plane sees it. [`Job`] is one; so is one that its owner shares, to look at it.
+/// A job as its control plane sees it. Implemented by [`Job`], and by an `Arc<Mutex<..>>` of it that its
+/// owner shares.
 pub trait ControlledJob: fmt::Debug + Send {
-    /// Takes a request on.
+    /// Accepts a request.
     fn submit(&mut self, request: Uuid, asked: JobRequest, now_ms: u64);
-    /// Goes on; says when it wants to be called again.
+    /// Advances the job. Returns the next time at which it must be called.
     fn tick(&mut self, now_ms: u64) -> Option<u64>;
-    /// The answers since the last call, in order.
+    /// Takes the answers since the last call, in order.
     fn take_answers(&mut self) -> Vec<JobAnswer>;
-    /// What they have changed of the job since the last call; called after [`take_answers`](Self::take_answers), so
-    /// whatever those tell of is in these or was in earlier ones.
+    /// Takes the changes of the job since the last call. Called after [`take_answers`](Self::take_answers),
+    /// so these or earlier records cover those answers.
     fn take_records(&mut self) -> Vec<JobRecord>;
-    /// The job as it is by now.
+    /// Returns the present specification.
     fn spec(&self) -> JobSpec;
-    /// Whether it has this processor or standby.
+    /// Returns whether it has this processor or standby.
     fn has_processor(&self, processor: &ProcessorId) -> bool;
-    /// How many requests wait for or go on with a processor and its standbys.
+    /// Counts the requests that wait for, or work on, a processor and its standbys.
     fn requests_for(&self, processor: &ProcessorId) -> usize;
-    /// How many requests are not over.
+    /// Counts the open requests.
     fn request_count(&self) -> usize;
-    /// How many of them concern many containers.
+    /// Counts the open requests about many containers.
     fn batch_count(&self) -> usize;
-    /// Has all requests come to an end, as far as there is still time, for this reason.
+    /// Ends all requests for this reason; cancels their actions where that is still possible.
     fn end_requests(&mut self, why: &str, now_ms: u64);
 }
 

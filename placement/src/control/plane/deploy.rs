@@ -1,4 +1,4 @@
-//! Jobs that come into a control plane and leave it.
+//! Adds jobs to a control plane and removes them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,48 +13,50 @@ use crate::control::job_record::JobRecord;
 use crate::control::job_spec::JobSpec;
 use crate::control::metadata_store::{Change, ControlStoreError, Deployment};
 
-/// A job that was not taken into a control plane.
+/// A job that a control plane did not accept.
 #[derive(Debug, Error)]
 #[error("{error}")]
 pub struct NotDeployed<J: fmt::Debug> {
-    /// Why.
+    /// The reason.
     pub error: DeployError,
-    /// The job, which goes on as before.
+    /// The job, which runs on unchanged.
     pub job: Box<J>,
 }
 
-/// Why a job was not taken into a control plane.
+/// Why a control plane did not accept a job.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DeployError {
-    /// Each start of a coordinator is a deployment of its own, or old requests would be carried out again.
+    /// The id was used before. Old requests would be carried out again if two deployments shared one.
     #[error("there was a deployment `{0}` already: each start of a job's coordinator needs a new id")]
     Known(String),
-    /// The store does not work.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] ControlStoreError),
 }
 
 impl ControlPlane {
-    /// This job as requests have left it: with the standbys, the versions, the sizes and the drained hosts that came of
-    /// them, before and after whatever ended its last coordinator. For [`Job::start`](super::super::Job::start) and
+    /// Applies the job's records in the store: standbys, versions, sizes and drained hosts that requests
+    /// left before the last coordinator ended. For [`Job::start`](super::super::Job::start) and
     /// [`Job::restart`](super::super::Job::restart).
     ///
     /// # Errors
-    /// When the store does not work.
+    /// If the store fails.
     pub fn restored(&self, spec: JobSpec) -> Result<JobSpec, ControlStoreError> {
         let records = self.store.job_records(&spec.name)?;
         Ok(spec.with_records(&records))
     }
 
-    /// Takes a job in under the id of its deployment, with everybody allowed to ask and requests that wait for each
-    /// other. What was accepted for earlier deployments of a job of this name and has no last word gets it now. What
-    /// requests have left of the job, and is otherwise in the one that comes now, is forgotten: whoever wants to keep
-    /// it gives the [`restored`](Self::restored) job. One of the same name that this control plane has is taken out, so
-    /// jobs that go on beside each other need names of their own.
+    /// Adds a job under the id of its deployment. Everyone may ask, and requests queue. Open requests of
+    /// earlier deployments of a job with this name are answered as failed now.
+    ///
+    /// If the job differs from a record in the store, the record is deleted. To keep the records, pass the
+    /// [`restored`](Self::restored) job. A job of the same name in this control plane is removed, so jobs
+    /// that run side by side need different names.
     ///
     /// # Errors
-    /// When the id was used before, or the store does not work; the job comes back, and can be taken in again.
+    /// If the id was used before, or the store fails. The error returns the job, which can be deployed
+    /// again.
     pub fn deploy<J: ControlledJob + 'static>(
         &mut self,
         deployment: &str,
@@ -64,7 +66,7 @@ impl ControlPlane {
         self.deploy_with(deployment, job, ConflictPolicy::default(), AllowAll, now_ms)
     }
 
-    /// The same with these rules.
+    /// Adds a job like [`deploy`](Self::deploy), with this conflict policy and this authoriser.
     ///
     /// # Errors
     /// As [`deploy`](Self::deploy).
@@ -86,7 +88,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// The store knows the deployment, as the one that takes the place of those before.
+    /// Registers the deployment in the store in place of the earlier ones of its job.
     fn register(&mut self, id: &str, spec: &JobSpec, now_ms: u64) -> Result<(), DeployError> {
         if self.store.deployment(id)?.is_some() {
             return Err(DeployError::Known(id.to_owned()));
@@ -105,14 +107,14 @@ impl ControlPlane {
         let deployments = closed.chain([opened]).map(Change::PutDeployment);
         self.store.apply(&deployments.chain(records).collect::<Vec<_>>())?;
         for (_, mut deployed) in self.jobs.extract_if(.., |id, _| superseded.contains(id)) {
-            // It may be the one that is taken in anew.
+            // The job may be the same one that is deployed anew.
             deployed.job.end_requests(&why, now_ms);
             deployed.job.take_answers();
         }
         Ok(())
     }
 
-    /// What the store says of the job is what the job is.
+    /// Returns the changes that delete the records that contradict the job.
     fn records_that_hold(&self, id: &str, spec: &JobSpec) -> Result<Vec<Change>, ControlStoreError> {
         let records = self.store.job_records(&spec.name)?;
         let places = spec.places();
@@ -125,11 +127,11 @@ impl ControlPlane {
         Ok(std::iter::once(Change::DeleteJobRecords(spec.name.clone())).chain(kept).collect())
     }
 
-    /// Takes a job out, for instance because it ended, and gives it back; `None` if there is none under this id. What
-    /// is open gets its last word; what is being done about it comes to an end if the job goes on under somebody else.
+    /// Removes a job, for instance because it ended, and returns it; `None` if the id is unknown. Open
+    /// requests are answered as failed, and their actions are cancelled in case the job runs on elsewhere.
     ///
     /// # Errors
-    /// When the store does not work; then it can be tried again.
+    /// If the store fails; the caller can retry.
     pub fn retire(
         &mut self,
         deployment: &str,
@@ -147,7 +149,7 @@ impl ControlPlane {
         Ok(self.jobs.remove(deployment).map(|deployed| deployed.job))
     }
 
-    /// Jobs that another control plane has taken in since are its own.
+    /// Drops the jobs whose deployment another control plane has superseded.
     pub(super) fn drop_superseded(&mut self) -> Result<(), ControlStoreError> {
         let known = self.store.deployments()?;
         let current: BTreeSet<&str> =
@@ -161,7 +163,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Whether a job goes on under this id.
+    /// Returns whether a job runs under this id.
     #[must_use]
     pub fn is_deployed(&self, deployment: &str) -> bool {
         self.jobs.contains_key(deployment)

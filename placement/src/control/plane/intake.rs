@@ -1,5 +1,5 @@
-//! Requests from the store: a page at a time, each of which is answered in one transaction before anything is done
-//! about it.
+//! Reads requests from the store in pages. One transaction answers a page before any of its requests is
+//! carried out.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,17 @@ use crate::control::metadata_store::{
     BadEntry, Change, ControlStoreError, Page, PlacementRequest, PlacementResponse, StatusCode,
 };
 
-/// How many requests are read and answered in one transaction.
+/// The most requests read and answered in one transaction.
 pub(super) const PAGE: usize = 256;
 /// The decisions about a page.
 #[derive(Debug, Default)]
 struct Decisions {
     changes: Vec<Change>,
     accepted: Vec<(PlacementRequest, JobRequest)>,
-    /// Last words, by action.
+    /// Final answers, by action.
     ended: Vec<(&'static str, StatusCode)>,
     decided: BTreeSet<Uuid>,
-    /// Values that are no requests.
+    /// Number of unreadable values.
     unreadable: u64,
 }
 
@@ -48,7 +48,7 @@ impl Decisions {
 }
 
 impl ControlPlane {
-    /// Takes on what waits in the store, oldest first, as far as there is room.
+    /// Accepts the requests in the store, oldest first, while there is room.
     pub(super) fn take_in(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         let written = self.store.written();
         if written == self.seen && !self.has_backlog {
@@ -57,7 +57,7 @@ impl ControlPlane {
         if written == self.seen && self.room() == 0 {
             return self.look_again_for_urgent(now_ms);
         }
-        // A write that comes from now on is a later one.
+        // Set before reading: a write that comes from now on counts as a later one.
         self.seen = written;
         self.has_backlog = true;
         self.settle_doubts(now_ms)?;
@@ -81,8 +81,8 @@ impl ControlPlane {
         self.settings.accepted_max.saturating_sub(self.open.len())
     }
 
-    /// Requests that were accepted by a transaction of which nobody knew whether it was made are handed over if it was.
-    /// Otherwise they are still in the store.
+    /// Resolves requests whose accepting transaction ended with an unknown result. If it was made, they go
+    /// to their job. Otherwise they are still in the store.
     fn settle_doubts(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         while let Some((request, _)) = self.doubtful.front() {
             let answer = self.store.response(request.uuid)?;
@@ -93,11 +93,11 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// All of a page is answered in one transaction, before anything is done about it.
+    /// Answers all requests of a page in one transaction, then carries out the accepted ones.
     pub(super) fn take_page(&mut self, mut page: Page, now_ms: u64) -> Result<(), ControlStoreError> {
         let mut taken = Taken { room: self.room(), ..Taken::default() };
         let mut decisions = Decisions { unreadable: page.bad.len() as u64, ..Decisions::default() };
-        // What is taken back in the moment in which it was asked for is so whatever their uuids.
+        // A cancel with the same timestamp as its request comes after it, whichever uuid is lower.
         let is_cancel =
             |request: &PlacementRequest| request.action.as_deref() == Some(ActionName::Cancel.as_str());
         page.requests.sort_by_key(|request| (request.timestamp_ms, is_cancel(request)));
@@ -167,7 +167,7 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// What a cancel is about, if nobody has looked at that yet.
+    /// Returns the request that a cancel names, if no control plane has read it yet.
     fn waits_in_store(
         &self,
         cancel: &PlacementRequest,
@@ -182,7 +182,7 @@ impl ControlPlane {
         Ok(waits.filter(|waits| waits.deployment_id == cancel.deployment_id && waits.uuid != cancel.uuid))
     }
 
-    /// A value that is no request goes, and whoever wrote it is told if they can be.
+    /// Deletes an unreadable value, and answers its uuid if that is known and not used otherwise.
     fn refuse_bad(
         &self,
         bad: BadEntry,

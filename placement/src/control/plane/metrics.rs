@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::metadata_store::StatusCode;
 
-/// How often an action came to an end in one way, and how long that took.
+/// The number of requests that ended with one action and status, and their durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutcomeTally {
-    /// How often.
+    /// How many ended.
     pub count: u64,
-    /// How long all of them took together, from their acceptance on.
+    /// The sum of their durations, from acceptance on.
     pub total_ms: u64,
-    /// How long the longest took.
+    /// The longest duration.
     pub longest_ms: u64,
 }
 
 /// Counts of a control plane's work since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ControlMetrics {
-    /// Ends by action (`UNKNOWN` where a message names none that there is) and status.
+    /// Ended requests by action (`UNKNOWN` for messages without a valid action) and status.
     pub outcomes: BTreeMap<(&'static str, StatusCode), OutcomeTally>,
-    /// Requests that it accepted.
+    /// Accepted requests.
     pub accepted: u64,
-    /// The most that were accepted and not over at once.
+    /// The most requests open at once.
     pub open_max: usize,
-    /// Values in the place of requests that could not be read.
+    /// Unreadable values among the requests.
     pub unreadable: u64,
-    /// Requests of earlier deployments that were told that nothing comes of them any more.
+    /// Requests of earlier deployments that were answered as failed.
     pub orphans: u64,
-    /// Outcomes that were deleted because of their age.
+    /// Outcomes deleted because of their age.
     pub aged_out: u64,
-    /// Times that the store did not do as it was told.
+    /// Turns in which the store failed.
     pub store_errors: u64,
 }
 
@@ -45,7 +45,7 @@ impl ControlMetrics {
         tally.longest_ms = tally.longest_ms.max(took_ms);
     }
 
-    /// Ends with this status, whatever the action.
+    /// Counts ended requests with this status over all actions.
     #[must_use]
     pub fn count(&self, status: StatusCode) -> u64 {
         self.outcomes.iter().filter(|((_, ended), _)| *ended == status).map(|(_, tally)| tally.count).sum()

@@ -1,8 +1,9 @@
-//! The control plane of jobs: takes requests from a store, has the jobs carry them out, and leaves the answers there.
+//! The control plane of jobs: takes requests from a store, passes them to the jobs, and stores the answers.
 //!
-//! A request is accepted and taken out of the store in one transaction, before anything is done about it. So a crash
-//! leaves it either as it was, and the next control plane takes it on, or accepted without a last word, and that is
-//! said when the job's next deployment is registered. Nothing is done twice.
+//! One transaction accepts a request and removes it from the store, before the request is carried out.
+//! After a crash before that transaction, the next control plane reads the request. After a crash behind
+//! it, the request is answered as failed when the job's next deployment is registered. No request is
+//! carried out twice.
 
 mod answers;
 mod authorise;
@@ -40,17 +41,17 @@ use urgent::Urgent;
 pub struct ControlPlane {
     store: Arc<dyn ControlStore>,
     settings: ControlSettings,
-    /// By deployment.
+    /// Jobs by deployment.
     jobs: BTreeMap<String, Deployed>,
     open: BTreeMap<Uuid, Open>,
-    /// What jobs have said and the store has not got yet, in order: what requests left of a job comes before the
-    /// answers.
+    /// Records and answers that the store does not have yet, in order. The records of a turn come before
+    /// its answers.
     unsaved: Vec<Change>,
-    /// Requests of which the store did not say whether they were taken out of it.
+    /// Requests whose accepting transaction failed with an unknown result.
     doubtful: VecDeque<(PlacementRequest, JobRequest)>,
-    /// As of the store when requests were read last.
+    /// The store's write count at the last read.
     seen: u64,
-    /// Whether requests may wait in the store that were there then.
+    /// Whether older requests may still wait in the store.
     has_backlog: bool,
     urgent: Urgent,
     next_sweep_ms: u64,
@@ -65,7 +66,7 @@ struct Deployed {
     authoriser: Box<dyn Authoriser>,
 }
 
-/// A request that was accepted and is not over.
+/// A request that was accepted and is still open.
 #[derive(Debug)]
 struct Open {
     request: PlacementRequest,
@@ -74,8 +75,8 @@ struct Open {
 }
 
 impl ControlPlane {
-    /// A control plane without jobs on this store. Requests that wait there are looked at with the first
-    /// [`turn`](Self::turn).
+    /// Creates a control plane without jobs on this store. The first [`turn`](Self::turn) reads the
+    /// requests that wait there.
     #[must_use]
     pub fn new(store: Arc<dyn ControlStore>, mut settings: ControlSettings) -> Self {
         settings.accepted_max = settings.accepted_max.max(1);
@@ -95,13 +96,12 @@ impl ControlPlane {
         }
     }
 
-    /// Takes on what was asked since, lets the jobs go on, and saves what became of it. Says when it wants to be called
-    /// again even if nothing happens; besides when the store [is written to](ControlStore::wait_for_write) and when a
-    /// job's cluster manager has something to tell.
+    /// Accepts new requests, advances the jobs, and stores their answers. Returns the next time at which it
+    /// must be called. Call it as well when the store [is written to](ControlStore::wait_for_write), and
+    /// when a job's cluster manager has events.
     ///
     /// # Errors
-    /// When the store does not work. Nothing is lost by it: what was not read is read, and what was not saved is saved,
-    /// by the next turn.
+    /// If the store fails. Nothing is lost: the next turn reads and stores the rest.
     pub fn turn(&mut self, now_ms: u64) -> Result<Option<u64>, ControlStoreError> {
         let taken = self.take_in(now_ms);
         let deadlines: Vec<u64> =
@@ -111,30 +111,30 @@ impl ControlPlane {
         let done = taken.and(saved).and(swept);
         self.metrics.store_errors += u64::from(done.is_err());
         done?;
-        // There is room again for what had to stay in the store.
+        // Requests that stayed in the store for lack of room can be read now.
         let at_once = (self.has_backlog && self.open.len() < self.settings.accepted_max).then_some(now_ms);
         Ok(deadlines.into_iter().chain(at_once).chain([self.next_sweep_ms]).min())
     }
 
-    /// Counts of its work so far.
+    /// Returns the counters of its work so far.
     #[must_use]
     pub fn metrics(&self) -> &ControlMetrics {
         &self.metrics
     }
 
-    /// How many requests were accepted and are not over.
+    /// Counts the open requests.
     #[must_use]
     pub fn open_count(&self) -> usize {
         self.open.len()
     }
 
-    /// As of the store when requests were read last: whoever waits for a write waits for a later one.
+    /// Returns the store's write count at the last read. Wait for a higher count.
     #[must_use]
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// The store that it works on.
+    /// Returns its store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn ControlStore> {
         &self.store

@@ -1,4 +1,5 @@
-//! The parameters of a message: each is taken by the action that knows it, and none is left over.
+//! The parameters of a message. Each action takes the parameters that it knows; any other parameter is an
+//! error.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -13,14 +14,14 @@ use crate::control::action::Pace;
 use crate::control::metadata_store::ID_MAX;
 use crate::control::processor::ProcessorId;
 
-/// How often one container may be tried again.
+/// The most retries of one step.
 const RETRIES_MAX: u32 = 100;
-/// The longest time that a request may ask others to wait: a day.
+/// The longest time limit or wait that a request may ask for: a day.
 pub(super) const MILLISECONDS_MAX: u64 = 86_400_000;
-/// How much of a value that is wrong is said.
+/// The most characters of a wrong value that an error shows.
 const SHOWN_MAX: usize = 64;
 
-/// What a message says besides where.
+/// The parameters that are not yet taken, and the names that the action knows.
 pub(super) struct Parameters {
     left: Map<String, Value>,
     taken: Vec<&'static str>,
@@ -110,7 +111,7 @@ impl Parameters {
         }
     }
 
-    /// Nothing may be left that the action did not take.
+    /// Fails if a parameter is left that the action did not take.
     pub(super) fn end(self, action: &str) -> Result<(), String> {
         let Some(name) = self.left.keys().next() else { return Ok(()) };
         let name: String = name.chars().take(SHOWN_MAX).collect();

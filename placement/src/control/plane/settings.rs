@@ -3,20 +3,20 @@
 /// Limits of a control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlSettings {
-    /// So many requests at once are taken on and not over, at least one; the others stay in the store.
+    /// The most open requests, at least 1. Further requests stay in the store.
     pub accepted_max: usize,
-    /// A request that has waited for longer than this in the store is not begun any more, nor one whose time is ahead
-    /// by more.
+    /// The longest time in milliseconds that a request may wait in the store. An older request fails, and a
+    /// request whose timestamp is further ahead is rejected.
     pub age_max_ms: u64,
-    /// The outcome of a request is kept for this long, and at least for twice `age_max_ms`: whoever repeats the request
-    /// meanwhile finds the first outcome, and later it is too old.
+    /// How long an outcome is kept, at least twice `age_max_ms`. A repeated request finds the first outcome
+    /// until then; afterwards the request is too old.
     pub retention_ms: u64,
-    /// How often outcomes that are too old are looked for; not more than once a second.
+    /// The interval between searches for old outcomes; at least one second.
     pub sweep_every_ms: u64,
 }
 
 impl Default for ControlSettings {
-    /// 10,000 requests at once, an hour in the store, outcomes for a week.
+    /// 10,000 open requests, an hour in the store, outcomes kept for a week.
     fn default() -> Self {
         const HOUR_MS: u64 = 3_600_000;
         Self {
@@ -31,13 +31,14 @@ impl Default for ControlSettings {
 /// The policy for a request about a processor with another open request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictPolicy {
-    /// It waits, unless so many wait already (Samza's way, `samza.md` Z2).
+    /// The request waits, unless too many wait already (Samza's way, `samza.md` Z2).
     Queue {
-        /// How many may wait for one processor and its standbys, and how many that concern many containers.
+        /// The most requests that may wait for one processor and its standbys, and the most about many
+        /// containers.
         most: usize,
     },
-    /// It is refused with `CONFLICT` (the seed's 409); so is one that concerns many containers while any other is not
-    /// over, and any while one that concerns many is not over.
+    /// The request is refused with `CONFLICT` (the seed's 409). A request about many containers conflicts
+    /// with every open request, and every request conflicts with an open one about many containers.
     Refuse,
 }
 

@@ -1,15 +1,15 @@
-//! Cleans up after earlier deployments, and removes records after their time (`samza.md` Z13).
+//! Ends requests of earlier deployments, and deletes old outcomes (`samza.md` Z13).
 
 use std::collections::BTreeSet;
 
 use super::ControlPlane;
 use crate::control::metadata_store::{Change, ControlStoreError, Deployment, PlacementResponse, StatusCode};
 
-/// How many responses are looked at at once.
+/// Responses read per call.
 const PAGE: usize = 256;
 
 impl ControlPlane {
-    /// Requests of these deployments that have no last word get it: whoever carried them out is gone.
+    /// Answers the open requests of these deployments as failed: their control plane is gone.
     pub(super) fn end_orphans(
         &mut self,
         deployments: &BTreeSet<String>,
@@ -46,15 +46,16 @@ impl ControlPlane {
         self.doubtful.retain(|(request, _)| !deployments.contains(&request.deployment_id));
     }
 
-    /// Deletes outcomes that are too old, deployments that nothing is left of, and what is known of jobs without any.
+    /// Deletes old outcomes, past deployments without outcomes, and the records of jobs without a
+    /// deployment.
     pub(super) fn sweep(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         if now_ms < self.next_sweep_ms {
             return Ok(());
         }
         self.drop_superseded()?;
-        // Some may have waited for too long.
+        // Requests in the store may have become too old meanwhile.
         self.has_backlog = true;
-        // What is repeated while it is not too old finds its first outcome.
+        // A repeated request finds its first outcome as long as its own age allows it to run.
         let kept_ms = self.settings.retention_ms.max(self.settings.age_max_ms.saturating_mul(2));
         let oldest_ms = now_ms.saturating_sub(kept_ms);
         let is_old = |response: &PlacementResponse| {
@@ -86,7 +87,8 @@ impl ControlPlane {
         Ok(())
     }
 
-    /// Has each page of responses changed, and says how many changes that were.
+    /// Applies the changes that `changes_of` returns for each page of responses. Returns the number of
+    /// changes.
     fn each_page(
         &self,
         mut changes_of: impl FnMut(Vec<PlacementResponse>) -> Vec<Change>,

@@ -1,4 +1,4 @@
-//! A control plane that runs.
+//! Runs a control plane on a thread.
 
 use std::io;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use super::{ControlMetrics, ControlPlane};
 use crate::control::metadata_store::ControlStore;
 
-/// A control plane on a thread of its own. It turns when the store is written to, when a job wants to be called, and at
-/// least every few milliseconds ([`POLL_MS`](Self::POLL_MS)), because cluster managers are polled. Ends when this is
-/// dropped.
+/// A control plane on a thread of its own. The thread calls [`ControlPlane::turn`] when the store is
+/// written to, when a job's deadline passes, and at least every `poll_ms`, because cluster managers are
+/// polled. Dropping the handle stops the thread.
 #[derive(Debug)]
 pub struct ControlThread {
     shared: Arc<Shared>,
@@ -22,7 +22,7 @@ pub struct ControlThread {
 #[derive(Debug)]
 struct Shared {
     store: Arc<dyn ControlStore>,
-    /// `None` when it was given back.
+    /// `None` after [`ControlThread::stop`].
     plane: Mutex<Option<ControlPlane>>,
     state: Mutex<State>,
 }
@@ -35,16 +35,16 @@ struct State {
 }
 
 impl ControlThread {
-    /// How often cluster managers are polled unless someone says otherwise.
+    /// The default interval between polls of the cluster managers.
     pub const POLL_MS: u64 = 10;
-    /// The longest time between two polls: whoever stops the thread waits for no longer.
+    /// The longest interval between polls. It also bounds how long a stop waits for an idle thread.
     pub const POLL_MAX_MS: u64 = 100;
 
-    /// Has the control plane run, with this clock: milliseconds since the epoch. `poll_ms` is from 1 to
-    /// [`POLL_MAX_MS`](Self::POLL_MAX_MS); what is outside counts as the nearest of these.
+    /// Starts the thread. `clock` returns milliseconds since the epoch. `poll_ms` is clamped to 1 to
+    /// [`POLL_MAX_MS`](Self::POLL_MAX_MS).
     ///
     /// # Errors
-    /// If there is no thread to be had.
+    /// If the operating system provides no thread.
     pub fn start(
         plane: ControlPlane,
         poll_ms: u64,
@@ -59,9 +59,9 @@ impl ControlThread {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Has something done with the control plane between two of its turns: a job is taken in or out, for instance.
-    /// Waits for the turn that goes on; not to be called by what it is given. `None` if it is not
-    /// [running](Self::is_running) any more.
+    /// Calls `body` with the control plane between two turns, for instance to deploy a job. Waits for the
+    /// current turn. `body` must not call this itself. `None` if the thread no longer
+    /// [runs](Self::is_running).
     pub fn with<T>(&self, body: impl FnOnce(&mut ControlPlane) -> T) -> Option<T> {
         if !self.is_running() {
             return None;
@@ -69,31 +69,31 @@ impl ControlThread {
         self.shared.plane.lock().as_mut().map(body)
     }
 
-    /// Counts of its work so far.
+    /// Returns the counters of its work so far.
     #[must_use]
     pub fn metrics(&self) -> ControlMetrics {
         self.shared.state.lock().metrics.clone()
     }
 
-    /// Why the store did not do as it was told, the last time that it did not.
+    /// Returns the latest error of the store.
     #[must_use]
     pub fn last_error(&self) -> Option<String> {
         self.shared.state.lock().last_error.clone()
     }
 
-    /// Whether it goes on: a job, a client or an authoriser that panics ends it for all jobs.
+    /// Returns whether the thread runs. A panic in a job, a client or an authoriser ends it for all jobs.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 
-    /// Ends it after its turn, and gives the control plane back; `None` if it was not [running](Self::is_running) any
-    /// more.
+    /// Stops the thread after its current turn, and returns the control plane; `None` if the thread no
+    /// longer [ran](Self::is_running).
     pub fn stop(mut self) -> Option<ControlPlane> {
         if self.join() { self.shared.plane.lock().take() } else { None }
     }
 
-    /// Says whether it has ended as it was told to.
+    /// Stops the thread. Returns whether it ended without a panic.
     fn join(&mut self) -> bool {
         self.shared.state.lock().is_stopping = true;
         self.thread.take().is_some_and(|thread| thread.join().is_ok())
@@ -113,7 +113,7 @@ impl Shared {
         }
     }
 
-    /// Says behind which write to wait, and for how long; `None` if it was the last turn.
+    /// Returns the write count to wait behind and the longest wait; `None` after the last turn.
     fn turn(&self, poll_ms: u64, clock: &dyn Fn() -> u64) -> Option<(u64, Duration)> {
         let mut plane = self.plane.lock();
         let plane = plane.as_mut()?;

@@ -1,4 +1,4 @@
-//! From a message to a job's action (`samza.md` 1.2, and the actions that Samza never shipped).
+//! Translates a message into a job's action (`samza.md` 1.2, and the actions that Samza never shipped).
 
 use super::parameters::{MILLISECONDS_MAX, Parameters};
 use crate::application::ComponentChange;
@@ -6,10 +6,10 @@ use crate::control::action::{ActionName, Destination, JobAction, JobRequest, Rol
 use crate::control::metadata_store::PlacementRequest;
 use crate::control::processor::ProcessorId;
 
-/// The action that a message asks for.
+/// Returns the action that a message asks for.
 ///
 /// # Errors
-/// In words, when it asks for nothing that there is.
+/// Why the message is invalid, in words.
 pub(super) fn translate(message: &PlacementRequest) -> Result<JobRequest, String> {
     let name = match message.action.as_deref() {
         None => ActionName::Move,
@@ -29,7 +29,7 @@ pub(super) fn translate(message: &PlacementRequest) -> Result<JobRequest, String
     Ok(JobRequest { action, expires_after_ms, retries })
 }
 
-/// Whoever says more than an action asks for means another one.
+/// Rejects a field that the action does not use: the sender probably meant another action.
 fn check_unused(name: ActionName, message: &PlacementRequest) -> Result<(), String> {
     let is_unused = |field, text: &str| match text {
         "" => Ok(()),

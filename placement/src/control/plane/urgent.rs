@@ -1,5 +1,5 @@
-//! Requests that need no room, because they are over at once and may be what others wait for: they are looked for
-//! though as many are open as may be.
+//! Requests that end at once and may unblock others, such as a cancel. They are read even when the control
+//! plane has its most open requests.
 
 use uuid::Uuid;
 
@@ -7,19 +7,19 @@ use super::ControlPlane;
 use super::intake::PAGE;
 use crate::control::metadata_store::ControlStoreError;
 
-/// How far the requests that wait have been looked at for them.
+/// How far the search for such requests has read the store.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Urgent {
-    /// Nothing behind this request, in the order of their times, has been looked at.
+    /// The last request read, in the order of timestamps.
     pub(super) looked_at: Option<(u64, Uuid)>,
-    /// Up to which of those before it they have been looked at once more: one that was written later may be older by
-    /// its writer's clock.
+    /// The last request read in the second search. A request that is written later may have an earlier
+    /// timestamp by its writer's clock.
     looked_again: Option<(u64, Uuid)>,
 }
 
 impl ControlPlane {
-    /// Takes on those among the requests that were not looked at yet. What is said of a page is saved before the next
-    /// is read.
+    /// Accepts such requests among the unread ones. Stores the answers of each page before it reads the
+    /// next.
     pub(super) fn take_in_urgent(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         loop {
             let page = self.store.requests(self.urgent.looked_at, PAGE)?;
@@ -34,7 +34,7 @@ impl ControlPlane {
         }
     }
 
-    /// Looks at one page of those before, and at the next one when this is called again.
+    /// Reads one page again from the beginning; the next call continues after it.
     pub(super) fn look_again_for_urgent(&mut self, now_ms: u64) -> Result<(), ControlStoreError> {
         let page = self.store.requests(self.urgent.looked_again, PAGE)?;
         self.urgent.looked_again = page.next;

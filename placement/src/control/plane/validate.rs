@@ -1,4 +1,4 @@
-//! The verdict on a request: it is taken on, refused, or left to another deployment.
+//! Validates a request: accepts it, refuses it, or leaves it to another control plane.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::control::action::{JobAction, JobRequest};
 use crate::control::metadata_store::{ControlStoreError, PlacementRequest, StatusCode};
 use crate::control::processor::ProcessorId;
 
-/// The action of a message that names none that there is.
+/// The action in metrics for a message without a valid action.
 pub(super) const UNKNOWN: &str = "UNKNOWN";
 
 /// The verdict on a request.
@@ -20,17 +20,17 @@ pub(super) enum Verdict {
         status: StatusCode,
         why: String,
     },
-    /// It stays in the store: there is no room for it, or it is for a job of somebody else who uses the same store.
+    /// It stays in the store: there is no room, or another control plane on the same store runs its job.
     Leave,
 }
 
-/// The requests of a page that are accepted and not yet in the jobs.
+/// The requests of a page that were accepted but not yet submitted.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) room: usize,
-    /// By deployment and processor.
+    /// Counts by deployment and processor.
     pub(super) groups: BTreeMap<(String, ProcessorId), usize>,
-    /// By deployment: requests that concern many containers, and all.
+    /// Counts by deployment: requests about many containers, and all requests.
     pub(super) batches: BTreeMap<String, usize>,
     pub(super) all: BTreeMap<String, usize>,
 }
@@ -92,7 +92,8 @@ impl ControlPlane {
         Ok(Verdict::Accept(asked))
     }
 
-    /// Requests are read in the order of their times: one that is far ahead would be so for long.
+    /// Rejects a request far ahead of the clock: requests are read in time order, so it would stay last for
+    /// long.
     fn is_ahead(&self, request: &PlacementRequest, now_ms: u64) -> Option<String> {
         let ahead_ms = request.timestamp_ms.saturating_sub(now_ms);
         let why = || format!("timestamp: it is {ahead_ms} ms ahead of the control plane's clock");
