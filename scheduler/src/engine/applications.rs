@@ -1,4 +1,4 @@
-//! Applications come and go.
+//! Calls of a handle that submit, move, change and end applications.
 
 use std::sync::Arc;
 
@@ -13,12 +13,13 @@ use crate::request::CommitSeq;
 use crate::sync::Ticket;
 
 impl Handle {
-    /// Submits an application; what happens to it will come through `events`. A queue that is not there is made, if one
-    /// above it says so ([`AutoCreation`](crate::config::AutoCreation)).
+    /// Submits an application; its events come through `events`. A missing queue is created if a queue above it has
+    /// [`AutoCreation`](crate::config::AutoCreation).
     ///
     /// # Errors
-    /// When the queue is not known or not a leaf, and there are no placement rules. What they, access lists and limits
-    /// of queues refuse is told by an [`ApplicationRefused`](crate::event::EventKind::ApplicationRefused).
+    /// If the queue is unknown or not a leaf, and there are no placement rules. Refusals by placement rules, access
+    /// lists and limits of queues come as an [`ApplicationRefused`](crate::event::EventKind::ApplicationRefused)
+    /// event.
     pub fn submit_application(
         &self,
         mut spec: ApplicationSpec,
@@ -43,21 +44,21 @@ impl Handle {
         Ok(application)
     }
 
-    /// Whether the queue is a leaf, or placement rules may make something else of its name. So that callers who mistype
-    /// a name hear of it at once; the committer looks for itself.
+    /// Checks that the queue is a leaf, unless placement rules may change it. A caller that mistypes a name learns
+    /// it at once; the committer checks again.
     fn check_queue(&self, path: &str) -> Result<(), SubmitError> {
         let found = self.check_leaf(path);
         if found.is_err() && self.shared.state.read().facts.has_placement_rules() { Ok(()) } else { found }
     }
 
-    /// Lets an application go on in another leaf, with everything it has there: what it uses and has reserved is
-    /// charged to that leaf and its user there. The ticket says with which change, or why not: the leaf is gone or
-    /// stopped, has as many applications as it may have, or would be above its maximum.
+    /// Moves an application to another leaf. Its use and reservations are charged to that leaf and to its user
+    /// there. The ticket has the change, or the refusal: the leaf is gone or stopped, is at its limit of
+    /// applications, or would exceed its maximum.
     ///
-    /// One that is active stays so, whatever the limits on active applications there.
+    /// An active application stays active, whatever the limits on active applications there.
     ///
     /// # Errors
-    /// When the queue is not known or not a leaf.
+    /// If the queue is unknown or not a leaf.
     pub fn move_application(
         &self,
         application: ApplicationId,
@@ -72,12 +73,12 @@ impl Handle {
         Ok(ticket)
     }
 
-    /// Gives an application another priority; above
-    /// [`maximum_application_priority`](crate::config::EngineConfig::maximum_application_priority) it counts as that.
-    /// An application that has ended is [refused](Self::take_refusals).
+    /// Sets the priority of an application, capped at
+    /// [`maximum_application_priority`](crate::config::EngineConfig::maximum_application_priority). The call for an
+    /// application that has ended is [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn set_application_priority(
         &self,
         application: ApplicationId,
@@ -86,12 +87,12 @@ impl Handle {
         self.send(Change::ApplicationPrioritySet { application, priority })
     }
 
-    /// Adds to an application's blacklist, and takes off it: none of its asks is placed on what is there from then on.
-    /// Containers that run stay, nodes that are reserved are given up. A name in both is taken off. An application
-    /// that has ended is [refused](Self::take_refusals).
+    /// Adds to and removes from an application's blacklist. None of its asks is then placed on a listed node or
+    /// rack. Running containers stay; reservations on listed nodes end. A name in both lists is removed. The call
+    /// for an application that has ended is [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn update_blacklist(
         &self,
         application: ApplicationId,
@@ -103,12 +104,12 @@ impl Handle {
     }
 
     /// Ends an application: its asks are cancelled and its containers end. With
-    /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications) its containers are stopped,
-    /// and it ends with the last of them. An application that has ended, or is ending, is
-    /// [refused](Self::take_refusals).
+    /// [`stop_ended_applications`](crate::config::EngineConfig::stop_ended_applications) its containers are
+    /// stopped, and the application ends with the last of them. The call for an application that has ended or is
+    /// ending is [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn end_application(
         &self,
         application: ApplicationId,

@@ -1,4 +1,4 @@
-//! A new event stream for an application that runs.
+//! Connects a new event stream to a running application.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ use crate::state::State;
 use crate::sync::Ticket;
 use crate::view::View;
 
-/// What an application has at the moment at which a stream was connected to it.
+/// The holdings of an application at the moment its stream was connected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attachment {
     /// The application.
     pub application: ApplicationId,
-    /// The last change that is part of this; the stream is told of all later ones.
+    /// The last change included here; the stream gets all later ones.
     pub seq: CommitSeq,
-    /// Its containers, in the order in which they were placed.
+    /// Its containers in the order of placement.
     pub containers: Vec<ContainerOnNode>,
-    /// Its asks with something outstanding, in the order of submission.
+    /// Its asks with outstanding units, in the order of submission.
     pub asks: Vec<AttachedAsk>,
-    /// The hosts and racks that it shuns.
+    /// The hosts and racks on its blacklist.
     pub blacklist: Blacklist,
-    /// How it was ended, if its containers are being stopped for that.
+    /// How it was ended, while its containers are being stopped.
     pub ending: Option<ApplicationEnd>,
 }
 
-/// An ask with something outstanding.
+/// An ask with outstanding units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttachedAsk {
     /// The ask.
@@ -45,11 +45,12 @@ pub struct AttachedAsk {
 }
 
 impl Handle {
-    /// Connects a new event stream to a running application, for a master that restarted. The ticket has what the
-    /// application holds, or says that it has ended. The earlier stream gets no further events of the application.
+    /// Connects a new event stream to a running application, for a master that restarted. The ticket has the
+    /// holdings of the application, or tells that it has ended. The earlier stream gets no further events of the
+    /// application.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn attach(
         &self,
         application: ApplicationId,
@@ -62,12 +63,12 @@ impl Handle {
     }
 }
 
-/// What the application has now.
+/// The present holdings of the application.
 pub(super) fn attachment(state: &State, application: ApplicationId) -> Result<Attachment, Refusal> {
     let view = View::new(state);
     let found = view.application(application).ok_or(Refusal::ApplicationEnded)?;
     let facts = &state.facts;
-    // As the backlog lists them: all asks of a cluster would be too many to look at under the guard.
+    // From the backlog: a scan of all asks of the cluster would take too long under the guard.
     let asks = state.backlog.asks_in_order(facts, application).into_iter().map(|id| {
         let ask = facts.asks.at(id);
         AttachedAsk {

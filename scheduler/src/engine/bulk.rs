@@ -1,4 +1,4 @@
-//! Many changes in one call: what a heartbeat of a resource manager brings.
+//! Many changes in one call, such as the contents of a resource manager's heartbeat.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::change::{AskSpec, Change};
 use crate::facts::EndCause;
 use crate::ids::{ApplicationId, AskId, ContainerId};
 
-/// So many go to the committer together; it decides others between them.
+/// Changes per message; the committer processes other messages between them.
 const CHUNK: usize = 32;
 
 impl Handle {
-    /// Asks for containers, of several applications if need be, as [`submit_ask`](Self::submit_ask) does one by one,
-    /// for a part of the cost. The identifiers are in the order of the asks.
+    /// Submits many asks, also of several applications, for a part of the cost of [`submit_ask`](Self::submit_ask).
+    /// The identifiers are in the order of the asks.
     ///
     /// # Errors
-    /// When one of the asks is not possible in itself: then none is submitted. When the engine is shut down: then the
-    /// first of many may have been.
+    /// If one of the asks is not valid, none is submitted. If the engine is shut down meanwhile, the first asks may
+    /// have been submitted.
     pub fn submit_asks(
         &self,
         asks: impl IntoIterator<Item = (ApplicationId, AskSpec)>,
@@ -39,11 +39,11 @@ impl Handle {
         Ok(ids)
     }
 
-    /// Reports that containers have finished by themselves, as [`complete_container`](Self::complete_container) does
-    /// one by one; those that have ended already are [refused](Self::take_refusals).
+    /// Reports that many containers have finished, as [`complete_container`](Self::complete_container) does for
+    /// one. Containers that have ended already are [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down; the first of many may have been taken.
+    /// If the engine is shut down; the first reports may have been taken.
     pub fn complete_containers(
         &self,
         containers: impl IntoIterator<Item = ContainerId>,

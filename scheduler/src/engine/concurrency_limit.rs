@@ -1,36 +1,36 @@
-//! How many sets may be out at a time: fewer when proposers are in each other's way, more when they are not.
+//! The limit on sets out at a time: lower while proposers collide, higher while they do not.
 //!
-//! With one set out there is one batch on its way, and nothing that another proposer could have taken. Two things
-//! tell that too many are out: proposals that are rejected, and work of passes that lost a race, which proposed
-//! nothing although something they could have used was in flight. So the number follows them as a sender's window
-//! follows lost packets: down by half at once, up by a quarter when a while has passed in peace. A pass that finds a
-//! full cluster, and nothing in flight, tells nothing.
+//! With one set out there is one batch on its way, so no proposals collide. Two signals show that too many sets are
+//! out. One is rejected proposals. The other is the work of passes that lost a race: they proposed nothing because
+//! amounts they could have used were in flight. The limit follows both as a sender's window follows lost packets:
+//! it halves at once, and grows by a quarter after some windows without collisions. A pass over a full cluster with
+//! nothing in flight is no signal.
 
 use crate::ids::SETS_MAX;
 
-/// So many batches are looked at together.
+/// The number of batches that are judged together.
 const WINDOW: u64 = 32;
-/// Above this part of the requests of a window rejected, or of its work done by passes that lost a race, fewer sets
-/// may be out.
+/// The limit falls above this percentage of rejected requests in a window, or of work done by passes that lost a
+/// race.
 const REJECTED_PERCENT_HIGH: u64 = 10;
 const SECOND_PERCENT_HIGH: u64 = 40;
-/// After so many windows in a row below both of these, more.
+/// The limit rises after `PEACEFUL_WINDOWS` windows in a row below both of these percentages.
 const REJECTED_PERCENT_LOW: u64 = 2;
 const SECOND_PERCENT_LOW: u64 = 20;
 const PEACEFUL_WINDOWS: u64 = 4;
 
-/// What became of one batch.
+/// The outcome of one batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decided {
     pub(super) requests: usize,
     pub(super) rejected: usize,
-    /// How many nodes the pass looked at.
+    /// The number of nodes that the pass looked at.
     pub(super) visits: usize,
-    /// The pass proposed nothing, and something that it could have used was in flight.
+    /// The pass proposed nothing because amounts it could have used were in flight.
     pub(super) lost_race: bool,
 }
 
-/// What a window has seen.
+/// Sums over the batches of one window.
 #[derive(Debug, Default)]
 struct Seen {
     batches: u64,
@@ -43,7 +43,7 @@ struct Seen {
 #[derive(Debug)]
 pub(super) struct ConcurrencyLimit {
     sets_out_max: u64,
-    /// As many as there can be.
+    /// The largest possible number of sets.
     sets_max: u64,
     /// Windows in a row without collisions.
     peaceful: u64,
@@ -51,18 +51,18 @@ pub(super) struct ConcurrencyLimit {
 }
 
 impl ConcurrencyLimit {
-    /// Begins with as many as there can be.
+    /// Begins at the largest possible number of sets.
     pub(super) fn new(partitions: usize) -> Self {
         let sets_max = (partitions * SETS_MAX) as u64;
         Self { sets_out_max: sets_max, sets_max, peaceful: 0, seen: Seen::default() }
     }
 
-    /// How many sets may be out at present.
+    /// The most sets out at a time at present.
     pub(super) fn sets_out_max(&self) -> u64 {
         self.sets_out_max
     }
 
-    /// Counts a batch; at the end of a window returns how many sets may be out from now on, of `sets()` there are.
+    /// Counts a batch. At the end of a window, returns the new limit; `sets()` is the present number of sets.
     pub(super) fn note(&mut self, decided: Decided, sets: impl FnOnce() -> u64) -> Option<u64> {
         self.seen.add(&decided);
         if self.seen.batches < WINDOW {
@@ -86,7 +86,7 @@ impl ConcurrencyLimit {
 
 impl Seen {
     fn add(&mut self, decided: &Decided) {
-        // A pass that looked at no node was some work, too.
+        // A pass that looked at no node still was some work.
         let visits = decided.visits as u64 + 1;
         self.batches += 1;
         self.visits += visits;
@@ -102,7 +102,7 @@ mod tests {
 
     const SETS: u64 = 16;
 
-    /// A window of batches of 100 requests, after `second` passes that lost a race and looked at as many nodes.
+    /// A window of batches of 100 requests; the first `second` passes lost a race and looked at as many nodes.
     fn window(concurrency_limit: &mut ConcurrencyLimit, second: u64, rejected: usize) -> u64 {
         let mut last = None;
         for number in 0..WINDOW {
@@ -114,7 +114,7 @@ mod tests {
         last.expect("a window's end")
     }
 
-    /// As many windows without collisions as it takes for one step.
+    /// Enough windows without collisions for one step up.
     fn peace(concurrency_limit: &mut ConcurrencyLimit) -> u64 {
         (0..PEACEFUL_WINDOWS).map(|_| window(concurrency_limit, 0, 0)).last().expect("some windows")
     }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(peace(&mut concurrency_limit), SETS_MAX as u64, "never more than there can be");
     }
 
-    /// How many sets there are is no measure of how much proposers are in each other's way.
+    /// The number of sets does not show how much proposers collide.
     #[test]
     fn a_cluster_that_was_small_and_peaceful_is_not_held_back_when_it_grows() {
         let mut concurrency_limit = ConcurrencyLimit::new(1);
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(concurrency_limit.sets_out_max(), before);
     }
 
-    /// At the end of a backlog there are more sets than asks; to look at them in vain costs next to nothing.
+    /// At the end of a backlog there are more sets than asks; looking at those sets in vain costs next to nothing.
     #[test]
     fn passes_that_come_second_count_by_their_work() {
         let mut concurrency_limit = ConcurrencyLimit::new(1);

@@ -1,4 +1,4 @@
-//! Containers change and end.
+//! Calls of a handle that end, stop, preempt, resize, demote and promote containers.
 
 use super::handle::{Handle, SubmitError};
 use super::shared::Message;
@@ -11,31 +11,32 @@ use crate::resource::Resources;
 use crate::sync::Ticket;
 
 impl Handle {
-    /// Reports that a container has finished: by itself, or because it was [stopped](Self::stop_container). A container
-    /// that has ended already is [refused](Self::take_refusals).
+    /// Reports that a container has finished, by itself or after a [stop](Self::stop_container). The report of a
+    /// container that has ended already is [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn complete_container(&self, container: ContainerId) -> Result<(), SubmitError> {
         self.send(Change::ContainerEnded { container, cause: EndCause::Completed })
     }
 
-    /// Gives a container back in which nothing runs: what it holds is free at once. To wait for the end of what runs in
-    /// it, [stop](Self::stop_container) it. A container that has ended already is [refused](Self::take_refusals).
+    /// Returns a container in which nothing runs; its room is free at once. To wait for a running process,
+    /// [stop](Self::stop_container) the container instead. The call for a container that has ended already is
+    /// [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn release_container(&self, container: ContainerId) -> Result<(), SubmitError> {
         self.send(Change::ContainerEnded { container, cause: EndCause::Released })
     }
 
-    /// Stops a container. Its application gets [`ContainerStopping`](crate::event::EventKind::ContainerStopping); the
-    /// container keeps its node and its charge until [`complete_container`](Self::complete_container) confirms the end.
-    /// After [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) the engine ends it with
-    /// [`EndCause::StopTimedOut`]. The ticket says whether the stop began, or why not.
+    /// Stops a container. Its application gets [`ContainerStopping`](crate::event::EventKind::ContainerStopping).
+    /// The container keeps its node and its charge until [`complete_container`](Self::complete_container) confirms
+    /// the end. After [`stop_timeout_ms`](crate::config::EngineConfig::stop_timeout_ms) the engine ends it with
+    /// [`EndCause::StopTimedOut`]. The ticket tells whether the stop began, or why not.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn stop_container(
         &self,
         container: ContainerId,
@@ -43,12 +44,12 @@ impl Handle {
         self.stop(container, EndCause::Released)
     }
 
-    /// Takes a container away from its application, which gets the time of a [stop](Self::stop_container) for it: the
-    /// confirmed end has the cause [`EndCause::Preempted`]. A commit request that [releases](Self::commit) a container
-    /// frees its room at once instead, and may place another container there.
+    /// Preempts a container: as a [stop](Self::stop_container), but the confirmed end has the cause
+    /// [`EndCause::Preempted`]. To free the room at once, and place another container there, use a commit request
+    /// that [releases](Self::commit) the container.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn preempt_container(
         &self,
         container: ContainerId,
@@ -67,12 +68,13 @@ impl Handle {
         Ok(ticket)
     }
 
-    /// Lets a container go on with what is left over on its node: what it holds is free for others at once, and it is
-    /// charged nothing from now on but its devices. It still counts where containers with its tags are limited, and
-    /// ends as others do; to see that what runs fits the node is up to the node. The ticket says if it is so already.
+    /// Makes a container opportunistic: it runs on leftover capacity of its node. Its room is free at once, and it
+    /// is charged nothing but its devices. It still counts in limits on its tags, and ends as other containers do.
+    /// The node has to ensure that running containers fit. If the container is opportunistic already, the ticket
+    /// has the refusal.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn demote_container(
         &self,
         container: ContainerId,
@@ -80,13 +82,13 @@ impl Handle {
         self.set_execution_type(container, ExecutionType::Opportunistic)
     }
 
-    /// Guarantees an opportunistic container its size again. The ticket says whether its node, the queues and the user
-    /// have room for all of it, as for a container of that size, or what is in the way: then it stays as it is. A
-    /// borrowed container is promoted, as it grows, only as far as the partition's own may. Nothing waits; whoever is
-    /// refused may ask again.
+    /// Guarantees an opportunistic container its size again. The ticket tells whether its node, the queues and the
+    /// user have room for all of it, as for a new container of that size. If not, it names the obstacle and the
+    /// container stays as it is. A borrowed container is promoted, as it grows, only as far as the partition's own
+    /// containers allow. The engine queues nothing: after a refusal the caller may try again.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn promote_container(
         &self,
         container: ContainerId,
@@ -105,13 +107,13 @@ impl Handle {
         Ok(ticket)
     }
 
-    /// Gives a container another size, rounded up as those of asks are; its devices stay. Where it shrinks, that is so
-    /// at once. Where it grows, the ticket says whether the node, the queues and the user have room for the difference,
-    /// as for a container of that size, or what is in the way: then it stays as it is. Nothing waits; whoever is
-    /// refused may ask again.
+    /// Sets the size of a container, rounded up as for asks; its devices stay. Shrinking takes effect at once. For
+    /// growth, the ticket tells whether the node, the queues and the user have room for the difference, as for a
+    /// new container of that size. If not, it names the obstacle and the container stays as it is. The engine
+    /// queues nothing: after a refusal the caller may try again.
     ///
     /// # Errors
-    /// When the size is not possible.
+    /// If the size is not valid.
     pub fn resize_container(
         &self,
         container: ContainerId,

@@ -1,7 +1,7 @@
 //! Group commits: the work of the committing thread, in serial and in parallel mode alike.
 //!
-//! One group takes the write guard once, for the messages in the inbox, up to G requests. Work that does not need the
-//! guard is done after it is dropped, see `publish.rs`.
+//! A group takes the write guard once for the messages in the inbox, up to G requests. Work that does not need the
+//! guard comes after it, in `publish.rs`.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -30,38 +30,38 @@ use crate::timers::Timer;
 /// The outcome of one step of the committer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It committed a group.
+    /// The committer committed a group.
     Worked,
-    /// Nothing was waiting, and no timer is due.
+    /// The inbox was empty and no timer is due.
     Idle,
-    /// The engine is shut down and everything sent before is dealt with.
+    /// The engine is shut down and everything sent before is processed.
     Ended,
 }
 
-/// Commits: everything the committing thread needs, for callers who bring the thread. There is one to an engine.
+/// The committing half of an engine, for callers that supply the thread. An engine has exactly one.
 ///
-/// [`run`](Self::run) does all of it, [`step`](Self::step) one group. Dropping it ends the engine and tells all waiting
-/// callers.
+/// [`run`](Self::run) commits until shutdown, [`step`](Self::step) commits one group. Dropping it ends the engine
+/// and wakes all waiting callers.
 pub struct GroupCommitter {
     shared: Arc<Shared>,
     inbox: Inbox<Message>,
     /// Empty between groups.
     messages: VecDeque<Message>,
-    /// Logs, events and answers that wait until the guard is dropped.
+    /// Log records, events and answers that are published after the guard is dropped.
     publisher: Publisher,
     stats: EngineStats,
     processed: u64,
     concurrency_limit: ConcurrencyLimit,
     /// The time of the last group.
     now_ms: u64,
-    /// When the next timer is due.
+    /// The time at which the next timer is due.
     next_timer_ms: Option<u64>,
 }
 
 impl GroupCommitter {
     pub(crate) fn new(shared: Arc<Shared>, inbox: Inbox<Message>, sink: Option<Box<dyn LogSink>>) -> Self {
         let publisher = Publisher::new(Arc::clone(&shared), sink);
-        // The default partition is not among those configured.
+        // The configured partitions do not include the default one.
         let concurrency_limit = ConcurrencyLimit::new(shared.config.partitions.len() + 1);
         let stats = EngineStats { sets_out_max: concurrency_limit.sets_out_max(), ..EngineStats::default() };
         Self {
@@ -77,7 +77,7 @@ impl GroupCommitter {
         }
     }
 
-    /// Commits until the engine is shut down and everything sent before is dealt with.
+    /// Commits until the engine is shut down and everything sent before is processed.
     pub fn run(mut self) {
         while !self.is_over() {
             match self.inbox.receive(self.patience()) {
@@ -88,11 +88,11 @@ impl GroupCommitter {
         }
     }
 
-    /// Commits one group of waiting messages, without waiting for any. A thread that both steps and submits has to step
-    /// before the inbox is full, or it waits for itself.
+    /// Commits one group of waiting messages; never blocks. A thread that both steps and submits must step before
+    /// the inbox is full, or it waits for itself.
     ///
     /// # Panics
-    /// When the embedder's clock or log sink does. The engine is over then.
+    /// If the embedder's clock or log sink panics. The engine has then ended.
     pub fn step(&mut self) -> Step {
         if self.is_over() {
             self.end();
@@ -109,29 +109,29 @@ impl GroupCommitter {
         &self.inbox
     }
 
-    /// How many of the messages that the gate counts were dealt with.
+    /// The number of processed messages, of those that the gate counts.
     pub(crate) fn processed(&self) -> u64 {
         self.processed
     }
 
-    /// Whether it was told to stop and has dealt with everything that was sent before, or a group ended by a panic.
+    /// Whether the committer was told to stop and has processed everything sent before, or a group ended in a
+    /// panic.
     fn is_over(&self) -> bool {
         (self.processed >= self.shared.ends_after() && self.inbox.is_empty()) || self.shared.has_ended()
     }
 
-    /// How long the inbox may stay empty until a timer is due; `None` if none is set, or only the driver can
-    /// move the clock. Such a clock may have moved since the group began, after its tick was dealt with; so what is
-    /// due is looked at first.
+    /// How long to wait for a message before a timer is due. `None`: no timer is set, or only the driver moves the
+    /// clock. The driver may move the clock after its tick was processed, so this checks for due timers first.
     fn patience(&self) -> Option<Duration> {
         if self.is_due() { Some(Duration::ZERO) } else { self.shared.clock.until(self.next_timer_ms?) }
     }
 
-    /// Whether a timer is due that no message will bring up.
+    /// Whether a timer is due now.
     fn is_due(&self) -> bool {
         self.next_timer_ms.is_some_and(|next_ms| next_ms <= self.shared.clock.now_ms())
     }
 
-    /// Commits one group: `first`, if any, and the messages that wait.
+    /// Commits one group: `first`, if any, and the waiting messages.
     pub(crate) fn commit_group(&mut self, first: Option<Message>) {
         let _end = EndIfPanicking(Arc::clone(&self.shared));
         let messages = self.gather(first);
@@ -141,7 +141,7 @@ impl GroupCommitter {
         self.report();
     }
 
-    /// The messages of the group, up to G requests: received before the guard is taken.
+    /// Receives the messages of the group, up to G requests, before the guard is taken.
     fn gather(&mut self, first: Option<Message>) -> VecDeque<Message> {
         let mut messages = std::mem::take(&mut self.messages);
         let (mut weight, mut next) = (0, first);
@@ -154,7 +154,7 @@ impl GroupCommitter {
         messages
     }
 
-    /// Everything under the write guard. Returns the list, empty, to be used again.
+    /// Does all work under the write guard. Returns the emptied list for reuse.
     fn decide(&mut self, mut messages: VecDeque<Message>) -> VecDeque<Message> {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.state.write();
@@ -167,8 +167,8 @@ impl GroupCommitter {
             self.committer(&mut state).apply(Change::Configured { config });
         }
         self.advance_time(&mut state);
-        // One by one, since dropping a batch takes the guard: after a panic the remaining messages have to outlive
-        // ours.
+        // One at a time: if a message panics, the rest must outlive the guard, because dropping a batch takes the
+        // guard again.
         while let Some(message) = messages.pop_front() {
             self.deal_with(&mut state, message);
         }
@@ -181,8 +181,8 @@ impl GroupCommitter {
         state.seek_for_woken();
         shared.publish_wanted(&state);
         if state.backlog.starved.is_any_due() {
-            // As many as a group takes were placed by the committer; the next one goes on. A full inbox means another
-            // one anyway.
+            // The committer placed as many starved asks as a group allows; the next group goes on. A full inbox
+            // brings another group anyway.
             shared.outbox.offer(Message::LookAgain);
         }
         drop(state);
@@ -190,7 +190,7 @@ impl GroupCommitter {
         messages
     }
 
-    /// How long the guard was held since `locked_ns`, and how old the batches of the group have become.
+    /// Records how long the guard was held since `locked_ns`, and the ages of the group's batches.
     fn record_timing(&self, locked_ns: u64, allocated: u64) {
         let now_ns = self.shared.clock.measured_ns();
         if now_ns == 0 {
@@ -259,13 +259,13 @@ impl GroupCommitter {
                 self.publisher.attach(found, stream, answer);
             }
             Message::Batch(batch) => self.batch(state, batch),
-            // The clock may have been moved after this group began.
+            // The driver may have moved the clock after this group began.
             Message::Tick => self.advance_time(state),
             Message::LookAgain => {}
         }
     }
 
-    /// Decides a batch, where it outlives the guard also if that panics.
+    /// Decides a batch. It is pushed to `decided` first, so that it outlives the guard even after a panic.
     fn batch(&mut self, state: &mut State, batch: Box<ProposalBatch>) {
         let requests = batch.proposals.requests.len();
         let (visits, lost_race) = (batch.proposals.visits, batch.proposals.lost_race);
@@ -276,7 +276,7 @@ impl GroupCommitter {
         self.adapt(state, Decided { requests, rejected, visits, lost_race });
     }
 
-    /// Lets as many sets out as proposers are not in each other's way.
+    /// Adapts the number of sets out to the rate of collisions between proposers.
     fn adapt(&mut self, state: &State, decided: Decided) {
         let sets = || state.partitions().map(|partition| u64::from(state.node_shards.sets(partition))).sum();
         if let Some(sets_out_max) = self.concurrency_limit.note(decided, sets) {
@@ -285,7 +285,7 @@ impl GroupCommitter {
         }
     }
 
-    /// Carries out a caller's change if it is still valid.
+    /// Applies a caller's change if it is still valid.
     fn change(&mut self, state: &mut State, change: Change) -> Result<(), Refusal> {
         let mut committer = self.committer(state);
         judge(&mut committer, &change)?;
@@ -293,8 +293,8 @@ impl GroupCommitter {
         Ok(())
     }
 
-    /// Carries out a submission. Its stream is told of a refusal, too, but not of events of another application that
-    /// has the identifier.
+    /// Applies a submission. Its stream also gets a refusal, but no events of another application that owns the
+    /// identifier.
     fn application(&mut self, state: &mut State, change: Change, stream: &Arc<StreamCore>) {
         let Change::ApplicationSubmitted { application, .. } = change else { return };
         if self.change(state, change) != Err(Refusal::IdentifierTaken) {
@@ -302,7 +302,7 @@ impl GroupCommitter {
         }
     }
 
-    /// Registers a node and its running containers, as far as their applications are known.
+    /// Registers a node and those of its running containers whose applications are known.
     fn recover(&mut self, state: &mut State, changes: Vec<Change>) -> RecoveryResult {
         let mut changes = changes.into_iter();
         let Some(node) = changes.next() else { return Vec::new() };
@@ -320,7 +320,7 @@ impl GroupCommitter {
         changes.map(&mut recover).collect()
     }
 
-    /// As many single ones.
+    /// Applies several changes, each as if sent alone.
     fn changes(&mut self, state: &mut State, changes: Vec<Change>) {
         self.committer(state).apply_all(changes, |committer, change| judge(committer, change).is_ok());
     }
@@ -330,7 +330,7 @@ impl GroupCommitter {
             match timer {
                 Timer::Silence(node) => self.check_silence(state, node),
                 Timer::QueueIdle(queue) => {
-                    // It may have been used, and become idle again, since the timer was set; then another one is.
+                    // The queue may have been used and become idle again since; a later timer is then set.
                     if state.facts.expires_ms(queue).is_some_and(|at_ms| at_ms <= state.facts.now_ms) {
                         self.committer(state).apply(Change::QueueExpired { queue });
                     }
@@ -397,14 +397,15 @@ impl GroupCommitter {
         });
     }
 
-    /// Takes nothing more and tells everybody that nothing more will come.
+    /// Ends the engine, wakes all waiting callers and closes the inbox.
     pub(crate) fn end(&mut self) {
         self.shared.end();
         self.inbox.close();
     }
 }
 
-/// A group that panics is half done: nothing may follow it, even if a caller catches the panic.
+/// Ends the engine if a group panics: the group is half done, so no other may follow, even if a caller catches the
+/// panic.
 struct EndIfPanicking(Arc<Shared>);
 
 impl Drop for EndIfPanicking {
@@ -415,8 +416,8 @@ impl Drop for EndIfPanicking {
     }
 }
 
-/// Ends the engine with the committer, also after a panic: the embedder's clock and log sink run on its thread. Callers
-/// do not wait for answers that will not come.
+/// Ends the engine with the committer, also after a panic in the embedder's clock or log sink. So callers do not
+/// wait for answers that will not come.
 impl Drop for GroupCommitter {
     fn drop(&mut self) {
         self.end();

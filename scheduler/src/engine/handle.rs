@@ -18,7 +18,7 @@ use crate::resource::{ResourceError, Resources};
 use crate::sync::{Ordering, Ticket};
 use crate::view::View;
 
-/// The reason why a submission failed. It leaves no trace in the engine.
+/// Why a submission failed. A failed submission leaves no trace in the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SubmitError {
@@ -39,10 +39,10 @@ pub enum SubmitError {
         /// The known path closest to it.
         nearest: Option<String>,
     },
-    /// The queue has queues below it.
+    /// The queue is a parent.
     #[error("queue `{path}` is not a leaf; applications go to leaf queues")]
     NotALeaf {
-        /// Its path.
+        /// The path of the queue.
         path: String,
     },
     /// No partition has this name.
@@ -53,15 +53,15 @@ pub enum SubmitError {
         /// The known name closest to it.
         nearest: Option<String>,
     },
-    /// A resource type or an amount.
+    /// A wrong resource type or amount.
     #[error(transparent)]
     Resource(#[from] ResourceError),
     /// More devices than a node can have, a share above a whole device, or none.
     #[error("{count} devices of {milli} milli each are not possible")]
     Devices {
-        /// How many.
+        /// The number of devices.
         count: u8,
-        /// Thousandths of each.
+        /// The share of each device, in thousandths.
         milli: u16,
     },
     /// A container larger than the configuration allows.
@@ -69,12 +69,12 @@ pub enum SubmitError {
     ContainerTooLarge {
         /// The resource type.
         name: String,
-        /// How much of it was asked for.
+        /// The amount requested.
         amount: i64,
-        /// The most there may be.
+        /// The largest amount allowed.
         maximum: i64,
     },
-    /// A container with nothing of any resource type.
+    /// A container with zero of every resource type.
     #[error(
         "a container needs at least one resource; set `allow_empty` in [engine.allocation] to permit empty ones"
     )]
@@ -82,7 +82,7 @@ pub enum SubmitError {
     /// An ask for no containers.
     #[error("an ask is for at least one container")]
     NothingAsked,
-    /// A tag without a name, of the ask or in a limit.
+    /// A tag with an empty name, in the ask or in a limit.
     #[error("a tag has a name; this one is empty")]
     EmptyTag,
     /// An ask that limits its own containers to none.
@@ -91,7 +91,7 @@ pub enum SubmitError {
         /// The tag.
         tag: String,
     },
-    /// An ask that is strictly local to nothing.
+    /// An ask that is strictly local but names no host or rack.
     #[error("an ask that is strictly local names at least one host or rack")]
     NothingNamed,
 }
@@ -102,12 +102,12 @@ impl From<Closed> for SubmitError {
     }
 }
 
-/// Submits things to an engine and looks things up. Clones talk to the same engine.
+/// Submits calls to an engine and reads its state. Clones share the engine and the list of refusals.
 ///
-/// A call checks what it can without the state. The committer checks the rest later; if it refuses a call, the call's
-/// [`Ticket`] says so, or [`take_refusals`](Self::take_refusals) if the call has no ticket. Refused applications and
-/// asks are events of the application's [`EventStream`] too. In parallel mode a call waits when the engine cannot keep
-/// up.
+/// A call checks what it can without the state. The committer checks the rest later and reports a refusal on the
+/// call's [`Ticket`]. A call without a ticket reports it in [`take_refusals`](Self::take_refusals). Refused
+/// applications and asks are also events of the application's [`EventStream`]. In parallel mode a call blocks while
+/// the inbox is full.
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub(super) shared: Arc<Shared>,
@@ -119,7 +119,7 @@ impl Handle {
         Self { shared, refusals: Arc::default() }
     }
 
-    /// The configuration at the engine's start; for its present queues see [`View::queue_tree`].
+    /// The configuration at the start of the engine; [`View::queue_tree`] has the present queues.
     #[must_use]
     pub fn config(&self) -> &EngineConfig {
         &self.shared.config
@@ -128,12 +128,12 @@ impl Handle {
     /// A vector from named amounts; types not named are zero.
     ///
     /// # Errors
-    /// For a name the engine does not count, and an amount out of range.
+    /// If a name is not a resource type of the engine, or an amount is out of range.
     pub fn resources(&self, amounts: &[(&str, i64)]) -> Result<Resources, ResourceError> {
         self.shared.config.resources.resources(amounts)
     }
 
-    /// A stream for the events of applications that will be submitted with it, holding up to `capacity`.
+    /// Makes a stream for the events of applications submitted with it. It holds up to `capacity` events.
     #[must_use]
     pub fn event_stream(&self, capacity: usize) -> EventStream {
         let events = EventStream::new(capacity);
@@ -147,7 +147,7 @@ impl Handle {
         self.shared.names.nodes.get(name)
     }
 
-    /// The number of the rack with this name, whether or not a node is on it yet.
+    /// The number of the rack with this name, whether or not it has a node yet.
     #[must_use]
     pub fn rack(&self, name: &str) -> RackId {
         let names = &self.shared.names;
@@ -158,12 +158,12 @@ impl Handle {
     /// The queue with this full path.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest one.
+    /// If there is no such queue; the error names the nearest path.
     pub fn queue(&self, path: &str) -> Result<QueueId, SubmitError> {
         self.find_queue(path).map(|(queue, _)| queue)
     }
 
-    /// Whether the path may be that of a leaf when the application's turn comes.
+    /// Whether the path may name a leaf when the committer processes the application.
     pub(super) fn check_leaf(&self, path: &str) -> Result<(), SubmitError> {
         let names = &self.shared.names.queues;
         let mut above = std::iter::successors(path.rsplit_once('.'), |(above, _)| above.rsplit_once('.'));
@@ -177,7 +177,7 @@ impl Handle {
         }
     }
 
-    /// The queue with this path, and its purpose.
+    /// The queue with this path, and its role.
     pub(super) fn find_queue(&self, path: &str) -> Result<(QueueId, QueueRole), SubmitError> {
         let names = &self.shared.names.queues;
         names.get(path).ok_or_else(|| SubmitError::UnknownQueue {
@@ -186,10 +186,10 @@ impl Handle {
         })
     }
 
-    /// The partition with this name; the empty name is the default partition's.
+    /// The partition with this name; the default partition has the empty name.
     ///
     /// # Errors
-    /// When there is none; the error names the nearest one.
+    /// If there is no such partition; the error names the nearest one.
     pub fn partition(&self, name: &str) -> Result<PartitionId, SubmitError> {
         let names = &self.shared.config.partitions;
         if name.is_empty() {
@@ -202,12 +202,12 @@ impl Handle {
         })
     }
 
-    /// Asks for containers. An ask for an application that has ended is refused: in
-    /// [`take_refusals`](Self::take_refusals), and on the application's stream as
-    /// [`ApplicationEnded`](crate::event::EventKind::ApplicationEnded) says.
+    /// Asks for containers. If the application has ended, the committer refuses the ask. The refusal is in
+    /// [`take_refusals`](Self::take_refusals) and on the application's stream, as
+    /// [`ApplicationEnded`](crate::event::EventKind::ApplicationEnded) describes.
     ///
     /// # Errors
-    /// When the ask is not possible in itself.
+    /// If the ask itself is not valid.
     pub fn submit_ask(&self, application: ApplicationId, mut spec: AskSpec) -> Result<AskId, SubmitError> {
         self.check_ask(&mut spec)?;
         let ask = self.shared.ids.asks.lock().take();
@@ -220,15 +220,15 @@ impl Handle {
     /// [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn cancel_ask(&self, ask: AskId, units: u32) -> Result<(), SubmitError> {
         self.send(Change::AskCancelled { ask, units })
     }
 
-    /// Changes a queue's limits; the ticket says whether they were valid and with which change they hold.
+    /// Changes a queue's limits. The ticket tells whether they were valid and which change set them.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn update_queue(
         &self,
         queue: QueueId,
@@ -238,14 +238,14 @@ impl Handle {
     }
 
     /// Changes the whole queue tree in one step: adds and removes queues, changes their settings, and replaces
-    /// placement rules. The ticket names the change from which on it holds, or the mistake; then everything is as
-    /// before.
+    /// placement rules. The ticket has the change from which on the new tree holds, or the mistake; after a mistake
+    /// nothing has changed.
     ///
-    /// A queue that goes, or becomes a parent, must be stopped and have no applications. Everything that runs goes on
-    /// running, above new limits too. See [`check_reconfiguration`](Self::check_reconfiguration) for a dry run.
+    /// A queue that is removed or becomes a parent must be stopped and have no applications. Running containers go
+    /// on, above new limits too. See [`check_reconfiguration`](Self::check_reconfiguration) for a dry run.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn reconfigure(
         &self,
         configuration: Reconfiguration,
@@ -253,7 +253,7 @@ impl Handle {
         self.configure(Change::Reconfigured { configuration: Box::new(configuration) })
     }
 
-    /// The effect that [`reconfigure`](Self::reconfigure) would have at this moment.
+    /// Returns the differences that [`reconfigure`](Self::reconfigure) would make now.
     ///
     /// # Errors
     /// The first mistake in the configuration.
@@ -272,10 +272,10 @@ impl Handle {
         Ok(ticket)
     }
 
-    /// Hands in a commit request made elsewhere; the ticket will hold the verdict.
+    /// Submits a commit request made outside the engine; the ticket has the outcome.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn commit(
         &self,
         request: ResourceAllocationCommitRequest,
@@ -285,23 +285,23 @@ impl Handle {
         Ok(ticket)
     }
 
-    /// Says that the clock has been moved.
+    /// Tells the engine that the clock was moved.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn tick(&self) -> Result<(), SubmitError> {
         Ok(self.shared.send(Message::Tick)?)
     }
 
-    /// Looks at the state. The engine stands still meanwhile, so look quickly, and call nothing of this
-    /// engine from inside.
+    /// Calls `look` with a view of the state. The engine is blocked meanwhile, so `look` must be quick and must not
+    /// call this engine.
     pub fn read<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
         let state = self.shared.state.read();
         look(&View::new(&state))
     }
 
-    /// Lets a lagging stream go on: returns what the applications have running, as of the change that comes
-    /// with it. Events up to that change will not be repeated.
+    /// Lets a lagging stream go on. Returns the running containers of the applications, as of the returned change.
+    /// The stream does not repeat events up to that change.
     #[must_use]
     pub fn resync(
         &self,

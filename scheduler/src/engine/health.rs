@@ -1,15 +1,15 @@
-//! Whether an engine gets on with its work.
+//! Figures that show whether an engine makes progress.
 
 use std::collections::BTreeMap;
 
 use super::Engine;
 
-/// What a watchdog wants to know. Read without the state's lock, so it can be had while the committing thread hangs in
-/// the embedder's clock or log sink.
+/// The figures for a watchdog. Reading them needs no lock of the state, so it works while the committing thread
+/// hangs in the embedder's clock or log sink.
 ///
-/// An engine that runs, [has work](Self::has_work) and whose [`last_group_ms`](Self::last_group_ms) stands still
-/// while time goes on is stuck: its threads are gone, or somebody's code holds them up. One whose
-/// [`proposers_given_up`](Self::proposers_given_up) are as many as there were proposes nothing any more.
+/// An engine is stuck if it runs, [has work](Self::has_work), and its [`last_group_ms`](Self::last_group_ms) stands
+/// still while time goes on: its threads are gone, or the embedder's code holds them up. If all proposers have
+/// [given up](Self::proposers_given_up), the engine proposes nothing more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Health {
     /// As [`Engine::is_running`].
@@ -18,22 +18,22 @@ pub struct Health {
     pub last_group_ms: u64,
     /// The engine's time when a request was last accepted.
     pub last_commit_ms: u64,
-    /// How many messages were sent and are not dealt with.
+    /// Messages sent and not yet processed.
     pub messages_waiting: u64,
-    /// How many placement sets are worth a pass.
+    /// Placement sets that are worth a pass.
     pub sets_wanted: u32,
-    /// How many placement sets a proposer has, or a batch on its way to the committer.
+    /// Placement sets that a proposer has, or a batch on its way to the committer.
     pub sets_out: u64,
-    /// How often a proposer panicked.
+    /// Panics of proposers.
     pub proposer_panics: u64,
-    /// How many proposers panicked so often that they were not started again.
+    /// Proposers that panicked too often to be restarted.
     pub proposers_given_up: u64,
-    /// Refused calls, by reason: the [label](crate::event::Refusal::label) of the refusal.
+    /// Refused calls by reason, the [label](crate::event::Refusal::label) of the refusal.
     pub refused: BTreeMap<&'static str, u64>,
 }
 
 impl Health {
-    /// Whether anything is left to do.
+    /// Whether work is left.
     #[must_use]
     pub fn has_work(&self) -> bool {
         self.messages_waiting > 0 || self.sets_wanted > 0 || self.sets_out > 0
@@ -41,11 +41,11 @@ impl Health {
 }
 
 impl Engine {
-    /// Whether the engine gets on with its work.
+    /// Reads the figures.
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &*self.shared;
-        // In this order: a message is sent before it is dealt with.
+        // In this order, because a message is sent before it is processed.
         let progress = shared.progress();
         let sent = shared.sent();
         let (sets_wanted, sets_out) = shared.leases.count();

@@ -3,32 +3,32 @@
 //! # Quiet
 //!
 //! The engine is quiet when the inbox is empty, no set is worth a pass, every lease is in the pool, and no timer is
-//! due. Wanted sets and leases are two words, and a set changes sides between them. Taking a set counts it as out
-//! and then takes its bit. Dropping its batch publishes the set as wanted and then gives it back.
-//! `Leases::is_idle` therefore reads the count, the bits, and the count again, whose high half tells whether a set
-//! was taken meanwhile.
+//! due. The wanted sets and the leases are two separate words, and a set moves between them. Taking a set first
+//! counts it as out and then clears its bit. Dropping its batch first publishes the set as wanted and then gives it
+//! back. `Leases::is_idle` therefore reads the count, the bits, and the count again. The high half of the count
+//! shows whether a set was taken in between.
 //!
-//! A proposer that looked in vain is counted for a moment and sends the committer a message to look again. Quiet is
-//! published with the number of messages dealt with, so `run_until_quiet` cannot miss a message sent before it was
-//! called. Each proposer is counted under the same lock that waiters use. Its end wakes them, so no waiter waits
-//! for a proposer that is gone.
+//! A proposer that finds no set is counted for a moment, and then sends the committer a message to look again. The
+//! committer publishes quiet together with the number of messages processed, so `run_until_quiet` cannot miss a
+//! message sent before the call. Each proposer is counted under the lock that waiters use. A proposer that ends
+//! wakes the waiters, so no waiter waits for it.
 //!
 //! # Shutdown (I14)
 //!
-//! One word counts the messages sent and says whether the gate is closed; it changes in one step. A word and a
-//! message tell the committer how many messages went through before the gate closed. If the inbox has no room for
-//! that message, the committer has work to do and looks at the word after it. The committer ends when it has dealt
-//! with that many messages and nothing is waiting. Messages that arrive later are dropped: tickets report that
-//! there will be no answer, and batches give back what they hold. In serial mode the caller's thread waits for
-//! callers between gate and inbox.
+//! One word counts the messages sent and holds the state of the gate, so both change in one step. Another word and
+//! a message tell the committer how many messages passed before the gate closed. If the inbox has no room for that
+//! message, the committer is busy and reads the word afterwards. The committer ends when it has processed that many
+//! messages and the inbox is empty. Later messages are dropped: tickets report that no answer will come, and
+//! batches give back what they hold. In serial mode the caller's thread waits for callers that have passed the gate
+//! but not yet reached the inbox.
 //!
 //! # Back-pressure
 //!
-//! The inbox holds 1,024 messages by default (`EngineLimits::inbox`); in serial mode it has no bound. A full inbox
-//! holds callers and proposers back, never the committer. The committer's message to itself (starved asks are left)
-//! is offered, not waited for. A group ends after G requests, so the guard is held for a bounded time. One bulk
-//! call is cut into messages of 32 changes, which count as one for the gate and as 32 for the group. A full stream
-//! is marked as lagging, and its reader resynchronises.
+//! The inbox holds 1,024 messages by default (`EngineLimits::inbox`); in serial mode it is unbounded. A full inbox
+//! blocks callers and proposers, never the committer. The committer offers its message to itself (starved asks are
+//! left) without waiting. A group ends after G requests, so the committer holds the guard for a bounded time. A
+//! bulk call is split into messages of 32 changes; such a message counts as one for the gate and as 32 for the
+//! group. A full stream is marked as lagging, and its reader resynchronises.
 //!
 //! # Faults
 //!
@@ -36,17 +36,17 @@
 //! |---|---|---|
 //! | a proposer panics, at any step | unwinding drops its batch, which gives lease, units and amounts back; the panic is counted (`Health::proposer_panics`); the proposer starts again, up to 100 times without a sent batch | `engine/tests/faults.rs`, `cargo soak` |
 //! | a batch is late, out of order, or lost | late: judged by the state as it is then; lost: as above | the same, `models/batches.rs` |
-//! | the clock jumps | everything due is rung in one group | `cargo soak`, properties |
+//! || the clock jumps | the committer rings all due timers in one group | `cargo soak`, properties |
 //! | clock or log sink hang | callers are held back; with a clock that hangs, readers of the state too; `Health` can be read meanwhile | `a_stalled_committer_holds_callers_back`, `cargo soak` |
 //! | the log sink fails | logging stops (`Engine::log_error`), scheduling goes on | `a_sink_that_fails_stops_the_log_and_nothing_else`, `cargo soak` |
 //! | clock or sink panic | the committing half ends, also if an embedder catches the panic of a step; gate, signal and all streams close, waiters return, `Engine::is_running` is false | `a_sink_that_panics_ends_the_engine_and_nobody_waits_for_ever`, `a_step_that_panics_is_the_last` |
 //! | a group ends in the middle by a panic | the guard is dropped before the remaining messages and the current batch, because a batch takes the guard to give back what it holds | `a_group_that_ends_in_the_middle_gives_back_what_it_has_not_come_to`, `a_group_that_panics_over_a_batch_ends_the_engine` |
 //! | a caller panics while it looks at the state | the guard is given back; nothing was changed | `models/panics.rs` |
 //!
-//! A sink must not call the handle of its own engine: a full inbox would wait for the thread that empties it. The
-//! embedder's clock is read under the write guard, and its measuring clock under the proposers' guards too. So it
-//! has to be quick and must call nothing of the engine. A clock that panics on a proposer's thread is a proposer's
-//! panic.
+//! A sink must not call the handle of its own engine: with a full inbox it would wait for its own thread. The
+//! engine reads the embedder's clock under the write guard, and its measuring clock under the proposers' guards
+//! too. So a clock must be quick and must not call the engine. A clock that panics on a proposer's thread counts as
+//! a panic of that proposer.
 
 mod applications;
 mod attach;
@@ -103,7 +103,7 @@ use parallel::Threads;
 use serial::SerialDriver;
 use shared::Shared;
 
-/// Who does the work.
+/// The threads that do the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// The thread that calls [`Engine::run_until_quiet`]. No threads are started, and equal input gives an
@@ -112,12 +112,12 @@ pub enum Mode {
     /// One committing thread and this many proposing ones, started by [`Engine::start`] and ended by
     /// [`Engine::shutdown`].
     Parallel {
-        /// How many threads propose, from 1 to [`PROPOSERS_MAX`].
+        /// The number of proposing threads, from 1 to [`PROPOSERS_MAX`].
         proposers: usize,
     },
 }
 
-/// No engine has more proposers: more than placement sets would have nothing to do.
+/// The most proposers of an engine; more would exceed the number of placement sets and have no work.
 pub const PROPOSERS_MAX: usize = 1_024;
 
 /// Why an engine could not start.
@@ -127,18 +127,18 @@ pub enum StartError {
     /// The configuration is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The system gave no thread.
+    /// The operating system could not start a thread.
     #[error("starting a thread: {0}")]
     Thread(#[from] io::Error),
-    /// Parallel mode with no proposers, or absurdly many.
+    /// Parallel mode with no proposer or more than [`PROPOSERS_MAX`].
     #[error("parallel mode needs 1 to {PROPOSERS_MAX} proposers, not {proposers}")]
     Proposers {
-        /// How many were asked for.
+        /// The number of proposers requested.
         proposers: usize,
     },
 }
 
-/// A scheduler. Any number of them live in one process without knowing of each other.
+/// A scheduler. Any number of independent engines can live in one process.
 #[derive(Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
@@ -148,17 +148,17 @@ pub struct Engine {
 enum Driver {
     Serial(Box<SerialDriver>),
     Parallel(Threads),
-    /// The caller runs the parts.
+    /// The caller runs the parts on its own threads.
     Elsewhere,
 }
 
-/// The working parts of an engine, for callers who bring the threads: their own pool, pinned threads, or the
+/// The working parts of an engine for callers that supply the threads: their own pool, pinned threads, or the
 /// threads of a model checker.
 #[derive(Debug)]
 pub struct Parts {
-    /// Commits.
+    /// The committing half.
     pub committer: GroupCommitter,
-    /// Propose, all at the same time if they like.
+    /// The proposing halves; they may run at the same time.
     pub proposers: Vec<Proposer>,
 }
 
@@ -173,10 +173,10 @@ impl std::fmt::Debug for Driver {
 }
 
 impl Engine {
-    /// Starts an engine. Its log, if anybody wants it, goes to `sink`.
+    /// Starts an engine that writes its log to `sink`, if there is one.
     ///
     /// # Errors
-    /// When the configuration is not valid, or threads cannot be had.
+    /// If the configuration is not valid, or a thread cannot be started.
     pub fn start(
         mut config: EngineConfig,
         mode: Mode,
@@ -201,14 +201,13 @@ impl Engine {
         }
     }
 
-    /// Makes an engine whose threads the caller brings: one for the committer, one for each proposer, or one for all
-    /// of them, step by step. The engine is as in parallel mode otherwise. One thread that does everything has to step
-    /// before it waits, or it waits for itself: for quiet, for an event, or for room in the inbox.
-    /// [`run_until_quiet`](Self::run_until_quiet) waits for the threads; after [`shutdown`](Self::shutdown) they end by
-    /// themselves.
+    /// Makes an engine that runs on the caller's threads: one per part, or one that steps all parts. Otherwise the
+    /// engine behaves as in parallel mode. A single thread must step the parts before it waits for quiet, for an
+    /// event or for room in the inbox; otherwise it waits for itself. [`run_until_quiet`](Self::run_until_quiet)
+    /// waits for the threads; after [`shutdown`](Self::shutdown) they end by themselves.
     ///
     /// # Errors
-    /// When the configuration is not valid, or no proposer is asked for, or too many.
+    /// If the configuration is not valid, or the number of proposers is not 1 to [`PROPOSERS_MAX`].
     pub fn assemble(
         config: EngineConfig,
         proposers: usize,
@@ -242,15 +241,15 @@ impl Engine {
         Ok((shared, Parts { committer, proposers }))
     }
 
-    /// A handle to submit things with. Handles are cheap and can be used from any thread.
+    /// Returns a handle for calls to the engine. Handles are cheap and can be used from any thread.
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle::new(Arc::clone(&self.shared))
     }
 
-    /// In serial mode does all the work there is at the present time; in parallel mode waits until it is done: nothing
-    /// in flight, queued, or to wake. It returns, too, once the engine is over, or every proposer is gone ([has given
-    /// up](Health::proposers_given_up), or was dropped).
+    /// In serial mode, does all work due at the present time. In parallel mode, waits until nothing is in flight,
+    /// queued or to wake. It also returns once the engine has ended, or when no proposer is left because all [gave
+    /// up](Health::proposers_given_up) or were dropped.
     pub fn run_until_quiet(&self) {
         if let Driver::Serial(driver) = &mut *self.driver.lock() {
             driver.run_until_quiet();
@@ -259,27 +258,27 @@ impl Engine {
         self.shared.wait_until_quiet();
     }
 
-    /// When a timer is next due: the time to move a virtual clock to if nothing else happens before.
+    /// The time at which the next timer is due: the target for a virtual clock if nothing else happens before.
     #[must_use]
     pub fn next_timer_ms(&self) -> Option<u64> {
         self.shared.state.read().timers.next_ms()
     }
 
-    /// Looks at the state. The engine stands still meanwhile, so look quickly, and call nothing of this engine from
-    /// inside.
+    /// Calls `look` with a view of the state. The engine is blocked meanwhile, so `look` must be quick and must not
+    /// call this engine.
     pub fn read<T>(&self, look: impl FnOnce(&View<'_>) -> T) -> T {
         let state = self.shared.state.read();
         look(&View::new(&state))
     }
 
-    /// Checks the invariants on the whole state. Two checks need an engine without a proposal under way, and are left
-    /// out on a busy one: nothing is left in flight, and placement sets equal rebuilt ones.
+    /// Checks the invariants on the whole state. Two checks are skipped while a proposal is under way: that nothing
+    /// is in flight, and that placement sets equal rebuilt ones.
     #[must_use]
     pub fn audit(&self) -> AuditReport {
         let state = self.shared.state.read();
         let mut report = state.audit();
-        // While the guard is held no set can become wanted, so nothing can be put in flight from here on, and the nodes
-        // that sets are compared with do not move.
+        // While the guard is held, no set becomes wanted. So nothing can be put in flight, and the nodes that the
+        // sets are compared with do not change.
         if self.shared.leases.is_idle() {
             state.audit_nothing_in_flight(&mut report);
             report.check_sets(&state, &self.shared.leases);
@@ -287,46 +286,46 @@ impl Engine {
         report
     }
 
-    /// Why an ask is pending, or how it ended. The engine stands still while the nodes of the ask's partition are
-    /// looked at.
+    /// Explains why an ask is pending, or how it ended. The engine is blocked while this looks at the nodes of the
+    /// ask's partition.
     #[must_use]
     pub fn explain(&self, ask: AskId) -> Explanation {
         self.read(|view| view.explain(ask))
     }
 
-    /// The digest of the state.
+    /// Returns the digest of the state.
     #[must_use]
     pub fn digest(&self) -> StateDigest {
         self.shared.state.read().digest()
     }
 
-    /// The canonical bytes of the state, which the digest is made of.
+    /// Returns the canonical bytes of the state, from which the digest is computed.
     #[must_use]
     pub fn canonical_bytes(&self) -> Vec<u8> {
         self.shared.state.read().canonical_bytes()
     }
 
-    /// Counts of the engine's work so far.
+    /// Returns the counts of the engine's work so far.
     #[must_use]
     pub fn stats(&self) -> EngineStats {
         let proposer_panics = self.shared.proposer_panics.get();
         EngineStats { proposer_panics, ..self.shared.progress().stats }
     }
 
-    /// Times measured since the last call. Two callers take them from each other.
+    /// Takes the times measured since the last call. Concurrent callers each get a part of them.
     #[must_use]
     pub fn take_timing(&self) -> EngineTiming {
         self.shared.timing.take()
     }
 
     /// False after [`shutdown`](Self::shutdown), and after the committing thread panicked in the embedder's clock
-    /// or log sink: then nothing will change any more.
+    /// or log sink. The state then no longer changes.
     #[must_use]
     pub fn is_running(&self) -> bool {
         !self.shared.is_closed()
     }
 
-    /// Why logging stopped, if it did.
+    /// The error that stopped logging, if any.
     #[must_use]
     pub fn log_error(&self) -> Option<String> {
         self.shared.progress().log_error
@@ -337,17 +336,17 @@ impl Engine {
         self.shared.state.read().clone()
     }
 
-    /// Takes nothing more, deals with everything that was taken, ends the threads and closes all streams. Asks that
-    /// are not placed by then stay pending; the state can still be read. A second call does nothing.
+    /// Refuses further calls, processes every message already taken, ends the threads and closes all streams. Asks
+    /// not placed by then stay pending; the state can still be read. A second call does nothing.
     ///
-    /// Of an [assembled](Self::assemble) engine it does not wait: the committer ends, on its own thread, when
-    /// everything is dealt with.
+    /// For an [assembled](Self::assemble) engine it does not wait: the committer ends on its own thread when it has
+    /// processed every message.
     pub fn shutdown(&self) {
         let sent = self.shared.close_gate();
         match (&mut *self.driver.lock(), sent) {
             (Driver::Serial(driver), Some(sent)) => driver.stop(sent),
             (Driver::Serial(_), None) => {}
-            // Threads that have ended by themselves are waited for all the same.
+            // This also joins threads that ended by themselves.
             (Driver::Parallel(threads), sent) => threads.stop(&self.shared, sent.unwrap_or(0)),
             (Driver::Elsewhere, sent) => {
                 self.shared.work.close();

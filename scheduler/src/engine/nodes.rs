@@ -1,4 +1,4 @@
-//! Nodes come, change and go.
+//! Calls of a handle that register, change and remove nodes.
 
 use std::sync::Arc;
 
@@ -17,30 +17,30 @@ use crate::sync::Ticket;
 pub struct Recovery {
     /// The node.
     pub node: NodeId,
-    /// For each container that was reported the ask that it is listed under; it is named by the
-    /// [event](crate::event::EventKind::ContainerRecovered) for the container.
+    /// The ask of each reported container. The container's [event](crate::event::EventKind::ContainerRecovered)
+    /// names it too.
     pub asks: Vec<AskId>,
-    /// For each container that was reported which it is now, or why it is none of the engine's.
+    /// The identifier of each reported container, or why it was refused.
     pub containers: Ticket<Vec<Result<ContainerId, Refusal>>>,
 }
 
 impl Handle {
-    /// Registers a node. The name of a node is free again as soon as [`remove_node`](Self::remove_node) has returned.
+    /// Registers a node. A node's name is free again once [`remove_node`](Self::remove_node) has returned.
     ///
     /// # Errors
-    /// When a node of that name is registered, or its amounts are not possible.
+    /// If a node with that name is registered, or its amounts are not valid.
     pub fn add_node(&self, spec: NodeSpec) -> Result<NodeId, SubmitError> {
         let caller = Arc::clone(&self.refusals);
         self.register(spec, |_, change| Message::Change { change, caller })
     }
 
-    /// Registers a node with the containers that run on it since before the engine started, after their applications
-    /// were submitted again. They are charged to whom they belong, above limits and room if need be, before anything
-    /// else is placed on the node. A container whose application the engine does not know is refused; it is the
-    /// caller's to end.
+    /// Registers a node together with the containers that have run on it since before the engine started. Their
+    /// applications must have been submitted again. The containers are charged to their applications before
+    /// anything else is placed on the node, above limits and room if necessary. A container of an unknown
+    /// application is refused; the caller has to end it.
     ///
     /// # Errors
-    /// When a node of that name is registered, or amounts are not possible.
+    /// If a node with that name is registered, or amounts are not valid.
     pub fn recover_node(
         &self,
         spec: NodeSpec,
@@ -77,7 +77,7 @@ impl Handle {
         if container.tags.iter().any(String::is_empty) { Err(SubmitError::EmptyTag) } else { Ok(()) }
     }
 
-    /// Registers a node by the message that `say` makes of it.
+    /// Registers a node with the message that `say` makes.
     fn register(
         &self,
         mut spec: NodeSpec,
@@ -108,11 +108,11 @@ impl Handle {
         Ok(node)
     }
 
-    /// Gives a node another capacity and other attributes. Its devices stay. A node that was removed is
+    /// Sets a node's capacity and attributes; its devices stay. The call for a removed node is
     /// [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the amounts are not possible.
+    /// If the amounts are not valid.
     pub fn update_node(
         &self,
         node: NodeId,
@@ -123,54 +123,56 @@ impl Handle {
         self.send(Change::NodeUpdated { node, capacity, attributes })
     }
 
-    /// Lets a node go to another partition, as relabelling does in YARN. Its containers go on, and from then on their
-    /// use counts there, above limits if need be; a reservation on the node ends.
+    /// Moves a node to another partition, as relabelling does in YARN. Its containers go on, and their use then
+    /// counts there, above limits if necessary. A reservation on the node ends.
     ///
     /// # Errors
-    /// When there is no such partition.
+    /// If there is no such partition.
     pub fn set_node_partition(&self, node: NodeId, partition: PartitionId) -> Result<(), SubmitError> {
         self.check_partition(partition)?;
         self.send(Change::NodePartitionSet { node, partition })
     }
 
-    /// Lets a node take no new containers. A node that was removed is [refused](Self::take_refusals).
+    /// Stops new containers on a node. The call for a removed node is [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn drain_node(&self, node: NodeId) -> Result<(), SubmitError> {
         self.send(Change::NodeStateSet { node, state: NodeState::Draining })
     }
 
-    /// Ends draining. A node that was removed is [refused](Self::take_refusals).
+    /// Ends draining. The call for a removed node is [refused](Self::take_refusals).
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn activate_node(&self, node: NodeId) -> Result<(), SubmitError> {
         self.send(Change::NodeStateSet { node, state: NodeState::Active })
     }
 
-    /// Takes a node out; its containers end as lost. The ticket says with which change, or that the node is not there.
+    /// Removes a node; its containers end as lost. The ticket has the change, or tells that the node does not
+    /// exist.
     ///
-    /// The node's name is free when this returns: a node of the same name that is added then takes its place.
+    /// The node's name is free when this returns: a node then added with the same name takes it over.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn remove_node(&self, node: NodeId) -> Result<Ticket<Result<CommitSeq, Refusal>>, SubmitError> {
         let (answer, ticket) = Ticket::new();
-        // Before the send: a removal that overtakes its node's registration is refused, and the node keeps its name.
+        // Before the send: a removal that overtakes the registration of its node is refused, and the node keeps its
+        // name.
         let name = self.shared.ids.nodes.lock().sent_name(node);
         self.shared.send(Message::Answered { change: Change::NodeRemoved { node }, answer })?;
-        // After the send: a successor's registration is behind the removal in the inbox.
+        // After the send: the registration of a successor is behind the removal in the inbox.
         if let Some(name) = name {
             self.shared.names.nodes.remove(&name, node);
         }
         Ok(ticket)
     }
 
-    /// Reports that nodes are alive. A node that is not there is [refused](Self::take_refusals); the others are heard.
+    /// Reports that nodes are alive. An unknown node is [refused](Self::take_refusals); the others count.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn heartbeat(&self, nodes: &[NodeId]) -> Result<(), SubmitError> {
         self.send(Change::Heartbeats { nodes: nodes.to_vec() })
     }

@@ -1,4 +1,4 @@
-//! Parallel mode: the parts of an engine on threads of its own.
+//! Parallel mode: the engine starts threads for its parts.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Threads {
         committer: GroupCommitter,
         proposers: Vec<Proposer>,
     ) -> std::io::Result<Self> {
-        // Linux shows fifteen characters of a thread's name.
+        // Linux shows the first fifteen characters of a thread's name.
         let committing = Thread::start("ap-committer".into(), move || committer.run())?;
         let mut threads = Self { proposers: Vec::new(), committer: Some(committing) };
         for (number, proposer) in proposers.into_iter().enumerate() {
@@ -35,11 +35,11 @@ impl Threads {
         Ok(threads)
     }
 
-    /// Ends the proposers, each after its present pass, then the committer, after everything sent.
+    /// Ends the proposers, each after its present pass, and then the committer, after everything sent.
     pub(crate) fn stop(&mut self, shared: &Shared, last: u64) {
         shared.work.close();
         for proposer in self.proposers.drain(..) {
-            // A panic was reported when it happened, and counted.
+            // A panic was already reported and counted.
             let _ = proposer.join();
         }
         if let Some(committer) = self.committer.take() {

@@ -1,4 +1,4 @@
-//! The proposing side: take a lease, take the guard, run a pass, drop the guard, send.
+//! The proposing half: take a lease, take the guard, run a pass, drop the guard, send.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,17 +8,17 @@ use super::shared::{Message, Shared};
 use crate::place::{Checkout, PlacementSet};
 use crate::propose::{BatchOwner, ProposalBatch, Scratch, run_pass};
 
-/// A proposer that panics this often without having sent a batch between is not started again.
+/// A proposer that panics this often without sending a batch in between is not restarted.
 const PANICS_MAX: u32 = 100;
 
-/// Proposes: everything one proposing thread needs, for callers who bring the thread.
+/// The proposing half of an engine, for callers that supply the thread.
 ///
-/// [`run`](Self::run) does all of it. The single steps are for those who want to decide what happens between them:
-/// [`next_batch`](Self::next_batch), or [`propose`](Self::propose) without waiting, then [`send`](Self::send).
+/// [`run`](Self::run) proposes until shutdown. Callers that act between the steps use
+/// [`next_batch`](Self::next_batch), or the non-blocking [`propose`](Self::propose), and then [`send`](Self::send).
 pub struct Proposer {
     pub(super) shared: Arc<Shared>,
     pub(super) scratch: Scratch,
-    /// Where to look for a set first: proposers start apart, and go on behind the set they had last.
+    /// Where the search for a set starts. Proposers start apart; each goes on after the set it had last.
     start: u32,
 }
 
@@ -28,15 +28,15 @@ impl Proposer {
         Self { shared: Arc::clone(shared), scratch: Scratch::default(), start }
     }
 
-    /// Proposes until the engine is shut down. A panic is counted and the work goes on: unwinding gave the batch
-    /// back.
+    /// Proposes until the engine is shut down. A panic is counted and the proposer goes on: unwinding gave the
+    /// batch back.
     pub fn run(mut self) {
         let mut panics = 0;
         while panics < PANICS_MAX {
             let mut has_sent = false;
             let work = || {
                 if panics > 0 {
-                    // It may have panicked when it was about to say that it had looked in vain.
+                    // The panic may have come just before the message that the proposer found no set.
                     self.shared.outbox.offer(Message::LookAgain);
                 }
                 self.propose_until_closed(&mut has_sent);
@@ -53,7 +53,7 @@ impl Proposer {
 
     fn propose_until_closed(&mut self, has_sent: &mut bool) {
         while let Some(batch) = self.next_batch() {
-            // Without a committer the batch comes back, and dropping it gives everything back.
+            // Without a committer, `send` returns the batch, and dropping it gives everything back.
             if self.send(batch).is_err() {
                 return;
             }
@@ -61,7 +61,7 @@ impl Proposer {
         }
     }
 
-    /// Waits until some set is worth a pass, and makes one; `None` once the engine is shut down.
+    /// Waits until a set is worth a pass and runs the pass; `None` once the engine is shut down.
     pub fn next_batch(&mut self) -> Option<Box<ProposalBatch>> {
         loop {
             let seen = self.shared.work.observe()?;
@@ -72,8 +72,8 @@ impl Proposer {
         }
     }
 
-    /// One pass over a wanted set, if one is in the lease pool and the engine is not shut down. What it
-    /// proposes is in flight until the batch is decided or dropped.
+    /// Runs one pass over a wanted set, if one is in the lease pool and the engine is not shut down. Its proposals
+    /// are in flight until the batch is decided or dropped.
     pub fn propose(&mut self) -> Option<Box<ProposalBatch>> {
         self.shared.work.observe()?;
         self.propose_from(self.start)
@@ -92,10 +92,10 @@ impl Proposer {
         Some(propose(&self.shared, set, &mut self.scratch))
     }
 
-    /// Hands a batch to the committer, waiting while its inbox is full.
+    /// Sends a batch to the committer; blocks while the inbox is full.
     ///
     /// # Errors
-    /// When there is no committer any more, or the batch is another engine's; it comes back.
+    /// The batch comes back if the committer has ended, or if the batch belongs to another engine.
     pub fn send(&self, batch: Box<ProposalBatch>) -> Result<(), Box<ProposalBatch>> {
         if !batch.is_for(&*self.shared) {
             return Err(batch);
@@ -107,7 +107,7 @@ impl Proposer {
     }
 }
 
-/// One pass under the read guard. The batch owns the lease from here on.
+/// Runs one pass under the read guard. The batch owns the lease from here on.
 pub(super) fn propose(
     shared: &Arc<Shared>,
     set: Box<PlacementSet>,
@@ -127,17 +127,17 @@ pub(super) fn propose(
     batch
 }
 
-/// A proposer that is gone leaves the count, so no thread waits for it.
+/// Deregisters the proposer, so that `run_until_quiet` does not wait for it.
 impl Drop for Proposer {
     fn drop(&mut self) {
         let mut is_gone = false;
         let mut leave = || {
             self.shared.report_progress(|progress| {
-                // Once, however often this has to be tried.
+                // Only once, although the report may be tried several times.
                 progress.proposers -= u32::from(!std::mem::replace(&mut is_gone, true));
             });
         };
-        // The report itself may panic again.
+        // The report itself may panic.
         let _ = (0..PANICS_MAX).any(|_| catch_unwind(AssertUnwindSafe(&mut leave)).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! The work of the committing thread once the guard is dropped: log, events, answers, identifiers, leases.
+//! The committing thread's work after it drops the guard: log, events, answers, identifiers, leases.
 
 use std::sync::{Arc, Weak};
 
@@ -17,9 +17,9 @@ use crate::sync::Promise;
 pub(super) struct Publisher {
     shared: Arc<Shared>,
     sink: Option<Box<dyn LogSink>>,
-    /// Where events go, by application slot. A refusal may be about an application that is gone, so the stream stays
-    /// until an occupant with another one comes, and with it the first occupant in a row that it belongs to. It lives
-    /// as long as its readers: what nobody can read is kept by nobody.
+    /// The stream of each application slot, with the first application of the slot that the stream serves. A
+    /// refusal may concern an application that has ended, so a stream stays until an application with another
+    /// stream takes the slot. The reference is weak: a stream lives only as long as its readers.
     streams: Vec<Option<(ApplicationId, Weak<StreamCore>)>>,
     pub(super) effects: Effects,
     pub(super) log: LogBuffer,
@@ -30,15 +30,15 @@ pub(super) struct Publisher {
     pub(super) recoveries: Vec<(Promise<RecoveryResult>, RecoveryResult)>,
     pub(super) changes: Vec<(Promise<ChangeResult>, ChangeResult)>,
     pub(super) attachments: Vec<(Promise<AttachResult>, AttachResult)>,
-    /// Streams that take over from others, and how many events of the group still belong to those.
+    /// Streams that replace others, each with the number of the group's events that still go to the old stream.
     attached: Vec<(usize, ApplicationId, Arc<StreamCore>)>,
-    /// Decided batches, whose leases are to be given back.
+    /// Decided batches whose leases are given back.
     #[allow(clippy::vec_box, reason = "they come in boxes, and a batch is more to move than its box")]
     pub(super) decided: Vec<Box<ProposalBatch>>,
 }
 
 impl Publisher {
-    /// Begins the log, if anybody wants one.
+    /// Begins the log if there is a sink.
     pub(super) fn new(shared: Arc<Shared>, mut sink: Option<Box<dyn LogSink>>) -> Self {
         let started = sink.as_mut().map(|sink| sink.start(&HEADER));
         let log_error = started.and_then(|started| started.err()).map(|error| error.to_string());
@@ -60,12 +60,12 @@ impl Publisher {
         }
     }
 
-    /// Why logging stopped, if it did.
+    /// The error that stopped logging, if any.
     pub(super) fn log_error(&self) -> Option<&str> {
         self.log_error.as_deref()
     }
 
-    /// Lets an application's events go to `stream`.
+    /// Sends an application's events to `stream`.
     pub(super) fn connect(&mut self, application: ApplicationId, stream: &Arc<StreamCore>) {
         if self.streams.len() <= application.index() {
             self.streams.resize_with(application.index() + 1, || None);
@@ -82,8 +82,8 @@ impl Publisher {
         refused.extend(effects.refused.drain(..).map(|one| (Arc::clone(caller), one)));
     }
 
-    /// Lets an application's events go to `stream` from here on, if it runs; those of earlier changes go where they
-    /// went before.
+    /// Sends an application's events to `stream` from here on, if the application runs. Events of earlier changes
+    /// go to the earlier stream.
     pub(super) fn attach(
         &mut self,
         result: AttachResult,
@@ -96,8 +96,7 @@ impl Publisher {
         self.attachments.push((answer, result));
     }
 
-    /// Everything after the guard is dropped, in the order in which outsiders may rely on it: what is
-    /// published is logged before.
+    /// Publishes everything after the guard is dropped. Callers rely on the order: the log comes first.
     pub(super) fn publish(&mut self) {
         self.flush_log();
         self.publish_events();
@@ -140,7 +139,7 @@ impl Publisher {
         }
     }
 
-    /// Hands events over, and connects streams that take over where their turn comes.
+    /// Publishes the events, and switches to a new stream at its position among them.
     fn publish_events(&mut self) {
         let events = std::mem::take(&mut self.effects.events);
         let mut published = 0;
@@ -153,7 +152,7 @@ impl Publisher {
         self.effects.events = events;
     }
 
-    /// Hands runs of events for the same stream over together.
+    /// Publishes each run of events for the same stream in one step.
     fn publish_runs(&self, mut rest: &[Event]) {
         while let Some(first) = rest.first() {
             let stream = self.stream_of(first.application);
@@ -176,7 +175,7 @@ impl Publisher {
         (application.generation() >= first.generation()).then_some(stream)
     }
 
-    /// Frees identifiers and names of things that are gone.
+    /// Frees the identifiers and names of removed objects.
     fn vacate(&mut self) {
         let Shared { ids, names, .. } = &*self.shared;
         if !self.effects.vacated_asks.is_empty() {

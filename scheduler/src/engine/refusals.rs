@@ -1,4 +1,4 @@
-//! Refused calls: how a caller learns that a call came too late or named a thing that is not there.
+//! Refused calls: tell a caller that a call came too late or named an unknown object.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::event::{Event, EventKind, Refusal, Refused, Subject};
 use crate::request::CommitSeq;
 use crate::sync::Mutex;
 
-/// A list holds the newest refusals up to this number.
+/// The most refusals in a list; the oldest are dropped.
 const KEPT_MAX: usize = 4_096;
 
 /// The refusals of one handle and its clones. The committer adds to them, the caller takes them.
@@ -22,10 +22,10 @@ struct Kept {
     missed: u64,
 }
 
-/// Calls that were refused, oldest first.
+/// Refused calls, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
-    /// The newest of them.
+    /// The newest refusals.
     pub list: Vec<Refused>,
     /// The number of older refusals that were dropped because the list was full.
     pub missed: u64,
@@ -48,8 +48,8 @@ impl RefusalList {
 }
 
 impl Handle {
-    /// Takes the refusals of calls without a ticket that were made through this handle and its clones. The committer
-    /// adds a refusal when it has dealt with the call; a call that succeeds adds nothing.
+    /// Takes the refusals of calls without a ticket, made through this handle and its clones. The committer adds a
+    /// refusal when it processes the call; a successful call adds nothing.
     ///
     /// Each handle of [`Engine::handle`](crate::Engine::handle) has a list of its own. The list keeps the newest 4,096
     /// refusals and counts older ones as [missed](Refusals::missed).
@@ -59,10 +59,10 @@ impl Handle {
     }
 }
 
-/// Checks a caller's change. A refused one is reported to the caller, and its identifiers are taken back.
+/// Checks a caller's change. Reports a refusal to the caller and takes back the change's identifiers.
 pub(super) fn judge(committer: &mut Committer<'_>, change: &Change) -> Result<(), Refusal> {
     if let Change::Heartbeats { nodes } = change {
-        // The other nodes are heard.
+        // The other nodes' heartbeats count.
         for node in nodes {
             if committer.state.facts.nodes.get(*node).is_none() {
                 add(committer, Some(Subject::Node(*node)), Refusal::UnknownNode);
@@ -74,7 +74,7 @@ pub(super) fn judge(committer: &mut Committer<'_>, change: &Change) -> Result<()
 
 pub(super) fn refuse(committer: &mut Committer<'_>, change: &Change, refusal: Refusal) {
     add(committer, subject_of(change), refusal);
-    // The present owner of the identifier keeps it, and gets no event about the mistake of another caller.
+    // The owner of the identifier keeps it, and gets no event about another caller's mistake.
     if refusal == Refusal::IdentifierTaken {
         return;
     }
@@ -108,7 +108,7 @@ fn add(committer: &mut Committer<'_>, subject: Option<Subject>, refusal: Refusal
     committer.effects.refused.extend(subject.map(|subject| Refused { seq, subject, refusal }));
 }
 
-/// The thing that a call was about; `None` if the call has a ticket, which holds the refusal.
+/// The object that a call was about; `None` if the call has a ticket, which holds the refusal.
 fn subject_of(change: &Change) -> Option<Subject> {
     match change {
         Change::NodeAdded { node, .. }

@@ -1,14 +1,14 @@
-//! Cutting a partition anew when its size has changed a lot.
+//! Resharding: cuts a partition into a new number of sets when its size has changed a lot.
 //!
-//! By default a partition is cut from 1,000 nodes on (`EngineLimits::single_set_nodes`), and joined again below
-//! about half of what its number of sets calls for. In serial mode it is always one set, which gets the exact
-//! policy.
+//! By default a partition is split from 1,000 nodes on (`EngineLimits::single_set_nodes`). Sets are joined again
+//! below about half of the size that their number calls for. In serial mode a partition is always one set, which
+//! gets the exact policy.
 
 use super::shared::Shared;
 use crate::state::State;
 
-/// Cuts those partitions anew for which it is time and whose leases are all in the pool. While it is time none of
-/// their sets is published as wanted, so the leases do come back, and each one that does calls for another look.
+/// Reshards the partitions that are due and whose leases are all in the pool. A partition that is due publishes no
+/// wanted set, so its leases come back. Each lease that comes back triggers another look.
 pub(super) fn reshard(shared: &Shared) {
     let is_due = |state: &State| state.partitions().any(|partition| !shared.is_cut_right(state, partition));
     if !is_due(&shared.state.read()) {

@@ -1,4 +1,4 @@
-//! Serial mode: one thread is committer and proposer in turn. Same code, no other threads; equal input gives
+//! Serial mode: one thread commits and proposes in turn. It runs the same code as parallel mode; equal input gives
 //! an equal log.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use super::proposer::Proposer;
 use super::shared::{Message, Shared};
 use crate::propose::PassScope;
 
-/// Both sides of a serial engine.
+/// Both halves of a serial engine.
 pub(crate) struct SerialDriver {
     shared: Arc<Shared>,
     committer: GroupCommitter,
@@ -36,7 +36,7 @@ impl SerialDriver {
         }
     }
 
-    /// Commits what was sent, and proposes nothing.
+    /// Commits everything sent so far, and proposes nothing.
     pub(super) fn commit_waiting(&mut self) {
         self.committer.commit_group(None);
         while let Some(message) = self.committer.inbox().try_receive() {
@@ -44,7 +44,7 @@ impl SerialDriver {
         }
     }
 
-    /// Makes and commits a pass within `scope` for one request at most; returns how many it proposed.
+    /// Runs and commits a pass within `scope`; returns the number of requests proposed.
     pub(super) fn pass_once(&mut self, scope: PassScope) -> usize {
         let Some(batch) = self.proposer.propose_once(scope) else { return 0 };
         let proposed = batch.requests().len();
@@ -52,8 +52,8 @@ impl SerialDriver {
         proposed
     }
 
-    /// Deals with everything sent before the gate was closed: `last` messages in all. Other threads may still be on
-    /// the way to the inbox with some of them.
+    /// Processes everything sent before the gate was closed, `last` messages in all. Other threads may still be on
+    /// their way to the inbox with some of them.
     pub(crate) fn stop(&mut self, last: u64) {
         self.run_until_quiet();
         while self.committer.processed() < last
@@ -66,7 +66,7 @@ impl SerialDriver {
     }
 
     fn propose(&mut self) -> Option<Message> {
-        // Always from the first set on: the order is part of the promise.
+        // Always starts at the first set, because serial mode promises a fixed order.
         self.proposer.propose_from(0).map(Message::Batch)
     }
 }

@@ -21,16 +21,16 @@ use crate::sync::{
     AtomicU64, Condvar, Counter, Figures, Mutex, NameMap, Ordering, Outbox, Promise, RwLock, Signal,
 };
 
-/// Whether a queue's new limits were valid, and with which change they hold.
+/// Whether a queue's new limits were valid, and the change that set them.
 pub(crate) type UpdateResult = Result<CommitSeq, ConfigError>;
 
-/// Whether a change was carried out, and as which.
+/// The change that carried a call out, or why it was refused.
 pub(crate) type ChangeResult = Result<CommitSeq, Refusal>;
 
-/// The containers and asks of an application, or the reason why no stream was connected to it.
+/// The containers and asks of an application, or why no stream was connected to it.
 pub(crate) type AttachResult = Result<Attachment, Refusal>;
 
-/// For each container that a node reported which it is now, or why it is none of the engine's.
+/// For each container that a node reported, its present identifier or why it was refused.
 pub(crate) type RecoveryResult = Vec<Result<ContainerId, Refusal>>;
 
 /// A message to the committer.
@@ -39,12 +39,12 @@ pub(crate) enum Message {
         change: Change,
         caller: Arc<RefusalList>,
     },
-    /// As many single ones, together.
+    /// Several changes in one message.
     Changes {
         changes: Vec<Change>,
         caller: Arc<RefusalList>,
     },
-    /// An application and where its events go.
+    /// A submission and the stream for the application's events.
     Application {
         change: Change,
         stream: Arc<StreamCore>,
@@ -59,7 +59,7 @@ pub(crate) enum Message {
         change: Change,
         answer: Promise<UpdateResult>,
     },
-    /// A node, then its running containers: nothing comes between, so no pass takes it for empty.
+    /// A node, then its running containers. No other message comes between, so no pass sees the node as empty.
     Recovery {
         changes: Vec<Change>,
         answer: Promise<RecoveryResult>,
@@ -70,23 +70,23 @@ pub(crate) enum Message {
         change: Change,
         answer: Promise<ChangeResult>,
     },
-    /// A new stream for an application that runs.
+    /// A new stream for a running application.
     Attach {
         application: ApplicationId,
         stream: Arc<StreamCore>,
         answer: Promise<AttachResult>,
     },
-    /// Proposals of a pass. Not counted as sent by the gate: its lease says that it is on its way.
+    /// The proposals of a pass. The gate does not count them: the lease shows that the batch is on its way.
     Batch(Box<ProposalBatch>),
-    /// The clock was moved.
+    /// The driver moved the clock.
     Tick,
-    /// Units or amounts in flight came back, a proposer looked for a set in vain or panicked, starved asks are due, or
-    /// the end was announced. Not counted by the gate.
+    /// Asks the committer to look again. Amounts in flight came back, a proposer found no set or panicked, starved
+    /// asks are due, or shutdown was announced. The gate does not count it.
     LookAgain,
 }
 
 impl Message {
-    /// How much it counts towards G.
+    /// What the message counts towards the group size G.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Batch(batch) => batch.requests().len().max(1),
@@ -96,49 +96,50 @@ impl Message {
     }
 }
 
-/// State, lease pool and wake-ups. Locks are taken in this order: state, then one of the others, which are leaves.
+/// State, lease pool and wake-ups. The state's lock comes first, then at most one of the others, which are leaf
+/// locks.
 pub(crate) struct Shared {
     pub(crate) config: Arc<EngineConfig>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) pass_limits: PassLimits,
     pub(crate) state: RwLock<State>,
     pub(crate) leases: Leases,
-    /// Raised when a set may be worth a pass or has come back.
+    /// Raised when a set may be worth a pass or has come back to the pool.
     pub(crate) work: Signal,
     pub(crate) outbox: Outbox<Message>,
     gate: AtomicU64,
-    /// After how many messages the committer ends; so far none, if it is the greatest number there is.
+    /// The number of messages after which the committer ends; `u64::MAX` until shutdown.
     ends_after: AtomicU64,
-    /// How often a proposing thread panicked.
+    /// The number of panics of proposing threads.
     pub(crate) proposer_panics: Counter,
-    /// Proposers that panicked too often to be started again.
+    /// Proposers that panicked too often to be restarted.
     pub(crate) proposers_given_up: Counter,
     pub(crate) timing: Figures<EngineTiming>,
     progress: Mutex<Progress>,
     progressed: Condvar,
-    /// Every stream with a reader, to be closed in the end.
+    /// All streams with a reader, so that the end of the engine can close them.
     streams: Mutex<Vec<Weak<StreamCore>>>,
     pub(crate) names: Names,
     pub(crate) ids: Ids,
 }
 
-/// Names at the edge, readable without the state's lock.
+/// The names that callers use, readable without the state's lock.
 pub(crate) struct Names {
     pub(crate) nodes: NameMap<NodeId>,
     pub(crate) racks: NameMap<RackId>,
     pub(crate) racks_known: AtomicU64,
-    /// The queues and their purposes.
+    /// Queues and their roles, by path.
     pub(crate) queues: NameMap<(QueueId, QueueRole)>,
 }
 
-/// Identifiers that callers get before the committer has seen the things they name.
+/// Identifiers that callers get before the committer has processed the calls.
 pub(crate) struct Ids {
     pub(crate) nodes: Mutex<NodeIds>,
     pub(crate) applications: Mutex<IdPool<ApplicationId>>,
     pub(crate) asks: Mutex<IdPool<AskId>>,
 }
 
-/// Identifiers of nodes, with the names under which they were given out.
+/// Identifiers of nodes and the names they were given out for.
 #[derive(Debug)]
 pub(crate) struct NodeIds {
     pool: IdPool<NodeId>,
@@ -165,14 +166,14 @@ impl NodeIds {
         self.pool.give_back(node);
     }
 
-    /// The registration of the node is in the inbox.
+    /// Records that the registration of the node is in the inbox.
     pub(crate) fn set_sent(&mut self, node: NodeId) {
         if let Some(named) = self.named.get_mut(node.index()).filter(|named| named.node == node) {
             named.is_sent = true;
         }
     }
 
-    /// The name of a node whose registration is in the inbox, unless the node's slot has a successor.
+    /// The name of a node whose registration is in the inbox, unless a later node took over the slot.
     pub(crate) fn sent_name(&self, node: NodeId) -> Option<Arc<str>> {
         let named = self.named.get(node.index())?;
         (named.node == node && named.is_sent).then(|| Arc::clone(&named.name))
@@ -183,34 +184,34 @@ impl NodeIds {
 struct NamedNode {
     node: NodeId,
     name: Arc<str>,
-    /// A message that is sent from now on comes after the node's registration.
+    /// Any message sent from now on comes after the node's registration.
     is_sent: bool,
 }
 
-/// The progress that waiting callers look at: the committer's, published after each group, and the number of threads at
-/// work.
+/// The progress that waiting callers read: the committer's, published after each group, and the number of
+/// proposers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Progress {
-    /// Proposers that there are, whether they run or not.
+    /// Existing proposers, whether they run or not.
     pub(crate) proposers: u32,
-    /// Messages dealt with, of those that the gate counts.
+    /// Processed messages, of those that the gate counts.
     pub(crate) processed: u64,
-    /// Nothing is in flight, queued, or to wake.
+    /// Whether nothing is in flight, queued or to wake.
     pub(crate) quiet: bool,
-    /// The committer has ended: nothing will change any more.
+    /// Whether the committer has ended, so that the state no longer changes.
     pub(crate) ended: bool,
     pub(crate) stats: EngineStats,
     pub(crate) log_error: Option<String>,
-    /// The engine's time at the end of the last group, and when a request was last accepted.
+    /// The engine's time at the end of the last group, and at the last accepted request.
     pub(crate) last_group_ms: u64,
     pub(crate) last_commit_ms: u64,
 }
 
-/// The engine takes nothing more.
+/// The engine takes no more messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
-/// In the gate's word: sending is over. The other bits count the messages sent.
+/// The bit of the gate's word that says that sending is over. The other bits count the messages sent.
 const CLOSED: u64 = 1 << 63;
 
 impl Shared {
@@ -259,32 +260,32 @@ impl Shared {
         }
     }
 
-    /// Sends a message to the committer. It is dealt with even if the engine is shut down right after: the
-    /// gate's word counts the message and says whether the engine is closed in one step, so the committer
-    /// knows exactly how many it still has to wait for.
+    /// Sends a message to the committer, which processes it even if the engine is shut down right afterwards. The
+    /// gate's word counts the message and tests for closure in one step. So the committer knows exactly how many
+    /// messages to wait for.
     pub(crate) fn send(&self, message: Message) -> Result<(), Closed> {
         if self.gate.fetch_add(1, Ordering::AcqRel) & CLOSED != 0 {
             self.gate.fetch_sub(1, Ordering::AcqRel);
             return Err(Closed);
         }
-        // Fails only if the committer went away without a shutdown; `end` tells waiting callers.
+        // Fails only if the committer ended without a shutdown; `end` then wakes waiting callers.
         self.outbox.send(message).map_err(|_| Closed)
     }
 
-    /// Closes the gate; returns how many messages went through it before. A second call returns `None`.
+    /// Closes the gate and returns how many messages passed it before. A second call returns `None`.
     pub(crate) fn close_gate(&self) -> Option<u64> {
         let before = self.gate.fetch_or(CLOSED, Ordering::AcqRel);
         (before & CLOSED == 0).then_some(before)
     }
 
-    /// Lets the committer end when it has dealt with this many messages, and with every batch that is waiting.
+    /// Lets the committer end once it has processed this many messages and every waiting batch.
     pub(crate) fn stop_after(&self, messages: u64) {
         self.ends_after.store(messages, Ordering::Release);
-        // If its inbox is full it will look anyway.
+        // If the inbox is full, the committer looks anyway.
         self.outbox.offer(Message::LookAgain);
     }
 
-    /// After how many messages the committer ends.
+    /// The number of messages after which the committer ends.
     pub(crate) fn ends_after(&self) -> u64 {
         self.ends_after.load(Ordering::Acquire)
     }
@@ -297,13 +298,13 @@ impl Shared {
         }
         streams.push(Arc::downgrade(stream));
         drop(streams);
-        // Looked at afterwards, so that a stream is closed here if it came too late to be closed with the others.
+        // Read after the push: if the engine ended before the push, this thread closes the stream.
         if self.progress().ended {
             stream.close();
         }
     }
 
-    /// The engine has ended: tells waiting threads.
+    /// Ends the engine and wakes all waiting threads.
     pub(crate) fn end(&self) {
         self.close_gate();
         self.work.close();
@@ -312,7 +313,7 @@ impl Shared {
         streams.iter().filter_map(Weak::upgrade).for_each(|stream| stream.close());
     }
 
-    /// Whether nothing will change any more.
+    /// Whether the committer has ended, so that the state no longer changes.
     pub(crate) fn has_ended(&self) -> bool {
         self.progress.lock().ended
     }
@@ -322,7 +323,7 @@ impl Shared {
         self.gate.load(Ordering::Acquire) & CLOSED != 0
     }
 
-    /// How many messages went through the gate.
+    /// The number of messages that passed the gate.
     pub(crate) fn sent(&self) -> u64 {
         self.gate.load(Ordering::Acquire) & !CLOSED
     }
@@ -331,13 +332,14 @@ impl Shared {
         self.progress.lock().clone()
     }
 
-    /// Updates the progress and tells the threads that wait for it.
+    /// Updates the progress and wakes the threads that wait for it.
     pub(crate) fn report_progress(&self, change: impl FnOnce(&mut Progress)) {
         change(&mut self.progress.lock());
         self.progressed.notify_all();
     }
 
-    /// Waits until everything sent before this call is dealt with and no work is left, or no thread is left to do it.
+    /// Waits until everything sent before this call is processed and no work is left, or no proposer is left to do
+    /// it.
     pub(crate) fn wait_until_quiet(&self) {
         let sent = self.sent();
         let mut progress = self.progress.lock();
@@ -352,8 +354,8 @@ impl Shared {
         progress.proposers == 0 && self.leases.count_out() == 0
     }
 
-    /// Says which sets are worth a pass. Called under the write guard, so that the state it is read from is
-    /// the newest. Of a partition that is to be cut anew none is, until all of its leases are in the pool.
+    /// Publishes the sets that are worth a pass. The caller holds the write guard, so the state is the newest. A
+    /// partition that is due for resharding publishes none until all of its leases are in the pool.
     pub(crate) fn publish_wanted(&self, state: &State) {
         for partition in state.partitions() {
             let sets = if self.is_cut_right(state, partition) { state.wanted_sets(partition) } else { 0 };
@@ -361,7 +363,7 @@ impl Shared {
         }
     }
 
-    /// Whether the partition has as many sets as its size calls for.
+    /// Whether the partition has the number of sets that its size calls for.
     pub(crate) fn is_cut_right(&self, state: &State, partition: PartitionId) -> bool {
         state.node_shards.sets_wanted(partition, &self.config.limits) == state.node_shards.sets(partition)
     }
@@ -374,14 +376,15 @@ impl BatchOwner for Shared {
             state.undo(batch);
             state.seek_for_woken();
         }
-        // Taking the set took its bit. Before it is in the pool it has to be wanted again, or all would look quiet.
+        // Taking the set cleared its bit. Publish it as wanted before it returns to the pool, or the engine would
+        // look quiet.
         self.publish_wanted(&state);
         drop(state);
         if let Some(set) = batch.set.take() {
             self.leases.give_back(set);
         }
         self.work.raise(self.leases.takeable());
-        // The committer says whether all is quiet now; if its inbox is full it will look anyway.
+        // The committer decides whether the engine is quiet now; if its inbox is full, it looks anyway.
         self.outbox.offer(Message::LookAgain);
     }
 }

@@ -1,5 +1,5 @@
-//! Serial mode step by step: commit without proposing, and passes for one container at most. For scenarios and tests,
-//! which want to say what happens between two decisions.
+//! Serial mode in single steps: commit without proposing, and passes for at most one container. For scenarios and
+//! tests that act between two decisions.
 
 use std::sync::Arc;
 
@@ -12,47 +12,48 @@ use crate::place::PlacementSet;
 use crate::propose::{BatchOwner, PassLimits, PassScope, ProposalBatch, run_pass};
 use crate::state::State;
 
-/// Single steps are for engines in serial mode; in parallel mode the threads go on by themselves.
+/// The error for single steps outside serial mode; in parallel mode the threads run by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("single steps are possible in serial mode only")]
 pub struct NotSerial;
 
-/// Why a single pass was not made.
+/// Why a single pass did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PassError {
     /// The engine is not in serial mode.
     #[error(transparent)]
     NotSerial(#[from] NotSerial),
-    /// The scope's queue has queues below it, or is another engine's.
+    /// The scope's queue is a parent, or belongs to another engine.
     #[error("{0} is no leaf queue of this engine; a pass is about one leaf or about all")]
     NotALeaf(QueueId),
 }
 
 impl Engine {
-    /// Commits what was sent so far, and proposes nothing.
+    /// Commits everything sent so far, and proposes nothing.
     ///
     /// # Errors
-    /// When the engine is not in serial mode.
+    /// If the engine is not in serial mode.
     pub fn commit_waiting(&self) -> Result<(), NotSerial> {
         let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial) };
         driver.commit_waiting();
         Ok(())
     }
 
-    /// Commits what was sent, then makes one pass within `scope` that proposes one container or one reservation at
-    /// most, and commits that. With [`off_switch_per_pass`](crate::config::EngineLimits::off_switch_per_pass) it
-    /// proposes as much as that allows. Without a node it is about the whole cluster, the default partition first.
-    /// Returns how many requests it proposed.
+    /// Commits everything sent so far, then runs one pass within `scope` and commits its result. The pass proposes
+    /// at most one container or reservation; with
+    /// [`off_switch_per_pass`](crate::config::EngineLimits::off_switch_per_pass) it proposes as much as that limit
+    /// allows. A scope without a node covers the whole cluster, the default partition first. Returns the number of
+    /// requests proposed.
     ///
-    /// Such a pass is what a node's heartbeat is to YARN. As always a node is reserved only if no other node of the
-    /// partition has room; with [`Semantics::YarnCompatible`](crate::config::Semantics) a node over which the pass goes
-    /// alone is reserved although another has room. What it sees in vain is not remembered, except that a node was
-    /// offered to an ask that names others, and in that mode that a node reserved for an ask was still too full
-    /// (`AskView::re_reservations`). On a node that is not there it proposes nothing.
+    /// Such a pass corresponds to a node's heartbeat in YARN. As always, a node is reserved only if no other node
+    /// of the partition has room. With [`Semantics::YarnCompatible`](crate::config::Semantics) a pass over one node
+    /// reserves it although another has room. A pass remembers nothing that it saw in vain, with two exceptions:
+    /// that a node was offered to an ask that names others, and in that mode that a reserved node was still too
+    /// full for its ask (`AskView::re_reservations`). On an unknown node it proposes nothing.
     ///
     /// # Errors
-    /// When the engine is not in serial mode, and when the scope's queue is no leaf of this engine.
+    /// If the engine is not in serial mode, or the scope's queue is no leaf of this engine.
     pub fn pass_once(&self, scope: PassScope) -> Result<usize, PassError> {
         let Driver::Serial(driver) = &mut *self.driver.lock() else { return Err(NotSerial.into()) };
         driver.commit_waiting();
@@ -67,13 +68,13 @@ impl Engine {
 }
 
 impl Proposer {
-    /// A pass within `scope` for one request at most, or as many as are allowed for a node, over a view of its own, so
-    /// that it needs no lease. `None` if the node is not there.
+    /// Runs a pass within `scope` for at most one request, or as many as the limit for a node allows. It uses a
+    /// view of its own, so it needs no lease. `None` if the node does not exist.
     pub(super) fn propose_once(&mut self, scope: PassScope) -> Option<Box<ProposalBatch>> {
         let owner: Arc<dyn BatchOwner> = Arc::clone(&self.shared) as Arc<dyn BatchOwner>;
         let mut batch = Box::new(ProposalBatch::without_lease(owner));
         let state = self.shared.state.read();
-        // Where containers are limited that are not where their ask named, the limit is what ends it.
+        // A limit on off-switch containers ends the pass instead of the number of requests.
         let is_limited = state.facts.config.limits.off_switch_per_pass.is_some();
         let requests = if is_limited { self.shared.pass_limits.requests } else { 1 };
         let limits = PassLimits { requests, scope, is_single_step: true, ..self.shared.pass_limits };
@@ -90,7 +91,7 @@ impl Proposer {
     }
 }
 
-/// The sets that a pass within `scope` is about, if its node is there.
+/// The sets that a pass within `scope` covers; `None` if its node does not exist.
 fn sets_within(state: &State, scope: PassScope) -> Option<Vec<SetId>> {
     let Some(id) = scope.node else {
         let sets = |partition| {

@@ -1,4 +1,4 @@
-//! Event streams: the engine tells applications of events without ever waiting for them.
+//! Event streams: the engine sends events to applications without ever waiting for them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use crate::event::Event;
 use crate::request::CommitSeq;
 use crate::sync::{Condvar, Mutex};
 
-/// The reader was too slow and events were left out. It resynchronises with
+/// The error of a reader that was too slow, so that events were left out. The reader goes on with
 /// [`Handle::resync`](crate::Handle::resync).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the event stream is lagging; resynchronise to go on")]
 pub struct Lagging;
 
-/// Receives the events of the applications that were submitted with it.
+/// Receives the events of the applications submitted with it.
 ///
-/// A stream holds a fixed number of events. When it is full the committer does not wait: it marks the stream
-/// as lagging and leaves events out until the reader resynchronises.
+/// A stream holds a fixed number of events. When it is full, the committer does not wait: it marks the stream as
+/// lagging and leaves events out until the reader resynchronises.
 #[derive(Clone, Debug)]
 pub struct EventStream(Arc<StreamCore>);
 
@@ -34,7 +34,7 @@ struct Queue {
     events: VecDeque<Event>,
     lagging: bool,
     closed: bool,
-    /// Events up to here are part of the answer to the last resynchronisation.
+    /// The last resynchronisation covered events up to here.
     known: CommitSeq,
 }
 
@@ -52,11 +52,11 @@ impl EventStream {
         &self.0
     }
 
-    /// The next event if there is one. That none is there does not say whether more will come: see
+    /// Takes the next event if there is one. `None` does not mean that the stream has ended; see
     /// [`Engine::is_running`](crate::Engine::is_running).
     ///
     /// # Errors
-    /// When events were left out after those already read.
+    /// If events were left out after those already read.
     pub fn try_next(&self) -> Result<Option<Event>, Lagging> {
         let mut queue = self.0.queue.lock();
         match queue.events.pop_front() {
@@ -65,11 +65,12 @@ impl EventStream {
         }
     }
 
-    /// Waits for the next event; `None` once the engine is shut down. The thread that does a serial engine's work, or
-    /// steps its parts, waits for itself: it has to work first and then take what is there.
+    /// Waits for the next event; `None` once the engine is shut down. The thread that drives a serial engine, or
+    /// steps its parts, must not call this: it would wait for itself. It does its work first and then calls
+    /// [`try_next`](Self::try_next).
     ///
     /// # Errors
-    /// When events were left out after those already read.
+    /// If events were left out after those already read.
     pub fn wait_next(&self) -> Result<Option<Event>, Lagging> {
         let mut queue = self.0.queue.lock();
         loop {
@@ -86,10 +87,10 @@ impl EventStream {
         }
     }
 
-    /// Moves all events that are there to the end of `events`; returns how many.
+    /// Moves all present events to the end of `events` and returns their number.
     ///
     /// # Errors
-    /// When events were left out after those already read; nothing is moved then.
+    /// If events were left out after those already read; nothing is moved then.
     pub fn drain_into(&self, events: &mut Vec<Event>) -> Result<usize, Lagging> {
         let mut queue = self.0.queue.lock();
         if queue.events.is_empty() && queue.lagging {
@@ -100,7 +101,7 @@ impl EventStream {
         Ok(count)
     }
 
-    /// Starts over: events up to `known` will not come any more.
+    /// Restarts the stream: events up to `known` are dropped.
     pub(crate) fn restart(&self, known: CommitSeq) {
         let mut queue = self.0.queue.lock();
         queue.events.retain(|event| event.is_news(known));
@@ -110,7 +111,7 @@ impl EventStream {
 }
 
 impl StreamCore {
-    /// Adds events, or marks the stream as lagging if they do not all find room.
+    /// Adds events, or marks the stream as lagging if they do not all fit.
     pub(crate) fn publish(&self, events: &[Event]) {
         let mut queue = self.queue.lock();
         if queue.lagging {
@@ -126,7 +127,7 @@ impl StreamCore {
         self.arrived.notify_all();
     }
 
-    /// No more events will come.
+    /// Closes the stream: no more events will come.
     pub(crate) fn close(&self) {
         self.queue.lock().closed = true;
         self.arrived.notify_all();

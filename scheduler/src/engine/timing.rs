@@ -1,23 +1,23 @@
-//! How long the engine's parts take, by the driver's [measuring clock](crate::Clock::measured_ns).
+//! Times of the engine's parts, by the driver's [measuring clock](crate::Clock::measured_ns).
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// What was timed since it was last taken, see [`Engine::take_timing`](crate::Engine::take_timing).
+/// Times recorded since they were last taken; see [`Engine::take_timing`](crate::Engine::take_timing).
 #[derive(Clone, Debug)]
 pub struct EngineTiming {
-    /// How long the write guard was held by groups, all together.
+    /// Total time that groups held the write guard.
     pub lock_held: Duration,
-    /// The same, in nanoseconds per container of each group that placed any.
+    /// Time under the write guard per container, in nanoseconds, for each group that placed any.
     pub lock_held_ns_per_allocation: Histogram<u64>,
-    /// How long proposers held the read guard, all together.
+    /// Total time that proposers held the read guard.
     pub proposing: Duration,
-    /// From a proposer's look at the state to the verdict, in nanoseconds, of batches.
+    /// Time from the start of a pass to the verdict on its batch, in nanoseconds.
     pub proposal_age_ns: Histogram<u64>,
 }
 
-/// Longer times are counted as this one.
+/// Longer times are recorded as this one.
 const LONGEST_NS: u64 = 60_000_000_000;
 
 impl Default for EngineTiming {
@@ -33,7 +33,7 @@ impl Default for EngineTiming {
 }
 
 impl EngineTiming {
-    /// A group that placed so many containers.
+    /// Records a group that placed `allocated` containers.
     pub(super) fn record_group(&mut self, held_ns: u64, allocated: u64) {
         self.lock_held += Duration::from_nanos(held_ns);
         if let Some(ns) = held_ns.checked_div(allocated) {
@@ -41,7 +41,7 @@ impl EngineTiming {
         }
     }
 
-    /// A batch that a proposer took so long for, and that was decided so long after the proposer had begun.
+    /// Records a batch: the time of its pass, and the time from the start of the pass to the verdict.
     pub(super) fn record_batch(&mut self, proposing_ns: u64, age_ns: u64) {
         self.proposing += Duration::from_nanos(proposing_ns);
         self.proposal_age_ns.saturating_record(age_ns);
