@@ -1,7 +1,7 @@
 //! Trees that order queues by priority: passes see each other's picks at once.
 //!
-//! Two passes at the same time may give one queue too much. If use alone orders the queues, the next pass corrects
-//! that. A priority would let the queue keep the excess.
+//! Two concurrent passes may give one queue too much. If use alone orders the queues, the next pass corrects that. A
+//! priority would let the queue keep the excess.
 
 use std::cmp::Reverse;
 
@@ -12,11 +12,11 @@ use crate::resource::Resources;
 use crate::state::State;
 
 impl QueueWalk<'_> {
-    /// The first child by the amounts that are in flight now. Picks of other passes only move a queue back, so the
-    /// heap's top is the first of all once its key is up to date.
+    /// The first child under the current amounts in flight. Picks of other passes only move a queue back, so the heap's
+    /// top is the first of all once its key is up to date.
     ///
-    /// Kept out of line, and without the `peek_mut` of `charge`, which would not be inlined twice: trees that order by
-    /// use alone would pay 220 instructions a container.
+    /// Out of line and without `peek_mut`: the compiler would not inline `peek_mut` twice, and `charge` needs it. Trees
+    /// that order by use alone would pay 220 instructions per container.
     #[cold]
     pub(super) fn newest_top(&mut self, parent: QueueId) -> Option<QueueId> {
         self.catch_up_with_demand();
@@ -30,8 +30,8 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Adds a pick to the amounts in flight of the queues above, for others to see, and to the batch, to be taken back.
-    /// That comes before the pick is charged.
+    /// Adds a pick to the in-flight amounts of the queues above, which other passes read, and to the batch, which gives
+    /// them back. Must be called before the pick is charged.
     #[cold]
     pub(super) fn publish_pick(&mut self, candidate: &Candidate, size: &Resources, amounts: &mut Amounts) {
         for &queue in &self.state.facts.queue(candidate.leaf).chain {
@@ -46,7 +46,7 @@ impl QueueWalk<'_> {
     }
 }
 
-/// Lists a unit that gets a container, for all passes to see, and in the batch, to be taken back.
+/// Lists a unit that gets a container, both in the state, which all passes read, and in the batch, which gives it back.
 pub(super) fn list_unit(state: &State, ask: AskId, amounts: &mut Amounts) {
     if state.facts.looks_at_demand {
         state.in_flight.given.add(ask);
@@ -69,7 +69,7 @@ mod tests {
         Resources::new(&[memory])
     }
 
-    /// Two leaves that want everything.
+    /// A state with two leaves, each of which asks for the whole cluster.
     fn state() -> State {
         let half = |name: &str| QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50)));
         let root =
@@ -88,7 +88,7 @@ mod tests {
         engine.shared_state()
     }
 
-    /// Another pass gives the first leaf its guarantee between two steps of this one.
+    /// Another pass gives the first leaf its guarantee between two steps of this pass.
     #[test]
     fn a_walk_goes_by_what_another_pass_gives_meanwhile() {
         let (state, mut scratch, mut proposals) = (state(), Scratch::default(), Proposals::default());

@@ -10,21 +10,20 @@ use crate::place::PlacementSet;
 use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::Resources;
 
-/// Something a pass saw without placing anything. Proposers only report it; the committer records it.
+/// A finding of a pass that is not a request. Proposers only report it; the committer records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Observation {
     /// No node of the pass's set has room for the shape.
     NoRoom { shape: ShapeId },
     /// No ask of the lane could be placed in any set. At a queue's limit the lane blocks this much headroom.
     Blocked { lane: LaneId, reason: WaitKey, blocks: Resources },
-    /// The ask found none of the hosts or racks that will do so far from its locality preference; these distinct other
-    /// nodes had room.
+    /// No host or rack at the ask's allowed locality had room; these distinct other nodes had room.
     Waits { ask: AskId, allowed: Locality, offered: Vec<NodeId> },
     /// The pass proposed nothing only because of units and amounts in flight.
     InUse,
-    /// Reserving nodes of the pass's set for the shape was tried; reservations made are among the requests.
+    /// The pass tried to reserve nodes of its set for the shape. Its requests contain the reservations.
     ReserveTried { shape: ShapeId },
-    /// A node that the ask has reserved was passed over alone, and is still too full.
+    /// A pass confined to this node, which the ask has reserved, found it still too full.
     ReservedAgain { ask: AskId, node: NodeId },
     /// The shape's first ask may reserve a node only at this time.
     ReserveLater { shape: ShapeId, at_ms: u64 },
@@ -33,7 +32,7 @@ pub(crate) enum Observation {
 /// Resources that this batch has put in flight, summed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Amounts {
-    /// Of every queue that gets any of it, leaf or parent.
+    /// Every queue that gets resources, leaf or parent.
     pub(crate) queues: Vec<(QueueId, PartitionId, Resources)>,
     pub(crate) users: Vec<(LeafUserId, PartitionId, Resources)>,
     pub(crate) limit_usages: Vec<(LimitUsageId, PartitionId, Resources)>,
@@ -41,13 +40,13 @@ pub(crate) struct Amounts {
     pub(crate) nodes: Vec<(NodeId, Resources)>,
     /// The ask of each unit that is listed as given.
     pub(crate) units: Vec<AskId>,
-    /// All of it is for borrowed containers.
+    /// Whether all amounts are for borrowed containers.
     pub(crate) is_of_borrowed: bool,
 }
 
-/// Gets a batch that was dropped before it was decided.
+/// Receives batches that are dropped before the committer decides them.
 pub(crate) trait BatchOwner: Send + Sync {
-    /// Takes everything back that the batch holds: units and amounts in flight, and the lease.
+    /// Takes back everything that the batch holds: units and amounts in flight, and the lease.
     fn undo(&self, batch: &mut ProposalBatch);
 }
 
@@ -61,18 +60,18 @@ pub(crate) struct Proposals {
     pub(crate) version: u64,
     /// How many nodes the pass looked at.
     pub(crate) visits: usize,
-    /// The pass proposed nothing, and something that it could have used was in flight.
+    /// The pass proposed nothing, and units or amounts that it could have used were in flight.
     pub(crate) lost_race: bool,
 }
 
 /// The proposals and observations of one pass, on their way to the committer.
 ///
-/// It owns its set's lease and its amounts in flight. Dropping it anywhere gives both back; it must not be
-/// dropped by a thread that holds a guard of the state, since giving back takes the write guard.
+/// It owns its set's lease and its amounts in flight. Dropping it gives both back. A thread that holds a guard of the
+/// state must not drop it, since giving back takes the write guard.
 pub struct ProposalBatch {
     pub(crate) proposals: Proposals,
     pub(crate) set: Option<Box<PlacementSet>>,
-    /// When its proposer looked at the state, and for how long.
+    /// When the proposer began to look at the state, and for how long it did.
     pub(crate) begun_ns: u64,
     pub(crate) proposing_ns: u64,
     owner: Arc<dyn BatchOwner>,
@@ -85,30 +84,30 @@ impl ProposalBatch {
         batch
     }
 
-    /// For a pass over a view of its own.
+    /// A batch for a pass that has its own view.
     pub(crate) fn without_lease(owner: Arc<dyn BatchOwner>) -> Self {
         Self { proposals: Proposals::default(), set: None, begun_ns: 0, proposing_ns: 0, owner }
     }
 
-    /// Its requests to the committer.
+    /// The requests to the committer.
     #[must_use]
     pub fn requests(&self) -> &[ResourceAllocationCommitRequest] {
         &self.proposals.requests
     }
 
-    /// Whether it is on its way to this engine.
+    /// Whether the batch belongs to this owner.
     pub(crate) fn is_for(&self, owner: &dyn BatchOwner) -> bool {
         std::ptr::addr_eq(Arc::as_ptr(&self.owner), owner)
     }
 
-    /// Whether nothing is left that would have to be given back.
+    /// Whether the batch has nothing to give back.
     fn is_settled(&self) -> bool {
         self.proposals.requests.is_empty() && self.proposals.amounts.is_empty() && self.set.is_none()
     }
 }
 
 impl Amounts {
-    /// They were taken back.
+    /// Clears the amounts after they were taken back.
     pub(crate) fn clear(&mut self) {
         self.queues.clear();
         self.users.clear();
@@ -119,7 +118,7 @@ impl Amounts {
     }
 
     fn is_empty(&self) -> bool {
-        // Every amount of a limit usage is an amount of a user, too.
+        // Every amount of a limit usage is also an amount of a user.
         self.queues.is_empty() && self.users.is_empty() && self.nodes.is_empty() && self.units.is_empty()
     }
 }

@@ -17,7 +17,7 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Whether a node of the own partition could take one of the lane's containers now, within the limits there.
+    /// Whether the limits of the own partition admit one of the lane's containers and a node there has room now.
     fn is_served_in_own_partition(&self, lane: LaneId) -> bool {
         let (facts, node_shards) = (&self.state.facts, &self.state.node_shards);
         let lane = self.state.backlog.lane(lane);

@@ -1,17 +1,17 @@
-//! Queues ordered by the priority of their pending asks: units that this pass or another pass gives away no longer
+//! Queues ordered by the priority of their pending asks: units that this pass or another pass has given no longer
 //! count.
 
 use super::queue_walk::QueueWalk;
 use crate::ids::{AskId, QueueId, SlotId};
 
 impl QueueWalk<'_> {
-    /// How urgent the queue is without the units that were given.
+    /// The queue's demand priority without the given units.
     pub(super) fn demand_priority(&self, id: QueueId) -> i32 {
         let known = || self.state.facts.queue(id).demand_priority;
         self.scratch.priorities.get(&id).copied().unwrap_or_else(known)
     }
 
-    /// Takes the units that this pass and others have given meanwhile from the pending ones.
+    /// Subtracts the units that this pass and others have given since the last call from the pending units.
     pub(super) fn catch_up_with_demand(&mut self) {
         if !self.state.facts.looks_at_demand {
             return;
@@ -22,8 +22,8 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// One more unit of the ask gets a container. With the last one of its application its leaf is urgent for it no
-    /// more, nor are the queues above. A unit that was cancelled meanwhile is pending no more anyway.
+    /// Subtracts one given unit of the ask. After the application's last unit, its priority no longer counts in its
+    /// leaf and the queues above. A unit that was cancelled meanwhile is not pending anyway.
     fn take_from_demand(&mut self, id: AskId) {
         let facts = &self.state.facts;
         let Some(ask) = facts.asks.get(id) else { return };

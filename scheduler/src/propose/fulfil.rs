@@ -1,11 +1,12 @@
-//! Fulfilling reservations: a reserved unit becomes a container, on its node or on another node that has room first.
+//! Fulfilling reservations: a reserved unit becomes a container, on the reserved node or on another node that has room
+//! first.
 //!
 //! A reservation was charged to queue and user when it was made. So a pass fulfils reservations before it places units
 //! that are not charged yet.
 //!
-//! An ask that has more outstanding than reserved keeps its reservations: the walk places the other units. A
-//! reservation of such an ask ends for a container elsewhere only after the walk, if a limit was in the way
-//! (`capacity-scheduler.md` 2.6).
+//! An ask with more outstanding than reserved units keeps its reservations: the walk places the other units. The pass
+//! swaps a reservation of such an ask only after the walk, if a limit blocked the other units (`capacity-scheduler.md`
+//! 2.6).
 
 use smallvec::SmallVec;
 
@@ -17,12 +18,12 @@ use crate::ids::{AskId, ReservationId, ShapeId};
 use crate::place::Found;
 use crate::request::{AllocationProposal, ResourceAllocationCommitRequest};
 
-/// When reservations are given back for containers elsewhere.
+/// When a pass swaps reservations for containers elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Swapped {
-    /// At once: every outstanding unit of their asks has a node reserved.
+    /// Before the walk: every outstanding unit of their asks has a node reserved.
     Reserved,
-    /// After the walk: their asks have further units, which the walk would have placed if limits had let it.
+    /// After the walk: their asks have further units, which limits kept the walk from placing.
     AtLimits,
 }
 
@@ -56,7 +57,7 @@ impl Picker<'_> {
         }
     }
 
-    /// As in YARN, a pass confined to one reserved node that is still too full reserves it again, which counts.
+    /// Records a re-reservation, as in YARN, if the pass is confined to one reserved node that is still too full.
     fn record_reserved_again(&self, proposals: &mut Proposals) {
         let facts = &self.state.facts;
         let reservation = self.scope.node.and_then(|node| facts.nodes.get(node)?.reservation);
@@ -69,7 +70,7 @@ impl Picker<'_> {
         }
     }
 
-    /// Containers for reservations on nodes of the set that have room now.
+    /// Proposes containers on reserved nodes of the set that have room now.
     fn fulfil_reservations(&mut self, requests_max: usize, proposals: &mut Proposals) {
         for &id in self.state.node_shards.ready_reservations(self.set.id()) {
             let Some(reservation) = self.state.facts.reservations.get(id) else { continue };
@@ -101,7 +102,7 @@ impl Picker<'_> {
         }
     }
 
-    /// Containers elsewhere in the set for reservations of one shape, until there is no room.
+    /// Swaps reservations of one shape for containers elsewhere, until there is no room.
     fn swap_reservations(
         &mut self,
         shape: ShapeId,
@@ -135,15 +136,14 @@ impl Picker<'_> {
         }
     }
 
-    /// When the ask gives a reservation back for a container elsewhere. Units in flight do not count: they may come
-    /// back.
+    /// When the ask may swap a reservation. Ignores units in flight, because they may come back.
     fn swapped_when(&self, ask: AskId) -> Swapped {
         let facts = &self.state.facts;
         if facts.has_unreserved_unit(facts.asks.at(ask), 0) { Swapped::AtLimits } else { Swapped::Reserved }
     }
 
-    /// Whether a container for the reservation's unit is likely to be in flight. An ask's reservations are used in
-    /// order, so its first ones belong to its units in flight. At limits all of them do while no further unit is left.
+    /// Whether a container for the reservation's unit is likely to be in flight. An ask uses its reservations in order,
+    /// so the first ones belong to its units in flight. At limits, all of them do while the ask has no further unit.
     fn is_in_use(&self, reservation: ReservationId, swapped: Swapped) -> bool {
         let id = self.state.facts.reservations.at(reservation).ask;
         let ask = self.state.facts.asks.at(id);
@@ -156,8 +156,8 @@ impl Picker<'_> {
         }
     }
 
-    /// A container elsewhere for one reservation, which ends in the same request. A unit for which a node was reserved
-    /// has waited long enough to go anywhere.
+    /// Proposes a container elsewhere and ends the reservation in the same request. A reserved unit has waited long
+    /// enough to go anywhere.
     fn swap_reservation(
         &mut self,
         reservation: ReservationId,

@@ -1,11 +1,11 @@
-//! Blocked headroom in a pass: queues that come later leave it alone.
+//! Blocked headroom in a pass: later queues do not use it.
 
 use super::queue_walk::QueueWalk;
 use crate::ids::{LaneId, QueueId};
 use crate::resource::Resources;
 
 impl QueueWalk<'_> {
-    /// The headroom that a lane blocks at the limit of a queue, from now on also in this pass.
+    /// Blocks headroom for a lane at the limit of a queue, and returns its amount. It also counts in this pass.
     pub(super) fn block_headroom(&mut self, leaf: QueueId, lane: LaneId, limited: QueueId) -> Resources {
         let lane = self.state.backlog.lane(lane);
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
@@ -23,7 +23,7 @@ impl QueueWalk<'_> {
         size
     }
 
-    /// Leaves a queue for the rest of the pass. Its siblings that come later do not get the headroom that it blocks.
+    /// Leaves a queue for the rest of the pass. Later siblings do not get the headroom that it blocks.
     pub(super) fn leave_queue(&mut self, parent: QueueId, queue: QueueId) {
         let blocks = self.scratch.queues[queue.index()].blocks
             + *self.state.backlog.blocked_headroom(queue, self.partition);
@@ -35,7 +35,7 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Whether a queue above the leaf lacks room only because queues that came before block its headroom.
+    /// Whether a queue above the leaf lacks room only because earlier queues block its headroom.
     pub(super) fn lacks_headroom(&self, leaf: QueueId, size: &Resources) -> bool {
         if !self.scratch.blocks_headroom {
             return false;

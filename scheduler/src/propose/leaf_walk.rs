@@ -11,15 +11,14 @@ use crate::ids::{LaneId, QueueId, ShapeId};
 use crate::resource::Resources;
 
 impl QueueWalk<'_> {
-    /// Begins with the leaf's first lane.
+    /// Makes the leaf's first runnable lane the next one to open.
     pub(super) fn open_leaf(&mut self, leaf: QueueId) {
         self.scratch.queues[leaf.index()].leaf.upcoming =
             self.state.backlog.runnable_after(leaf, self.share, None);
     }
 
-    /// Puts the first application of every lane whose shape may fit into the heap, as far as it may come before the
-    /// present entries. A lane's key is a lower bound for its applications: containers of this pass only raise their
-    /// keys.
+    /// Opens lanes as long as their first application may come before the heap's top. Skips lanes whose shape cannot
+    /// fit. A lane's key is a lower bound for its applications: containers of this pass only raise their keys.
     fn open_lanes(&mut self, leaf: QueueId, proposals: &mut Proposals) {
         let backlog = &self.state.backlog;
         loop {
@@ -123,7 +122,7 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Leaves all asks of an application for the rest of a pass whose observations are not recorded.
+    /// Skips all asks of an application for the rest of the pass. The observations of such a pass are not recorded.
     pub(super) fn leave_application(&mut self, leaf: QueueId, slot: u32) {
         self.scratch.left_applications.push(slot);
         let heads = self.scratch.queues[leaf.index()].leaf.take_heads_of(slot);
@@ -132,10 +131,10 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Lets the application behind the top one of the same lane into the heap: the top one may fall behind it.
+    /// Adds the lane's next application to the heap, since the top one may fall behind it.
     pub(super) fn advance(&mut self, leaf: QueueId) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
-        // Touched only if it changes: touching the top costs a new order of the heap.
+        // Mutable access only if the top changes, because it costs a new order of the heap.
         if heads.peek().is_none_or(|top| !top.0.is_last) {
             return;
         }
@@ -146,7 +145,7 @@ impl QueueWalk<'_> {
         self.push_next_application(leaf, place);
     }
 
-    /// A lane of which nothing is left, although its shape may fit, is all in flight.
+    /// Reports a lane as all in flight if no ask of it is left although its shape may fit.
     fn report_if_done(&mut self, leaf: QueueId, place: usize, proposals: &mut Proposals) {
         let cursor = &mut self.scratch.queues[leaf.index()].leaf.lanes[place];
         let lane = cursor.lane;
@@ -159,7 +158,7 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Puts the lane's next application with something available into the heap.
+    /// Adds the lane's next application with an available ask to the heap.
     fn push_next_application(&mut self, leaf: QueueId, place: usize) {
         let cursor = &self.scratch.queues[leaf.index()].leaf.lanes[place];
         let (lane, mut last) = (cursor.lane, cursor.last);
@@ -182,8 +181,7 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Whether the ask has a unit that is neither in flight nor has a node reserved for it, or may reserve more nodes
-    /// than that.
+    /// Whether the ask has a unit that is neither in flight nor reserved, or may reserve a further node.
     fn is_available(&self, pending: &PendingAsk) -> bool {
         let in_flight = self.state.in_flight.of_ask(pending.ask).load();
         if pending.is_single && self.is_unreserved {
@@ -192,7 +190,7 @@ impl QueueWalk<'_> {
         self.state.facts.has_unreserved_unit(self.state.facts.asks.at(pending.ask), in_flight)
     }
 
-    /// The application's first ask in the lane, from the `from`-th on, with something available.
+    /// The application's first available ask in the lane, from the `from`-th on.
     fn next_available(&self, slot: u32, lane: LaneId, from: usize) -> Option<(u32, PendingAsk)> {
         let asks = &self.state.backlog.asks_in(slot, lane)?.asks;
         let mut at = from;
@@ -205,7 +203,7 @@ impl QueueWalk<'_> {
         None
     }
 
-    /// An application was given something after its head was listed: lists the head where it belongs now.
+    /// Lists the top head under its new key, after its application got a container in this pass.
     fn rekey(&mut self, leaf: QueueId, head: Head, key: OrderKey) {
         let heads = &mut self.scratch.queues[leaf.index()].leaf.heads;
         let Some(Reverse(top)) = heads.pop() else { return };
@@ -213,7 +211,7 @@ impl QueueWalk<'_> {
         heads.push(Reverse(Head { key, ..top }));
     }
 
-    /// The application's key, containers of this pass included.
+    /// The application's key, including containers of this pass.
     fn key_of(&self, slot: u32, leaf: QueueId, frozen: OrderKey) -> OrderKey {
         if !self.state.facts.queue(leaf).config.ordering.is_fair() {
             return frozen;

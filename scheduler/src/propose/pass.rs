@@ -17,29 +17,29 @@ pub(crate) struct PassLimits {
     pub(crate) requests: usize,
     /// V: nodes visited.
     pub(crate) visits: usize,
-    /// The nodes and asks that it may look at.
+    /// The nodes and asks that the pass may look at.
     pub(crate) scope: PassScope,
-    /// It records no observations, so it cannot rely on those of earlier passes.
+    /// A single step records no observations, so it cannot rely on those of earlier passes.
     pub(crate) is_single_step: bool,
 }
 
 /// The scope of a pass: by default every node of its set and every ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassScope {
-    /// This node alone, as after its heartbeat in YARN.
+    /// Confines the pass to this node, as after its heartbeat in YARN.
     pub node: Option<NodeId>,
-    /// The asks of this leaf alone, which is the engine's own. Limits above it hold all the same.
+    /// Confines the pass to the asks of this leaf, which must be the engine's own. The limits above it still apply.
     pub leaf: Option<QueueId>,
 }
 
-/// Room for so many requests is made beforehand, at most; B may be without bound.
+/// The most requests for which a pass allocates memory in advance; B may be unbounded.
 const EXPECTED_MAX: usize = 256;
 
 /// Proposes containers on the nodes of `set` for the asks pending in `state`.
 ///
-/// Ends after B requests, after V nodes visited, or when nothing is left that this set could serve. In the
-/// last case the observations cover every shape that was wanted, or each lane that a shape still open has, so that
-/// recording them leaves the set unwanted until something changes.
+/// Ends after B requests, after V visited nodes, or when the set can serve no further ask. In the last case the
+/// observations cover every wanted shape, or each lane of a shape that is still open. Once they are recorded, the set
+/// is unwanted until something changes.
 pub(crate) fn run_pass(
     state: &State,
     set: &mut PlacementSet,
@@ -54,7 +54,7 @@ pub(crate) fn run_pass(
     picker.fulfil_or_swap_reservations(limits.requests, proposals);
     walk.count_fulfilled(&proposals.requests);
     list_fulfilled(state, 0, proposals);
-    // Visits count from here, or a shape whose reservations find nothing would never get to reserve a further node.
+    // Visits count from here. Otherwise a shape whose reservations find no node could never reserve another one.
     let visits_max = picker.visits + limits.visits;
     let is_exhausted = serve(walk, &mut picker, visits_max, limits, proposals);
     if is_exhausted {
@@ -62,7 +62,7 @@ pub(crate) fn run_pass(
         picker.swap_reservations_at_limits(scratch, limits.requests, proposals);
         list_fulfilled(state, placed, proposals);
     }
-    // Borrowed containers come after all of the partition's own asks, in a pass that has nothing for those.
+    // A pass serves borrowing asks only if it proposed nothing for the partition's own asks.
     let may_go_on = proposals.requests.is_empty() && picker.visits < visits_max;
     if may_go_on && state.facts.lends(picker.set.id().partition()) {
         let walk = QueueWalk::start(state, scratch, picker.set.id(), true, limits);
@@ -75,7 +75,7 @@ pub(crate) fn run_pass(
     proposals.lost_race = proposals.requests.is_empty() && proposals.observations.iter().any(is_in_flight);
 }
 
-/// Proposes for the asks of one walk, in order. Whether nothing was left that the set could serve.
+/// Proposes for the asks of one walk, in order. Returns whether the set can serve no further ask.
 fn serve(
     mut walk: QueueWalk<'_>,
     picker: &mut Picker<'_>,
@@ -90,7 +90,7 @@ fn serve(
             break;
         };
         if proposals.requests.capacity() == 0 {
-            // At once: most passes that find anything find as much as they may.
+            // One allocation: most passes that propose anything propose B requests.
             proposals.requests.reserve_exact(limits.requests.min(EXPECTED_MAX));
         }
         let size = walk.size_of(candidate.shape);
@@ -114,14 +114,14 @@ fn serve(
     is_exhausted
 }
 
-/// Lists the units that get containers for reservations, from the `from`-th request on.
+/// Lists the units whose reservations become containers, from the `from`-th request on.
 fn list_fulfilled(state: &State, from: usize, proposals: &mut Proposals) {
     let Proposals { requests, amounts, .. } = proposals;
     let units = requests[from..].iter().flat_map(|request| &request.allocate);
     units.for_each(|unit| list_unit(state, unit.ask, amounts));
 }
 
-/// Whether the observation is only about units and amounts in flight.
+/// Whether the observation concerns only units and amounts in flight.
 fn is_in_flight(observation: &Observation) -> bool {
     matches!(observation, Observation::InUse | Observation::Blocked { reason: WaitKey::AllInFlight, .. })
 }

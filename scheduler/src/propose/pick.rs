@@ -27,18 +27,18 @@ pub(super) enum Pick {
     HoldsBack,
     /// Nothing for this shape in this pass.
     NoRoom,
-    /// The same, because its nodes got as much in this pass as they may: there will be another one.
+    /// The same, but only because the nodes reached their maximum for this pass. Another pass follows.
     NextPass,
 }
 
-/// One container of an ask, of which so many are outstanding.
+/// One unit of an ask, with the ask's number of outstanding units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     pub(super) ask: AskId,
     outstanding: u32,
 }
 
-/// Chooses nodes: hosts and racks that an ask names, in any set, then the own set.
+/// Chooses nodes: first hosts and racks that the ask names, in any set, then the pass's own set.
 pub(super) struct Picker<'a> {
     pub(super) state: &'a State,
     pub(super) set: &'a mut PlacementSet,
@@ -46,9 +46,9 @@ pub(super) struct Picker<'a> {
     pub(super) visits: usize,
     /// Reservations proposed in this pass.
     pub(super) reservations: usize,
-    /// An ask or a node was passed over only because of units and amounts in flight.
+    /// Whether the pass skipped an ask or a node only because of units and amounts in flight.
     pub(super) in_use: bool,
-    /// Containers that are not where their ask named are limited in number.
+    /// Whether the configuration limits off-switch containers per node and pass.
     counts_off_switch: bool,
     pub(super) scope: PassScope,
 }
@@ -86,7 +86,7 @@ impl<'a> Picker<'a> {
         }
         match self.set.search(self.state.nodes(), shape, &mut self.visits) {
             Found::At(position) => self.place_at(unit, position, shape, proposals),
-            // The proposals for these nodes make another pass certain.
+            // Another pass is certain, because this pass proposes containers on these nodes.
             Found::NextPass => {
                 give_up(candidate, scratch);
                 Pick::NextPass
@@ -101,7 +101,7 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// A container at a position of the own set.
+    /// Proposes a container at a position of the pass's own set.
     pub(super) fn place_at(
         &mut self,
         unit: Unit,
@@ -130,8 +130,8 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// A container on a node that the ask preferred, which may be another set's. The node's amount in flight
-    /// tells others: a node that is preferred is often preferred by many.
+    /// Proposes a container on a preferred node, which may be in another set. The node's amount in flight tells other
+    /// passes, since many asks often prefer the same node.
     pub(super) fn place_on(
         &mut self,
         unit: Unit,
@@ -153,7 +153,7 @@ impl<'a> Picker<'a> {
         pick
     }
 
-    /// Counts the tags of a container that is proposed.
+    /// Counts the tags of a proposed container.
     pub(super) fn give_tags(&mut self, ask: AskId, node: NodeId, shape: &Shape) {
         if !shape.tags().is_empty() {
             let facts = &self.state.facts;
@@ -161,7 +161,7 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// The first of the hosts, then of the nodes on the racks, that will do and has room.
+    /// Returns the first node with room: first of the named hosts, then on the named racks if `allowed` covers them.
     pub(super) fn preferred_node(&mut self, ask: &Ask, shape: &Shape, allowed: Locality) -> Option<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let (mut visits, mut in_use) = (0, false);
@@ -177,8 +177,8 @@ impl<'a> Picker<'a> {
         found
     }
 
-    /// Further distinct nodes that have room for the ask and that it does not name, as many as count. Where scheduling
-    /// opportunities count, a pass over one node always counts that node, until the pass reserves it.
+    /// Returns nodes with room that the ask does not name and was not offered before, at most as many as count. If
+    /// scheduling opportunities count, a pass over one node always counts that node, until the pass reserves it.
     fn offer(&mut self, id: AskId, ask: &Ask, shape: &Shape, allowed: Locality) -> Vec<NodeId> {
         let (state, set) = (self.state, &*self.set);
         let LocalityDelay::Nodes { rack, any, .. } = state.facts.config.locality_delay else {
@@ -192,7 +192,7 @@ impl<'a> Picker<'a> {
             if self.reservations > 0 {
                 return Vec::new();
             }
-            // As in YARN, neither a reserved nor a blacklisted node.
+            // As in YARN, a reserved or blacklisted node does not count.
             let may_take = |node: &Node| {
                 node.is_open() && state.facts.breach_with(shape, node, set.given_tags()).is_none()
             };
@@ -214,8 +214,8 @@ impl<'a> Picker<'a> {
         offered
     }
 
-    /// The ask's missed scheduling opportunities. In a pass over one node those of this pass count; passes over several
-    /// nodes go by the number missed before them.
+    /// The ask's missed scheduling opportunities. A pass over one node takes its own proposals into account; a pass
+    /// over several nodes uses the count from before it.
     fn opportunities(&self, id: AskId, ask: &Ask, proposals: &Proposals) -> Opportunities {
         let (facts, before) = (&self.state.facts, Opportunities::of(ask));
         let LocalityDelay::Nodes { full_reset, .. } = facts.config.locality_delay else { return before };
@@ -230,8 +230,8 @@ impl<'a> Picker<'a> {
         })
     }
 
-    /// As YARN does, an ask that misses an opportunity in a pass over one node leaves that node to other applications
-    /// (`capacity-scheduler.md` 2.5). An ask that accepts only its hosts does not hold back lower keys.
+    /// As in YARN, an ask that misses an opportunity in a pass over one node leaves that node to other applications
+    /// (`capacity-scheduler.md` 2.5). An ask that accepts only its hosts or racks does not hold back lower keys.
     fn holds_back(&self, ask: &Ask, offered: &[NodeId]) -> bool {
         !offered.is_empty()
             && self.is_confined()
@@ -258,8 +258,8 @@ impl<'a> Picker<'a> {
         self.scope.node.is_some()
     }
 
-    /// A unit of a listed ask. An ask for a single container is not looked at itself: the committer has just written
-    /// it, on another processor.
+    /// A unit of a listed ask. The ask itself is not read if it is for a single container: the committer has just
+    /// written it, on another processor.
     pub(super) fn unit_of(&self, pending: &PendingAsk) -> Unit {
         if pending.is_single { Unit { ask: pending.ask, outstanding: 1 } } else { self.unit(pending.ask) }
     }
@@ -269,7 +269,7 @@ impl<'a> Picker<'a> {
         Unit { ask, outstanding: self.state.facts.asks.at(ask).outstanding() }
     }
 
-    /// Puts one more unit in flight; false if another proposer has the last one.
+    /// Puts one more unit in flight. Returns false if all outstanding units are in flight.
     pub(super) fn take(&self, unit: Unit) -> bool {
         self.state.in_flight.of_ask(unit.ask).try_add(unit.outstanding)
     }
@@ -280,8 +280,8 @@ fn propose(ask: AskId, node: NodeId, proposals: &mut Proposals) -> Pick {
     Pick::Placed
 }
 
-/// Whether a container of the shape fits on the node: by the node's room after picks in flight, and in the own set by
-/// the view, too, which knows this pass's other picks.
+/// Whether a container of the shape fits in the node's room after picks in flight. A node of the pass's own set must
+/// also have room in the view, which includes this pass's other picks.
 fn has_room(state: &State, set: &PlacementSet, id: NodeId, shape: &Shape) -> bool {
     let Some(node) = state.facts.nodes.get(id) else { return false };
     if node.partition != shape.partition || !node.is_open() {

@@ -22,28 +22,28 @@ pub(super) struct Candidate {
     pub(super) pending: PendingAsk,
 }
 
-/// Walks queue, user limit, application and ask in order, against everything used, everything in flight and
-/// what this pass gave already.
+/// Walks queues, user limits, applications and asks in order. Counts use, amounts in flight and the amounts that this
+/// pass gave.
 pub(super) struct QueueWalk<'a> {
     pub(super) state: &'a State,
     pub(super) scratch: &'a mut Scratch,
     pub(super) set: SetId,
     pub(super) partition: PartitionId,
-    /// Whose asks it is about: those for the partition, or for the default one.
+    /// The asks that the walk serves: those for the partition, or those of the default partition that borrow its nodes.
     pub(super) share: PartitionShare,
     pub(super) is_single_step: bool,
-    /// The only leaf to walk to, if not all.
+    /// The only leaf to walk to, or `None` for all leaves.
     only_leaf: Option<QueueId>,
-    /// Queues are ordered by more than their use, so later picks do not correct earlier ones: passes see each other's
-    /// picks.
+    /// Whether passes see each other's picks: if queues are ordered by more than their use, later picks do not correct
+    /// earlier ones.
     pub(super) is_at_once: bool,
-    /// No node of the asks' partition is reserved, so no unit of an ask is.
+    /// No node of the asks' partition is reserved, so no ask has a reserved unit.
     pub(super) is_unreserved: bool,
 }
 
 const ROOT: QueueId = QueueId(0);
 
-/// Serves of this pass come after all earlier serves. No log is as long.
+/// Numbers the serves of this pass after all earlier serves. No log gets this long.
 const IN_THIS_PASS: u64 = 1 << 62;
 
 impl<'a> QueueWalk<'a> {
@@ -61,7 +61,7 @@ impl<'a> QueueWalk<'a> {
             facts.limit_usages().len(),
             facts.shapes.slots(),
         );
-        // The lists of wanted shapes rest on observations of passes, on which single steps do not rely.
+        // The counts of wanted shapes depend on observations of passes, on which single steps do not rely.
         let is_anybodys_turn = is_borrowed && limits.is_single_step;
         scratch.open_shapes = if is_anybodys_turn { u32::MAX } else { state.backlog.count_wanted(set) };
         let partition = set.partition();
@@ -81,10 +81,10 @@ impl<'a> QueueWalk<'a> {
         }
     }
 
-    /// The most deserving ask that is left, or `None` if nothing is left for this set.
+    /// Returns the most deserving remaining ask, or `None` if the set can serve none.
     pub(super) fn next(&mut self, proposals: &mut Proposals) -> Option<Candidate> {
         let mut queue = ROOT;
-        // Not one leaf has to be looked at any more when nothing fits that any of them wants.
+        // Without open shapes no leaf has an ask that may fit.
         while self.scratch.open_shapes > 0 {
             self.visit(queue);
             let next = if self.state.facts.queue(queue).is_leaf {
@@ -108,7 +108,7 @@ impl<'a> QueueWalk<'a> {
         None
     }
 
-    /// The child to follow.
+    /// The child that the walk enters next.
     fn top_of(&mut self, parent: QueueId) -> Option<QueueId> {
         if self.is_at_once {
             return self.newest_top(parent);
@@ -116,7 +116,7 @@ impl<'a> QueueWalk<'a> {
         self.scratch.queues[parent.index()].children.peek().map(|Reverse(key)| key.queue)
     }
 
-    /// Takes stock of a queue when the pass first comes to it.
+    /// Prepares a queue's working memory when the pass first comes to it.
     pub(super) fn visit(&mut self, id: QueueId) {
         let stamp = self.scratch.stamp;
         if self.scratch.queues[id.index()].stamp == stamp {
@@ -143,7 +143,7 @@ impl<'a> QueueWalk<'a> {
         self.scratch.queues[id.index()].children = children;
     }
 
-    /// Whether the walk may go there.
+    /// Whether the walk may enter the queue.
     fn leads_on(&self, queue: QueueId) -> bool {
         self.only_leaf.is_none_or(|leaf| self.state.facts.queue(leaf).chain.contains(&queue))
     }
@@ -168,8 +168,8 @@ impl<'a> QueueWalk<'a> {
         self.state.facts.queue_key(id, self.partition, level, last_served, || self.demand_priority(id))
     }
 
-    /// The reason why one more container of this size is blocked: the limit of a queue, from the leaf up, the limit of
-    /// the user, or blocked headroom. Of two full queues the lane waits for the lower one first. Meanwhile it blocks no
+    /// Returns the limit that blocks one more container of this size. Checks the queues from the leaf up, then the
+    /// user, then blocked headroom. If two queues are full, the lane waits for the lower one first and blocks no
     /// headroom of the upper one.
     pub(super) fn blocked_at(
         &mut self,
@@ -293,7 +293,8 @@ impl<'a> QueueWalk<'a> {
         proposals.observations.push(Observation::Blocked { lane, reason, blocks });
     }
 
-    /// Adds the amounts that the pass gave to those in flight, for other passes, and to the batch, to be taken back.
+    /// Adds the pass's amounts to the amounts in flight, which other passes read, and to the batch, which gives them
+    /// back.
     pub(super) fn publish_amounts(self, proposals: &mut Proposals) {
         let Self { state, scratch, partition, share, .. } = self;
         proposals.amounts.is_of_borrowed = share.is_borrowed;

@@ -11,7 +11,7 @@ use crate::resource::{fits, missing_share};
 
 impl Picker<'_> {
     /// Reserves a node of the set for the ask, if the policy allows it and the ask has waited long enough. Otherwise
-    /// the pass closes the shape.
+    /// closes the shape for this pass.
     pub(super) fn reserve(
         &mut self,
         candidate: &Candidate,
@@ -53,8 +53,9 @@ impl Picker<'_> {
         self.is_confined() && self.state.facts.config.semantics == Semantics::YarnCompatible
     }
 
-    /// The node to reserve, of the candidates that could hold the shape when empty: the node that lacks least of the
-    /// shape's need, or in the compatible mode the last one in order (`capacity-scheduler.md` 2.6).
+    /// The position of the node to reserve, among candidates that could hold the shape when empty. Prefers the node
+    /// that lacks least of the shape's need, or in the compatible mode the last one in order (`capacity-scheduler.md`
+    /// 2.6).
     fn reservable(&self, shape: &Shape) -> Option<usize> {
         let could_hold = |position: &usize| {
             self.set.node_if_candidate(*position).is_some_and(|id| {

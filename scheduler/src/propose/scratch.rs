@@ -10,7 +10,7 @@ use crate::facts::{ActiveUsers, PendingPriorities, QueueKey};
 use crate::ids::{AskId, LaneId, LeafUserId, LimitUsageId, QueueId, ShapeId};
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
-/// Entries belong to the present pass if they carry its stamp.
+/// Working memory of a proposer. An entry belongs to the current pass if it carries its stamp.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(super) stamp: u64,
@@ -22,24 +22,26 @@ pub(crate) struct Scratch {
     pub(super) limit_usages: Vec<LimitUsageScratch>,
     /// By shape.
     shapes: Vec<(u64, ShapeStatus)>,
-    /// Of the shapes that may fit and are wanted, how many this pass has not closed: no more than that are left to be
-    /// found. Reservations are counted with them, so it may be more.
+    /// Upper bound on the wanted shapes that may fit and that this pass has not closed. It counts reservations, too.
     pub(super) open_shapes: u32,
     /// Resources and containers that this pass gave to applications of fair leaves, by slot.
     pub(super) given: FxHashMap<u32, Given>,
     /// Containers and reservations proposed in this pass.
     pub(super) picks: u64,
-    /// Whether any queue keeps anything from those that come later.
+    /// Whether any queue blocks headroom for later siblings.
     pub(super) blocks_headroom: bool,
-    /// How many of the units that are listed as given it has counted: of asks, and of applications by slot. And what
-    /// leaves have pending without applications that get all. Only where queues are ordered by it.
+    /// How many of the units listed as given this pass has counted. Used only where queues are ordered by demand, as
+    /// are the next four fields.
     pub(super) units_seen: usize,
+    /// Counted units by ask.
     pub(super) given_of_asks: FxHashMap<AskId, u32>,
+    /// Counted units by application slot.
     pub(super) given_units: FxHashMap<u32, u64>,
+    /// Pending priorities of leaves, without applications whose units are all given.
     pub(super) demands: FxHashMap<QueueId, PendingPriorities>,
-    /// Priorities that are others with that.
+    /// Demand priorities of queues that the given units change.
     pub(super) priorities: FxHashMap<QueueId, i32>,
-    /// Slots of applications that get nothing more in this pass: a higher key of theirs waits for its hosts.
+    /// Slots of applications that get nothing more in this pass, because one of their higher keys waits for its hosts.
     pub(super) left_applications: Vec<u32>,
     /// Queues and users to which this pass gave something.
     pub(super) touched_queues: Vec<QueueId>,
@@ -50,19 +52,19 @@ pub(crate) struct Scratch {
 #[derive(Debug, Default)]
 pub(super) struct QueueScratch {
     pub(super) stamp: u64,
-    /// Used, in flight and given by this pass.
+    /// Use, amounts in flight and amounts given by this pass.
     pub(super) level: Resources,
     /// Given by this pass.
     pub(super) given: Resources,
-    /// Listed among those to which this pass gave something.
+    /// Whether `touched_queues` lists the queue.
     pub(super) is_touched: bool,
-    /// Its place among the amounts of the batch, if it is listed and picks are published at once.
+    /// Index into the batch's amounts, if the queue is listed and picks are published at once.
     pub(super) place: usize,
-    /// The headroom that children block which this pass has left behind.
+    /// The headroom that is blocked by children which this pass has left.
     pub(super) blocked_headroom: Resources,
-    /// The headroom that lanes at or below it block, at limits above it, as this pass found.
+    /// The headroom that lanes at or below the queue block at limits above it, as this pass found.
     pub(super) blocks: Resources,
-    /// Children that may have something, the most deserving on top; parents only.
+    /// Children that this pass has not left, the most deserving on top; parents only.
     pub(super) children: BinaryHeap<Reverse<QueueKey>>,
     /// Leaves only.
     pub(super) leaf: LeafCursor,
@@ -73,7 +75,7 @@ pub(super) struct UserScratch {
     pub(super) stamp: u64,
     pub(super) level: Resources,
     pub(super) given: Resources,
-    /// How many containers that was.
+    /// Units that got containers in this pass.
     pub(super) given_units: u64,
     pub(super) is_touched: bool,
 }
@@ -81,7 +83,7 @@ pub(super) struct UserScratch {
 #[derive(Debug, Default)]
 pub(super) struct LimitUsageScratch {
     pub(super) stamp: u64,
-    /// Used, in flight and given by this pass.
+    /// Use, amounts in flight and amounts given by this pass.
     pub(super) level: Resources,
     /// Given by this pass.
     pub(super) given: Resources,
@@ -95,7 +97,7 @@ pub(super) struct Satisfied {
     pub(super) used: Resources,
 }
 
-/// Where a pass stands in one leaf: its lanes merged in application order.
+/// The position of a pass in one leaf, whose lanes it merges in application order.
 #[derive(Debug, Default)]
 pub(super) struct LeafCursor {
     pub(super) heads: BinaryHeap<Reverse<Head>>,
@@ -106,14 +108,14 @@ pub(super) struct LeafCursor {
     pub(super) upcoming: Option<(Place, LaneId)>,
 }
 
-/// So much of one resource type in use by a leaf.
+/// An amount of one resource type in use by a leaf.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Threshold {
     pub(super) resource: usize,
     pub(super) level: i64,
 }
 
-/// Heads of lanes that are held, and of each resource type the lowest use of the leaf at which any may go on.
+/// Heads of held lanes, and for each resource type the lowest use of the leaf at which one of them may go on.
 #[derive(Debug)]
 struct Held {
     heads: Vec<(Threshold, Head)>,
@@ -135,11 +137,11 @@ pub(super) struct LaneCursor {
     pub(super) last: Option<(OrderKey, u32)>,
     /// Heads of this lane in the heap.
     pub(super) heads: u32,
-    /// Out of this pass.
+    /// Whether the pass has left the lane.
     pub(super) dropped: bool,
-    /// Held until then: each container of the leaf moves the shares of its users.
+    /// Held until the leaf's use reaches this threshold: each container in the leaf moves its users' shares.
     pub(super) held_until: Option<Threshold>,
-    /// The committer is told that it is blocked.
+    /// Whether the pass has reported the lane as blocked.
     pub(super) is_reported: bool,
 }
 
@@ -149,7 +151,7 @@ impl LaneCursor {
     }
 }
 
-/// An application with something available in one lane.
+/// An application with an available ask in one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Head {
     pub(super) key: OrderKey,
@@ -157,16 +159,16 @@ pub(super) struct Head {
     pub(super) slot: u32,
     /// Index into the cursor's lanes.
     pub(super) lane: u32,
-    /// Where the ask stands among the application's asks in the lane.
+    /// Index among the application's asks in the lane.
     pub(super) at: u32,
-    /// Whether the application behind it in the lane has not been looked at yet.
+    /// Whether the pass has not looked at the lane's next application yet.
     pub(super) is_last: bool,
 }
 
-/// The findings of the pass about a shape.
+/// The finding of the pass about a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ShapeStatus {
-    /// Its set may have room for it.
+    /// The set may have room for it.
     #[default]
     Open,
     /// There is no room, but a node of the set may be reserved.
@@ -219,7 +221,7 @@ impl Scratch {
 }
 
 impl LeafCursor {
-    /// Takes an application's heads out, those that were put aside too.
+    /// Removes an application's heads, including held ones.
     pub(super) fn take_heads_of(&mut self, slot: u32) -> Vec<Head> {
         let is_its = |head: &Head| head.slot == slot;
         let all = self.heads.iter().map(|head| head.0).chain(self.held.heads.iter().map(|held| held.1));
@@ -230,7 +232,7 @@ impl LeafCursor {
         taken
     }
 
-    /// Puts the top head aside.
+    /// Holds the top head until the leaf's use reaches the threshold.
     pub(super) fn hold(&mut self, until: Threshold) {
         let Some(Reverse(head)) = self.heads.pop() else { return };
         self.held.heads.push((until, head));
@@ -238,7 +240,7 @@ impl LeafCursor {
         *next = until.level.min(*next);
     }
 
-    /// Held users are looked at again as far as the leaf's use allows.
+    /// Releases the held heads whose threshold the leaf's use has reached.
     pub(super) fn release_held(&mut self, level: &Resources) {
         let Self { held, lanes, heads, .. } = self;
         if held.heads.is_empty() || (0..RESOURCE_TYPES_MAX).all(|i| level[i] < held.next[i]) {
@@ -257,7 +259,7 @@ impl LeafCursor {
         });
     }
 
-    /// All that was held is looked at again.
+    /// Releases all held heads.
     pub(super) fn release_all_held(&mut self) {
         self.release_held(&Resources::all(UNLIMITED));
     }

@@ -1,4 +1,4 @@
-//! Users with shares of their leaf: a container for one moves the shares of all.
+//! User shares of a leaf: a container for one user moves the shares of all.
 
 use super::queue_walk::QueueWalk;
 use super::scratch::Threshold;
@@ -9,8 +9,8 @@ use crate::request::ResourceAllocationCommitRequest;
 use crate::resource::{RESOURCE_TYPES_MAX, Resources, UNLIMITED};
 
 impl QueueWalk<'_> {
-    /// What is in use in the leaf, with what is in flight, which is for asks that are pending. A user to whom this pass
-    /// gave all that was pending is active no more.
+    /// The leaf's use. Amounts in flight count as use by active users, because they are for pending asks. A user whose
+    /// pending units all got containers in this pass is no longer active.
     pub(super) fn leaf_use(&self, leaf: QueueId) -> LeafUse {
         let queue = self.state.facts.queue(leaf);
         let quota = queue.quota(self.partition);
@@ -26,20 +26,20 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// Counts the containers for reservations: they are charged already, and the units are outstanding until now.
+    /// Counts the containers for reservations. They are charged already, but their units were outstanding until now.
     pub(super) fn count_fulfilled(&mut self, requests: &[ResourceAllocationCommitRequest]) {
         for proposal in requests.iter().flat_map(|request| &request.allocate) {
             let ask = self.state.facts.asks.at(proposal.ask);
             let Application { leaf, user, .. } = *self.state.facts.applications.at(ask.application);
-            // The leaf counts from here on, whenever the walk comes to it.
+            // Visited now, so that the walk does not reset the leaf's counts when it comes to it.
             self.visit(leaf);
             self.user_level(user);
             self.count_unit(leaf, user);
         }
     }
 
-    /// Notes that the user gets a container for one of its units; with the last one it is active no more, unless it
-    /// also waits for an application to be activated.
+    /// Counts one unit of the user as given. After its last unit the user is no longer active, unless it also waits for
+    /// an application to be activated.
     pub(super) fn count_unit(&mut self, leaf: QueueId, user: LeafUserId) {
         if !self.state.facts.queue(leaf).shares_among_users() {
             return;
@@ -56,9 +56,9 @@ impl QueueWalk<'_> {
         }
     }
 
-    /// At which use of its leaf a lane's user, who is above its share now, may be within it: never too late, and too
-    /// early by less than a container of the lane. Shares rise with what the leaf uses, as long as the same users are
-    /// active.
+    /// The use of the leaf at which a lane's user, now above its share, may be within it. The result is never too late,
+    /// and too early by less than one container of the lane. Shares rise with the leaf's use as long as the same users
+    /// are active.
     pub(super) fn share_suffices_at(&mut self, lane: &Lane) -> Threshold {
         let (facts, size) = (&self.state.facts, self.size_of(lane.shape));
         let wanted = self.user_level(lane.user) + size;
@@ -75,7 +75,7 @@ impl QueueWalk<'_> {
             given.set(resource, more);
             limit_after(given)[resource] < wanted[resource]
         };
-        // No share is larger than the leaf may be: beyond that nothing is given.
+        // No share exceeds the leaf's maximum, so the search ends there.
         let most = facts.queue(lane.leaf).quota(self.partition).maximum[resource].min(UNLIMITED >> 2);
         let (mut short, mut step) = (0, size[resource]);
         while short < most && is_short(short + step) {

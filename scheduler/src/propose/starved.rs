@@ -6,17 +6,17 @@ use crate::place::{NodeOrder, ScoredNode};
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
-/// A container for the ask on the best node of its whole partition that has room, or else on a borrowed node. Amounts
-/// in flight do not count: the committer decides this proposal before theirs. Limits must be computed.
+/// Proposes a container on the best node with room in the ask's partition, or else on a borrowed node. Ignores amounts
+/// in flight: the committer decides this proposal before the batches that hold them. Limits must be computed.
 pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAllocationCommitRequest> {
     let ask = state.facts.asks.get(id)?;
     let is_further_unit = state.facts.has_unreserved_unit(ask, 0);
-    // A reservation that the ask may give back for the container, which may be all that the container takes.
+    // A reservation that the ask may swap for the container. Its charge may be all that the container needs.
     let first = ask.reservations.first().filter(|_| state.facts.config.reservations.continue_looking);
     state.facts.shapes_of(id).find_map(|shape| {
         let shape = state.facts.shapes.at(shape);
         let Application { leaf, user, .. } = *state.facts.applications.at(ask.application);
-        // Borrowed containers take no unit that has a node reserved.
+        // A reserved unit never borrows.
         let swapped = first.filter(|_| shape.borrowing != Borrowing::Borrowed);
         let keeps_all = is_further_unit && is_within_limits(&state.facts, leaf, user, shape);
         let may_have = keeps_all || swapped.is_some();
@@ -28,7 +28,7 @@ pub(crate) fn propose_for_starved(state: &State, id: AskId) -> Option<ResourceAl
     })
 }
 
-/// Whether the limits of queues and user leave a container, before all nodes are looked at for it.
+/// Whether the limits of queues and user admit one container. Callers check this before they look at all nodes.
 pub(super) fn is_within_limits(facts: &Facts, leaf: QueueId, user: LeafUserId, shape: &Shape) -> bool {
     let (share, size) = (shape.share(), &shape.need.resources);
     let admits = |queue: &QueueId| {
