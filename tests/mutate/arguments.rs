@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `cargo mutate`.
 
 use apportion_tests::support::mutants::Mutant;
 
@@ -18,7 +18,7 @@ What a test wrote is kept in target/mutants/output/. Ends with 0 if every patch 
 could not be tried.
 ";
 
-/// What to do.
+/// The task that the command line asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     Run,
@@ -28,7 +28,7 @@ pub(crate) enum Task {
     Help,
 }
 
-/// What was asked for.
+/// The parsed command line.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     pub(crate) task: Task,
@@ -55,7 +55,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Those that were named, or all. A name that nothing has is a mistake.
+    /// Returns the named mutants, or all if none is named. A name that matches no patch is an error.
     pub(crate) fn choose(&self, mutants: Vec<Mutant>) -> Result<Vec<Mutant>, String> {
         let has = |mutant: &Mutant, name: &String| mutant.file.contains(name.as_str());
         for name in &self.names {

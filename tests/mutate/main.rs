@@ -1,9 +1,9 @@
 //! `cargo mutate`: does every deliberate defect of `tests/mutants/` turn every test red that it names?
 //!
-//! Everything happens in a copy of the repository, `target/mutants/tree`, with target folders of its own, so that the
-//! tree somebody works in is never touched and only what a patch changes is compiled. First the tests that the
-//! patches name are run on the undamaged copy: one that is red anyway would prove nothing. Then each patch is applied,
-//! built, tested and taken back. A patch that survives is a missing test.
+//! All work happens in a copy of the repository, `target/mutants/tree`, with target folders of its own. So the
+//! developer's tree stays untouched, and only the files that a patch changes are compiled again. First the tests that
+//! the patches name run on the undamaged copy: a test that is red anyway would prove nothing. Then each patch is
+//! applied, built, tested and reverted. A patch that survives is a missing test.
 
 mod arguments;
 mod programs;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// True if there is nothing to complain about.
+/// Performs the task; returns whether every mutant was killed or every patch applies.
 fn perform(arguments: &Arguments) -> Result<bool, String> {
     if arguments.task == Task::Help {
         print!("{}", arguments::HELP);
@@ -66,7 +66,7 @@ fn list(mutants: &[Mutant]) {
     }
 }
 
-/// Only whether each patch still fits the code that it damages.
+/// Checks only whether each patch still applies to the code that it damages.
 fn check(root: &Path, mutants: &[Mutant]) -> Result<bool, String> {
     let mut applicable = 0;
     for mutant in mutants {
@@ -79,7 +79,7 @@ fn check(root: &Path, mutants: &[Mutant]) -> Result<bool, String> {
     Ok(applicable == mutants.len())
 }
 
-/// Makes those patches anew that do not apply.
+/// Regenerates the patches that no longer apply.
 fn refresh_all(root: &Path, mutants: &[Mutant]) -> Result<bool, String> {
     let (mut anew, mut failed) = (0, 0);
     for mutant in mutants {
@@ -94,7 +94,7 @@ fn refresh_all(root: &Path, mutants: &[Mutant]) -> Result<bool, String> {
             }
         }
     }
-    println!("{anew} made anew, {failed} to be mended by hand; look at the difference, then try them");
+    println!("{anew} regenerated, {failed} to be fixed by hand; review the difference, then run these mutants");
     Ok(failed == 0)
 }
 
@@ -159,16 +159,16 @@ fn expect_green(programs: &Programs, mutants: &[Mutant]) -> Result<(), String> {
     Ok(())
 }
 
-/// Two runs at the same time would damage the same copy.
+/// Takes the lock file: two runs at the same time would damage the same copy.
 fn alone(folder: &Path) -> Result<File, String> {
     let path = folder.join("lock");
     let lock = File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let taken = |_| format!("{}: another `cargo mutate` is at work; wait for it to end", path.display());
+    let taken = |_| format!("{}: another `cargo mutate` is running; wait until it has ended", path.display());
     lock.try_lock().map_err(taken)?;
     Ok(lock)
 }
 
 fn flush() {
-    // Nobody is hurt if progress is seen late.
+    // A failed flush only delays the progress line.
     let _ = std::io::stdout().flush();
 }

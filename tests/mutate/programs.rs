@@ -1,4 +1,4 @@
-//! Building and running test programs in the copy.
+//! Builds and runs test programs in the copy.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use apportion_tests::support::mutants::{Mutant, Suite};
 
 use crate::verdict::{Verdict, is_red};
 
-/// A test that takes this long does not end any more.
+/// A test that takes this long counts as hung.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
-/// The same where a patch says that its test will not end. The undamaged one takes a small part of it.
+/// The time limit if the patch says that its test hangs. The undamaged test takes a small part of it.
 const HANG_LIMIT: Duration = Duration::from_secs(8);
 
 /// The test programs of the copy.
@@ -27,7 +27,7 @@ impl Programs {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Insists that these tests are there and green.
+    /// Checks that these tests exist and are green on the undamaged copy.
     pub(crate) fn expect_green(&self, suite: Suite, tests: &[&str]) -> Result<(), String> {
         let output = self.folder.join("output").join(format!("undamaged-{}.txt", suite.name()));
         let problem = |what: &str| format!("undamaged, {what}; see {}", output.display());
@@ -44,8 +44,8 @@ impl Programs {
         }
     }
 
-    /// What the mutant's tests say, while its patch is applied: all in one go, or one by one if one of them takes the
-    /// others along.
+    /// Runs the mutant's tests while its patch is applied: all in one process, or one by one if a failing test can
+    /// end the process.
     pub(crate) fn validate(&self, mutant: &Mutant) -> Result<Verdict, String> {
         let output = self.folder.join("output").join(format!("{}.txt", mutant.file));
         let built = match self.build(mutant.suite, &output)? {
@@ -71,7 +71,7 @@ impl Programs {
         Ok(verdict)
     }
 
-    /// Builds a suite's program; returns where it is, or the compiler's first complaint.
+    /// Builds a suite's program; returns its path, or the compiler's first error.
     fn build(&self, suite: Suite, output: &Path) -> Result<Result<PathBuf, String>, String> {
         let build = Build::of(suite);
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -90,10 +90,10 @@ impl Programs {
         // Executable unittests src/lib.rs (/path/of/the/program)
         let line = said.lines().find(|line| line.trim_start().starts_with("Executable "));
         let program = line.and_then(|line| line.rsplit_once('(')?.1.strip_suffix(')'));
-        Ok(Ok(PathBuf::from(program.ok_or("cargo does not say where it put the test program")?)))
+        Ok(Ok(PathBuf::from(program.ok_or("cargo did not print the path of the test program")?)))
     }
 
-    /// Runs those tests of a program whose names contain one of these; `None` if they do not end in time.
+    /// Runs the tests of a program whose names contain one of `tests`; `None` if they exceed the time limit.
     fn run(
         &self,
         suite: Suite,
@@ -105,7 +105,7 @@ impl Programs {
         let home = self.folder.join("tree").join(home(suite));
         let mut command = Command::new(program);
         command.args(tests).current_dir(home).env("RUST_BACKTRACE", "0");
-        // The same cases each time, and no search for a smaller one: that one fails is all that counts.
+        // The same cases each time, and no shrinking: only whether a case fails matters.
         command.env("PROPTEST_RNG_SEED", "1").env("PROPTEST_MAX_SHRINK_ITERS", "0");
         command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
         wait(start(&mut command, output)?, Some(limit))
@@ -117,13 +117,13 @@ struct Build {
     arguments: &'static [&'static str],
     /// The target folder, one for each way to compile.
     folder: &'static str,
-    /// The compiler's flags; those of the environment play no part.
+    /// The compiler's flags; flags from the environment are ignored.
     flags: &'static str,
     settings: &'static [(&'static str, &'static str)],
 }
 
 impl Build {
-    /// Programs that take no time are built without optimisation, which takes a third of the time.
+    /// Fast tests are built without optimisation, which takes a third of the build time.
     const QUICK: [(&str, &str); 2] = [("CARGO_PROFILE_DEV_OPT_LEVEL", "0"), ("CARGO_PROFILE_DEV_DEBUG", "0")];
 
     fn of(suite: Suite) -> Self {
@@ -153,7 +153,7 @@ impl Build {
     }
 }
 
-/// The folder of the suite's crate: where cargo would run its tests.
+/// The folder of the suite's crate, where cargo would run its tests.
 fn home(suite: Suite) -> &'static str {
     match suite {
         Suite::Loom | Suite::Unit => "scheduler",
@@ -169,7 +169,7 @@ fn start(command: &mut Command, output: &Path) -> Result<Child, String> {
     child.map_err(|error| format!("starting {}: {error}", command.get_program().display()))
 }
 
-/// Waits for a program's end, at most for `limit`; then it is ended and counts as `None`.
+/// Waits for a program's end. After `limit` the program is killed, and the result is `None`.
 fn wait(mut child: Child, limit: Option<Duration>) -> Result<Option<ExitStatus>, String> {
     let begun = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! `cargo mutate --refresh`: patches that no longer apply are made anew where the code around them has moved.
+//! `cargo mutate --refresh`: regenerates patches that no longer apply because the code around them has moved.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::process::Command;
 
 use apportion_tests::support::mutants::Mutant;
 
-/// How a patch came out of it.
+/// The result of a refresh.
 pub(crate) enum Refreshed {
     /// It has new line numbers and context.
     Anew,
-    /// The code that it damages has changed: its author has to look.
+    /// The code that it damages has changed: its author has to update it.
     Failed(String),
 }
 
-/// Applies the patch with `patch`, which accepts other context than git, and writes the difference as the new patch. The
-/// header stays.
+/// Applies the patch with `patch`, which accepts other context than git does, and writes the difference as the new
+/// patch. The header stays.
 pub(crate) fn refresh(root: &Path, mutant: &Mutant) -> Result<Refreshed, String> {
     let folder = root.join("target/mutants/refresh");
     let _ = fs::remove_dir_all(&folder);
@@ -33,7 +33,7 @@ pub(crate) fn refresh(root: &Path, mutant: &Mutant) -> Result<Refreshed, String>
     }
     let text =
         fs::read_to_string(&mutant.path).map_err(|error| format!("{}: {error}", mutant.path.display()))?;
-    let (header, _) = text.split_once("diff --git ").ok_or("a patch without a difference")?;
+    let (header, _) = text.split_once("diff --git ").ok_or("the patch has no `diff --git` line")?;
     let mut git = Command::new("git");
     git.args(["diff", "--no-index", "--no-color", "--no-prefix", "--", "a", "b"]).current_dir(&folder);
     let diff = git.output().map_err(|error| format!("starting git: {error}"))?;

@@ -1,4 +1,4 @@
-//! The copy of the repository that is damaged and mended.
+//! The copy of the repository to which patches are applied.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -9,13 +9,13 @@ use std::process::{Command, Output};
 
 use apportion_tests::support::mutants::Mutant;
 
-/// A copy in which files keep their time of change as long as they do not change, so that builds are incremental.
+/// A copy in which unchanged files keep their modification time, so that builds are incremental.
 pub(crate) struct Tree {
     folder: PathBuf,
 }
 
 impl Tree {
-    /// Brings the copy up to date: whatever git tracks, or would, and does not ignore.
+    /// Brings the copy up to date with all files that git tracks or would track.
     pub(crate) fn copy(root: &Path, folder: &Path) -> Result<Self, String> {
         let tree = Self { folder: folder.join("tree") };
         let listed = git(root, ["ls-files", "-coz", "--exclude-standard"].map(OsStr::new))?;
@@ -36,7 +36,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Does something while a mutant's patch is applied. What the patch changes is as before afterwards.
+    /// Does `work` while the mutant's patch is applied, then restores the files that the patch changed.
     pub(crate) fn damaged_by<T>(
         &self,
         mutant: &Mutant,
@@ -58,7 +58,7 @@ impl Tree {
         outcome
     }
 
-    /// Writes a file unless it has this content.
+    /// Writes a file unless it has this content already.
     fn write(&self, file: &Path, content: &[u8]) -> Result<(), String> {
         let target = self.folder.join(file);
         if fs::read(&target).is_ok_and(|present| present == content) {
@@ -70,7 +70,7 @@ impl Tree {
     }
 }
 
-/// Removes what is in the copy and no longer in the repository.
+/// Removes files of the copy that the repository no longer has.
 fn remove_others(tree: &Path, inside: &Path, wanted: &BTreeSet<PathBuf>) -> Result<(), String> {
     let folder = tree.join(inside);
     let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -85,7 +85,7 @@ fn remove_others(tree: &Path, inside: &Path, wanted: &BTreeSet<PathBuf>) -> Resu
     Ok(())
 }
 
-/// Why a patch does not apply to the repository; nothing if it does.
+/// Returns why a patch does not apply to the repository, or `None` if it does.
 pub(crate) fn check(root: &Path, mutant: &Mutant) -> Result<Option<String>, String> {
     let arguments = [OsStr::new("apply"), OsStr::new("--check"), mutant.path.as_os_str()];
     let applied = git(root, arguments)?;

@@ -1,27 +1,27 @@
-//! What became of a mutant.
+//! The verdict on a mutant.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use apportion_tests::support::mutants::Mutant;
 
-/// What a mutant's tests said.
+/// The result of a mutant's tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// All of them turned red, and this is how the first one did.
+    /// All of them turned red; the reason of the first one.
     Killed(String),
-    /// These are green: they do not notice the defect.
+    /// These tests are green: they do not notice the defect.
     Survived(String),
     /// The damaged code does not compile, which proves nothing.
     Broken(String),
-    /// A test did not end, and the patch does not say that this is how it notices.
+    /// A test did not end, and the patch does not say `Red by: hang`.
     Hung,
     /// No test has this name.
     NoTest(String),
 }
 
 impl Verdict {
-    /// Of `tests` that ended with `status`, or did not end, and wrote `said`.
+    /// The verdict for `tests` that ended with `status` (`None` if they hung) and wrote `said`.
     pub(crate) fn of(mutant: &Mutant, tests: &[String], status: Option<ExitStatus>, said: &str) -> Self {
         let Some(status) = status else {
             return if mutant.hangs { Self::Killed("it does not end".to_owned()) } else { Self::Hung };
@@ -47,22 +47,22 @@ impl Verdict {
         }
     }
 
-    /// What else there is to say.
+    /// Details to print below the verdict.
     pub(crate) fn detail(&self, verbose: bool) -> Option<String> {
         match self {
             Self::Killed(how) => verbose.then(|| how.clone()),
             Self::Broken(how) => Some(how.clone()),
             Self::Survived(tests) => Some(format!("SURVIVED by {tests}: green, so a test is missing")),
             Self::Hung => {
-                Some("a test does not end; if that is how it notices, say `Red by: hang`".to_owned())
+                Some("a test does not end; if it detects the defect this way, write `Red by: hang` in the patch".to_owned())
             }
             Self::NoTest(test) => Some(format!("there is no test `{test}`")),
         }
     }
 }
 
-/// Whether a test of this name was red, by the line that libtest writes for each; `None` if there is none. The name may
-/// lack its first modules.
+/// Returns whether the test of this name was red, from libtest's line for it; `None` without such a line. The name
+/// may lack its first modules.
 pub(crate) fn is_red(test: &str, said: &str) -> Option<bool> {
     let verdicts = said.lines().filter_map(|line| line.strip_prefix("test ")?.split_once(" ... "));
     let is_it = |path: &str| {
@@ -72,7 +72,7 @@ pub(crate) fn is_red(test: &str, said: &str) -> Option<bool> {
     own.filter(|(path, _)| is_it(path)).map(|(_, verdict)| verdict != "ok").reduce(|one, other| one || other)
 }
 
-/// What the first panic said.
+/// The message of the first panic.
 fn reason(said: &str) -> String {
     let mut lines = said.lines().skip_while(|line| !line.contains("panicked at"));
     let place = lines.next().and_then(|line| line.split("panicked at ").nth(1));

@@ -1,4 +1,4 @@
-//! Shares in parallel mode: whatever the threads do, a burst of free slots goes to queues as it does in serial mode.
+//! Shares in parallel mode: a burst of free slots is divided among the queues as in serial mode.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use proptest::prelude::*;
 
 use crate::cases;
 
-/// Of one container: large, so that guarantees, which are rounded down, are as configured.
+/// The size of one container: large, so that guarantees, which are rounded down, are as configured.
 const SLOT: i64 = 1_000_000;
 /// Clusters below this size are one placement set; larger ones have sets of four nodes.
 const SINGLE_SET_NODES: u32 = 8;
 
-/// A queue and what is wanted below it.
+/// A queue and the demand below it.
 #[derive(Clone, Debug)]
 struct Share {
-    /// Its part of its parent, relative to its siblings.
+    /// Its share of its parent, relative to its siblings.
     weight: u32,
     priority: i32,
     below: Below,
@@ -83,7 +83,7 @@ impl Burst {
         shares.iter().enumerate().map(queue).collect()
     }
 
-    /// Every leaf's path, priority, and how many slots it wants.
+    /// Every leaf's path, its priority, and how many slots it wants.
     fn leaves(&self) -> Vec<(String, u32, u32)> {
         let mut leaves = Vec::new();
         self.list_leaves("root", &self.queues, &mut leaves);
@@ -102,7 +102,7 @@ impl Burst {
         }
     }
 
-    /// Which leaf each container of the burst went to, in the order of the log.
+    /// Returns the leaf of each container of the burst, in the order of the log.
     fn play(&self, mode: Mode) -> Vec<usize> {
         let log = SharedLog::new();
         let clock = Arc::new(ManualClock::new());
@@ -136,9 +136,8 @@ impl Burst {
         read_log(&log.bytes()).into_iter().filter_map(placed).collect()
     }
 
-    /// With one set only one batch is on its way, and the order is exact. With several sets, the batches on their way
-    /// are missing in the log, one for each further proposer; and passes that look at the same moment go to the same
-    /// leaf.
+    /// With one set only one batch is in flight, and the order is exact. With several sets, each further proposer has
+    /// a batch in flight that the log lacks, and passes at the same moment choose the same leaf.
     fn allowed(&self, proposers: usize) -> Allowed {
         if self.nodes < SINGLE_SET_NODES {
             return Allowed { ahead: 0, behind: 0 };
@@ -146,15 +145,15 @@ impl Burst {
         let (others, leaves) = (proposers - 1, self.leaves().len());
         let (ahead, behind) = match self.ordering {
             QueueOrdering::Utilization => (self.batch_requests, self.batch_requests.max(leaves)),
-            // Nothing makes up for what two passes name at the same moment.
+            // No later pass makes up for two passes that chose the same leaf at the same moment.
             _ => (self.batch_requests + leaves, self.batch_requests + leaves),
         };
-        // The last container of a batch on its way decides which of two equal queues was served last.
+        // The last container of a batch in flight decides which of two equal queues was served last.
         Allowed { ahead: others * ahead + 1, behind: others * behind + 1 }
     }
 
-    /// The queues that a container in this leaf counts for, as numbers of leaves: of each queue the range of its
-    /// leaves.
+    /// For each queue, the range of its leaves by number. A container in a leaf counts for every range that contains
+    /// it.
     fn queues_above(&self) -> Vec<std::ops::Range<usize>> {
         fn list(shares: &[Share], next: &mut usize, ranges: &mut Vec<std::ops::Range<usize>>) {
             for share in shares {
@@ -204,7 +203,7 @@ fn expect_shares(
     Ok(())
 }
 
-/// Leaves of these weights and priorities that want everything.
+/// Leaves with these weights and priorities, each with demand for all slots.
 fn greedy(weights: &[(u32, i32)]) -> Vec<Share> {
     let share = |&(weight, priority): &(u32, i32)| Share { weight, priority, below: Below::Wanted(100) };
     weights.iter().map(share).collect()
@@ -241,7 +240,7 @@ fn queues() -> impl Strategy<Value = Vec<Share>> {
     ]
 }
 
-/// About 1,000 slots, of one set or of several; 20,000 now and then.
+/// About 1,000 slots in one set or in several; now and then 20,000.
 fn sizes() -> impl Strategy<Value = (u32, u32)> {
     prop_oneof![
         20 => (1..SINGLE_SET_NODES).prop_map(|nodes| (nodes, 1_000 / nodes)),
@@ -260,7 +259,7 @@ fn ordering() -> impl Strategy<Value = QueueOrdering> {
 }
 
 fn burst() -> impl Strategy<Value = Burst> {
-    // Small against the burst, or the bounds would allow anything.
+    // Small compared with the burst, or the bounds would allow any order.
     let batch_requests = prop_oneof![Just(8usize), Just(16), Just(32)];
     (queues(), any::<bool>(), ordering(), sizes(), batch_requests).prop_map(
         |(queues, in_percent, ordering, (nodes, slots_per_node), batch_requests)| Burst {
@@ -274,7 +273,7 @@ fn burst() -> impl Strategy<Value = Burst> {
     )
 }
 
-/// On one node to the container, and on fifty nodes as closely as the sets allow.
+/// Exact on one node, and within the allowed difference on fifty nodes.
 #[test]
 fn a_burst_is_shared_as_configured() {
     let all_small = [vec![500], vec![10; 50]].concat();
@@ -300,7 +299,7 @@ fn expect_configured(burst: &Burst, expected: &[u32]) {
         let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };
         let mut shares = vec![0u32; expected.len()];
         burst.play(mode).into_iter().for_each(|leaf| shares[leaf] += 1);
-        // The only urgent leaf keeps its urgency: nothing is given to the other one.
+        // With demand priority, the only urgent leaf stays urgent: the other leaf gets nothing.
         let allowed = match burst.ordering {
             QueueOrdering::DemandPriority => 0,
             _ if proposers == 0 => 0,

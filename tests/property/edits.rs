@@ -1,4 +1,4 @@
-//! Changes of a whole queue tree.
+//! Edits of the whole queue tree.
 
 use apportion::config::{
     ApplicationOrdering, AutoCreation, Capacity, Factor, QueueConfig, QueueState, Share,
@@ -12,24 +12,24 @@ use proptest::prelude::*;
 use crate::generate_queues::{limit_holders, queue};
 use crate::plan::{ClusterPlan, HolderPlan, Operation, Pick, QueuePlan};
 
-/// One of the changes that are made together.
+/// One edit of a reconfiguration.
 #[derive(Clone, Debug)]
 pub(crate) enum TreeEdit {
-    /// Below a queue there is this one, last, in place of one with the same name.
+    /// Puts this queue last below a parent, in place of a queue with the same name.
     Put { parent: Pick, name: u8, plan: QueuePlan },
-    /// The last queue below is gone.
+    /// Removes the last queue below a parent.
     Remove(Pick),
-    /// Those below come in the opposite order; applications in the other one.
+    /// Reverses the order of the queues below and changes the ordering of applications.
     Reverse(Pick),
-    /// It takes no applications.
+    /// Stops the queue.
     Stop(Pick),
-    /// Users and groups may have this in it.
+    /// Sets the limits of users and groups in the queue.
     Limit { queue: Pick, plans: Vec<HolderPlan> },
-    /// Queues are made below it when applications name them, or are so no more.
+    /// Turns the creation of queues on demand below this queue on or off.
     Make { queue: Pick, plan: QueuePlan, expiry_ms: Option<u64> },
 }
 
-/// Some of them at once.
+/// A reconfiguration with several edits.
 pub(crate) fn reconfigure() -> impl Strategy<Value = Operation> {
     let edit = prop_oneof![
         4 => (any::<Pick>(), 0..6u8, queue()).prop_map(|(parent, name, plan)| TreeEdit::Put { parent, name, plan }),
@@ -44,7 +44,7 @@ pub(crate) fn reconfigure() -> impl Strategy<Value = Operation> {
 }
 
 impl ClusterPlan {
-    /// The tree after these edits, which may well be invalid.
+    /// Returns the tree after these edits. It may be invalid.
     pub(crate) fn edited(&self, tree: &QueueConfig, edits: &[TreeEdit]) -> QueueConfig {
         let mut tree = tree.clone();
         for edit in edits {
@@ -99,7 +99,7 @@ impl ClusterPlan {
     }
 }
 
-/// The queue that the number stands for.
+/// The queue at this number, in depth-first order, modulo the number of queues.
 fn nth(tree: &mut QueueConfig, pick: Pick) -> &mut QueueConfig {
     fn count(queue: &QueueConfig) -> usize {
         1 + queue.children.iter().map(count).sum::<usize>()

@@ -1,4 +1,4 @@
-//! Explanations say what the model would say.
+//! Explanations agree with the model.
 
 use apportion::Mode;
 use apportion_tests::support::check::compare_explanations;
@@ -11,8 +11,8 @@ use crate::play::play;
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// That counts add up and nothing pending is unexplained is checked wherever an engine is quiet. Here every node is
-    /// judged by the model too.
+    /// The checker tests at every quiet point that counts add up and every pending ask has a reason. This property
+    /// also compares every node with the model's verdict.
     #[test]
     fn explanations_agree_with_the_model(plan in plan(EVERYTHING), proposers in 0..=2usize) {
         let mode = if proposers == 0 { Mode::Serial } else { Mode::Parallel { proposers } };

@@ -1,4 +1,4 @@
-//! Who is served in the long run: leaves in proportion to their weights, asks of one rank one after another.
+//! Fairness in the long run: leaves get shares in proportion to their weights, and equal asks are served in turn.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::cases;
 
-/// Of one container: large, or the guarantees, which are rounded down, would not be as the weights.
+/// The size of one container: large, so that guarantees, which are rounded down, are proportional to the weights.
 const SIZE: i64 = 1_000_000;
 
 /// A cluster of one node whose containers all have one size.
@@ -23,12 +23,12 @@ struct Pool {
 }
 
 impl Pool {
-    /// With so many places and leaves of these weights, called `root.0` and so on.
+    /// A pool with this many places and with leaves of these weights, called `root.0` and so on.
     fn new(places: u32, weights: &[u64], mode: Mode) -> Self {
         Self::ordered(places, weights, ApplicationOrdering::Fifo, mode)
     }
 
-    /// The same with leaves that serve their applications in this order.
+    /// The same, with leaves that order their applications like this.
     fn ordered(places: u32, weights: &[u64], ordering: ApplicationOrdering, mode: Mode) -> Self {
         let leaf = |(number, weight): (usize, &u64)| {
             QueueConfig::leaf(number.to_string(), Capacity::Weight(Factor::whole(*weight)))
@@ -63,9 +63,9 @@ impl Pool {
     }
 }
 
-/// Nobody who wants more could have been served before the last container of somebody else: that would have had the
-/// larger share even without it, or with one more of the first leaf's. So shares are as equal, by weight, as whole
-/// containers allow.
+/// Checks that shares are as equal, by weight, as whole containers allow: without its last container, an
+/// application's share is at most the share of any application that wants more. `slack` containers are added to the
+/// first one's use.
 fn expect_fair(used: &[u64], wanted: &[u32], weights: &[u64], slack: u64) -> Result<(), TestCaseError> {
     for (i, _) in wanted.iter().enumerate().filter(|(i, wants)| used[*i] < u64::from(**wants)) {
         let used_i = used[i] + if i == 0 { slack } else { 0 };
@@ -84,8 +84,8 @@ fn mode() -> impl Strategy<Value = Mode> {
 proptest! {
     #![proptest_config(cases(1000))]
 
-    /// First from an empty cluster, then from one that a single leaf has filled, as containers end one by one: by the
-    /// time each has ended once, everybody has the share that is theirs.
+    /// Runs from an empty cluster, then from a cluster that a single leaf has filled, while its containers end one by
+    /// one. After each has ended once, every leaf has its fair share.
     #[test]
     fn shares_become_weighted_max_min(
         leaves in vec((1..=9u64, 1..=60u32), 2..6),
@@ -108,14 +108,15 @@ proptest! {
             pool.handle.complete_container(container).unwrap();
             pool.engine.run_until_quiet();
         }
-        // What the first leaf has finished it wants no more. The last that it finished may have been one too many.
+        // The first leaf no longer wants the containers that it has finished. The last one it finished may have been
+        // one too many.
         let mut wanted = wanted;
         wanted[0] = wanted[0].max(places) - places;
         expect_fair(&pool.used(&all), &wanted, &weights, 1)?;
     }
 
-    /// Of leaves of one weight, or applications of one fair leaf, that all want more than they get, nobody has nothing
-    /// while the others are served more often than there are others, however few places there are and whichever
+    /// Equal leaves, or applications of one fair leaf, all want more than they get. None stays without a container
+    /// while the others are served more often than their number, however few places there are and whichever
     /// containers end.
     #[test]
     fn of_equals_nobody_starves(
@@ -128,7 +129,7 @@ proptest! {
         let equals = others + 1;
         let weights = vec![1; if in_one_leaf { 1 } else { equals }];
         let pool = Pool::ordered(places, &weights, ApplicationOrdering::Fair, mode);
-        // More than there are ends, so nobody is ever satisfied.
+        // More than `ends` can free, so no application is ever satisfied.
         let all: Vec<_> =
             (0..equals).map(|number| pool.application(if in_one_leaf { 0 } else { number }, 100)).collect();
         pool.engine.run_until_quiet();
@@ -153,8 +154,8 @@ proptest! {
         }
     }
 
-    /// In a leaf whose applications are of one rank nobody is passed over: while an ask waits, no later one of the same
-    /// size gets anything.
+    /// In a FIFO leaf with equal applications, no application is passed over: while an ask waits, no later ask of the
+    /// same size gets a container.
     #[test]
     fn nobody_is_passed_over(
         wanted in vec(1..=20u32, 2..8),

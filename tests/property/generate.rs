@@ -1,4 +1,4 @@
-//! How plans are drawn.
+//! Strategies that draw plans.
 
 use apportion::config::{
     EngineLimits, HeartbeatPolicy, LocalityDelay, NodeOrderKind, Percent, ReservationPolicy,
@@ -15,7 +15,7 @@ use crate::plan::{
     AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick, Plan, RunningPlan, Small, TagLimitPlan,
 };
 
-/// What plans may contain.
+/// The features that plans may contain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variety {
     /// Partitions, locality preferences, reservations and heartbeats.
@@ -24,13 +24,13 @@ pub(crate) struct Variety {
     pub(crate) requests: bool,
 }
 
-/// Runs whose every placement is known in advance.
+/// Every placement is known in advance.
 pub(crate) const PLAIN: Variety = Variety { everything: false, requests: false };
 
-/// Runs with everything the engine does by itself.
+/// Everything that the engine does by itself.
 pub(crate) const EVERYTHING: Variety = Variety { everything: true, requests: false };
 
-/// Runs in which callers commit requests beside the engine's own.
+/// Callers commit requests beside the engine's own.
 pub(crate) const WITH_REQUESTS: Variety = Variety { everything: true, requests: true };
 
 pub(crate) fn plan(variety: Variety) -> impl Strategy<Value = Plan> {
@@ -120,7 +120,7 @@ fn heartbeat(variety: Variety) -> BoxedStrategy<Option<HeartbeatPolicy>> {
 }
 
 fn limits(variety: Variety) -> impl Strategy<Value = EngineLimits> {
-    // What is placed in which pass is not for the model to say.
+    // The model does not predict which pass places a container.
     let is_capped = proptest::bool::weighted(if variety.everything { 0.3 } else { 0.0 });
     let off_switch = (is_capped, 1..=3u32).prop_map(|(is_capped, most)| is_capped.then_some(most));
     let small = (1..=6usize, 2..=80usize, 1..=8usize, 1..=6usize, off_switch, 1..=3usize).prop_map(
@@ -292,12 +292,12 @@ fn operation(variety: Variety) -> BoxedStrategy<Operation> {
         5 => Just(Operation::Run),
     ];
     let pairs = || vec((pick(), pick()), 0..=2);
-    // Several units of one ask, which may each be within a limit and all of them not.
+    // Several units of one ask: each may be within a limit while all together exceed it.
     let several = ((pick(), pick()), 2..=4usize).prop_map(|(pair, units)| vec![pair; units]);
     let allocate = prop_oneof![2 => pairs(), 1 => several];
     let commit = (allocate, pairs(), vec(pick(), 0..=2))
         .prop_map(|(allocate, reserve, release)| Operation::Commit { allocate, reserve, release });
-    // Again and again over a node that an ask has reserved lets it reserve another.
+    // Repeated passes over a node that an ask has reserved let the ask reserve another node.
     let times = prop_oneof![2 => Just(1u8), 1 => 2..=4u8];
     let pass = (pick(), times).prop_map(|(node, times)| Operation::Pass { node, times });
     let heartbeat = prop_oneof![vec(pick(), 1..=8).prop_map(Operation::Heartbeat), pass];

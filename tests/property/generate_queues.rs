@@ -1,4 +1,4 @@
-//! How queues of plans are drawn.
+//! Strategies that draw the queues of plans.
 
 use apportion::config::{Lifetimes, QueueOrdering};
 use proptest::collection::vec;

@@ -1,4 +1,4 @@
-//! The log holds everything: any position of it can be rebuilt, and equal input writes an equal log.
+//! The log is complete: any position can be rebuilt, and equal input writes an equal log.
 
 use apportion::config::{
     ApplicationLimits, Lifetimes, QueueConfig, QueueMapping, QueueState, QueueUpdate, Reconfiguration,
@@ -35,7 +35,7 @@ proptest! {
 
     #[test]
     fn one_ask_changed_another_log(plan in plan(EVERYTHING), count in 1..=3u32) {
-        let Some(log) = log_with_ask(&plan, count) else { return Err(TestCaseError::reject("nobody may ask")) };
+        let Some(log) = log_with_ask(&plan, count) else { return Err(TestCaseError::reject("no application was accepted")) };
         prop_assert!(Some(&log) == log_with_ask(&plan, count).as_ref());
         prop_assert!(Some(&log) != log_with_ask(&plan, count + 1).as_ref());
     }
@@ -62,8 +62,8 @@ proptest! {
     }
 }
 
-/// Replays the log up to each of its positions, and all of it step by step; both give the same, and what the
-/// engine had when it was there.
+/// Replays the log up to each position and also step by step. Both give the same state, which also equals the
+/// engine's own state at that position.
 fn replays_everywhere(cluster: &Cluster) {
     let log = cluster.log();
     let mut reader = LogReader::new(&log[..]).unwrap();
@@ -75,7 +75,7 @@ fn replays_everywhere(cluster: &Cluster) {
         assert_eq!(replayed.digest(), stepwise.digest(), "at {at:?}");
         assert!(replayed.audit().is_clean(), "at {at:?}: {:?}", replayed.audit());
         if let Some((_, digest)) = cluster.history().iter().find(|(seq, _)| *seq == at) {
-            assert_eq!(replayed.digest(), *digest, "the engine's own at {at:?}");
+            assert_eq!(replayed.digest(), *digest, "the engine's own digest at {at:?}");
         }
         let Some(change) = reader.next_change().unwrap() else { break };
         assert_eq!(stepwise.step(change).unwrap(), CommitSeq(at.0 + 1));
@@ -94,7 +94,7 @@ fn log_with_ask(plan: &Plan, count: u32) -> Option<Vec<u8>> {
     cluster.reconfigure(Reconfiguration { root, queue_mapping: QueueMapping::default() });
     let queues = &cluster.checker.oracle.tree.queues;
     let leaf = queues.iter().find(|queue| queue.is_present && queue.is_leaf).map(|queue| queue.path.clone());
-    // Without any, the root makes them.
+    // Without any leaf, the root creates leaves on demand.
     let leaf = leaf.unwrap_or_else(|| "root.made".to_owned());
     let ends = leaf.match_indices('.').map(|(end, _)| end).chain([leaf.len()]);
     let anybody = QueueUpdate {
@@ -112,7 +112,7 @@ fn log_with_ask(plan: &Plan, count: u32) -> Option<Vec<u8>> {
     Some(cluster.log())
 }
 
-/// No application is ended after some time.
+/// Removes the lifetimes, so that no application expires.
 fn let_live(queue: &mut QueueConfig) {
     queue.lifetimes = Lifetimes::default();
     if let Some(creation) = &mut queue.auto_creation {

@@ -1,6 +1,6 @@
 //! Properties: the engine against the sequential model, on random clusters.
 //!
-//! `PROPTEST_CASES` in the environment replaces the numbers of cases given here.
+//! `PROPTEST_CASES` in the environment overrides the numbers of cases given here.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
@@ -22,7 +22,7 @@ mod user_limits;
 
 use proptest::test_runner::Config;
 
-/// This many cases, unless the environment says how many.
+/// A configuration with this many cases, unless the environment sets another number.
 fn cases(cases: u32) -> Config {
     let from_environment = std::env::var_os("PROPTEST_CASES").is_some();
     let default = Config::default();

@@ -1,4 +1,4 @@
-//! Whatever the threads do, what they commit is legal and nothing is left undone.
+//! In every mode each commit is legal, and nothing is left undone.
 
 use apportion::Mode;
 use proptest::prelude::*;
@@ -35,8 +35,8 @@ proptest! {
     }
 }
 
-/// How often each plan is played in parallel, once unless the environment says otherwise: what the threads do
-/// differs from time to time, and a plan shrinks only as far as it fails again.
+/// How often each plan is played in parallel, by `APPORTION_REPEATS`, by default once. Thread order differs each
+/// time, and a plan shrinks only as far as it fails again.
 fn repeats() -> u32 {
     let repeats = std::env::var("APPORTION_REPEATS").ok();
     repeats.map_or(1, |repeats| repeats.parse().unwrap())

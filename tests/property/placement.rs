@@ -1,4 +1,4 @@
-//! Applications go where the model sends them.
+//! Placement rules send applications to the leaf that the model says.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 
-/// Few names, for everything, so that rules often lead somewhere.
+/// Few names for everything, so that rules often match a queue.
 const NAMES: [&str; 5] = ["a", "b", "c", "default", "a_dot_b"];
 const REQUESTS: [&str; 9] = ["", "default", "a", "root.a", "a.b", "root.default", "root.b.a", "root", "c"];
 
@@ -94,8 +94,8 @@ fn application() -> impl Strategy<Value = ApplicationSpec> {
     })
 }
 
-/// Rules that make sense for the tree, behind one that changes nothing: without any, queues have to be named by full
-/// path.
+/// A configuration with these rules behind one that changes nothing. Without any rule, applications must name queues
+/// by full path.
 fn config(root: QueueConfig, override_requested: bool, rules: Vec<MappingRule>) -> EngineConfig {
     let mut config = EngineConfig::new(ResourceTypes::memory_and_vcores(), root);
     let nothing = MappingAction::SetDefault(QueuePath::new(vec![PathPart::Default]));

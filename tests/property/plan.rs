@@ -1,7 +1,7 @@
-//! Plans: a random cluster and what happens to it, in small numbers that shrink well.
+//! Plans: a random cluster and a list of operations, in small numbers that shrink well.
 //!
-//! Everything is named by a pick, taken modulo what there is when its turn comes, so that any part of a plan
-//! can be left out and the rest still means something.
+//! A pick names every object. It is taken modulo the number of objects at that moment, so any part of a plan can be
+//! left out and the rest stays meaningful.
 
 use std::fmt;
 
@@ -16,36 +16,36 @@ use apportion::{ResourceTypes, Resources};
 use crate::edits::TreeEdit;
 use crate::queues::factor;
 
-/// What plans advance the clock by is less, as much and more.
+/// Plans advance the clock by less than this, by as much, and by more.
 const STOP_TIMEOUT_MS: u64 = 1_000;
 
-/// Names one of several things: the one at this place, counted round.
+/// Names one of several objects: the index modulo their number.
 pub(crate) type Pick = u8;
 
 /// Small amounts of up to three types.
 pub(crate) type Small = [u8; 3];
 
-/// What an engine is started with.
+/// The configuration with which an engine is started.
 #[derive(Clone, Debug)]
 pub(crate) struct ClusterPlan {
     pub(crate) types: usize,
     /// Whether the last type counts devices.
     pub(crate) has_devices: bool,
-    /// What one small unit is worth.
+    /// The amount that one small unit stands for.
     pub(crate) unit: i64,
     pub(crate) partitions: usize,
-    /// Which of these lend their nodes, a bit for each.
+    /// Which of these lend their nodes, one bit for each.
     pub(crate) lending: u8,
     pub(crate) node_order: NodeOrderKind,
-    /// Whether limits are YARN's, and the steps of sizes.
+    /// The steps of container sizes in YARN mode; `None` means strict mode.
     pub(crate) yarn: Option<Small>,
-    /// Whether the root orders by priority, and if so by that of demand.
+    /// How the root orders its children: by use alone, by priority, or by the priority of demand.
     pub(crate) child_ordering: QueueOrdering,
     pub(crate) application_priority_max: Option<u32>,
-    /// Whether containers of applications that are ended are stopped.
+    /// Whether containers of an ended application are stopped first.
     pub(crate) stops_ended: bool,
     pub(crate) queues: Vec<QueuePlan>,
-    /// Of the root.
+    /// Limits of users and groups at the root.
     pub(crate) limit_holders: Vec<HolderPlan>,
     pub(crate) reservations: ReservationPolicy,
     pub(crate) locality_delay: LocalityDelay,
@@ -58,34 +58,34 @@ pub(crate) struct ClusterPlan {
 pub(crate) struct QueuePlan {
     pub(crate) limits: LimitsPlan,
     pub(crate) partitions: PartitionsPlan,
-    /// Whether applications share, and if so by size.
+    /// Whether applications share the leaf, and if so whether by size.
     pub(crate) is_fair: Option<bool>,
     pub(crate) child_ordering: QueueOrdering,
     pub(crate) children: Vec<QueuePlan>,
 }
 
-/// What a queue says about partitions, the default one left out.
+/// Partition settings of a queue, without the default partition.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartitionsPlan {
-    /// Those it may use; all of those above without it.
+    /// The partitions it may use; `None` inherits the parent's.
     pub(crate) access: Option<Vec<Pick>>,
     pub(crate) default: Option<Pick>,
     pub(crate) own: Vec<(Pick, Option<CapacityPlan>, Option<MaximumPlan>)>,
 }
 
-/// Limits of one queue, or new ones.
+/// Limits of a queue, initial or changed.
 #[derive(Clone, Debug)]
 pub(crate) struct LimitsPlan {
     pub(crate) capacity: CapacityPlan,
     pub(crate) maximum: MaximumPlan,
     /// In thousandths.
     pub(crate) factor: Option<u32>,
-    /// In percent: what each of several users may have.
+    /// The minimum user limit, in percent.
     pub(crate) user_minimum: u32,
-    /// Of user 0 and 1, in thousandths.
+    /// Weights of user 0 and user 1, in thousandths.
     pub(crate) user_weights: [u32; 2],
     pub(crate) priority: i32,
-    /// What it adds to priorities, and whether it is a fence.
+    /// The priority offset, and whether the queue is a priority fence.
     pub(crate) offset: (i32, bool),
     pub(crate) application_priority: u32,
     pub(crate) lifetimes: Lifetimes,
@@ -94,24 +94,24 @@ pub(crate) struct LimitsPlan {
     pub(crate) limit_holders: Vec<HolderPlan>,
 }
 
-/// What users and groups may have.
+/// Limits of users and groups.
 #[derive(Clone, Debug)]
 pub(crate) struct HolderPlan {
-    /// Who, as far as nobody before has said so of them: bits 0 to 3 are users, 4 and 5 groups, 6 other users and 7
-    /// other groups.
+    /// The holders, except those that an earlier plan of the queue has named: bits 0 to 3 are users, 4 and 5 groups,
+    /// 6 other users and 7 other groups.
     pub(crate) who: u8,
     pub(crate) maximum: [Option<u8>; 3],
     pub(crate) parallel: Option<u32>,
 }
 
-/// Who may submit, and who may administer: bits 0 to 3 are users, 4 and 5 groups.
+/// Who may submit and who may administer: bits 0 to 3 are users, 4 and 5 groups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AccessPlan {
     pub(crate) submitters: Option<u8>,
     pub(crate) administrators: Option<u8>,
 }
 
-/// Which applications a queue takes.
+/// The limits on applications in a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AdmissionPlan {
     pub(crate) is_stopped: bool,
@@ -120,7 +120,7 @@ pub(crate) struct AdmissionPlan {
     pub(crate) activation: ActivationPlan,
 }
 
-/// Which applications are active.
+/// The limits on active applications.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ActivationPlan {
     pub(crate) total: Option<u32>,
@@ -142,7 +142,7 @@ impl ActivationPlan {
 }
 
 impl QueuePlan {
-    /// Takes the access lists away, here and below.
+    /// Removes the access lists of this queue and of all queues below.
     pub(crate) fn open(&mut self) {
         self.limits.access = AccessPlan { submitters: None, administrators: None };
         self.children.iter_mut().for_each(Self::open);
@@ -161,12 +161,12 @@ impl AdmissionPlan {
 
 #[derive(Clone, Debug)]
 pub(crate) enum CapacityPlan {
-    /// In millionths; siblings that want more than all are cut back together when the engine starts.
+    /// In millionths. At the start, siblings that sum to more than everything are cut back together.
     Percent(u32),
     Absolute(Small),
     /// In thousandths.
     Weight(u32),
-    /// Of each type by itself.
+    /// A share for each type.
     Mixed([SharePlan; 3]),
 }
 
@@ -182,9 +182,9 @@ pub(crate) enum SharePlan {
 pub(crate) enum MaximumPlan {
     /// In millionths.
     Percent(u32),
-    /// Beyond an absolute capacity.
+    /// Amounts above an absolute capacity.
     Absolute([Option<u8>; 3]),
-    /// The same, but for types that have a percentage in millionths.
+    /// Amounts above the capacity, and for some types a percentage in millionths.
     Mixed([Option<u8>; 3], [Option<u32>; 3]),
 }
 
@@ -204,7 +204,7 @@ pub(crate) struct AskPlan {
     pub(crate) devices: Option<(u8, u16)>,
     pub(crate) count: u32,
     pub(crate) priority: u32,
-    /// The leaf's default if none is given.
+    /// `None` means the leaf's default partition.
     pub(crate) partition: Option<Pick>,
     pub(crate) rule: Vec<ConditionPlan>,
     pub(crate) tags: Vec<Pick>,
@@ -228,7 +228,7 @@ pub(crate) struct RunningPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct ConditionPlan {
     pub(crate) attribute: Pick,
-    /// The values it has, or has not; none ask whether the attribute is there.
+    /// The values that it must have, or must not have. `None` asks whether the attribute exists.
     pub(crate) values: Option<Vec<Pick>>,
     pub(crate) is_negated: bool,
 }
@@ -242,7 +242,7 @@ pub(crate) struct TagLimitPlan {
     pub(crate) is_own: bool,
 }
 
-/// Something that happens.
+/// One step of a plan.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     AddNode(NodePlan),
@@ -260,7 +260,7 @@ pub(crate) enum Operation {
     Activate(Pick),
     RemoveNode(Pick),
     Heartbeat(Vec<Pick>),
-    /// Over one node, in serial mode, as often as said.
+    /// Passes over one node, `times` of them; in serial mode only.
     Pass {
         node: Pick,
         times: u8,
@@ -268,11 +268,11 @@ pub(crate) enum Operation {
     Submit {
         leaf: Pick,
         user: Pick,
-        /// A bit for each of two.
+        /// One bit for each of two groups.
         groups: u8,
         priority: Option<u32>,
         lifetime_ms: Option<u64>,
-        /// The size and partition of its master.
+        /// The size and partition of the application master.
         master: Option<(Small, Pick)>,
     },
     Move {
@@ -287,7 +287,7 @@ pub(crate) enum Operation {
         application: Pick,
         is_killed: bool,
     },
-    /// Names of hosts and of racks, and whether each is added.
+    /// Names of hosts and racks, and whether each is added (or removed).
     Blacklist {
         application: Pick,
         hosts: Vec<(Pick, bool)>,
@@ -345,7 +345,7 @@ pub(crate) struct Plan {
 }
 
 impl fmt::Debug for Plan {
-    /// One line for each thing, however it is asked for: a failing plan is to be read.
+    /// Writes one line for each object in every format, so that a failing plan is readable.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\n  {:?}", self.cluster)?;
         self.nodes.iter().try_for_each(|node| writeln!(f, "  {node:?}"))?;
@@ -354,7 +354,7 @@ impl fmt::Debug for Plan {
 }
 
 impl ClusterPlan {
-    /// The configuration it stands for.
+    /// Returns the configuration that this plan describes.
     pub(crate) fn config(&self) -> EngineConfig {
         let names = ["memory", "cores", "gpu"];
         let mut types = ResourceTypes::new(names[..self.types].iter().copied()).unwrap();
@@ -380,7 +380,7 @@ impl ClusterPlan {
         config.stop_timeout_ms = STOP_TIMEOUT_MS;
         config.stop_ended_applications = self.stops_ended;
         config.maximum_application_priority = self.application_priority_max;
-        // Sizes of nothing are among those that are drawn.
+        // Plans contain asks of size zero.
         config.allocation.allow_empty = true;
         if let Some(steps) = &self.yarn {
             config.semantics = Semantics::YarnCompatible;
@@ -391,17 +391,17 @@ impl ClusterPlan {
         config
     }
 
-    /// The partitions beside the default one.
+    /// The names of the partitions besides the default one.
     pub(crate) fn partition_names(&self) -> Vec<String> {
         (1..=self.partitions).map(|number| format!("p{number}")).collect()
     }
 
-    /// Which type counts devices.
+    /// The type that counts devices.
     pub(crate) fn device_type(&self) -> Option<usize> {
         self.has_devices.then(|| self.types - 1)
     }
 
-    /// Small numbers as amounts.
+    /// Converts small numbers to amounts.
     pub(crate) fn amounts(&self, small: &Small) -> Resources {
         Resources::new(&self.scaled(&small.map(Some)).map(|amount| amount.unwrap_or(0)))
     }
@@ -415,7 +415,7 @@ impl ClusterPlan {
         scaled
     }
 
-    /// New limits for a queue; they may well be invalid.
+    /// An update of a queue's limits. It may be invalid.
     pub(crate) fn update(
         &self,
         capacity: Option<&CapacityPlan>,

@@ -1,4 +1,4 @@
-//! Playing a plan on an engine.
+//! Plays a plan on an engine.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ use crate::plan::{AskPlan, ClusterPlan, ConditionPlan, NodePlan, Operation, Pick
 const ATTRIBUTES: [&str; 3] = ["architecture", "disk", "zone"];
 const VALUES: [&str; 3] = ["a", "b", "c"];
 
-/// An engine that a plan is played on, with everything that picks can name. Some of it is gone meanwhile: the
-/// engine has to cope.
+/// An engine that plays a plan, with all objects that picks can name. Some of them no longer exist, and the engine
+/// must reject them.
 pub(crate) struct Player {
     pub(crate) cluster: Cluster,
     plan: ClusterPlan,
@@ -34,13 +34,13 @@ pub(crate) struct Player {
     containers: Vec<ContainerId>,
 }
 
-/// Plays a whole plan; the engine is checked at each `Run` and at the end.
+/// Plays a whole plan; checks the engine at each `Run` and at the end.
 pub(crate) fn play(plan: &Plan, mode: Mode) -> Cluster {
     let mut player = Player::new(&plan.cluster, mode);
     plan.nodes.iter().for_each(|node| player.add_node(node));
     for operation in &plan.operations {
         player.perform(operation);
-        // Also of an engine that is busy with it, or has not begun.
+        // The audit must also be clean while the engine works on the operation, or has not begun it.
         let report = player.cluster.engine.audit();
         assert!(report.is_clean(), "after {operation:?}: {report}");
     }
@@ -75,14 +75,14 @@ impl Player {
     pub(crate) fn run(&mut self) {
         self.cluster.run();
         let running = self.cluster.checker.oracle.containers.values().filter_map(|container| container.id);
-        // A few that have ended stay known, so that they are named again.
+        // A few ended containers stay in the list, so that operations name them again.
         let gone = self.containers.len().saturating_sub(2);
         self.containers.drain(..gone);
         self.containers.extend(running);
         let tree = &self.cluster.checker.oracle.tree;
         let leaves = (0..tree.queues.len()).filter(|queue| tree.is_leaf(*queue));
         self.leaves = leaves.map(|leaf| tree.queues[leaf].path.clone()).collect();
-        // And those that are made when they are named, or are too deep.
+        // Paths that create queues on demand, or are too deep to do so.
         let makers = tree.queues.iter().filter(|queue| queue.config.auto_creation.is_some());
         let made = makers
             .flat_map(|maker| ["x", "y", "z.x", "z.y", "z.y.x"].map(|name| format!("{}.{name}", maker.path)));
@@ -164,7 +164,7 @@ impl Player {
                 let nodes: Vec<NodeId> = numbers.iter().filter_map(node).collect();
                 self.cluster.heartbeat(&nodes);
             }
-            _ => unreachable!("not about nodes"),
+            _ => unreachable!("not an operation on nodes"),
         }
     }
 
@@ -250,7 +250,7 @@ impl Player {
                 Some(container) => self.cluster.complete(container),
                 None => {}
             },
-            _ => unreachable!("not about containers"),
+            _ => unreachable!("not an operation on containers"),
         }
     }
 
@@ -332,7 +332,7 @@ impl Player {
         spec = plan.tags.iter().fold(spec, |spec, tag| spec.with_tag(format!("tag{tag}")));
         for limit in &plan.tag_limits {
             let tag = format!("tag{}", limit.tag);
-            // None of its own would be refused.
+            // The engine refuses a limit of 0 on the ask's own tag.
             let most = limit.most.max(u32::from(plan.tags.contains(&limit.tag)));
             let new = if limit.is_on_rack { TagLimit::per_rack } else { TagLimit::per_node };
             let new = new(tag, most);

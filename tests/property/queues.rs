@@ -1,4 +1,4 @@
-//! The queues of a plan, with capacities that go together.
+//! Converts the queues of a plan, with capacities that are consistent with each other.
 
 use apportion::config::{
     AccessList, ApplicationOrdering, Bound, Capacity, Factor, HolderLimit, Maximum, PartitionAccess,
@@ -12,7 +12,7 @@ use crate::plan::{
 };
 
 impl ClusterPlan {
-    /// The queues below one that may use these partitions.
+    /// The children of a queue that may use these partitions.
     pub(crate) fn children(&self, plans: &[QueuePlan], above: &[String]) -> Vec<QueueConfig> {
         let capacities: Vec<_> = plans.iter().map(|plan| self.capacity(&plan.limits.capacity)).collect();
         let most = self.most(&capacities).max(ALL);
@@ -55,7 +55,7 @@ impl ClusterPlan {
         children
     }
 
-    /// Limits of users and groups, in which nobody is named twice.
+    /// Limits of users and groups; each user and group is named only once.
     pub(crate) fn limit_holders(&self, plans: &[HolderPlan]) -> Vec<HolderLimit> {
         let mut known = 0;
         let mut limit = |plan: &HolderPlan| {
@@ -80,7 +80,7 @@ impl ClusterPlan {
         plans.iter().map(&mut limit).filter(is_any).collect()
     }
 
-    /// The largest sum of percentages of one type, in millionths.
+    /// The largest sum over one type of the children's percentages, in millionths.
     fn most(&self, capacities: &[Capacity]) -> u64 {
         let sum = |i: usize| capacities.iter().map(|capacity| millionths(capacity.share(i))).sum();
         (0..self.types).map(sum).max().unwrap_or(0)
@@ -101,7 +101,7 @@ impl ClusterPlan {
             let Some(name) = name(*pick) else { continue };
             let capacity = capacity.as_ref().map(|plan| self.capacity(plan));
             let beyond = capacity.unwrap_or(queue.capacity);
-            // An own capacity needs a maximum that goes with it.
+            // An own capacity needs a matching maximum.
             let maximum = maximum.as_ref().map(|plan| self.maximum(plan, &beyond));
             let maximum = maximum.or(capacity.map(|_| Maximum::Percent(Percent::ALL)));
             queue.partitions.insert(name, PartitionCapacity { capacity, maximum });
@@ -109,7 +109,7 @@ impl ClusterPlan {
         queue
     }
 
-    /// Cuts what queues say about a partition so far back that it goes with what the others say about all.
+    /// Scales the own capacities in a partition down until they fit beside those of the siblings without one.
     fn cut_back_in(&self, children: &mut [QueueConfig], partition: &str) {
         let there = || children.iter().filter(|child| !child.is_kept_from(partition));
         let is_own =
@@ -179,16 +179,16 @@ fn millionths(share: Share) -> u64 {
     if let Share::Percent(percent) = share { u64::from(percent.millionths()) } else { 0 }
 }
 
-/// All, in millionths.
+/// 100 percent in millionths.
 const ALL: u64 = 1_000_000;
 
-/// Those of the names that are picked.
+/// The names that these picks choose.
 fn named(picks: &[Pick], names: &[String]) -> Vec<String> {
     let is_picked = |place: usize| picks.iter().any(|pick| usize::from(*pick) % names.len() == place);
     (0..names.len()).filter(|place| is_picked(*place)).map(|place| names[place].clone()).collect()
 }
 
-/// The same with percentages that are so much smaller.
+/// Scales percentages by `numerator / denominator`.
 fn cut_back(capacity: &Capacity, numerator: u64, denominator: u64) -> Capacity {
     let cut = |share: Share| match share {
         Share::Percent(_) => {

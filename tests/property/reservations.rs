@@ -1,4 +1,4 @@
-//! Re-reservations: a few full nodes, asks that fit on none of them, and passes over one node and over all in turn.
+//! Re-reservations: full nodes, asks that fit on none of them, and passes over one node and over all nodes in turn.
 
 use apportion::config::{Capacity, EngineConfig, Factor, Percent, QueueConfig, Semantics};
 use apportion::view::View;
@@ -15,7 +15,7 @@ enum Step {
         node: usize,
         times: usize,
     },
-    /// A container that filled the node ends.
+    /// A container on the node ends.
     End {
         node: usize,
     },
@@ -25,7 +25,7 @@ enum Step {
     Run,
 }
 
-/// What happens to a few large containers beside small ones.
+/// An operation on a few large containers beside small ones.
 #[derive(Clone, Copy, Debug)]
 enum Move {
     Pass { node: usize },
@@ -68,8 +68,9 @@ fn config(maximum: Option<i64>, continue_looking: bool) -> EngineConfig {
 proptest! {
     #![proptest_config(cases(300))]
 
-    /// The model judges each reservation and each count. Beside that: a pass over a reserved node that is too full
-    /// counts, whoever may reserve one node more does so in the next pass over a node that it could, and nobody else.
+    /// The model checks each reservation and each count. In addition, a pass over a reserved node that is too full
+    /// counts. An ask that may reserve one more node does so in the next pass over a suitable node, and no other ask
+    /// does.
     #[test]
     fn passes_in_vain_let_an_ask_reserve_more(
         units in 1..=3u32,
@@ -84,7 +85,7 @@ proptest! {
         let small = cluster.submit(ApplicationSpec::new("small", "root.a", "user"));
         cluster.ask(small, &[5], 5);
         cluster.run();
-        // Large enough for the queue, and for nothing else.
+        // These nodes enlarge the queue's share, but the large containers do not fit on them.
         for number in 0..12 {
             cluster.add_node(NodeSpec::new(format!("tiny{number}"), Resources::new(&[5]))).unwrap();
         }
@@ -110,8 +111,8 @@ proptest! {
         cluster.run();
     }
 
-    /// Few nodes may be reserved, so that an ask often wants more than it has reserved. The checks of each step say
-    /// whether a reservation was given back without need.
+    /// Few nodes may be reserved, so an ask often wants more than it has reserved. The checks of each step detect a
+    /// reservation that was given back without need.
     #[test]
     fn reservations_stay_while_more_is_wanted(
         semantics in prop_oneof![Just(Semantics::Strict), Just(Semantics::YarnCompatible)],
@@ -128,7 +129,7 @@ proptest! {
         let small = cluster.submit(ApplicationSpec::new("small", "root.a", "user"));
         cluster.ask(small, &[4], 10);
         cluster.run();
-        // Large enough for the queue.
+        // The drained node makes the queue large enough.
         let idle = cluster.node("idle", &[100]);
         cluster.drain(idle);
         cluster.run();

@@ -1,4 +1,4 @@
-//! Serial mode places exactly what the model places, in the same order.
+//! Serial mode places exactly the containers that the model places, in the same order.
 
 use apportion::Mode;
 use proptest::prelude::*;

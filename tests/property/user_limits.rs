@@ -8,14 +8,14 @@ use proptest::prelude::*;
 
 use crate::cases;
 
-/// Of one container: large, or the guarantees, which are rounded down, might be nothing.
+/// The size of one container: large, because small guarantees would be rounded down to zero.
 const SIZE: i64 = 1_000_000;
 
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// When the leaf is full, nobody has more than its percentage of the leaf; only where equal shares are larger than
-    /// that, or do not come out even, one container more than its share. Nothing is left over, and users come in order.
+    /// In a full leaf, no user has more than its percentage of the leaf or its equal share, rounded up, if that is
+    /// larger. The leaf is used up, and earlier users have at least as much as later ones.
     #[test]
     fn a_minimum_user_limit_is_not_exceeded_in_a_full_leaf(
         places in 1..=120i64,
@@ -33,7 +33,7 @@ proptest! {
     }
 }
 
-/// What each of the users has who all want the whole leaf, after a node with so many places has come.
+/// All users want the whole leaf, and then a node with this many places is added. Returns the places of each user.
 fn fill(places: i64, users: i64, percent: u32, guaranteed: u32, proposers: usize) -> Vec<i64> {
     let guaranteed = Capacity::Percent(Percent::whole(guaranteed));
     let leaf = QueueConfig::leaf("a", guaranteed)

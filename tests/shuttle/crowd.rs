@@ -1,4 +1,4 @@
-//! Many threads that call one engine at a time.
+//! Many threads that call one engine at the same time.
 
 use apportion_tests::support::crowd::Crowd;
 use shuttle::rand::Rng;
@@ -6,13 +6,12 @@ use shuttle::scheduler::RandomScheduler;
 
 use crate::{check, schedules};
 
-/// Switches threads at least so often.
+/// Yields this many times.
 fn pause(units: u32) {
     (0..units).for_each(|_| shuttle::thread::yield_now());
 }
 
-/// Seeds of shuttle's under which something was wrong once:
-/// a set was out right after the engine had said that it is quiet.
+/// Seeds of shuttle that once failed: a set was still leased right after the engine had said that it was quiet.
 const ONCE_FAILED: [u64; 1] = [17_506_797_836_731_818_113];
 
 fn crowd() {
@@ -20,7 +19,7 @@ fn crowd() {
     Crowd { seed, callers: 6, proposers: 3, steps: 4, pause, sink_fails_after: None }.run(|_| {});
 }
 
-/// 6 callers, an operator, 3 proposers, a committer and the one that waits: 12 threads.
+/// 6 callers, an operator, 3 proposers, a committer and the waiting thread: 12 threads.
 #[test]
 fn callers_nodes_and_limits_at_a_time() {
     check(crowd, schedules());

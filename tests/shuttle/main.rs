@@ -6,7 +6,7 @@
 
 #[cfg(not(apportion_shuttle))]
 compile_error!(
-    "run this with `cargo shuttle`: without its configuration the engine has its ordinary threads"
+    "run this with `cargo shuttle`: otherwise the engine uses ordinary threads"
 );
 
 #[path = "../property/edits.rs"]
@@ -30,7 +30,7 @@ mod plans;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner};
 
-/// Runs `body` under this many schedules, half of them random, half with few and far switches.
+/// Runs `body` under this many schedules: half are random, half have few switches that lie far apart.
 fn check(body: impl Fn() + Send + Sync + Clone + 'static, schedules: usize) {
     run(RandomScheduler::new(schedules.div_ceil(2)), body.clone());
     run(PctScheduler::new(3, schedules.div_ceil(2)), body);
@@ -43,11 +43,11 @@ pub(crate) fn run(scheduler: impl Scheduler + 'static, body: impl Fn() + Send + 
     Runner::new(scheduler, config).run(body);
 }
 
-/// How many schedules each test takes.
+/// How many schedules each test runs (`APPORTION_SCHEDULES`, by default 1,000).
 fn schedules() -> usize {
     let Ok(number) = std::env::var("APPORTION_SCHEDULES") else { return 1_000 };
     match number.parse() {
         Ok(schedules @ 1..) => schedules,
-        _ => panic!("APPORTION_SCHEDULES is `{number}`; a whole number from 1 on was expected"),
+        _ => panic!("APPORTION_SCHEDULES is `{number}`; set it to a whole number of at least 1"),
     }
 }

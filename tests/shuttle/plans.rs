@@ -10,7 +10,7 @@ use crate::generate::{EVERYTHING, Variety, WITH_REQUESTS, plan};
 use crate::play::play;
 use crate::{check, schedules};
 
-/// This many plans, each under an equal part of the schedules.
+/// The number of plans. Each runs under an equal part of the schedules.
 const PLANS: usize = 50;
 
 fn check_plans(variety: Variety, proposers: usize) {

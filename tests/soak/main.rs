@@ -1,8 +1,9 @@
-//! A crowd on real threads, again and again, for ten minutes, with everything that can go wrong.
+//! Runs a crowd with faults on real threads, round after round, for ten minutes.
 //!
-//! `cargo soak` runs it; `APPORTION_SOAK_SECONDS` says for how long, `APPORTION_SOAK_SEED` where to begin. Every
-//! round is an engine of its own. While it works the audit runs without a pause and a watchdog looks at its health;
-//! at the end all of its log is followed on the sequential model. Ends with 1 and the seed if anything is wrong.
+//! `cargo soak` runs it. `APPORTION_SOAK_SECONDS` sets the duration, `APPORTION_SOAK_SEED` the first seed. Every
+//! round has its own engine. While it works, the audit runs without a pause and a watchdog observes its health. At
+//! the end the sequential model follows the whole log. If anything is wrong, the program prints the seed and ends
+//! with 1.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use apportion::Engine;
 use apportion_tests::support::crowd::{Crowd, Outcome};
 
-/// A round that says nothing for so long is stuck.
+/// A round that gives no result for this long is stuck.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn main() -> ExitCode {
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
     }
     match (number("APPORTION_SOAK_SECONDS", 600), number("APPORTION_SOAK_SEED", 1)) {
         (Ok(0), Ok(_)) => {
-            eprintln!("error: APPORTION_SOAK_SECONDS is `0`; nothing would be tried");
+            eprintln!("error: APPORTION_SOAK_SECONDS is `0`; set it to at least 1");
             ExitCode::from(2)
         }
         (Ok(seconds), Ok(seed)) => soak(Duration::from_secs(seconds), seed),
@@ -37,10 +38,10 @@ fn main() -> ExitCode {
 
 fn number(name: &str, default: u64) -> Result<u64, String> {
     let Ok(text) = std::env::var(name) else { return Ok(default) };
-    text.parse().map_err(|_| format!("{name} is `{text}`; a whole number was expected"))
+    text.parse().map_err(|_| format!("{name} is `{text}`; set it to a whole number"))
 }
 
-/// What all rounds came to.
+/// The sums over all rounds.
 #[derive(Default)]
 struct Total {
     rounds: u64,
@@ -58,7 +59,7 @@ fn soak(duration: Duration, first_seed: u64) -> ExitCode {
         let seed = first_seed.wrapping_add(total.rounds);
         let Some((outcome, audits)) = round(seed) else {
             eprintln!(
-                "round {} failed: APPORTION_SOAK_SEED={seed} begins with its plan, but threads may take other turns",
+                "round {} failed: APPORTION_SOAK_SEED={seed} starts with the same plan, but the threads may run in another order",
                 total.rounds + 1
             );
             return ExitCode::FAILURE;
@@ -72,14 +73,14 @@ fn soak(duration: Duration, first_seed: u64) -> ExitCode {
     if duration.as_secs() >= 60
         && (total.panics == 0 || total.rejected == 0 || total.placed_by_committer == 0)
     {
-        eprintln!("nothing was wrong, but not everything was tried: {total}");
+        eprintln!("nothing was wrong, but some kind of fault never occurred; run it longer: {total}");
         return ExitCode::FAILURE;
     }
     println!("{:>4} s  {total}: nothing wrong", start.elapsed().as_secs());
     ExitCode::SUCCESS
 }
 
-/// One engine's life; `None` if something was wrong with it, which has been said.
+/// Runs one engine; returns `None` after a failure, which is already printed.
 fn round(seed: u64) -> Option<(Outcome, u64)> {
     let crowd = Crowd {
         seed,
@@ -108,13 +109,13 @@ fn round(seed: u64) -> Option<(Outcome, u64)> {
         Err(mpsc::RecvTimeoutError::Disconnected) => None,
         Err(mpsc::RecvTimeoutError::Timeout) => {
             let health = watched.lock().unwrap().as_ref().map(|engine| engine.health());
-            eprintln!("nothing for {} s: {health:?}", PATIENCE.as_secs());
+            eprintln!("no result after {} s: {health:?}", PATIENCE.as_secs());
             None
         }
     }
 }
 
-/// Audits until told that it is over; returns how often.
+/// Audits repeatedly until `is_over`; the thread returns the number of audits.
 fn audit(engine: Arc<Engine>, is_over: Arc<AtomicBool>) -> std::thread::JoinHandle<u64> {
     std::thread::spawn(move || {
         let mut audits = 0;

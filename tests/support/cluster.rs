@@ -1,5 +1,5 @@
-//! A cluster for tests: an engine on virtual time, short words for what happens to it, and a check of
-//! everything after each [`run`](Cluster::run).
+//! A cluster for tests: an engine on virtual time, short methods for operations, and a check of everything after each
+//! [`run`](Cluster::run).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,18 +19,17 @@ use super::check::{Certainty, Checker, Sent, Step};
 use super::oracle::Oracle;
 use super::watch::WatchedClock;
 
-/// More events than any test causes between two looks at them.
+/// More events than any test causes between two reads.
 const EVENTS_MAX: usize = 1 << 20;
 
-/// An engine under test, with everything that was sent to it since the last check.
+/// An engine under test, with everything sent to it since the last check.
 #[derive(Debug)]
 pub struct Cluster {
     /// The engine.
     pub engine: Arc<Engine>,
-    /// A handle to it, for what this type has no word for. What is sent this way is not expected by the
-    /// checks.
+    /// A handle to it, for calls that this type lacks. The checks do not expect messages sent this way.
     pub handle: Handle,
-    /// The model and what is known of the engine's log.
+    /// The model and its position in the engine's log.
     pub checker: Checker,
     clock: WatchedClock,
     now_ms: u64,
@@ -41,7 +40,7 @@ pub struct Cluster {
     history: Vec<(CommitSeq, StateDigest)>,
 }
 
-/// Something sent, with the place where its answer will be.
+/// A message sent, with the ticket of its answer.
 #[derive(Debug)]
 enum Waiting {
     Change(Change),
@@ -96,7 +95,7 @@ impl Cluster {
         self.history.push((self.engine.read(|view| view.seq()), self.engine.digest()));
     }
 
-    /// Makes one pass over one node, then checks what it did; nothing in parallel mode.
+    /// Makes one pass over one node, then checks it; does nothing in parallel mode.
     pub fn pass(&mut self, node: NodeId) {
         if self.engine.pass_once(PassScope { node: Some(node), leaf: None }).is_err() {
             return;
@@ -106,14 +105,14 @@ impl Cluster {
         self.checker.check_pass(node, Step { engine: &self.engine, log: &log, events, sent, refusals });
     }
 
-    /// What the calls that were refused were about.
+    /// The subjects of the calls that were refused.
     fn take_refusals(&self) -> Vec<Subject> {
         let refusals = self.handle.take_refusals();
         assert_eq!(refusals.missed, 0);
         refusals.list.into_iter().map(|refused| refused.subject).collect()
     }
 
-    /// The log, and what happened since this was last called: events, and what was sent.
+    /// Returns the log, and the events and sent messages since the last call.
     fn take_step(&mut self) -> (Vec<u8>, Vec<Event>, VecDeque<Sent>) {
         let mut events = Vec::new();
         self.events.drain_into(&mut events).unwrap();
@@ -132,7 +131,7 @@ impl Cluster {
         &self.outcomes
     }
 
-    /// Where the engine stood after each run.
+    /// The log position and state digest of the engine after each run.
     #[must_use]
     pub fn history(&self) -> &[(CommitSeq, StateDigest)] {
         &self.history
@@ -205,20 +204,20 @@ impl Cluster {
         Ok(recovery)
     }
 
-    /// Gives a node another capacity and other attributes.
+    /// Changes the capacity and the attributes of a node.
     pub fn update_node(&mut self, node: NodeId, capacity: &[i64], attributes: NodeAttributes) {
         let capacity = Resources::new(capacity);
         self.handle.update_node(node, capacity, attributes.clone()).unwrap();
         self.note(Change::NodeUpdated { node, capacity, attributes });
     }
 
-    /// Lets a node go to another partition.
+    /// Moves a node to another partition.
     pub fn set_partition(&mut self, node: NodeId, partition: PartitionId) {
         self.handle.set_node_partition(node, partition).unwrap();
         self.note(Change::NodePartitionSet { node, partition });
     }
 
-    /// Lets a node take no new containers.
+    /// Drains a node, so that it takes no new containers.
     pub fn drain(&mut self, node: NodeId) {
         self.handle.drain_node(node).unwrap();
         self.note(Change::NodeStateSet { node, state: NodeState::Draining });
@@ -230,7 +229,7 @@ impl Cluster {
         self.note(Change::NodeStateSet { node, state: NodeState::Active });
     }
 
-    /// Takes a node out.
+    /// Removes a node.
     pub fn remove_node(&mut self, node: NodeId) {
         self.handle.remove_node(node).unwrap();
         self.note(Change::NodeRemoved { node });
@@ -249,7 +248,7 @@ impl Cluster {
         self.handle.tick().unwrap();
     }
 
-    /// The amounts with the type that counts devices, if there is one, set to this.
+    /// The amounts with the device type, if there is one, set to this.
     fn with_devices(&self, resources: Resources, milli: i64) -> Resources {
         let mut amounts = *resources.amounts();
         if let Some(device_type) = self.handle.config().resources.device_type() {
@@ -261,7 +260,7 @@ impl Cluster {
 
 /// Applications and asks.
 impl Cluster {
-    /// Of each type that has steps the next whole number of them, at least one.
+    /// Rounds each type that has steps up to a whole number of them, at least one.
     fn in_steps(&self, size: &Resources) -> Resources {
         let steps = self.handle.config().allocation.minimum;
         let rounded = size.amounts().iter().zip(steps.amounts()).map(|(amount, step)| {
@@ -300,28 +299,28 @@ impl Cluster {
         self.note(Change::ApplicationEnded { application, end });
     }
 
-    /// Changes what an application shuns.
+    /// Changes the blacklist of an application.
     pub fn update_blacklist(&mut self, application: ApplicationId, add: Blacklist, remove: Blacklist) {
         self.handle.update_blacklist(application, add.clone(), remove.clone()).unwrap();
         let update = Box::new(BlacklistUpdate { add, remove });
         self.note(Change::BlacklistUpdated { application, update });
     }
 
-    /// Lets an application go on in another leaf, if that is there.
+    /// Moves an application to another leaf, if that leaf exists.
     pub fn move_application(&mut self, application: ApplicationId, path: &str) {
         let Ok(queue) = self.handle.queue(path) else { return };
         let Ok(ticket) = self.handle.move_application(application, path) else { return };
         self.sent.push(Waiting::Answered(Change::ApplicationMoved { application, queue }, ticket));
     }
 
-    /// Gives a container another size.
+    /// Resizes a container.
     pub fn resize(&mut self, container: ContainerId, size: &[i64]) {
         let ticket = self.handle.resize_container(container, Resources::new(size)).unwrap();
         let size = self.in_steps(&self.with_devices(Resources::new(size), 0));
         self.sent.push(Waiting::Answered(Change::ContainerResized { container, size }, ticket));
     }
 
-    /// Demotes a container, or promotes it again.
+    /// Demotes or promotes a container.
     pub fn set_execution_type(&mut self, container: ContainerId, execution_type: ExecutionType) {
         let ticket = match execution_type {
             ExecutionType::Guaranteed => self.handle.promote_container(container),
@@ -331,7 +330,7 @@ impl Cluster {
         self.sent.push(Waiting::Answered(change, ticket.unwrap()));
     }
 
-    /// Gives an application another priority.
+    /// Changes an application's priority.
     pub fn set_priority(&mut self, application: ApplicationId, priority: u32) {
         self.handle.set_application_priority(application, priority).unwrap();
         self.note(Change::ApplicationPrioritySet { application, priority });
@@ -342,7 +341,7 @@ impl Cluster {
         self.submit_ask(application, AskSpec::new(Resources::new(size), count))
     }
 
-    /// Asks for containers.
+    /// Submits an ask.
     pub fn submit_ask(&mut self, application: ApplicationId, mut spec: AskSpec) -> AskId {
         let ask = self.handle.submit_ask(application, spec.clone()).unwrap();
         if let Some(need) = spec.devices {
@@ -357,39 +356,39 @@ impl Cluster {
         ask
     }
 
-    /// Takes back units of an ask.
+    /// Cancels units of an ask.
     pub fn cancel(&mut self, ask: AskId, units: u32) {
         self.handle.cancel_ask(ask, units).unwrap();
         self.note(Change::AskCancelled { ask, units });
     }
 
-    /// A container finishes by itself.
+    /// Reports that a container finished by itself.
     pub fn complete(&mut self, container: ContainerId) {
         self.handle.complete_container(container).unwrap();
         self.note(Change::ContainerEnded { container, cause: EndCause::Completed });
     }
 
-    /// An application stops a container.
+    /// Stops a container on behalf of its application.
     pub fn stop(&mut self, container: ContainerId) {
         let ticket = self.handle.stop_container(container).unwrap();
         let change = Change::ContainerStopping { container, cause: EndCause::Released };
         self.sent.push(Waiting::Answered(change, ticket));
     }
 
-    /// A container is taken away from its application.
+    /// Preempts a container.
     pub fn preempt(&mut self, container: ContainerId) {
         let ticket = self.handle.preempt_container(container).unwrap();
         let change = Change::ContainerStopping { container, cause: EndCause::Preempted };
         self.sent.push(Waiting::Answered(change, ticket));
     }
 
-    /// An application gives a container back.
+    /// Releases a container on behalf of its application.
     pub fn release(&mut self, container: ContainerId) {
         self.handle.release_container(container).unwrap();
         self.note(Change::ContainerEnded { container, cause: EndCause::Released });
     }
 
-    /// Changes a queue's limits, if it is there; whether they are valid is for the checks to say.
+    /// Changes a queue's limits, if the queue exists. The limits may be invalid.
     pub fn update_queue(&mut self, path: &str, update: &QueueUpdate) {
         let Ok(queue) = self.handle.queue(path) else { return };
         let ticket = self.handle.update_queue(queue, update.clone()).unwrap();
@@ -397,47 +396,47 @@ impl Cluster {
         self.sent.push(Waiting::Queue(change, ticket));
     }
 
-    /// Changes the whole tree of queues and the placement rules; whether that is valid is for the checks to say.
+    /// Changes the whole queue tree and the placement rules. They may be invalid.
     pub fn reconfigure(&mut self, configuration: Reconfiguration) {
         let ticket = self.handle.reconfigure(configuration.clone()).unwrap();
         let change = Change::Reconfigured { configuration: Box::new(configuration) };
         self.sent.push(Waiting::Queue(change, ticket));
     }
 
-    /// Hands in a commit request; the verdict will be among the [`outcomes`](Self::outcomes).
+    /// Sends a commit request; the verdict will be among the [`outcomes`](Self::outcomes).
     pub fn commit(&mut self, request: ResourceAllocationCommitRequest) {
         let ticket = self.handle.commit(request.clone()).unwrap();
         self.sent.push(Waiting::Request(request, ticket));
     }
 }
 
-/// Looking.
+/// Reads.
 impl Cluster {
-    /// What the queue uses of the default partition's first resource type.
+    /// The queue's use of the first resource type in the default partition.
     #[must_use]
     pub fn used(&self, path: &str) -> i64 {
         self.quota(path).used[0]
     }
 
-    /// What the queue's asks want of the default partition's first resource type.
+    /// The queue's pending amount of the first resource type in the default partition.
     #[must_use]
     pub fn pending(&self, path: &str) -> i64 {
         self.quota(path).pending[0]
     }
 
-    /// The queue in the default partition.
+    /// The queue's quota in the default partition.
     #[must_use]
     pub fn quota(&self, path: &str) -> apportion::Quota {
         self.engine.read(|view| view.queue(path).unwrap().quota(apportion::PartitionId::DEFAULT))
     }
 
-    /// What a node has allocated of the first resource type.
+    /// The allocated amount of the first resource type on a node.
     #[must_use]
     pub fn allocated(&self, node: NodeId) -> i64 {
         self.engine.read(|view| view.node(node).unwrap().allocated()[0])
     }
 
-    /// The containers of an application that run, oldest first.
+    /// The running containers of an application, oldest first.
     #[must_use]
     pub fn running(&self, application: ApplicationId) -> Vec<ContainerId> {
         let of_application = |(id, container): (ContainerId, apportion::view::ContainerView)| {

@@ -1,8 +1,8 @@
-//! Mutants: one deliberate defect of the engine each, as a patch in `tests/mutants/`, with the test that notices it.
+//! Mutants: each is a patch in `tests/mutants/` with one deliberate defect and the tests that detect it.
 //!
-//! Above its diff a patch says, a line each: which invariant the defect breaks, which tests of one program turn red,
-//! all of them, and what the defect is. `cargo mutate` applies them one after another, and the house rules read the
-//! headers.
+//! Above its diff, each patch names the invariants that the defect breaks, the tests of one program that all turn
+//! red, and the defect, a line each. `cargo mutate` applies the patches one after another, and `tests/tidy` checks
+//! the headers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The test programs that a patch can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Suite {
-    /// Models of the engine, every interleaving of a few steps.
+    /// Models of the engine: every interleaving of a few steps.
     Loom,
     /// The engine's unit tests.
     Unit,
@@ -22,18 +22,18 @@ pub enum Suite {
     Walkthrough,
     /// An engine at rest.
     Idle,
-    /// Services on clusters, in the placement crate.
+    /// Tests of services on clusters, in the placement crate.
     Placement,
-    /// The life of application instances, there.
+    /// Tests of application instances, in the placement crate.
     Instance,
-    /// History files, there.
+    /// Tests of history files, in the placement crate.
     History,
-    /// The unit tests there.
+    /// The unit tests of the placement crate.
     PlacementUnit,
 }
 
 impl Suite {
-    /// All of them.
+    /// All suites.
     pub const ALL: [Self; 10] = [
         Self::Loom,
         Self::Unit,
@@ -47,7 +47,7 @@ impl Suite {
         Self::PlacementUnit,
     ];
 
-    /// The word for it in a patch.
+    /// The suite's name in a patch.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -67,27 +67,27 @@ impl Suite {
     fn named(word: &str) -> Result<Self, String> {
         let names = Self::ALL.map(Self::name).join(", ");
         let found = Self::ALL.into_iter().find(|suite| suite.name() == word);
-        found.ok_or_else(|| format!("`{word}` is no suite; there are {names}"))
+        found.ok_or_else(|| format!("unknown suite `{word}`; use one of {names}"))
     }
 }
 
 /// One deliberate defect.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// The name of its file.
+    /// The file name of the patch.
     pub file: String,
-    /// Where the file is.
+    /// The path of the patch.
     pub path: PathBuf,
-    /// What it breaks, the first of them foremost: `I1` to `I16` of the engine; of services `F1` to `F21` and `D1` to
-    /// `D35`; of container control `Z1` to `Z17` and `X1` to `X8`.
+    /// The invariants that it breaks, the main one first: `I1` to `I16` of the engine; `F1` to `F21` and `D1` to
+    /// `D35` of services; `Z1` to `Z17` and `X1` to `X8` of container control.
     pub invariants: Vec<String>,
-    /// Where the tests are that turn red.
+    /// The program with the tests that turn red.
     pub suite: Suite,
-    /// Their names, each with as many of its modules as tell it from others.
+    /// The names of these tests, each with enough of its modules to be unique.
     pub tests: Vec<String>,
-    /// What is wrong, in words.
+    /// The defect, in words.
     pub defect: String,
-    /// Whether they turn red by not ending. Otherwise a test that does not end proves nothing.
+    /// Whether the tests turn red by not ending. Otherwise a test that does not end proves nothing.
     pub hangs: bool,
     /// The files that the diff changes, from the workspace's root.
     pub changes: Vec<String>,
@@ -105,7 +105,7 @@ impl Mutant {
         let invariants: Vec<String> = field(&header, "Invariant")?.split(", ").map(str::to_owned).collect();
         if let Some(wrong) = invariants.iter().find(|name| !is_invariant(name)) {
             return Err(format!(
-                "`{wrong}` is no invariant; there are I1 to I16, F1 to F21, D1 to D35, Z1 to Z17 and X1 to X8"
+                "unknown invariant `{wrong}`; use I1 to I16, F1 to F21, D1 to D35, Z1 to Z17 or X1 to X8"
             ));
         }
         let red = field(&header, "Turned red by")?;
@@ -115,12 +115,12 @@ impl Mutant {
         let hangs = match field(&header, "Red by").ok() {
             None => false,
             Some("hang") => true,
-            Some(other) => return Err(format!("`Red by: {other}` is unknown; only `hang` is there to say")),
+            Some(other) => return Err(format!("`Red by: {other}` is unknown; write `hang` or remove the line")),
         };
         let changes: Vec<String> =
             text.lines().filter_map(|line| line.strip_prefix("+++ b/")).map(str::to_owned).collect();
         if changes.is_empty() {
-            return Err("there is no diff of any file in it".to_owned());
+            return Err("the patch has no diff of a file".to_owned());
         }
         Ok(Self {
             suite: Suite::named(suite)?,
@@ -135,10 +135,10 @@ impl Mutant {
     }
 }
 
-/// Every patch of a folder, by name.
+/// Reads every patch of a folder, sorted by invariant.
 ///
 /// # Errors
-/// Says of each patch that cannot be used what is wrong with it, one a line.
+/// If patches cannot be used. The text has one line for each of them, with the reason.
 pub fn mutants(folder: &Path) -> Result<Vec<Mutant>, String> {
     let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -151,7 +151,7 @@ pub fn mutants(folder: &Path) -> Result<Vec<Mutant>, String> {
             Err(problem) => problems.push(problem),
         }
     }
-    // I2 before I13, and the engine's before those of services.
+    // I2 comes before I13, and the engine's invariants before those of services.
     let letter = |mutant: &Mutant| std::cmp::Reverse(mutant.file.as_bytes().first().copied());
     mutants.sort_by_key(|mutant| (letter(mutant), number(&mutant.file), mutant.file.clone()));
     if problems.is_empty() { Ok(mutants) } else { Err(problems.join("\n")) }

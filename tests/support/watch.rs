@@ -1,4 +1,4 @@
-//! Noticing that an engine goes round in circles.
+//! Detects an engine that loops without becoming quiet.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use apportion::{Clock, Engine, ManualClock};
 
-/// An engine reads its clock once for each group of commits. No test makes it commit this many between two
-/// moments of quiet.
+/// An engine reads its clock once for each group of commits. No test makes it commit this many groups between two
+/// quiet moments.
 const READS_MAX: u64 = 20_000;
 
-/// Virtual time that panics in the reader if it is read again and again without anybody being quiet between.
-/// In serial mode the reader is whoever waits for the engine. In parallel mode it is the committer, whose end
-/// nobody would notice, so the whole process ends there.
+/// Virtual time that panics after too many reads without a quiet moment. In serial mode the reader is the thread that
+/// waits for the engine. In parallel mode it is the committer; its panic would go unnoticed, so the whole process
+/// aborts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WatchedClock {
     clock: ManualClock,
@@ -29,7 +29,7 @@ impl WatchedClock {
         self.clock.set(now_ms);
     }
 
-    /// Lets the engine work until it is quiet.
+    /// Runs the engine until it is quiet.
     pub(super) fn run_until_quiet(&self, engine: &Arc<Engine>) {
         let leak = LeakIfStuck(engine);
         engine.run_until_quiet();
@@ -42,7 +42,7 @@ impl Clock for WatchedClock {
     fn now_ms(&self) -> u64 {
         let reads = self.reads.fetch_add(1, Ordering::Relaxed);
         if reads == READS_MAX && self.is_parallel {
-            // Past the capture of a test's output, which would be lost.
+            // Written directly, since the captured output of a test is lost on abort.
             let _ = writeln!(std::io::stderr(), "the engine does not become quiet");
             std::process::abort();
         }
@@ -51,7 +51,7 @@ impl Clock for WatchedClock {
     }
 }
 
-/// Shutting down an engine waits until it is quiet as well, so one that never is has to be left alone.
+/// Leaks a stuck engine: its shutdown would wait until it is quiet.
 struct LeakIfStuck<'a>(&'a Arc<Engine>);
 
 impl Drop for LeakIfStuck<'_> {

@@ -1,7 +1,7 @@
-//! `cargo surface`: does `scheduler/public-api.txt` list the public items of the engine, and no others?
+//! `cargo surface`: checks that `scheduler/public-api.txt` lists exactly the public items of the engine.
 //!
-//! A change of the public surface is then a change of that file, which a reviewer sees. The list is of the default
-//! features: what `model` adds is for model checkers. Derived, automatic and blanket implementations are left out.
+//! A change of the public surface thus changes that file, which a reviewer sees. The list covers the default
+//! features; `model` adds items for model checkers. Derived, automatic and blanket implementations are left out.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ cargo surface [--write]
 
 Ends with 0 if the list is right, with 1 if items came or went, with 2 if they could not be listed.
 ";
-/// The format of rustdoc's JSON that the library reads. Each release of Rust may bring another one.
+/// The version of rustdoc's JSON format that the library reads. Each release of Rust may change it.
 const FORMAT: u64 = 57;
 
 fn main() -> ExitCode {
@@ -64,7 +64,7 @@ fn compare() -> Result<bool, String> {
     if is_same {
         println!("{} public items, as listed in scheduler/public-api.txt", items.len());
     } else {
-        println!("The public surface has changed. If that is meant, run `cargo surface --write`.");
+        println!("The public surface has changed. If this is intended, run `cargo surface --write`.");
     }
     Ok(is_same)
 }
@@ -78,7 +78,7 @@ fn write() -> Result<bool, String> {
     Ok(true)
 }
 
-/// The public items; nothing if this rustdoc writes a format that cannot be read.
+/// Returns the public items, or `None` if this rustdoc writes another format.
 fn items() -> Result<Option<BTreeSet<String>>, String> {
     let json = document()?;
     let format = format_of(&json)?;
@@ -96,7 +96,7 @@ fn items() -> Result<Option<BTreeSet<String>>, String> {
     Ok(Some(api.items().map(ToString::to_string).collect()))
 }
 
-/// Lets rustdoc describe the engine. Its JSON is unstable: a stable compiler writes it only if told to.
+/// Runs rustdoc on the engine. Its JSON output is unstable: a stable compiler writes it only with `RUSTC_BOOTSTRAP`.
 fn document() -> Result<PathBuf, String> {
     let arguments =
         ["rustdoc", "--quiet", "--locked", "-p", "apportion", "--lib", "--target-dir", "target/surface"];
@@ -113,7 +113,7 @@ fn document() -> Result<PathBuf, String> {
     let status = cargo.current_dir(root()).env("RUSTC_BOOTSTRAP", "1").status();
     let status = status.map_err(|error| format!("starting cargo: {error}"))?;
     if !status.success() {
-        return Err("rustdoc cannot describe the engine; what it says stands above".to_owned());
+        return Err("rustdoc failed on the engine; see its messages above".to_owned());
     }
     Ok(root().join("target/surface/doc/apportion.json"))
 }
@@ -122,5 +122,5 @@ fn format_of(json: &Path) -> Result<u64, String> {
     let problem = |error: &dyn std::fmt::Display| format!("{}: {error}", json.display());
     let text = std::fs::read(json).map_err(|error| problem(&error))?;
     let value: serde_json::Value = serde_json::from_slice(&text).map_err(|error| problem(&error))?;
-    value["format_version"].as_u64().ok_or_else(|| problem(&"the version of its format is missing"))
+    value["format_version"].as_u64().ok_or_else(|| problem(&"`format_version` is missing"))
 }

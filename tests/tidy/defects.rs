@@ -1,4 +1,4 @@
-//! The deliberate defects of `tests/mutants/`: what their headers say is true.
+//! Reads the deliberate defects of `tests/mutants/` and the names of all functions.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use apportion_tests::support::mutants::{Mutant, mutants};
 
 use super::files;
 
-/// Every patch, with a header that can be read.
+/// Reads every patch; panics if a header is invalid.
 pub(crate) fn all() -> Vec<Mutant> {
     mutants(&files::root().join("tests/mutants")).unwrap_or_else(|problems| panic!("{problems}"))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::files;
 
-/// For each room of the engine the rooms it may use.
+/// For each room of the engine, the rooms that it may use.
 pub(crate) fn allowed() -> BTreeMap<String, Vec<String>> {
     listed().into_iter().collect()
 }

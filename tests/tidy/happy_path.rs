@@ -1,23 +1,23 @@
-//! "The happy path of one ask" in `ARCHITECTURE.md`: how many files and lines a reader has to follow.
+//! "The happy path of one ask" in `ARCHITECTURE.md`: the number of files and lines that a reader has to follow.
 
 use super::files;
 use super::source::Source;
 
-/// As many as there are today, lines rounded up to a hundred. The goal is 15 files and 2,500 lines: lower these when
-/// the path gets shorter.
+/// Today's counts, lines rounded up to a hundred. The goal is 15 files and 2,500 lines: lower these limits when the
+/// path gets shorter.
 const FILES_MAX: usize = 84;
 const LINES_MAX: usize = 14_900;
 
 /// A file on the path.
 struct Row {
     path: String,
-    /// As the document says.
+    /// The count in the document.
     lines: usize,
-    /// Without unit tests, as it is.
+    /// The real count, without unit tests.
     code_lines: usize,
 }
 
-/// Every file is there and about as long as the document says.
+/// Every file exists and has about as many lines as the document says.
 #[test]
 fn the_happy_path_says_how_long_its_files_are() {
     let text = section();
@@ -29,7 +29,7 @@ fn the_happy_path_says_how_long_its_files_are() {
     assert!(wrong.is_empty(), "ARCHITECTURE.md, the happy path:\n{}", wrong.join("\n"));
 }
 
-/// No file is listed twice, and the path does not grow.
+/// No file is listed twice, and the sums do not grow.
 #[test]
 fn the_happy_path_gets_no_longer() {
     let text = section();
@@ -60,7 +60,7 @@ fn rows(section: &str) -> Vec<Row> {
     for line in section.lines().filter_map(|line| line.strip_prefix("| `")) {
         let (path, rest) = line.split_once("` | ").expect("`path` | lines | sentence");
         let (lines, sentence) = rest.split_once(" | ").expect("`path` | lines | sentence");
-        assert!(sentence.len() > 2, "{path}: what happens there?");
+        assert!(sentence.len() > 2, "{path}: the row has no description");
         named.push((path, lines));
     }
     let also = section.split("```also\n").nth(1).and_then(|rest| rest.split("```").next());
@@ -72,7 +72,7 @@ fn rows(section: &str) -> Vec<Row> {
 
 fn row(path: &str, lines: &str) -> Row {
     let file = files::root().join("scheduler/src").join(path);
-    assert!(file.is_file(), "the happy path names {path}, which is not there");
+    assert!(file.is_file(), "the happy path names {path}, which does not exist");
     let lines = lines.parse().expect("a number of lines");
     Row { path: path.to_owned(), lines, code_lines: Source::read(&file).code_lines() }
 }

@@ -29,7 +29,7 @@ fn rooms_use_each_other_only_along_allowed_edges() {
     assert!(wrong.is_empty(), "not among the allowed edges of ARCHITECTURE.md:\n{}", wrong.join("\n"));
 }
 
-/// An arrow that no code follows is a wrong picture.
+/// An arrow that no code follows makes the picture wrong.
 #[test]
 fn every_allowed_edge_is_used() {
     let mut unused = edges::allowed();
@@ -43,7 +43,7 @@ fn every_allowed_edge_is_used() {
     assert!(unused.is_empty(), "ARCHITECTURE.md allows edges that nothing uses: {unused:?}");
 }
 
-/// So no two rooms use each other, directly or around a corner.
+/// Then no two rooms use each other, directly or indirectly.
 #[test]
 fn no_room_uses_a_room_below_it() {
     let listed = edges::listed();
@@ -51,11 +51,11 @@ fn no_room_uses_a_room_below_it() {
     for (number, (room, others)) in listed.iter().enumerate() {
         // Rooms that use no other are not in the list.
         let below = others.iter().find(|other| place(other).is_some_and(|place| place >= number));
-        assert_eq!(below, None, "{room} stands above it in the edges of ARCHITECTURE.md");
+        assert_eq!(below, None, "{room} uses this room, which is not above it in the edges of ARCHITECTURE.md");
     }
 }
 
-/// The names that a user of the engine meets first; the others are in modules by purpose.
+/// A user of the engine meets these names first; other names are in modules by purpose.
 #[test]
 fn the_crate_root_has_at_most_60_names() {
     let root = std::fs::read_to_string(files::root().join("scheduler/src/lib.rs")).expect("readable");
@@ -70,15 +70,15 @@ fn the_crate_root_has_at_most_60_names() {
     assert!((30..=60).contains(&names.len()), "{} names: {names:?}", names.len());
 }
 
-/// Proposers and committer share one fit test (Nomad's #9506 is what two of them lead to).
+/// Proposers and committer share one fit test: Nomad's #9506 shows the harm of two.
 #[test]
 fn there_is_one_fits() {
     let all = Source::of("scheduler/src").into_iter().chain(Source::of("placement/src"));
     let found: Vec<String> = all.flat_map(|source| source.lines_with("fn fits(")).collect();
-    assert_eq!(found.len(), 1, "fn fits( stands at {found:?}");
+    assert_eq!(found.len(), 1, "`fn fits(` must exist once; it is at {found:?}");
 }
 
-/// Primitives are named in `sync/` and nowhere else in the engine.
+/// Primitives are named only in `sync/`.
 #[test]
 fn primitives_are_named_only_in_sync() {
     let words =
@@ -100,7 +100,7 @@ fn time_and_chance_come_from_the_driver() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A file is one room: think again at 450 lines.
+/// A file should stay one room: split it at 450 lines.
 #[test]
 fn no_file_outgrows_its_room() {
     let long: Vec<String> = files::all_sources()
@@ -122,7 +122,7 @@ fn nothing_is_left_for_later_in_the_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Fuzz targets are built by `.ci/nightly` only; each calls one function of a crate that is built here.
+/// Only `.ci/nightly` builds fuzz targets, so this test checks that each calls an existing function.
 #[test]
 fn every_fuzz_target_calls_a_function_that_is_there() {
     let folder = files::root().join("fuzz/fuzz_targets");
@@ -134,7 +134,7 @@ fn every_fuzz_target_calls_a_function_that_is_there() {
     for target in targets {
         let text = std::fs::read_to_string(&target).expect("readable");
         let called = text.split_once("(data));").and_then(|(before, _)| before.rsplit("::").next());
-        let called = called.unwrap_or_else(|| panic!("{} calls nothing with its data", target.display()));
+        let called = called.unwrap_or_else(|| panic!("{} calls no function with its data", target.display()));
         assert!(functions.contains(called), "{}: there is no `fn {called}`", target.display());
         let name = target.file_name().expect("a file").to_string_lossy().into_owned();
         assert!(
@@ -144,7 +144,7 @@ fn every_fuzz_target_calls_a_function_that_is_there() {
     }
 }
 
-/// Every crate forbids unsafe code, by its own word as well as by the workspace's lints.
+/// Every crate forbids unsafe code by its own attribute as well as by the workspace's lints.
 #[test]
 fn every_crate_takes_the_workspace_lints() {
     for manifest in files::manifests() {
@@ -155,7 +155,7 @@ fn every_crate_takes_the_workspace_lints() {
     assert!(root.contains("unsafe_code = \"forbid\""));
 }
 
-/// A defect that names no test proves nothing, and an invariant without a defect may have no test.
+/// A defect without a test proves nothing, and an invariant without a defect may have no test.
 #[test]
 fn every_defect_names_a_test_and_every_invariant_has_a_defect() {
     let (defects, functions) = (defects::all(), defects::functions());

@@ -1,4 +1,4 @@
-//! The engine's models and the table beside them.
+//! Checks the engine's loom models and the table beside them.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use super::source::Source;
 
 const ROOM: &str = "scheduler/src/engine/models";
 
-/// Names in a table are worth something only while each of them is a model, and each model is there.
+/// The table lists every model and nothing else.
 #[test]
 fn the_table_of_models_names_every_model() {
     let models: BTreeSet<String> = Source::of(ROOM).iter().flat_map(models_of).collect();
     let text = std::fs::read_to_string(files::root().join(ROOM).join("README.md")).expect("readable");
     let rows: Vec<String> = text.lines().filter_map(name_in_row).collect();
     let table: BTreeSet<String> = rows.iter().cloned().collect();
-    assert_eq!(rows.len(), table.len(), "a model stands in the table twice");
+    assert_eq!(rows.len(), table.len(), "the table lists a model twice");
     let missing: Vec<&String> = models.difference(&table).collect();
     let gone: Vec<&String> = table.difference(&models).collect();
     assert!(missing.is_empty(), "not in the table of {ROOM}/README.md: {missing:?}");
-    assert!(gone.is_empty(), "in the table of {ROOM}/README.md, and no model: {gone:?}");
+    assert!(gone.is_empty(), "in the table of {ROOM}/README.md, but not a model: {gone:?}");
     assert!(!models.is_empty(), "there are models");
 }
 
@@ -38,8 +38,8 @@ fn every_model_is_turned_red_by_a_defect() {
     assert!(gone.is_empty(), "patches name them as models: {gone:?}");
 }
 
-/// A model of a copy is worth nothing: what is made in the room is surroundings, which no two threads share by a
-/// lock or an atomic of their own.
+/// A model of a copy proves nothing. So the room's own code only sets up the engine, and threads share no lock or
+/// atomic of its own.
 #[test]
 fn models_make_no_shared_state_of_their_own() {
     let primitives = ["Mutex", "RwLock", "Condvar", "Atomic"];
@@ -50,7 +50,7 @@ fn models_make_no_shared_state_of_their_own() {
         .filter(|(_, (_, field))| is_shared(field))
         .map(|(path, (line, field))| format!("{path}:{line}: {field}"))
         .collect();
-    assert!(wrong.is_empty(), "what a model shares must be the engine's:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "a model may share only the engine's own state:\n{}", wrong.join("\n"));
 }
 
 /// The models of one file, as `file::model`.
@@ -59,7 +59,7 @@ fn models_of(source: &Source) -> Vec<String> {
     source.tests().into_iter().map(|test| format!("{file}::{test}")).collect()
 }
 
-/// The model that a row of the table is about.
+/// The model that a table row describes.
 fn name_in_row(line: &str) -> Option<String> {
     let name = line.strip_prefix("| `")?.split_once('`')?.0;
     name.contains("::").then(|| name.to_owned())

@@ -1,8 +1,9 @@
-//! The table of what other schedulers do and what this engine does instead.
+//! Checks the table that compares other schedulers with this engine.
 
 use super::{defects, files};
 
-/// What is promised is shown by something that is there and runs, and what is missing is said.
+/// A row that is `supported` or `different` names existing tests or scenarios. Every row but a `supported` one says
+/// how or why.
 #[test]
 fn the_table_of_semantics_names_what_shows_it() {
     let text = std::fs::read_to_string(files::root().join("docs/semantics.md")).expect("readable");
@@ -15,7 +16,7 @@ fn the_table_of_semantics_names_what_shows_it() {
         let needs_proof = match word {
             "supported" | "different" => true,
             "not yet" | "not" => false,
-            _ => panic!("{feature}: `{word}` is none of supported, different, not yet, not"),
+            _ => panic!("{feature}: unknown word `{word}`; write supported, different, not yet or not"),
         };
         let named: Vec<&str> = shown_by.split('`').skip(1).step_by(2).collect();
         for name in &named {
@@ -27,11 +28,11 @@ fn the_table_of_semantics_names_what_shows_it() {
         }
         let is_shown = named.iter().any(|name| !name.starts_with("todo/"));
         assert_eq!(is_shown, needs_proof, "{feature} is {word}, and shown by: {shown_by}");
-        assert!(!how.is_empty() || word == "supported", "{feature}: {word}, but not how or why");
+        assert!(!how.is_empty() || word == "supported", "{feature} is {word}, but the row does not say how or why");
     }
 }
 
-/// The cells of all rows, those of the table of words and the heads excepted.
+/// The cells of all rows, except those of the table of words and the headings.
 fn rows(text: &str) -> Vec<Vec<&str>> {
     let tables = text.split_once("\n## ").expect("the tables have headings").1;
     let lines = tables.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| Feature |"));

@@ -1,10 +1,11 @@
-//! The tables of `placement/README.md` and `placement/CONTROL.md`: what each row of the specification came to.
+//! Checks the tables of `placement/README.md` and `placement/CONTROL.md`, which name the tests for each row of the
+//! specification.
 
 use std::collections::BTreeSet;
 
 use super::{defects, files};
 
-/// Every row is there, and names tests that are.
+/// Every row exists and names existing tests.
 #[test]
 fn the_tables_of_services_name_what_shows_them() {
     let rows = [("D", 35), ("F", 21)];
@@ -38,7 +39,7 @@ fn check_tables(path: &str, rows: &[(&str, u32)]) {
         }
         let shown_by = cells.last().expect("a table has cells");
         let named: Vec<&str> = shown_by.split('`').skip(1).step_by(2).collect();
-        assert!(!named.is_empty(), "{}: nothing shows it", cells[0]);
+        assert!(!named.is_empty(), "{}: the row names no test", cells[0]);
         for name in named {
             assert!(functions.contains(name), "{}: there is no `{name}`", cells[0]);
         }
@@ -50,7 +51,7 @@ fn check_tables(path: &str, rows: &[(&str, u32)]) {
     assert!(missing.is_empty(), "{path}: not in the tables: {missing:?}");
 }
 
-/// A letter and a number, or a row that is called by what it is about.
+/// Whether the cell is a letter and a number, or the name of a row without a number.
 fn is_row(text: &str) -> bool {
     if ["1.9", "budget"].contains(&text) {
         return true;

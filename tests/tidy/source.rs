@@ -7,7 +7,7 @@ use super::files;
 /// Where a file's unit tests begin.
 const TESTS: &str = "#[cfg(test)]\nmod tests {";
 
-/// Unit tests with files of their own.
+/// Whether the file holds unit tests of their own.
 fn is_unit_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || (path.contains("/src/") && path.contains("/tests/"))
 }
@@ -20,8 +20,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// All source files below a folder, given from the workspace's root, but for unit tests with files of their
-    /// own.
+    /// All source files below a folder, given from the workspace's root, without files that only hold unit tests.
     pub(crate) fn of(folder: &str) -> Vec<Self> {
         let mut sources = Vec::new();
         add(&files::root().join(folder), &mut sources);
@@ -41,7 +40,7 @@ impl Source {
         inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs").to_owned()
     }
 
-    /// Lines before the unit tests, comments excepted, with their numbers.
+    /// Numbered lines before the unit tests, without comments.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
         let shipped = self.text.split(TESTS).next().unwrap_or(&self.text);
         shipped
@@ -51,12 +50,12 @@ impl Source {
             .map(|(n, l)| (n + 1, l))
     }
 
-    /// How many lines it has, unit tests excepted.
+    /// The number of lines, without unit tests.
     pub(crate) fn code_lines(&self) -> usize {
         self.text.split(TESTS).next().map_or(0, |shipped| shipped.lines().count())
     }
 
-    /// Where a word stands in its code.
+    /// The lines of code that contain a word.
     pub(crate) fn lines_with(&self, word: &str) -> Vec<String> {
         let found = self.code().filter(|(_, line)| line.contains(word));
         found.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
@@ -69,7 +68,7 @@ impl Source {
         behind.filter_map(name).collect()
     }
 
-    /// What the fields of its structs are, with the line.
+    /// The fields of its structs, with their line numbers.
     pub(crate) fn fields(&self) -> Vec<(usize, String)> {
         let (mut fields, mut is_inside) = (Vec::new(), false);
         for (number, line) in self.code() {
@@ -78,13 +77,13 @@ impl Source {
             if is_inside {
                 fields.push((number, line.trim().to_owned()));
             }
-            // A struct ends with its brace, or on its line if it has no names for its fields.
+            // A struct ends with its brace, or on its own line if its fields have no names.
             is_inside &= !(line.starts_with('}') || line.ends_with(';') || line.ends_with("{}"));
         }
         fields
     }
 
-    /// The rooms of the same crate that its code names, with the line.
+    /// The rooms of the same crate that its code names, with line numbers.
     pub(crate) fn rooms_used(&self) -> Vec<(usize, String)> {
         let mut used = Vec::new();
         for (number, line) in self.code() {

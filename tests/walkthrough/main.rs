@@ -1,7 +1,6 @@
 //! One allocation, from submit to publish.
 //!
-//! Read it beside "One allocation, in five steps" in `ARCHITECTURE.md`; run it with `--nocapture` and it
-//! tells the story.
+//! Read it beside "One allocation, in five steps" in `ARCHITECTURE.md`. With `--nocapture` it prints each step.
 
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 #[test]
 fn one_allocation_from_submit_to_publish() -> Outcome {
-    // An engine in serial mode: nothing happens but when we say so. Its log goes to memory.
+    // An engine in serial mode: it works only when it is called. Its log goes to memory.
     let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());
     let log = SharedLog::new();
     let clock = Arc::new(ManualClock::new());
@@ -30,8 +29,8 @@ fn one_allocation_from_submit_to_publish() -> Outcome {
     handle.add_node(NodeSpec::new("beta", handle.resources(&[("memory_mib", 500)])?))?;
     let events = handle.event_stream(100);
 
-    // 1. Submit. The handle checks what it can without the state, gives the ask an identifier and sends a
-    //    change. The state has not moved: callers never touch it.
+    // 1. Submit. The handle checks the ask without the state, gives it an identifier and sends a change. The state
+    // has not changed: callers never touch it.
     let application =
         handle.submit_application(ApplicationSpec::new("word-count", "root.default", "ann"), &events)?;
     let size = handle.resources(&[("memory_mib", 600)])?;
@@ -39,11 +38,11 @@ fn one_allocation_from_submit_to_publish() -> Outcome {
     assert!(engine.read(|view| view.ask(ask).is_none()), "the change waits in the inbox");
     println!("1. {ask} is on its way");
 
-    // 2. to 5. Propose, send, commit, publish. In serial mode this one call does all of it; in parallel mode
-    //    it would wait for the threads that do.
+    // 2. to 5. Propose, send, commit, publish. In serial mode this one call does all of it; in parallel mode it would
+    // wait for the threads that do.
     engine.run_until_quiet();
 
-    // The commit is one change in the log, after those that made it possible, in the order applied.
+    // The commit is one change in the log, behind the changes that it depends on.
     let changes = changes_of(&log)?;
     let committed = changes.iter().position(|change| matches!(change, Change::Committed { .. }));
     let committed = committed.ok_or("the ask was placed")?;
@@ -52,14 +51,14 @@ fn one_allocation_from_submit_to_publish() -> Outcome {
     println!("2. proposed and 3. sent: {request:?}");
     println!("4. committed as change {} of {}", committed + 1, changes.len());
 
-    // The application hears of it, with the position in the log.
+    // The application gets the event, with the position in the log.
     let event = events.try_next()?.ok_or("an event was published")?;
     let EventKind::Allocated { container, .. } = event.kind else { return Err("not an allocation".into()) };
     assert_eq!(event.seq.0, committed as u64 + 1);
     println!("5. published: {container} runs on {node}");
 
-    // What a proposer saw may be old by the time it is decided, so the committer looks everything up again.
-    // Here is such a proposal, made by hand: the ask is satisfied, and the node has 400 left.
+    // A proposer's view may be outdated when its batch is decided, so the committer checks everything again. This
+    // proposal is made by hand: the ask is satisfied, and the node has 400 left.
     let stale = handle.commit(ResourceAllocationCommitRequest::allocate(ask, node))?;
     let second = handle.submit_ask(application, AskSpec::new(size, 1))?;
     let too_large = handle.commit(ResourceAllocationCommitRequest::allocate(second, node))?;
@@ -71,7 +70,7 @@ fn one_allocation_from_submit_to_publish() -> Outcome {
     assert_eq!(why, Some(PendingReason::NoRoom));
     println!("a stale proposal is rejected with one reason, and nothing is applied");
 
-    // When the container completes, whoever waits for its room is placed at once.
+    // When the container completes, an ask that waits for its room is placed at once.
     handle.complete_container(container)?;
     engine.run_until_quiet();
     assert!(engine.read(|view| view.ask(second).is_none()), "satisfied");

@@ -1,4 +1,4 @@
-//! Following what many callers did at a time.
+//! Follows the log of many concurrent callers.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,9 @@ use apportion::{Change, CommitOutcome, CommitSeq, Engine};
 use super::{Checker, Sent, Step, read_log};
 
 impl Checker {
-    /// Checks everything, as [`check`](Self::check) does, of an engine that many callers used at a time. Nobody knows
-    /// in which order they sent what, so the log is believed in that; `by_hand` are the requests that callers were
-    /// told were accepted. Returns how many changes there were. Panics with what is wrong.
+    /// Checks everything, as [`check`](Self::check) does, for an engine with many concurrent callers. The order in
+    /// which they sent is unknown, so the log's order is taken as true. `by_hand` are the requests whose callers were
+    /// told of acceptance. Returns the number of changes. Panics if anything is wrong.
     pub fn check_crowd(
         &mut self,
         engine: &Engine,
@@ -28,7 +28,7 @@ impl Checker {
     }
 }
 
-/// What must have been sent for this to be in the log; nothing if the engine did it by itself.
+/// Returns what must have been sent for this change to be in the log, or `None` if the engine made it by itself.
 fn as_sent(change: Change, seq: CommitSeq, by_hand: &[CommitSeq]) -> Option<Sent> {
     match change {
         Change::Configured { .. }

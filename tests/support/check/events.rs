@@ -1,4 +1,4 @@
-//! What applications were told, change by change.
+//! The events that applications got, change by change.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl Told {
         told
     }
 
-    /// The identifiers that the engine chose for a change.
+    /// The identifiers that the engine chose for this change.
     pub(super) fn hints(&self, seq: CommitSeq) -> Hints {
         let mut hints = Hints::default();
         for event in self.by_change.get(&seq).into_iter().flatten() {
@@ -45,7 +45,7 @@ impl Told {
         hints
     }
 
-    /// Whether nothing says that it was taken: whoever submits an application is told if not.
+    /// False if this is an application for which no refusal event came: the engine reports every refusal.
     pub(super) fn may_be_refused(&self, sent: &Sent) -> bool {
         let Sent::Change(Change::ApplicationSubmitted { application, .. }) = sent else { return true };
         let is_about = |event: &Event| {
@@ -54,7 +54,7 @@ impl Told {
         self.refusals.iter().any(is_about)
     }
 
-    /// Insists that exactly these effects of a change were told.
+    /// Asserts that the events of a change are exactly these effects.
     pub(super) fn expect(&mut self, seq: CommitSeq, effects: &[Effect], change: &Change) {
         let events = self.by_change.remove(&seq).unwrap_or_default();
         let told = events.iter().map(|event| format!("{}: {:?}", event.application, event.kind));
@@ -62,18 +62,18 @@ impl Told {
         let (mut told, mut wanted): (Vec<_>, Vec<_>) = (told.collect(), wanted.collect());
         told.sort();
         wanted.sort();
-        assert_eq!(told, wanted, "events of change {seq:?} {change:?}: left told, right expected");
+        assert_eq!(told, wanted, "events of change {seq:?} {change:?}: left is the engine's, right is expected");
     }
 
-    /// Insists that every other event is about an ask or an application that was refused, that it is not there, and
-    /// that nobody was told twice.
+    /// Asserts that every other event is a refusal, that the refused ask or application does not exist, and that no
+    /// refusal is repeated.
     pub(super) fn expect_nothing_else(&self, oracle: &Oracle) {
         assert!(self.by_change.is_empty(), "events of changes not in the log: {:?}", self.by_change);
         for refusal in &self.refusals {
             let application = refusal.application;
             match refusal.kind {
                 EventKind::AskRefused { ask, .. } => {
-                    assert!(!oracle.asks.contains_key(&ask), "{ask} was refused, and is there");
+                    assert!(!oracle.asks.contains_key(&ask), "{ask} was refused, but it exists");
                 }
                 _ => assert!(!oracle.applications.contains_key(&application), "{application} was refused"),
             }

@@ -1,4 +1,4 @@
-//! What explanations say of a quiet engine, compared with what is known without them.
+//! Compares the explanations of a quiet engine with independent knowledge.
 
 use apportion::explain::{Blocker, Explanation, Stage, WhyPending};
 use apportion::request::RejectReason;
@@ -7,8 +7,8 @@ use apportion::{Engine, ResourceAllocationCommitRequest};
 
 use crate::support::oracle::{Hints, Oracle};
 
-/// Panics if an explanation does not add up, or names nothing although the engine left the ask pending: whoever is
-/// held back by no limit has no node left, unless those nodes are kept for it that it waits for.
+/// Panics if an explanation does not add up, or names no reason for a pending ask. An ask below all limits must have
+/// no fitting node left, unless it waits for its reserved nodes.
 pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
     engine.read(|view| {
         for explanation in pending(view) {
@@ -17,7 +17,7 @@ pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
             assert_eq!((why.in_flight, why.funnel.at(Stage::InFlight)), (0, 0), "{explanation}");
             let is_kept = !continues_looking && !why.reservations.is_empty();
             let is_explained = is_kept || why.blocker.is_some() || why.funnel.at(Stage::Fits) == 0;
-            assert!(is_explained, "quiet, but nothing is in the way: {explanation}");
+            assert!(is_explained, "the engine is quiet, but nothing blocks the ask: {explanation}");
             assert_eq!(why.setting.is_some(), is_configured(why.blocker.as_ref()), "{explanation}");
             let is_short = why.funnel.at(Stage::NoRoom) + why.funnel.at(Stage::NoDevice) > 0;
             let is_small = why.funnel.at(Stage::TooSmall) > 0;
@@ -26,7 +26,7 @@ pub(super) fn check_quiet(engine: &Engine, continues_looking: bool) {
     });
 }
 
-/// Whether a key of the configuration limits the ask. The root may use all nodes, whatever is configured.
+/// Whether a configuration key limits the ask. The root may use all nodes in any configuration.
 fn is_configured(blocker: Option<&Blocker>) -> bool {
     match blocker {
         Some(Blocker::QueueMaximum(reached)) => reached.queue != "root",
@@ -35,13 +35,13 @@ fn is_configured(blocker: Option<&Blocker>) -> bool {
     }
 }
 
-/// Compares what is explained with the model's verdicts on one container of each ask on each node.
+/// Compares each explanation with the model's verdicts on one container of the ask on each node.
 pub fn compare_explanations(engine: &Engine, oracle: &Oracle) {
     engine.read(|view| {
         for explanation in pending(view) {
             let why = explanation.pending().unwrap();
-            // What is reserved is charged already, and may be used on the node that is reserved. The model does not
-            // count the nodes offered to an ask.
+            // A reservation is already charged, and its node may be used. The model does not count the nodes offered
+            // to an ask.
             let counts_offers = why.locality.as_ref().is_some_and(|wait| wait.until_ms.is_none());
             if why.reservations.is_empty() && !counts_offers {
                 compare(&explanation, why, oracle);
@@ -56,7 +56,7 @@ fn pending<'a>(view: &'a View<'_>) -> impl Iterator<Item = Explanation> + 'a {
 
 fn compare(explanation: &Explanation, why: &WhyPending, oracle: &Oracle) {
     let (mut unmet, mut full, mut kept, mut fits) = (0, 0, 0, 0);
-    // Of the partition's nodes: the first limit in the way, which is the same on all of them.
+    // For each node of the ask's partition, the first limit that blocks the ask. All nodes must have the same one.
     let mut limits: Vec<Option<RejectReason>> = Vec::new();
     for &node in oracle.nodes.keys() {
         let request = ResourceAllocationCommitRequest::allocate(explanation.ask, node);

@@ -1,9 +1,8 @@
-//! What must hold after each step of an engine, whatever it did.
+//! Checks after each step of an engine.
 //!
-//! The engine's log is followed change by change on the model: everything in it must have been sent, or be
-//! something the engine may do by itself at that place, and everything sent must be in it unless it made no
-//! sense. Then the states must be equal, nothing may be left undone, and the log must replay to the same
-//! state.
+//! The model follows the engine's log change by change. Every logged change must have been sent, or be a change that
+//! the engine may make by itself at that point. Every change sent must be in the log, unless the engine had to refuse
+//! it. Then the states must be equal, nothing may be left undone, and the log must replay to the same state.
 
 mod crowd;
 mod events;
@@ -27,48 +26,48 @@ use events::Told;
 pub use explain::compare_explanations;
 pub use sent::Sent;
 
-/// How much can be said in advance about what the engine does.
+/// How far the model can predict the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
-    /// Each commit must be legal; when it happens is up to the threads.
+    /// Each commit must be legal; its time depends on the threads.
     Legal,
-    /// As above, but everything sent is applied before anything is scheduled.
+    /// As above, and everything sent is applied before anything is scheduled.
     Serial,
     /// Each placement is known in advance.
     Exact,
 }
 
-/// Follows one engine.
+/// Follows one engine on the model.
 #[derive(Debug)]
 pub struct Checker {
     /// The model, as of the last step.
     pub oracle: Oracle,
-    /// What is expected of the engine from the next step on.
+    /// How far the next steps are predictable.
     pub certainty: Certainty,
     seen: u64,
-    /// A reservation of the present step ended: the pass in which it did takes no notice of its node.
+    /// A reservation ended in the present step. The pass that ended it does not look at its node again.
     has_ended_reservations: bool,
-    /// In the present step room was kept from somebody who may borrow nodes. A pass over lent nodes does not learn that
-    /// it is kept no more, since those for whom it was are on borrowed nodes by then.
+    /// In the present step, headroom was blocked for an ask that may borrow nodes. A pass over lent nodes does not
+    /// learn that the headroom is free again, since the asks that blocked it are on borrowed nodes by then.
     has_kept_room: bool,
-    /// The node over which the present step is a pass, if it is one.
+    /// The node of the pass that is the present step, if the step is one.
     pass: Option<NodeId>,
     /// The refusals that the caller must be told in the present step.
     refused: Vec<Subject>,
 }
 
-/// What happened since the last step.
+/// Everything that happened since the last step.
 #[derive(Debug)]
 pub struct Step<'a> {
     /// The engine, quiet.
     pub engine: &'a Engine,
     /// Its whole log.
     pub log: &'a [u8],
-    /// What the applications were told since.
+    /// The events since the last step.
     pub events: Vec<Event>,
-    /// What was sent since, in order.
+    /// Everything sent since the last step, in order.
     pub sent: VecDeque<Sent>,
-    /// The refusals that the caller was told since, if one handle sent everything.
+    /// The refusals reported to the caller since the last step, if one handle sent everything.
     pub refusals: Option<Vec<Subject>>,
 }
 
@@ -87,7 +86,7 @@ impl Checker {
         }
     }
 
-    /// Checks everything. Panics with what is wrong.
+    /// Checks everything. Panics if anything is wrong.
     pub fn check(&mut self, step: Step<'_>) {
         let engine = step.engine;
         self.check_step(step);
@@ -95,7 +94,7 @@ impl Checker {
         explain::check_quiet(engine, self.oracle.config.reservations.continue_looking);
     }
 
-    /// Checks what a pass over one node has done, and everything but that nothing is left to do.
+    /// Checks a pass over one node: everything except that nothing is left to do.
     pub fn check_pass(&mut self, node: NodeId, step: Step<'_>) {
         self.pass = Some(node);
         self.check_step(step);
@@ -112,7 +111,7 @@ impl Checker {
             let is_own = self.follow(&change, &mut sent, &mut told);
             let is_commit = matches!(change, Change::Committed { .. });
             let is_in_turn = is_own || !has_scheduled || self.certainty == Certainty::Legal;
-            assert!(is_in_turn, "scheduled before everything sent was applied: change {}", self.seen);
+            assert!(is_in_turn, "change {} was applied after scheduling had begun", self.seen);
             has_scheduled |= is_own && is_commit;
         }
         for left in &sent {
@@ -121,7 +120,7 @@ impl Checker {
         }
         let refused = std::mem::take(&mut self.refused);
         if let Some(told) = refusals {
-            assert_eq!(told, refused, "the caller is told of each refused call, in order");
+            assert_eq!(told, refused, "the caller learns of each refused call, in order");
         }
         told.expect_nothing_else(&self.oracle);
         state::compare(engine, &self.oracle);
@@ -145,7 +144,7 @@ impl Checker {
                 | Change::ApplicationEnded { end: ApplicationEnd::Expired, .. }
                 | Change::ContainerEnded { cause: EndCause::StopTimedOut, .. }
         );
-        // What the end of an application makes possible was refused before it, if it was.
+        // A change that is possible only after the end of an application was refused before that end, if at all.
         let is_end = match change {
             Change::ApplicationEnded { .. } => true,
             Change::ContainerEnded { container, .. } => self.oracle.is_last_awaited(*container),
@@ -209,9 +208,9 @@ impl Checker {
         verdict.effects
     }
 
-    /// What the engine proposes by itself must also be what its policies want.
+    /// A request of the engine itself must also follow the configured policies.
     fn check_own_request(&self, request: &ResourceAllocationCommitRequest) {
-        // What users of a leaf get in one partition moves their shares of it in all of them, in the midst of a pass.
+        // In several partitions, a container of one user changes its share in all partitions, in the midst of a pass.
         let is_known = self.oracle.partitions.len() == 1 || !self.oracle.users_compete();
         if self.certainty == Certainty::Exact && self.pass.is_none() && is_known {
             let AllocationProposal { ask, node, .. } = request.allocate[0];
@@ -225,7 +224,7 @@ impl Checker {
             assert!(objection.is_none(), "change {}: {request:?}, but {}", self.seen, objection.unwrap());
         }
         self.check_own_borrowed(request);
-        // A unit for which a node was reserved has waited long enough to go anywhere.
+        // A unit with a reservation has waited long enough to run anywhere.
         let is_swap = |proposal: &AllocationProposal| {
             proposal.from_reservation.is_some() || request.unreserve.len() == request.allocate.len()
         };
@@ -244,25 +243,26 @@ impl Checker {
         request.reserve.iter().for_each(|proposal| self.check_own_reservation(proposal));
     }
 
-    /// A reservation is given back for a container elsewhere only where the ask could not have both.
+    /// The engine gives a reservation back for a container elsewhere only if the ask could not have both.
     fn check_own_swap(&self, request: &ResourceAllocationCommitRequest) {
         let [AllocationProposal { ask, .. }] = request.allocate[..] else { return };
         let is_known = self.certainty > Certainty::Legal && self.oracle.asks.contains_key(&ask);
-        // A reservation that ended in the same step may have been what was in the way.
+        // A reservation that ended in the same step may have been the obstacle.
         if is_known && !request.unreserve.is_empty() && !self.has_ended_reservations {
             let needs_none = self.oracle.needs_no_swap(ask, self.pass.is_some());
-            assert!(!needs_none, "change {}: a reservation given back: {request:?}", self.seen);
+            assert!(!needs_none, "change {}: a reservation was given back without need: {request:?}", self.seen);
         }
     }
 
-    /// Whether a pass over the node may place the ask there. Passes over several go by what was missed before them.
+    /// Whether a pass over the node may place the ask there. A pass over several nodes uses the opportunities missed
+    /// before it.
     fn is_opportune(&self, ask: AskId, node: NodeId) -> bool {
         let counts = self.pass.is_some() && self.oracle.counts_opportunities();
         !counts || self.oracle.may_take_opportunity(ask, node)
     }
 
-    /// Nobody is a borrowed container who could be served at home. What one gets moves what others may have only where
-    /// users compete.
+    /// An ask borrows a node only if it could not be served at home. One ask's container changes the limits of others
+    /// only where users compete.
     fn check_own_borrowed(&self, request: &ResourceAllocationCommitRequest) {
         if self.certainty < Certainty::Serial {
             return;
@@ -275,7 +275,7 @@ impl Checker {
                 && !self.has_kept_room
                 && !self.oracle.compete(ask)
                 && self.oracle.could_stay_home(proposal.ask);
-            assert!(!stays, "change {}: a borrowed that could be served at home: {request:?}", self.seen);
+            assert!(!stays, "change {}: a borrowed container could be served at home: {request:?}", self.seen);
         }
     }
 
@@ -302,7 +302,7 @@ impl Checker {
 
     fn check_quiet(&self, engine: &Engine) {
         if self.certainty == Certainty::Exact {
-            assert_eq!(self.oracle.next_placement(), None, "could still be placed");
+            assert_eq!(self.oracle.next_placement(), None, "the engine is quiet, but the model could place this");
         }
         if let Some(problem) = self.oracle.overlooked() {
             let reason =
@@ -326,7 +326,7 @@ impl Checker {
     }
 }
 
-/// All changes of a log.
+/// Returns all changes of a log.
 #[must_use]
 pub fn read_log(log: &[u8]) -> Vec<Change> {
     let mut reader = LogReader::new(log).unwrap();

@@ -1,4 +1,4 @@
-//! What a test sent to the engine, and what became of it.
+//! Messages that a test sent to the engine, and their answers.
 
 use apportion::config::ConfigError;
 use apportion::event::{Refusal, Subject};
@@ -6,22 +6,22 @@ use apportion::{Change, CommitOutcome, CommitSeq, ResourceAllocationCommitReques
 
 use crate::support::oracle::{Hints, Oracle};
 
-/// Something that was sent.
+/// A message that was sent.
 #[derive(Clone, Debug)]
 pub enum Sent {
-    /// A change that nobody answers.
+    /// A change without an answer.
     Change(Change),
-    /// A change of queues, with the answer.
+    /// A change of queues, with its answer.
     Queue(Change, Result<CommitSeq, ConfigError>),
-    /// Another change that is answered, with the answer.
+    /// Another change with its answer.
     Answered(Change, Result<CommitSeq, Refusal>),
     /// A commit request, with the verdict.
     Request(ResourceAllocationCommitRequest, CommitOutcome),
 }
 
 impl Sent {
-    /// The identifier that the caller is told if this is refused; `None` if a ticket tells. Deliberately written again:
-    /// it checks the engine's own mapping.
+    /// The identifier in the refusal if this is refused; `None` if a ticket carries the answer. Written independently
+    /// on purpose: it checks the engine's own mapping.
     #[must_use]
     pub fn subject(&self) -> Option<Subject> {
         let Self::Change(change) = self else { return None };
@@ -40,7 +40,7 @@ impl Sent {
         }
     }
 
-    /// Whether this is what the log holds at `seq`.
+    /// Whether this message is the change at `seq` in the log.
     #[must_use]
     pub fn is_logged_as(&self, seq: CommitSeq, logged: &Change) -> bool {
         match self {
@@ -54,7 +54,7 @@ impl Sent {
         }
     }
 
-    /// Whether the engine is right not to apply it, if the model stands where the engine stood then.
+    /// Whether the engine is right to refuse it, if the model's state is the engine's state at that time.
     #[must_use]
     pub fn is_refusable(&self, oracle: &Oracle) -> bool {
         match self {
@@ -68,12 +68,12 @@ impl Sent {
         }
     }
 
-    /// Insists that the engine was right not to apply it. `is_exact` says that the model stands where the
-    /// engine stood when it decided; otherwise commits may have come between.
+    /// Asserts that the engine was right to refuse it. `is_exact` says that the model's state is the engine's at the
+    /// decision; otherwise commits may have come between.
     pub fn expect_refused(&self, oracle: &Oracle, is_exact: bool) {
         match self {
             Self::Change(change) => {
-                assert!(!oracle.makes_sense(change), "sent, possible, but not in the log: {change:?}");
+                assert!(!oracle.makes_sense(change), "sent and valid, but not in the log: {change:?}");
             }
             Self::Queue(change, answer) => {
                 assert!(answer.is_err() && !oracle.makes_sense(change), "{answer:?} to {change:?}");

@@ -1,4 +1,4 @@
-//! The engine's state, as anybody can read it, compared with the model's.
+//! Compares the engine's state, as any caller can read it, with the model's.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ fn compare_queues(view: &View<'_>, oracle: &Oracle, books: &Books) {
     let expired = (0..oracle.tree.queues.len()).find(|queue| {
         oracle.tree.expires_ms(*queue, &oracle.busy()).is_some_and(|at_ms| at_ms <= oracle.now_ms)
     });
-    assert_eq!(expired, None, "should be gone by now");
+    assert_eq!(expired, None, "this queue should have expired");
     for (number, partition) in oracle.partitions.iter().enumerate() {
         same(view.capacity(*partition), &books.totals[number], &format!("{partition}"));
         let all = oracle.tree.queues.iter().zip(&books.queues[number]);

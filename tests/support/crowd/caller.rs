@@ -1,4 +1,4 @@
-//! One caller: applications of its own, and everything a handle can do with them.
+//! One caller: it has its own applications and uses every method of a handle.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use rand_pcg::Pcg32;
 
 use super::add_node;
 
-/// More than any caller is told.
+/// More events than any caller gets.
 const EVENTS_MAX: usize = 1 << 16;
 
 pub(super) struct Caller {
@@ -27,7 +27,7 @@ pub(super) struct Caller {
     asks: Vec<AskId>,
     running: Vec<ContainerId>,
     told: Vec<Event>,
-    /// Requests made by hand that were accepted.
+    /// The commits of accepted requests made by hand.
     accepted: Vec<CommitSeq>,
 }
 
@@ -49,13 +49,13 @@ impl Caller {
         }
     }
 
-    /// What it was told in all, which of its requests were accepted, and every ask that the engine took.
+    /// Returns all its events, the commits of its accepted requests, and every ask that the engine took.
     pub(super) fn testimony(mut self) -> (Vec<Event>, Vec<CommitSeq>, Vec<AskId>) {
         self.listen();
         (self.told, self.accepted, self.asks)
     }
 
-    /// Asks, takes back, gives back, commits by hand, ends and begins anew.
+    /// Submits and cancels asks, releases containers, commits by hand, ends applications and starts new ones.
     pub(super) fn live(&mut self, steps: usize) {
         for _ in 0..steps {
             let application = self.application();
@@ -71,7 +71,7 @@ impl Caller {
         }
     }
 
-    /// Nodes come and go, limits change, time jumps.
+    /// Changes nodes and limits, and lets time jump.
     pub(super) fn operate(&mut self, steps: usize, clock: &ManualClock) {
         let mut now_ms = 0;
         for step in 0..steps {
@@ -92,7 +92,7 @@ impl Caller {
                 }
             }
         }
-        // The others' asks shall find something in the end.
+        // The other callers' asks need a node in the end.
         self.handle.heartbeat(&self.nodes).unwrap();
         self.handle.activate_node(self.nodes[1]).unwrap();
     }
@@ -150,7 +150,7 @@ impl Caller {
     }
 
     fn one_ask(&mut self) -> AskId {
-        // One of the last: most of the others are gone, and that is worth a try as well.
+        // One of the last four asks. Most others are gone, which is worth a try as well.
         let last = self.asks.len().min(4);
         self.asks[self.asks.len() - 1 - self.random.random_range(0..last)]
     }
@@ -165,13 +165,13 @@ impl Caller {
             if self.running.is_empty() {
                 return;
             }
-            // Not forgotten: it may be named again before anybody says that it has ended.
+            // The container stays in the list: it may be named again before its end is reported.
             let container = self.running[self.random.random_range(0..self.running.len())];
             match self.random.random_range(0..4u32) {
-                // Confirmed when the container is picked again, if it is.
+                // The stop is confirmed if the container is picked again.
                 3 => drop(self.handle.stop_container(container).unwrap()),
                 0 => self.handle.complete_container(container).unwrap(),
-                // One of them twice, sometimes.
+                // Sometimes the same container twice.
                 1 => self.handle.complete_containers([container, self.running[0]]).unwrap(),
                 _ => self.handle.release_container(container).unwrap(),
             }
@@ -184,7 +184,7 @@ impl Caller {
         }
     }
 
-    /// Two containers at once, one for another, or a reservation.
+    /// Commits two containers at once, a swap of two containers, or a reservation.
     fn commit_by_hand(&mut self) {
         let ask = self.one_ask();
         let on = |node: NodeId| AllocationProposal { ask, node, from_reservation: None };

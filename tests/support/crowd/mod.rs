@@ -1,7 +1,7 @@
-//! A crowd: many threads that do what they like to one engine, and a check of all of it afterwards.
+//! A crowd: many threads that use one engine at random, and a check of everything afterwards.
 //!
-//! The same crowd runs on real threads (`cargo soak`) and under a scheduler that decides every
-//! step (`cargo shuttle`). Proposers panic, lose batches and hold them up; the clock jumps, clock and log sink stall.
+//! The same crowd runs on real threads (`cargo soak`) and under a scheduler that decides every step (`cargo
+//! shuttle`). Proposers panic, lose batches and delay them; the clock jumps; clock and log sink stall.
 
 mod caller;
 mod trouble;
@@ -27,32 +27,32 @@ use caller::Caller;
 pub use trouble::Pause;
 use trouble::{TroubledClock, TroubledSink, propose_with_trouble};
 
-/// Nodes at the start; some go, others come.
+/// Nodes at the start; nodes come and go later.
 const NODES: usize = 5;
 
-/// Who there is and what goes wrong.
+/// The threads of a crowd and its faults.
 #[derive(Clone, Debug)]
 pub struct Crowd {
-    /// What everything is drawn by.
+    /// The seed of all random choices.
     pub seed: u64,
     /// Threads that each have applications of their own.
     pub callers: usize,
     /// Threads that propose.
     pub proposers: usize,
-    /// What each caller does, in steps.
+    /// Steps of each caller.
     pub steps: usize,
-    /// How a thread that is held up spends its time.
+    /// How a delayed thread spends its time.
     pub pause: Pause,
-    /// After how many groups the log's sink fails, if it does; then the log is no witness.
+    /// The number of groups after which the log's sink fails, if it does. Then the log is not checked.
     pub sink_fails_after: Option<u64>,
 }
 
-/// What a crowd came to.
+/// The result of a crowd.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Changes in the log, all of them followed on the model.
     pub changes: u64,
-    /// What the engine did.
+    /// The engine's counters.
     pub stats: EngineStats,
 }
 
@@ -71,11 +71,11 @@ impl Crowd {
         config
     }
 
-    /// Lets everybody work, waits until all is quiet, and checks everything. `watch` is called with the engine as
-    /// soon as it is there, for those who want to keep an eye on it.
+    /// Runs all threads, waits until the engine is quiet, and checks everything. `watch` gets the engine as soon as
+    /// it has started.
     ///
     /// # Panics
-    /// When anything is wrong.
+    /// If anything is wrong.
     pub fn run(&self, watch: impl FnOnce(&Arc<Engine>)) -> Outcome {
         let (log, clock) = (SharedLog::new(), ManualClock::new());
         let sink = TroubledSink::new(log.clone(), self.pause, self.sink_fails_after);
@@ -97,7 +97,7 @@ impl Crowd {
         outcome
     }
 
-    /// All callers at a time, to the end.
+    /// Runs all callers concurrently, to the end.
     fn call(&self, engine: &Arc<Engine>, clock: &ManualClock) -> Vec<Caller> {
         let handle = engine.handle();
         let nodes: Arc<[NodeId]> =
@@ -120,7 +120,7 @@ impl Crowd {
                 (thread, ticket)
             })
             .collect();
-        // Looked at while everybody works.
+        // An audit while all threads work.
         let report = engine.audit();
         assert!(report.is_clean(), "{report}");
         let end = |(thread, ticket): (Thread, apportion::sync::Ticket<Caller>)| {
@@ -133,7 +133,7 @@ impl Crowd {
     fn check(&self, engine: &Engine, log: &SharedLog, callers: Vec<Caller>) -> Outcome {
         let report = engine.audit();
         assert!(report.is_clean(), "{report}");
-        // What could run does: no ask is left that a node, its queue and its user have room for.
+        // No ask may be left for which a node, its queue and its user have room.
         let left: Vec<_> = engine.read(|view| view.asks().map(|ask| ask.pending_reason()).collect());
         assert!(!left.contains(&PendingReason::Runnable), "left undone: {left:?}");
         let health = engine.health();
@@ -143,7 +143,7 @@ impl Crowd {
         Outcome { changes, stats: engine.stats() }
     }
 
-    /// Follows everything that happened on the sequential model.
+    /// Follows the whole log on the sequential model.
     fn follow(&self, engine: &Engine, log: &SharedLog, callers: Vec<Caller>) -> u64 {
         let handle = engine.handle();
         let oracle =
@@ -161,8 +161,8 @@ impl Crowd {
     }
 }
 
-/// The log alone cannot say what is missing from it: every ask that the engine took is in it or was refused, and so is
-/// every request that it said was accepted.
+/// Every ask that the engine took is in the log or was refused, and every accepted request is in the log. The log
+/// alone cannot show what is missing from it.
 fn expect_nothing_lost(log: &[u8], events: &[Event], by_hand: &[CommitSeq], asks: &[AskId]) {
     let changes = read_log(log);
     let submitted = changes.iter().filter_map(|change| match change {

@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! Faults: stalls, failures and lost batches.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,13 +10,13 @@ use apportion::{Clock, ManualClock, ProposalBatch};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg32;
 
-/// Holds a thread up for about so many units of time, whatever those are.
+/// Delays a thread by about this many units; the unit depends on the crowd.
 pub type Pause = fn(u32);
 
-/// Every so many calls the clock and the sink take their time.
+/// The clock and the sink stall once in this many calls.
 const STALL_EVERY: u64 = 40;
 
-/// A clock that hangs now and then. It is read under the write guard: the committer hangs with it.
+/// A clock that stalls now and then. The committer reads it under the write guard, so the committer stalls too.
 #[derive(Debug)]
 pub(super) struct TroubledClock {
     clock: ManualClock,
@@ -39,7 +39,7 @@ impl Clock for TroubledClock {
     }
 }
 
-/// A log that hangs now and then, or fails for good.
+/// A log sink that stalls now and then, or fails for good.
 pub(super) struct TroubledSink {
     log: SharedLog,
     pause: Pause,
@@ -70,8 +70,8 @@ impl LogSink for TroubledSink {
     }
 }
 
-/// What a proposing thread does. Those with even numbers are the engine's own loop, which a build with faults lets
-/// panic again and again; the others lose batches and hold them up.
+/// The body of a proposing thread. An even number runs the engine's own loop, which a build with faults lets panic
+/// repeatedly. An odd number loses batches and delays them.
 pub(super) fn propose_with_trouble(mut proposer: Proposer, number: usize, seed: u64, pause: Pause) {
     if number.is_multiple_of(2) {
         #[cfg(all(apportion_faults, not(apportion_shuttle)))]
@@ -98,14 +98,15 @@ pub(super) fn propose_with_trouble(mut proposer: Proposer, number: usize, seed: 
     }
 }
 
-/// Unwinds with the batch in its hands; not under a checker, whose locks do not survive that.
+/// Unwinds while it holds the batch. Under shuttle it only drops the batch, since shuttle's locks do not survive an
+/// unwind.
 fn lose(batch: Box<ProposalBatch>) {
     if cfg!(apportion_shuttle) {
         return;
     }
     let unwind = move || {
         let _batch = batch;
-        // Not a panic: nobody needs to be told of it.
+        // Not `panic!`, which would print a message.
         std::panic::resume_unwind(Box::new("lost"));
     };
     drop(catch_unwind(AssertUnwindSafe(unwind)));

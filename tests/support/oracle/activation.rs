@@ -1,4 +1,4 @@
-//! Which applications may be served, and which wait until others have ended.
+//! Activation: which applications may be served, and which wait until others have ended.
 
 use std::cmp::Reverse;
 
@@ -9,8 +9,7 @@ use super::amounts::{Amounts, NOTHING, amounts, plus};
 use super::{Application, Books, Effect, Oracle};
 
 impl Oracle {
-    /// Activates one application after another, as long as there is one that may be. The one that was just submitted is
-    /// not told.
+    /// Activates applications in turn, as long as limits allow. The application `new`, just submitted, gets no event.
     pub(super) fn activate_all(&mut self, new: Option<ApplicationId>, effects: &mut Vec<Effect>) {
         while let Some(next) = self.next_active() {
             self.applications.get_mut(&next).expect("it waits").is_active = true;
@@ -20,7 +19,7 @@ impl Oracle {
         }
     }
 
-    /// The first of those that wait in vain.
+    /// The first waiting application that may be active.
     pub(super) fn next_active(&self) -> Option<ApplicationId> {
         let waiting = self
             .applications
@@ -40,7 +39,7 @@ impl Oracle {
         waiting.into_iter().find(|(_, application)| may_be(application)).map(|(id, _)| *id)
     }
 
-    /// Whether every queue on the way up may have one more active, and one more of this user.
+    /// Whether every queue up to the root may have one more active application, also of this user.
     fn may_run_beside_others(&self, application: &Application) -> bool {
         self.tree.chain(application.leaf).into_iter().all(|queue| {
             let active = self.applications.values().filter(|other| other.is_active);
@@ -86,7 +85,7 @@ impl Oracle {
             .all(|i| in_leaf[i] + size[i] <= limit[i] && own[i] + size[i] <= limit[i].min(own_limit[i]))
     }
 
-    /// What part of the masters' share one user may have, as a fraction.
+    /// The fraction of the masters' share that one user may have.
     fn part_of_user(&self, application: &Application) -> (i128, i128) {
         let queue = &self.tree.queues[application.leaf].config;
         let users = self.wanting(application.leaf).len().max(1) as i128;
@@ -98,7 +97,7 @@ impl Oracle {
         (part * factor, whole * 1000)
     }
 
-    /// So much of it, rounded up to whole steps of container sizes.
+    /// A fraction of the amounts, rounded up to whole steps of container sizes.
     fn in_steps(&self, of: &Amounts, part: i128, whole: i128) -> Amounts {
         let steps = self.config.allocation.minimum;
         std::array::from_fn(|i| {

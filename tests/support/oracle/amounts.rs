@@ -1,4 +1,4 @@
-//! Plain vectors of amounts, with arithmetic of their own: nothing here is shared with the engine.
+//! Plain vectors of amounts, with arithmetic of their own that the engine does not share.
 
 use apportion::Resources;
 use apportion::resource::RESOURCE_TYPES_MAX;
@@ -9,10 +9,10 @@ pub type Amounts = [i64; RESOURCE_TYPES_MAX];
 /// Nothing of any type.
 pub const NOTHING: Amounts = [0; RESOURCE_TYPES_MAX];
 
-/// One whole, in the fixed point of shares.
+/// 1.0 in the fixed point of shares.
 pub(super) const ONE: i128 = 1 << 20;
 
-/// An endless share: something is used of a type of which there is nothing.
+/// An infinite share: the use of a type whose base is zero.
 pub(super) const ENDLESS: i128 = i128::MAX;
 
 /// The amounts of an engine's vector.
@@ -39,13 +39,13 @@ pub(super) fn minus(a: &Amounts, b: &Amounts) -> Amounts {
     each(a, b, |a, b| a - b)
 }
 
-/// Every amount this many times.
+/// Every amount multiplied by `count`.
 #[must_use]
 pub fn times(a: &Amounts, count: u32) -> Amounts {
     a.map(|amount| amount * i64::from(count))
 }
 
-/// `amount * numerator / denominator`, rounded down; nothing of nothing.
+/// `amount * numerator / denominator`, rounded down; 0 if the denominator is 0.
 #[must_use]
 pub(super) fn part(amount: i64, numerator: i128, denominator: i128) -> i128 {
     if denominator == 0 { 0 } else { i128::from(amount) * numerator / denominator }

@@ -1,4 +1,4 @@
-//! Applying changes: what each of them does, and what applications should be told of it.
+//! Applies changes to the model, and returns the events that applications should get.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::amounts::amounts;
 use super::{Application, Ask, Effect, Hints, Node, Oracle};
 
 impl Oracle {
-    /// Whether the change, which a caller sent, makes sense now. One that does not is refused.
+    /// Whether a change that a caller sent is valid now. The engine refuses an invalid one.
     #[must_use]
     pub fn makes_sense(&self, change: &Change) -> bool {
         match change {
@@ -64,10 +64,10 @@ impl Oracle {
         }
     }
 
-    /// Applies a change other than a commit; returns what applications should be told.
+    /// Applies a change other than a commit; returns the events that applications should get.
     ///
     /// # Errors
-    /// When a change that the engine made by itself should not have been made.
+    /// If the engine should not have made this change by itself.
     pub fn apply(&mut self, change: &Change, hints: &Hints) -> Result<Vec<Effect>, String> {
         let mut effects = Vec::new();
         let mut new = None;
@@ -151,7 +151,7 @@ impl Oracle {
         self.tree.note_idle(old, self.now_ms);
     }
 
-    /// The lowest place of the partition that no node has.
+    /// The lowest position in the partition that no node has.
     fn take_position(&mut self, partition: PartitionId) -> u64 {
         let left = self.vacated.iter().find(|(of, _)| *of == partition).copied();
         if let Some(left) = left {
@@ -214,7 +214,7 @@ impl Oracle {
         self.vacated.insert((node.partition, node.position));
     }
 
-    /// The path of the leaf for an application, the lowest queue of it that is there, and the names that are missing.
+    /// The path of an application's leaf, the lowest queue on it that exists, and the names of missing queues.
     fn destination_of(&self, spec: &ApplicationSpec) -> Option<(String, usize, Vec<String>)> {
         let is_mapped = !self.config.queue_mapping.rules.is_empty();
         let path = if is_mapped { self.leaf_for(spec)? } else { spec.queue.clone() };
@@ -223,7 +223,7 @@ impl Oracle {
         Some((path, queue, missing))
     }
 
-    /// Whether the leaf takes the application with what it uses.
+    /// Whether the leaf takes the application with everything that it uses.
     fn may_move(&self, id: ApplicationId, leaf: usize) -> bool {
         let Some(application) = self.goes_on(id) else { return false };
         if application.leaf == leaf {
@@ -249,7 +249,7 @@ impl Oracle {
                 .all(|partition| queues.iter().all(|queue| stays_below(partition, *queue)))
     }
 
-    /// Whether the queue and those above take one application more, of this user if it is a leaf, or from another leaf.
+    /// Whether the leaf and its ancestors take one more application, or `without`, which moves there.
     fn takes_application(&self, leaf: usize, user: Option<&str>, without: Option<ApplicationId>) -> bool {
         let others =
             || self.applications.iter().filter(|(id, _)| Some(**id) != without).map(|(_, other)| other);
@@ -299,7 +299,7 @@ impl Oracle {
         assert!(self.applications.insert(id, application).is_none(), "{id} is submitted twice");
     }
 
-    /// Names that come and go at once are gone; reservations on nodes that are shunned now are dropped.
+    /// Adds names, then removes names, then drops the application's reservations on blacklisted nodes.
     fn update_blacklist(&mut self, id: ApplicationId, update: &BlacklistUpdate, effects: &mut Vec<Effect>) {
         let [hosts, racks] = &mut self.applications.get_mut(&id).expect("checked before").shunned;
         hosts.extend(update.add.hosts.iter().cloned());
@@ -377,7 +377,7 @@ impl Oracle {
         effects.push((id, EventKind::ApplicationEnded { end }));
     }
 
-    /// The leaves that have applications.
+    /// The leaves with applications.
     #[must_use]
     pub fn busy(&self) -> BTreeSet<usize> {
         self.applications.values().map(|application| application.leaf).collect()
@@ -435,7 +435,7 @@ impl Oracle {
         self.reservations.get(&node).is_some_and(|reservation| reservation.ask == ask)
     }
 
-    /// Ends a container, with the event for its application, and the application if this was the last one awaited.
+    /// Ends a container with its event, and its application if that was ending and this was its last container.
     pub(super) fn end_container(&mut self, id: ContainerId, cause: EndCause, effects: &mut Vec<Effect>) {
         let found = self.containers.iter().find(|(_, container)| container.id == Some(id));
         let number = *found.expect("checked before").0;

@@ -1,4 +1,4 @@
-//! The books: all sums, made anew from what exists.
+//! The books: all sums, recomputed from the objects that exist.
 
 use std::collections::BTreeMap;
 
@@ -8,51 +8,51 @@ use super::amounts::{Amounts, NOTHING, amounts, may_add, plus, times};
 use super::limits::{Limits, limits};
 use super::{ApplicationId, Oracle};
 
-/// A queue in one partition.
+/// The sums of a queue in one partition.
 #[derive(Clone, Debug, Default)]
 pub struct QueueBook {
     /// Its limits.
     pub limits: Limits,
-    /// What its use is divided by in the order of queues.
+    /// The divisor of its use in the order of queues.
     pub base: Amounts,
-    /// What its containers and reservations hold.
+    /// The amounts of its containers and reservations.
     pub used: Amounts,
-    /// What its reservations hold.
+    /// The amounts of its reservations.
     pub reserved: Amounts,
-    /// What its asks want.
+    /// The amounts that its asks want.
     pub pending: Amounts,
-    /// How many containers run.
+    /// The number of running containers.
     pub containers: u64,
 }
 
-/// A node.
+/// The sums of a node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeBook {
-    /// What its containers hold.
+    /// The amounts of its containers.
     pub used: Amounts,
     /// Free thousandths by device.
     pub device_free: Vec<u16>,
-    /// How many containers run on it.
+    /// The number of containers on it.
     pub containers: usize,
 }
 
 /// All sums at one moment.
 #[derive(Clone, Debug)]
 pub struct Books {
-    /// What each partition has.
+    /// The capacity of each partition.
     pub totals: Vec<Amounts>,
     /// By partition and queue.
     pub queues: Vec<Vec<QueueBook>>,
-    /// What users hold, by partition, leaf and name.
+    /// Use of users, by partition, leaf and name.
     pub users: BTreeMap<(usize, usize, String), Amounts>,
-    /// What applications hold in all partitions.
+    /// Use of applications in all partitions.
     pub applications: BTreeMap<ApplicationId, Amounts>,
     /// By node.
     pub nodes: BTreeMap<NodeId, NodeBook>,
 }
 
 impl Books {
-    /// What the user holds in a leaf.
+    /// The user's use in a leaf.
     #[must_use]
     pub fn user(&self, partition: usize, leaf: usize, name: &str) -> Amounts {
         self.users.get(&(partition, leaf, name.to_owned())).copied().unwrap_or(NOTHING)
@@ -60,7 +60,7 @@ impl Books {
 }
 
 impl Oracle {
-    /// Adds everything up.
+    /// Recomputes all sums.
     #[must_use]
     pub fn books(&self) -> Books {
         let mut totals = vec![NOTHING; self.partitions.len()];
@@ -137,7 +137,7 @@ impl Oracle {
         *used = plus(used, size);
     }
 
-    /// Whether each queue above the ask may use one container more, and whether its user may.
+    /// Whether each ancestor queue may use one more container of the ask, and whether its user may.
     #[must_use]
     pub fn limits_allow(&self, books: &Books, ask: AskId) -> (bool, bool) {
         let ask = &self.asks[&ask];

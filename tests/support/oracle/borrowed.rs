@@ -1,4 +1,4 @@
-//! Borrowed containers: asks for the default partition on nodes that another one lends.
+//! Borrowed containers: asks for the default partition on nodes that another partition lends.
 
 use apportion::{AskId, NodeId, PartitionId, ResourceAllocationCommitRequest};
 
@@ -6,7 +6,7 @@ use super::amounts::{Amounts, amounts, may_add};
 use super::kept::Kept;
 use super::{Ask, Books, Oracle};
 
-/// Who gets how much more of a partition by a request.
+/// A user that gets more of a partition by a request, and how much.
 pub(super) struct Taker<'a> {
     pub(super) partition: usize,
     pub(super) leaf: usize,
@@ -16,14 +16,14 @@ pub(super) struct Taker<'a> {
 }
 
 impl Oracle {
-    /// Whether the partition lends nodes to those who ask for the default one.
+    /// Whether the partition lends its nodes to asks for the default partition.
     #[must_use]
     pub fn lends(&self, partition: PartitionId) -> bool {
         let name = self.config.partition_names().nth(self.partition(partition));
         name.is_some_and(|name| self.config.non_exclusive_partitions.iter().any(|lending| lending == name))
     }
 
-    /// Whether the node is lent to the ask: it belongs to another partition than that of the ask.
+    /// Whether the ask may borrow the node, which belongs to another partition.
     #[must_use]
     pub fn is_borrowed(&self, ask: &Ask, node: NodeId) -> bool {
         let partition = self.nodes[&node].partition;
@@ -34,13 +34,13 @@ impl Oracle {
             && !ask.spec.is_master
     }
 
-    /// Whether a node of this partition is for the ask, as its own or lent.
+    /// Whether the node is in the ask's partition, or the ask may borrow it.
     pub(super) fn may_be_on(&self, ask: &Ask, node: NodeId) -> bool {
         self.nodes[&node].partition == ask.partition || self.is_borrowed(ask, node)
     }
 
-    /// Whether limits let the ask have one container more on a borrowed node in the partition: there are none but what
-    /// the partition has, and what users compete for.
+    /// Whether limits allow one more container of the ask on a borrowed node in the partition. The only limits are
+    /// the partition's total, limits of users and groups, and the users' shares of the total.
     pub(super) fn borrowed_limits_allow(&self, books: &Books, ask: &Ask, partition: usize) -> bool {
         let application = &self.applications[&ask.application];
         let (size, total) = (amounts(&ask.spec.size), &books.totals[partition]);
@@ -55,8 +55,8 @@ impl Oracle {
             && self.holders_allow(books, partition, (application.leaf, user), &size)
     }
 
-    /// Whether a unit of the ask without a reservation could start now on a node of its own partition. Where the room
-    /// there is kept for others it could not.
+    /// Whether a unit of the ask without a reservation could start now in its own partition. It cannot where headroom
+    /// is blocked for other asks.
     #[must_use]
     pub fn could_stay_home(&self, id: AskId) -> bool {
         let (books, ask) = (self.books(), &self.asks[&id]);
@@ -79,7 +79,7 @@ impl Oracle {
             && self.has_room(books, &ask.spec, node)
     }
 
-    /// Whoever gets something by the request.
+    /// The users that get a container or a reservation by the request.
     pub(super) fn takers(&self, request: &ResourceAllocationCommitRequest) -> Vec<Taker<'_>> {
         let taker = |ask: AskId, node: Option<NodeId>| {
             let ask = self.asks.get(&ask)?;

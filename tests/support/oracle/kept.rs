@@ -1,4 +1,4 @@
-//! Room that queues leave alone because one before them waits for it.
+//! Blocked headroom: room that queues leave to an earlier queue whose ask waits at a limit.
 
 use apportion::AskId;
 use apportion::config::Percent;
@@ -6,19 +6,20 @@ use apportion::config::Percent;
 use super::amounts::{Amounts, NOTHING, amounts, may_add, plus};
 use super::{Books, Oracle};
 
-/// How much is kept: the engine finds out who waits when it looks, which it does not where no node has room.
+/// How much headroom is blocked. The engine learns that an ask waits only in a pass, and skips passes if no node has
+/// room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// For everybody who may be found to wait, and who was, before something else came into the way.
+    /// For every ask that a pass may find at the limit, or found there before something else blocked it too.
     AtMost,
-    /// For everybody who may be found to wait when nothing is left to be found.
+    /// For every ask that passes find at a limit until the engine is quiet.
     WhenQuiet,
-    /// For those who are certainly found.
+    /// For the asks that passes find with certainty.
     AtLeast,
 }
 
 impl Oracle {
-    /// Whether all that the ask's queues have left is kept for others.
+    /// Whether all headroom of the ask's queues is blocked for other asks.
     pub(super) fn is_kept_out(&self, books: &Books, id: AskId, which: Kept) -> bool {
         let ask = &self.asks[&id];
         let partition = self.partition(ask.partition);
@@ -36,7 +37,7 @@ impl Oracle {
         })
     }
 
-    /// Whether room is kept from anybody who could be a borrowed container instead.
+    /// Whether headroom is blocked for any ask, which may then borrow a node.
     #[must_use]
     pub fn keeps_room_from_borrowed(&self) -> bool {
         if self.config.non_exclusive_partitions.is_empty() {
@@ -46,7 +47,7 @@ impl Oracle {
         self.asks.keys().any(|ask| self.is_kept_out(&books, *ask, Kept::AtMost))
     }
 
-    /// What each queue waits for at limits above it, one container for each kind of ask that does.
+    /// The amount that each queue waits for at limits above it: one container for each kind of ask at a limit.
     fn awaited(&self, books: &Books, partition: usize, which: Kept) -> Vec<Amounts> {
         let mut awaited = vec![NOTHING; self.tree.queues.len()];
         let mut counted = Vec::new();

@@ -1,20 +1,20 @@
-//! What users and groups may have in queues, wherever below.
+//! Limits that queues set for users and groups, over all leaves below.
 
 use apportion::config::{HolderLimit, QueueConfig};
 
 use super::amounts::{Amounts, NOTHING, may_add, plus};
 use super::{Application, Books, Oracle};
 
-/// A limit that holds for a user of a leaf, and for whom else.
+/// A limit on a user of a leaf, and the users that share it.
 struct Holding<'a> {
     queue: usize,
-    /// The one group whose members share it; none: it is the user's own.
+    /// The group whose members share the limit; `None` if it is the user's own.
     group: Option<&'a str>,
     limit: &'a HolderLimit,
 }
 
 impl Oracle {
-    /// All limits that hold for the user.
+    /// All limits on the user.
     fn holding(&self, leaf: usize, user: &str) -> Vec<Holding<'_>> {
         let group = self.counts_for(leaf, user);
         let mut all = Vec::new();
@@ -32,7 +32,7 @@ impl Oracle {
         all
     }
 
-    /// The group for which the user of the leaf counts.
+    /// The group whose limits the user of the leaf counts against.
     fn counts_for(&self, leaf: usize, user: &str) -> Option<&str> {
         let own = self.groups.get(&(leaf, user.to_owned()))?;
         let configs: Vec<&QueueConfig> =
@@ -42,7 +42,7 @@ impl Oracle {
         first.or_else(|| named().find(|name| *name == "*")).map(String::as_str)
     }
 
-    /// Whether whoever this is counts against the limit of that user.
+    /// Whether the use of `user` in `leaf` counts against this limit of the user `of`.
     fn shares(&self, holding: &Holding<'_>, of: &str, leaf: usize, user: &str) -> bool {
         let is_below = self.tree.chain(leaf).contains(&holding.queue);
         is_below
@@ -60,7 +60,7 @@ impl Oracle {
         users.fold(NOTHING, |sum, (_, used)| plus(&sum, used))
     }
 
-    /// Whether the user may have so much more.
+    /// Whether limits of users and groups let the user have `more`.
     pub(super) fn holders_allow(
         &self,
         books: &Books,
@@ -74,7 +74,7 @@ impl Oracle {
         })
     }
 
-    /// Whether the user has nowhere more than it may have, as far as it has more than before.
+    /// Whether every amount of the user that has grown is within its limits.
     pub(super) fn tenants_are_kept(
         &self,
         before: &Books,
@@ -91,7 +91,7 @@ impl Oracle {
         })
     }
 
-    /// Whether one more application of its user may be active.
+    /// Whether the limits allow one more active application of the user.
     pub(super) fn holders_may_run(&self, application: &Application) -> bool {
         let user = application.spec.user.as_str();
         self.holding(application.leaf, user).iter().all(|holding| {
@@ -103,7 +103,7 @@ impl Oracle {
         })
     }
 
-    /// The user is in these groups from now on, as far as the leaf goes.
+    /// Records the groups of the user in the leaf.
     pub(super) fn note_groups(&mut self, leaf: usize, user: &str, groups: &[String]) {
         self.groups.insert((leaf, user.to_owned()), groups.to_vec());
     }

@@ -1,4 +1,4 @@
-//! From configured capacities to amounts: what each queue is guaranteed, may use, and one user may use.
+//! Converts configured capacities to amounts: the guarantee and maximum of each queue, and the limit of one user.
 
 use apportion::config::{Bound, Maximum, Share};
 use apportion::resource::RESOURCE_TYPES_MAX;
@@ -9,15 +9,15 @@ use super::tree::{Queue, Tree};
 /// The limits of one queue in one partition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// What it is promised.
+    /// The guaranteed amounts.
     pub guaranteed: Amounts,
-    /// What it may use at most.
+    /// The maximum use.
     pub maximum: Amounts,
-    /// What one user may use at most; of leaves.
+    /// The maximum use of one user, in a leaf.
     pub user: Amounts,
 }
 
-/// The limits of all queues in the partition with this name, which has `total`.
+/// The limits of all queues in the partition with this name and total.
 #[must_use]
 pub(super) fn limits(tree: &Tree, partition: &str, total: &Amounts) -> Vec<Limits> {
     let mut all = vec![Limits::default(); tree.queues.len()];
@@ -39,7 +39,7 @@ pub(super) fn limits(tree: &Tree, partition: &str, total: &Amounts) -> Vec<Limit
     all
 }
 
-/// What the children are guaranteed of their parent's guarantee, before their maxima cap it.
+/// The children's parts of their parent's guarantee, before their maxima cap them.
 fn guarantees(tree: &Tree, partition: &str, children: &[usize], parent: &Amounts) -> Vec<Amounts> {
     let mut guarantees = vec![NOTHING; children.len()];
     for (i, parent) in parent.iter().enumerate() {
@@ -54,7 +54,7 @@ fn guarantees(tree: &Tree, partition: &str, children: &[usize], parent: &Amounts
     guarantees
 }
 
-/// What siblings are guaranteed of one type.
+/// The guarantees of siblings in one type.
 fn guarantees_of_type(shares: &[Share], parent: i64) -> Vec<i64> {
     let amount = |share: &Share| if let Share::Amount(amount) = share { *amount } else { 0 };
     let wanted: i64 = shares.iter().map(amount).sum();
@@ -70,7 +70,7 @@ fn guarantees_of_type(shares: &[Share], parent: i64) -> Vec<i64> {
     };
     let weights = shares.iter().map(weight).sum();
     let guarantee = |share: &Share| match share {
-        // Less where the siblings together want more than there is.
+        // Scaled down where the siblings together want more than the parent has.
         Share::Amount(own) if wanted > parent => scaled(*own, i128::from(parent), i128::from(wanted)),
         Share::Amount(own) => *own,
         Share::Percent(_) => percent(share),

@@ -1,8 +1,8 @@
-//! The sequential model: a scheduler too simple to be wrong in interesting ways.
+//! The sequential model: a scheduler too simple to have interesting defects.
 //!
-//! It holds what exists (nodes, applications, asks, containers, reservations) and no sum of anything. Every decision
-//! adds up the [`books`](Books) anew, so there is nothing that could be kept wrongly. It was written from the
-//! described semantics and the engine's public types, without looking at how the engine does it.
+//! It holds only objects (nodes, applications, asks, containers, reservations) and no sums. Every decision adds up
+//! the [`books`](Books) anew, so no stored sum can be wrong. It was written from the described semantics and the
+//! engine's public types, without a look at the engine's code.
 
 mod activation;
 mod amounts;
@@ -40,91 +40,91 @@ pub use books::{Books, NodeBook, QueueBook};
 pub use node::Node;
 pub use tree::{Queue, Tree};
 
-/// What an application should be told.
+/// An event that an application should get.
 pub type Effect = (ApplicationId, EventKind);
 
 /// An application that has not ended.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// As it was submitted.
+    /// The specification as submitted.
     pub spec: ApplicationSpec,
     /// The number of its leaf.
     pub leaf: usize,
-    /// Hosts it shuns, then racks, by name.
+    /// The names on its blacklist: hosts, then racks.
     pub shunned: [BTreeSet<String>; 2],
-    /// When it was submitted.
+    /// The time of submission.
     pub since_ms: u64,
-    /// Higher is served first.
+    /// Its priority; higher is served first.
     pub priority: u32,
-    /// When it is ended.
+    /// The time at which its lifetime ends.
     pub expires_ms: Option<u64>,
-    /// How many submissions came before it.
+    /// Its number among all submissions.
     pub order: u64,
-    /// Its asks may be served.
+    /// Whether its asks may be served.
     pub is_active: bool,
     /// How it was ended, while its last containers are being stopped.
     pub ending: Option<ApplicationEnd>,
 }
 
-/// An ask with something outstanding.
+/// An ask with outstanding units.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Who asks.
+    /// The application that asks.
     pub application: ApplicationId,
-    /// As it was submitted.
+    /// The specification as submitted.
     pub spec: AskSpec,
-    /// The partition that it is for.
+    /// The partition in which it is placed.
     pub partition: PartitionId,
     /// The racks that are rack-local to it.
     pub racks: Vec<RackId>,
     /// Units neither placed nor cancelled.
     pub outstanding: u32,
-    /// Opportunities it had since it last got what it named.
+    /// Opportunities missed since it last got a host or rack that it names.
     pub missed: u32,
-    /// Passes over its reserved nodes in vain since it reserved the last one.
+    /// Passes in vain over its reserved nodes since it made or lost a reservation.
     pub re_reserved: u32,
-    /// When it was submitted.
+    /// The time of submission.
     pub since_ms: u64,
-    /// How many submissions came before it.
+    /// Its number among all submissions.
     pub order: u64,
 }
 
 /// A running container.
 #[derive(Clone, Debug)]
 pub struct Container {
-    /// Under which identifier the engine knows it; none while a request is only thought through.
+    /// The engine's identifier; `None` while the model tries out a request.
     pub id: Option<ContainerId>,
-    /// Whose it is.
+    /// Its application.
     pub application: ApplicationId,
-    /// Where it runs.
+    /// Its node.
     pub node: NodeId,
-    /// What it holds.
+    /// The amounts it is charged.
     pub size: Amounts,
-    /// While it is being stopped: why, and until when its end has to be confirmed.
+    /// While it is being stopped: the cause, and the time by which its end has to be confirmed.
     pub stopping: Option<(EndCause, u64)>,
-    /// What it would hold if it were not opportunistic.
+    /// For an opportunistic container, the amounts that it had when guaranteed.
     pub put_aside: Option<Amounts>,
-    /// What it holds of each of its devices.
+    /// Its need of devices.
     pub need: Option<DeviceNeed>,
     /// The numbers of its devices.
     pub devices: Vec<usize>,
-    /// What it is called.
+    /// Its tags.
     pub tags: Vec<String>,
 }
 
 /// A node reserved for one unit of an ask.
 #[derive(Clone, Debug)]
 pub struct Reservation {
-    /// Whose it is.
+    /// The ask that holds it.
     pub ask: AskId,
-    /// When it was made.
+    /// The time at which it was made.
     pub since_ms: u64,
-    /// Under which identifier the engine knows it, once the log has said so.
+    /// The engine's identifier, once the log has shown it.
     pub id: Option<ReservationId>,
 }
 
-/// Identifiers that the engine chose for a change, and its choice of reservations to drop. The model takes them as
-/// they are, and insists that they are as many as they must be.
+/// Identifiers that the engine chose for a change, and its choice of reservations to drop. The model accepts the
+/// choice and checks the number.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
     /// Containers that were started, in order.
@@ -136,7 +136,7 @@ pub struct Hints {
 /// The model.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// What the engine was started with.
+    /// The engine's configuration.
     pub config: EngineConfig,
     /// Identifiers of the partitions, the default one first.
     pub partitions: Vec<PartitionId>,
@@ -146,31 +146,31 @@ pub struct Oracle {
     pub nodes: BTreeMap<NodeId, Node>,
     /// Applications that have not ended.
     pub applications: BTreeMap<ApplicationId, Application>,
-    /// Asks with something outstanding.
+    /// Asks with outstanding units.
     pub asks: BTreeMap<AskId, Ask>,
     /// Running containers, by the order in which they were started.
     pub containers: BTreeMap<u64, Container>,
     /// Reservations by node.
     pub reservations: BTreeMap<NodeId, Reservation>,
-    /// In which groups a user is, by leaf: those of the last application that came there.
+    /// The groups of users, by leaf, as of the user's last application there.
     pub groups: BTreeMap<(usize, String), Vec<String>>,
     /// The time.
     pub now_ms: u64,
     submissions: u64,
     started: u64,
-    /// How many places each partition has, and those that nodes have left.
+    /// The number of positions in each partition, and the positions that nodes have left.
     positions: BTreeMap<PartitionId, u64>,
     vacated: BTreeSet<(PartitionId, u64)>,
     retired: BTreeSet<ReservationId>,
-    /// How many containers and reservations were given, and which of them were the last of queues, by partition, and of
-    /// applications.
+    /// The number of containers and reservations given so far, and the last of them for each queue, by partition, and
+    /// for each application.
     served: u64,
     queues_served: BTreeMap<(usize, usize), u64>,
     applications_served: BTreeMap<ApplicationId, u64>,
 }
 
 impl Oracle {
-    /// A model of an engine with this configuration; the rest says how the engine names what is configured.
+    /// Creates a model of an engine with this configuration and these identifiers of partitions and queues.
     pub fn new(
         config: EngineConfig,
         partitions: Vec<PartitionId>,
@@ -199,13 +199,13 @@ impl Oracle {
         }
     }
 
-    /// The position of a partition among all.
+    /// The index of a partition.
     #[must_use]
     pub fn partition(&self, id: PartitionId) -> usize {
         self.partitions.iter().position(|known| *known == id).expect("a configured partition")
     }
 
-    /// The partition that an ask in the leaf is for.
+    /// The partition of an ask in the leaf.
     #[must_use]
     pub fn partition_for(&self, leaf: usize, spec: &AskSpec) -> PartitionId {
         let name_of = |id: PartitionId| self.config.partition_names().nth(self.partition(id));
@@ -214,14 +214,14 @@ impl Oracle {
         self.partitions[place.expect("a configured partition")]
     }
 
-    /// How many units of the ask have a node reserved.
+    /// The number of nodes reserved for the ask.
     #[must_use]
     pub fn reserved(&self, ask: AskId) -> u32 {
         let count = self.reservations.values().filter(|reservation| reservation.ask == ask).count();
         u32::try_from(count).expect("a node has one reservation at most")
     }
 
-    /// The container that the engine knows under this identifier.
+    /// The container with this identifier.
     #[must_use]
     pub fn container(&self, id: ContainerId) -> Option<&Container> {
         self.containers.values().find(|container| container.id == Some(id))

@@ -1,4 +1,4 @@
-//! Nodes of the model: when they take a container, and in which order they are tried.
+//! Nodes of the model: whether they take a container, and in which order they are tried.
 
 use apportion::config::NodeOrderKind;
 use apportion::resource::{DeviceNeed, SHARE_ONE};
@@ -21,30 +21,30 @@ pub struct Node {
     pub rack_name: String,
     /// Its partition.
     pub partition: PartitionId,
-    /// What it has.
+    /// Its total amounts.
     pub capacity: Amounts,
-    /// How many devices it has.
+    /// The number of its devices.
     pub devices: u8,
-    /// What asks may require of it.
+    /// Attributes that asks may require.
     pub attributes: NodeAttributes,
-    /// What an administrator has said.
+    /// The state that an administrator has set.
     pub state: NodeState,
     /// Whether it has been silent for too long.
     pub stale: bool,
-    /// When it was last heard of.
+    /// The time of its last heartbeat.
     pub heard_ms: u64,
-    /// Its place in the order of registration.
+    /// Its position in the order of registration.
     pub position: u64,
 }
 
 impl Node {
-    /// Whether it takes new containers at all.
+    /// Whether it takes any new containers.
     #[must_use]
     pub fn is_candidate(&self) -> bool {
         self.state == NodeState::Active && !self.stale
     }
 
-    /// Whether it could hold a container of the ask if nothing ran on it.
+    /// Whether the empty node could hold a container of the ask.
     #[must_use]
     pub fn could_hold(&self, ask: &AskSpec) -> bool {
         let devices = vec![1000; usize::from(self.devices)];
@@ -52,14 +52,14 @@ impl Node {
     }
 }
 
-/// Whether a container of the ask fits into this much.
+/// Whether a container of the ask fits into these free amounts and devices.
 #[must_use]
 pub(super) fn fits(ask: &AskSpec, free: &Amounts, devices: &[u16]) -> bool {
     may_add(&NOTHING, &amounts(&ask.size), free)
         && ask.devices.is_none_or(|need| choose_devices(need, devices).is_some())
 }
 
-/// The devices a container gets: each time the fullest that still has enough, the first among equals.
+/// Chooses the devices of a container: each time the fullest that still has enough, the first among equals.
 #[must_use]
 pub(super) fn choose_devices(need: DeviceNeed, free: &[u16]) -> Option<Vec<usize>> {
     let mut chosen = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn choose_devices(need: DeviceNeed, free: &[u16]) -> Option<Vec<usize
 }
 
 impl Ask {
-    /// How near the node is to what the ask names.
+    /// The locality of the node for the ask.
     #[must_use]
     pub fn locality(&self, id: NodeId, node: &Node) -> Locality {
         if !self.has_wishes() {
@@ -86,19 +86,19 @@ impl Ask {
         }
     }
 
-    /// What its containers are called.
+    /// The tags of its containers.
     #[must_use]
     pub fn tags(&self) -> &[String] {
         self.spec.tags.as_ref().map_or(&[], |tags| &tags.names)
     }
 
-    /// Whether the ask takes nothing but what it names.
+    /// Whether the ask accepts only the hosts and racks that it names.
     #[must_use]
     pub fn is_strict(&self) -> bool {
         !self.spec.preference.relax_locality && self.has_wishes()
     }
 
-    /// Whether the ask would ever run on the node, full or not.
+    /// Whether the ask could ever run on the node, full or not.
     #[must_use]
     pub fn accepts(&self, id: NodeId, node: &Node) -> bool {
         let named =
@@ -120,14 +120,14 @@ fn meets(condition: &AttributeCondition, attributes: &NodeAttributes) -> bool {
 }
 
 impl Oracle {
-    /// Whether the ask's application shuns the node or its rack.
+    /// Whether the blacklist of the ask's application names the node or its rack.
     #[must_use]
     pub fn shuns(&self, ask: &Ask, node: &Node) -> bool {
         let [hosts, racks] = &self.applications[&ask.application].shunned;
         hosts.contains(&node.name) || racks.contains(&node.rack_name)
     }
 
-    /// Whether one more container of the ask on the node would keep all of the ask's limits on tags.
+    /// Whether one more container of the ask on the node would keep all of the ask's tag limits.
     #[must_use]
     pub fn keeps_tag_limits(&self, ask: &Ask, node: NodeId) -> bool {
         ask.spec.tags.iter().flat_map(|tags| &tags.limits).all(|limit| {
@@ -145,7 +145,7 @@ impl Oracle {
         })
     }
 
-    /// Where in the node order the node stands now.
+    /// The node's present place in the node order.
     #[must_use]
     pub fn step(&self, books: &Books, id: NodeId) -> (i128, u64) {
         let node = &self.nodes[&id];
@@ -159,7 +159,7 @@ impl Oracle {
         }
     }
 
-    /// Whether a container of the ask fits on what the node has free.
+    /// Whether a container of the ask fits into the node's free amounts.
     #[must_use]
     pub fn has_room(&self, books: &Books, ask: &AskSpec, id: NodeId) -> bool {
         let book = &books.nodes[&id];

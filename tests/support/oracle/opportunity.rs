@@ -1,4 +1,4 @@
-//! Opportunities to be placed, as YARN counts them.
+//! Scheduling opportunities, as YARN counts them.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use apportion::{AskId, Locality, NodeId};
 use super::Oracle;
 
 impl Oracle {
-    /// Whether an ask's delay is counted in opportunities.
+    /// Whether locality delays are counted in opportunities.
     #[must_use]
     pub fn counts_opportunities(&self) -> bool {
         let counts_nodes = matches!(self.config.locality_delay, LocalityDelay::Nodes { .. });
@@ -29,7 +29,7 @@ impl Oracle {
             Some(any) => f64::from(any).min(nodes),
             None => (f64::from(ask.outstanding) * (names / nodes).min(1.0)).min(nodes),
         };
-        // Sums of fractions are compared: whole numbers are far enough apart.
+        // The sums are of fractions, so they need a tolerance; different whole numbers are far enough apart.
         let is_late = |delay: f64| this > delay + 1e-9;
         match ask.locality(node, &self.nodes[&node]) {
             Locality::NodeLocal => true,
@@ -40,12 +40,12 @@ impl Oracle {
         }
     }
 
-    /// Whether the ask may be offered the node, and has to let it go.
+    /// Whether a pass may offer the node to the ask and the ask has to decline it.
     #[must_use]
     pub fn misses_opportunity(&self, id: AskId, node: NodeId) -> bool {
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
-        // What the same pass has reserved is reserved before this is said, and containers that it placed have brought
-        // their tags: of those nothing is asked.
+        // The log reports the missed opportunity after the pass's own reservations and containers. So reservations of
+        // this moment count as absent, and tag limits are not checked.
         let is_open =
             self.reservations.get(&node).is_none_or(|reservation| reservation.since_ms == self.now_ms);
         let may_be_offered = known.is_candidate() && is_open && !self.shuns(ask, known);
@@ -53,7 +53,7 @@ impl Oracle {
         may_be_offered && (!has_room || !self.may_take_opportunity(id, node))
     }
 
-    /// The ask gets a container on the node.
+    /// Updates the missed opportunities of an ask that gets a container on the node.
     pub(super) fn note_opportunity(&mut self, id: AskId, node: NodeId, is_reserved: bool) {
         let LocalityDelay::Nodes { full_reset, .. } = self.config.locality_delay else { return };
         if !self.counts_opportunities() || !self.asks[&id].has_wishes() {
@@ -65,7 +65,7 @@ impl Oracle {
         ask.missed = if is_reset { 0 } else { ask.missed + u32::from(!is_reserved) };
     }
 
-    /// The ask waited although so many nodes were offered to it.
+    /// Adds `count` opportunities that the ask has missed.
     pub(super) fn miss(&mut self, id: AskId, count: u32) -> Result<(), String> {
         let counts = self.counts_opportunities();
         let Some(ask) = self.asks.get_mut(&id) else { return Err(format!("{id} is gone")) };

@@ -1,4 +1,4 @@
-//! The exact policy: which container is placed next, and where.
+//! The exact policy: the container that is placed next, and its node.
 
 use std::cmp::Reverse;
 
@@ -10,16 +10,16 @@ use super::kept::Kept;
 use super::{Books, Oracle, QueueBook};
 
 impl Oracle {
-    /// The next container the engine has to place, partition by partition; none if nothing is feasible.
-    /// Only for asks without locality preferences and engines without reservations.
+    /// The next container that the engine has to place, partition by partition; `None` if nothing is feasible. Only
+    /// for asks without locality preferences and engines without reservations.
     #[must_use]
     pub fn next_placement(&self) -> Option<(AskId, NodeId)> {
         let books = self.books();
         self.first_placement(&books, |ask, node| !self.is_kept_from(&books, ask, node, Kept::AtMost))
     }
 
-    /// What speaks against this being the next container: that it is not feasible, that the room is kept for others, or
-    /// that another one comes first. As [`next_placement`](Self::next_placement).
+    /// The reason why this is not the next container: it is not feasible, its room is blocked for others, or another
+    /// one comes first. Same conditions as [`next_placement`](Self::next_placement).
     #[must_use]
     pub fn objection_to(&self, ask: AskId, node: NodeId) -> Option<String> {
         let books = self.books();
@@ -31,24 +31,24 @@ impl Oracle {
             None => Some("there is no room for it".to_owned()),
             Some((first, on)) if !is_it(first, on) => Some(format!("{first} on {on} comes first")),
             Some(_) if self.is_kept_from(&books, ask, node, Kept::AtLeast) => {
-                Some("the room is kept for others".to_owned())
+                Some("the headroom is blocked for others".to_owned())
             }
             Some(_) => None,
         }
     }
 
-    /// Whether room is kept from the ask on the node. Nothing is from borrowed containers.
+    /// Whether headroom on the node is blocked for the ask. It never is for borrowed containers.
     fn is_kept_from(&self, books: &Books, ask: AskId, node: NodeId, which: Kept) -> bool {
         !self.is_borrowed(&self.asks[&ask], node) && self.is_kept_out(books, ask, which)
     }
 
-    /// The first feasible container in order that will do.
+    /// The first feasible container in order that `will_do` accepts.
     fn first_placement(
         &self,
         books: &Books,
         will_do: impl Fn(AskId, NodeId) -> bool,
     ) -> Option<(AskId, NodeId)> {
-        // Who comes to a partition on a borrowed node has found nothing in the default one, which is the first.
+        // An ask borrows a node only after it has found none in the default partition, which is the first.
         (0..self.partitions.len()).find_map(|partition| {
             let borrowed = || self.next_below(books, (partition, true), 0, &will_do);
             let lent = self.lends(self.partitions[partition]).then_some(());
@@ -56,7 +56,7 @@ impl Oracle {
         })
     }
 
-    /// Below a queue, in a partition and there on a borrowed node or not.
+    /// The next container below a queue in a partition, either on its own nodes or on borrowed ones.
     fn next_below(
         &self,
         books: &Books,
@@ -73,7 +73,7 @@ impl Oracle {
 
     /// The queue's children, the most deserving first.
     pub(super) fn in_order(&self, books: &Books, partition: usize, queue: usize) -> Vec<usize> {
-        // In configured order, which decides between those never served: the sort is stable.
+        // The sort is stable, so the configured order decides between children never served.
         let mut children = self.tree.queues[queue].children.clone();
         let ordering = self.tree.queues[queue].config.child_ordering;
         children.sort_by_key(|child| {
@@ -95,7 +95,8 @@ impl Oracle {
         children
     }
 
-    /// The ask is given something on the node: of equals it comes last from now on.
+    /// Records that the ask got a container or reservation on the node: among equals its queues and application now
+    /// come last.
     pub(super) fn note_served(&mut self, ask: AskId, node: NodeId) {
         let id = self.asks[&ask].application;
         let partition = self.partition(self.nodes[&node].partition);
@@ -106,13 +107,13 @@ impl Oracle {
         self.applications_served.insert(id, self.served);
     }
 
-    /// Queues that are gone were never served if they come again.
+    /// Forgets removed queues, so that they count as never served if they come again.
     pub(super) fn forget_served(&mut self) {
         let tree = &self.tree;
         self.queues_served.retain(|(_, queue), _| tree.queues[*queue].is_present);
     }
 
-    /// How urgent what is pending in the queue and below makes it.
+    /// The priority of the pending asks in the queue and below.
     #[must_use]
     pub fn computed_demand_priority(&self, queue: usize) -> i32 {
         let is_asking = |id: &ApplicationId| self.asks.values().any(|ask| ask.application == *id);
@@ -161,7 +162,7 @@ impl Oracle {
             ApplicationOrdering::Fair => share(&books.applications[&id], total),
             ApplicationOrdering::FairBySize => {
                 let weight = match share(&self.wanted_by(id), total) {
-                    // As for the largest share that there is.
+                    // As for the largest possible share.
                     ENDLESS => 64.0,
                     wanted => (1.0 + wanted as f64).log2(),
                 };
@@ -175,7 +176,7 @@ impl Oracle {
         (fairness, Reverse(application.priority), served, application.order)
     }
 
-    /// What the application runs and asks for.
+    /// The amounts that the application runs and asks for.
     fn wanted_by(&self, id: ApplicationId) -> Amounts {
         let running = self.containers.values().filter(|container| container.application == id);
         let running = running.fold(NOTHING, |sum, container| plus(&sum, &container.size));
@@ -211,7 +212,7 @@ impl Oracle {
         if may_have { self.roomiest(books, ask, partition) } else { None }
     }
 
-    /// The best of the partition's nodes that have room, whatever the limits say.
+    /// The first of the partition's nodes in node order that have room, whatever the limits say.
     pub(super) fn roomiest(&self, books: &Books, ask: AskId, partition: usize) -> Option<NodeId> {
         let will_do = |id: &&NodeId| {
             self.nodes[id].partition == self.partitions[partition]
@@ -222,7 +223,7 @@ impl Oracle {
         self.nodes.keys().filter(will_do).min_by_key(|id| self.step(books, **id)).copied()
     }
 
-    /// Of the nodes that the ask could reserve the last in order.
+    /// The last node in order that the ask could reserve.
     #[must_use]
     pub fn last_reservable(&self, id: AskId) -> Option<NodeId> {
         let (books, ask) = (self.books(), &self.asks[&id]);
@@ -239,7 +240,7 @@ impl Oracle {
         self.nodes.keys().filter(is_reservable).max_by_key(|node| self.step(&books, **node)).copied()
     }
 
-    /// Whether the node takes containers of the ask, as far as its state and reservations go.
+    /// Whether the node's state and reservation let it take containers of the ask.
     #[must_use]
     pub fn is_open_to(&self, id: NodeId, ask: AskId) -> bool {
         self.nodes[&id].is_candidate()
@@ -247,7 +248,7 @@ impl Oracle {
     }
 }
 
-/// Whether the queue uses as much of some type as it is guaranteed; without a guarantee, whether it uses anything.
+/// Whether the queue has reached its guarantee in some type; without a guarantee, whether it uses anything.
 fn has_its_guarantee(book: &QueueBook) -> bool {
     let is_reached = |i: usize| book.used[i] > 0 && book.used[i] >= book.base[i];
     let is_used = book.used.iter().any(|amount| *amount > 0);

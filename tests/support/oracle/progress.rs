@@ -1,4 +1,4 @@
-//! Work conservation: what may not be left undone once the engine is quiet.
+//! Work conservation: work that may not be left once the engine is quiet.
 
 use apportion::config::LocalityDelay;
 use apportion::{AskId, Locality, NodeId};
@@ -7,7 +7,7 @@ use super::kept::Kept;
 use super::{Ask, Books, Node, Oracle};
 
 impl Oracle {
-    /// A container that could be placed now and should have been; none if all is well.
+    /// Work that the engine could do now and should have done; `None` if there is none.
     #[must_use]
     pub fn overlooked(&self) -> Option<String> {
         if let Some(application) = self.next_active() {
@@ -23,9 +23,9 @@ impl Oracle {
         })
     }
 
-    /// Whether one unit of the ask could start on the node now. A reservation is part of what queue and user hold,
-    /// so a unit that has one needs nothing more of them, wherever it starts. One of a strictly local ask is
-    /// for its node only.
+    /// Whether one unit of the ask could start on the node now. A reservation is already charged to queue and user,
+    /// so a reserved unit needs nothing more from their limits, wherever it starts. A reservation of a strictly local
+    /// ask serves its own node only.
     fn is_free_for(&self, books: &Books, node: NodeId, ask: AskId) -> bool {
         let known = &self.asks[&ask];
         if self.nodes[&node].partition != known.partition {
@@ -48,8 +48,8 @@ impl Oracle {
             && (is_settled || within_limits())
     }
 
-    /// Whether a unit of the ask could start on the node on a borrowed node. One that has a reservation waits for that,
-    /// or for another node of its own partition.
+    /// Whether a unit of the ask could borrow the node now. A reserved unit waits for its node, or for another node
+    /// of its own partition.
     fn is_free_to_borrow(&self, books: &Books, node: NodeId, id: AskId) -> bool {
         let (ask, known) = (&self.asks[&id], &self.nodes[&node]);
         self.is_borrowed(ask, node)
@@ -61,7 +61,7 @@ impl Oracle {
             && self.takes_now(books, id, node)
     }
 
-    /// Whether the ask has waited long enough to take this node, of those that have room for it.
+    /// Whether the ask has waited long enough for this node, given the nodes with room.
     fn is_due(&self, id: AskId, node: NodeId, with_room: &[NodeId]) -> bool {
         let ask = &self.asks[&id];
         let locality = ask.locality(node, &self.nodes[&node]);
@@ -72,7 +72,7 @@ impl Oracle {
         }
         match self.config.locality_delay {
             LocalityDelay::Time { .. } => self.may_take(id, node),
-            // It was offered nodes with room until it had missed enough of them.
+            // Passes offered it nodes with room until it had missed enough of them.
             LocalityDelay::Nodes { .. } if self.counts_opportunities() => true,
             LocalityDelay::Nodes { rack, any, .. } => {
                 let is_beside = |(id, node): &(&NodeId, &Node)| {
@@ -86,7 +86,7 @@ impl Oracle {
         }
     }
 
-    /// Whether a unit of the ask that has a node reserved may run on another one.
+    /// Whether a unit of the ask with a reserved node may run on another node.
     fn may_swap(&self, id: AskId) -> bool {
         self.config.reservations.continue_looking && self.may_go_anywhere(id)
     }
@@ -96,7 +96,7 @@ impl Oracle {
         ask.spec.preference.relax_locality || !ask.has_wishes()
     }
 
-    /// Whether an ask with a delay in time has waited long enough to be placed on the node.
+    /// Whether the ask has waited long enough for the node, if delays are in time.
     #[must_use]
     pub fn may_take(&self, id: AskId, node: NodeId) -> bool {
         let ask = &self.asks[&id];

@@ -1,4 +1,4 @@
-//! To which leaf an application goes, thought through from the list of all queues.
+//! Placement rules: the leaf of an application, derived from the list of all queues.
 
 use apportion::ApplicationSpec;
 use apportion::config::{Creation, MappingAction, Otherwise, PathPart, PlaceIn, QueuePath, Whose};
@@ -6,7 +6,7 @@ use apportion::config::{Creation, MappingAction, Otherwise, PathPart, PlaceIn, Q
 use super::Oracle;
 
 impl Oracle {
-    /// The number of the leaf that placement rules find for the application, if any.
+    /// The path of the leaf that placement rules find for the application, if any.
     #[must_use]
     pub fn leaf_for(&self, spec: &ApplicationSpec) -> Option<String> {
         let mapping = &self.config.queue_mapping;
@@ -44,7 +44,7 @@ impl Oracle {
         self.leaf_or_made(if spec.queue.is_empty() { "root.default" } else { &spec.queue }, usize::MAX)
     }
 
-    /// The queue with this path, or with a path that ends in it, its first name being no other queue's.
+    /// The queue with this path. A path may omit its first levels if its first name is unique.
     fn queue_called(&self, name: &str) -> Option<usize> {
         let path_of = |number: &usize| self.tree.queues[*number].path.as_str();
         let numbers = || (0..self.tree.queues.len()).filter(|number| self.tree.queues[*number].is_present);
@@ -59,7 +59,7 @@ impl Oracle {
         numbers().find(|number| path_of(number) == whole)
     }
 
-    /// The full path of the leaf called so, for which at most so many queues have to be made.
+    /// The full path of the leaf with this name, if at most `most` queues have to be created for it.
     fn leaf_or_made(&self, name: &str, most: usize) -> Option<String> {
         if let Some(queue) = self.queue_called(name) {
             return self.tree.is_leaf(queue).then(|| self.tree.queues[queue].path.clone());

@@ -1,4 +1,4 @@
-//! Containers that ran before the engine did.
+//! Containers that were running before the engine started.
 
 use apportion::event::EventKind;
 use apportion::{AskId, NodeId, RunningContainer};
@@ -8,7 +8,8 @@ use super::node::choose_devices;
 use super::{Container, Effect, Hints, Oracle};
 
 impl Oracle {
-    /// Whether somebody is known whose it is, and the node has its devices. Nothing else matters: it runs.
+    /// Whether the application exists and the node has the devices. No limit is checked, since the container runs
+    /// already.
     pub(super) fn may_recover(&self, node: NodeId, running: &RunningContainer) -> bool {
         self.nodes.contains_key(&node)
             && self.goes_on(running.application).is_some()
@@ -20,7 +21,7 @@ impl Oracle {
         running.devices.map_or(Some(Vec::new()), |need| choose_devices(need, &books.nodes[&node].device_free))
     }
 
-    /// Takes it up under the identifier that the engine chose.
+    /// Adds the container under the identifier that the engine chose.
     pub(super) fn recover(
         &mut self,
         ask: AskId,

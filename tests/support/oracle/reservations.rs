@@ -1,4 +1,4 @@
-//! Reservations and silence: what the engine does by itself when time passes.
+//! Reservations and silent nodes: changes that the engine makes by itself as time passes.
 
 use apportion::config::{AllocationSizes, Semantics};
 use apportion::event::EventKind;
@@ -15,14 +15,15 @@ impl Oracle {
         }
     }
 
-    /// A node that takes no containers is of no use to whoever has reserved it.
+    /// Drops the reservation on a node that takes no new containers.
     pub(super) fn drop_reservation_unless_candidate(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
         if !self.nodes[&node].is_candidate() {
             self.drop_reservation(node, effects);
         }
     }
 
-    /// A node that is too small for the ask even when empty, or is not what the ask requires, is given up.
+    /// Drops the reservation on a node that is too small for the ask even when empty, or no longer meets its
+    /// conditions.
     pub(super) fn drop_reservation_that_cannot_be_served(&mut self, node: NodeId, effects: &mut Vec<Effect>) {
         let Some(reservation) = self.reservations.get(&node) else { return };
         let (ask, known) = (&self.asks[&reservation.ask], &self.nodes[&node]);
@@ -39,8 +40,8 @@ impl Oracle {
         }
     }
 
-    /// Takes the reservation off a node without a word; its identifier may not come again. What was in vain before does
-    /// not count any more.
+    /// Removes the reservation on a node without an event, and resets the ask's count of passes in vain. The
+    /// identifier may not come again.
     pub(super) fn take_reservation(&mut self, node: NodeId) -> Option<AskId> {
         let reservation = self.reservations.remove(&node)?;
         self.retired.extend(reservation.id);
@@ -48,7 +49,7 @@ impl Oracle {
         Some(reservation.ask)
     }
 
-    /// Binds an identifier to the reservation on a node; false if either is known to belong elsewhere.
+    /// Assigns an identifier to the reservation on a node; false if either already belongs elsewhere.
     pub(super) fn identify_reservation(&mut self, node: NodeId, id: ReservationId) -> bool {
         let belongs_elsewhere = self.retired.contains(&id)
             || self
@@ -65,7 +66,7 @@ impl Oracle {
 
     pub(super) fn expire(&mut self, hints: &Hints, effects: &mut Vec<Effect>) -> Result<(), String> {
         let [(ask, node)] = hints.dropped[..] else {
-            return Err(format!("an expired reservation is one reservation, not {:?}", hints.dropped));
+            return Err(format!("one reservation expires at a time, not {:?}", hints.dropped));
         };
         let reservation = self.reservations.get(&node).filter(|reservation| reservation.ask == ask);
         let age = reservation.map(|reservation| self.now_ms - reservation.since_ms);
@@ -76,8 +77,8 @@ impl Oracle {
         Ok(())
     }
 
-    /// How many nodes more than units the ask may reserve: YARN's starvation, in whole nodes. Counts 2^-20 of the
-    /// largest container, as the engine does.
+    /// How many more nodes than outstanding units the ask may reserve: YARN's starvation, in whole nodes. Counts in
+    /// 2^-20 of the largest container, as the engine does.
     fn starvation(&self, ask: &Ask, reserved: u32) -> u64 {
         if self.config.semantics == Semantics::Strict || reserved == 0 {
             return 0;
@@ -91,7 +92,7 @@ impl Oracle {
         u64::from(ask.re_reserved) * ((1 << 20) - size.min(spare)) / (u64::from(reserved) << 20)
     }
 
-    /// Whether the ask may reserve one node more.
+    /// Whether the ask may reserve one more node.
     #[must_use]
     pub fn may_reserve(&self, id: AskId) -> bool {
         let (ask, reserved) = (&self.asks[&id], self.reserved(id));
@@ -99,7 +100,7 @@ impl Oracle {
             && u64::from(reserved) < u64::from(ask.outstanding) + self.starvation(ask, reserved)
     }
 
-    /// How many more nodes the ask has reserved than it may keep: in YARN's way it keeps all while it wants anything.
+    /// How many reservations the ask must give up. In YARN mode it keeps all while it has outstanding units.
     pub(super) fn surplus(&self, id: AskId) -> u32 {
         match self.asks[&id].outstanding {
             1.. if self.config.semantics == Semantics::YarnCompatible => 0,
@@ -108,7 +109,7 @@ impl Oracle {
     }
 
     /// Whether the ask could certainly have a container without giving a reservation back: it wants more than it has
-    /// reserved, or is starved, and no limit is in the way. Of a pass for several containers less is certain.
+    /// reserved, or is starved, and no limit blocks it. Less is certain about a pass for several containers.
     #[must_use]
     pub fn needs_no_swap(&self, id: AskId, is_single_step: bool) -> bool {
         let (books, ask) = (self.books(), &self.asks[&id]);
@@ -121,7 +122,7 @@ impl Oracle {
             && !self.is_kept_out(&books, id, Kept::AtMost)
     }
 
-    /// A node that the ask has reserved is passed over in vain.
+    /// Counts a pass in vain over a node that the ask has reserved.
     pub(super) fn reserve_again(&mut self, id: AskId, node: NodeId) -> Result<(), String> {
         let is_reserved = self.reservations.get(&node).is_some_and(|reservation| reservation.ask == id);
         if !is_reserved || self.config.semantics == Semantics::Strict {
@@ -147,7 +148,7 @@ impl Oracle {
         }
     }
 
-    /// Whether the node has been silent for too long.
+    /// Whether the node has missed too many heartbeats.
     #[must_use]
     pub fn is_silent(&self, node: NodeId) -> bool {
         self.config.heartbeat.is_some_and(|policy| {

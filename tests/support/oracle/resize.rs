@@ -1,4 +1,4 @@
-//! Containers that get another size, and those that are guaranteed theirs or not.
+//! Resizing, demotion and promotion of containers.
 
 use apportion::event::EventKind;
 use apportion::{ContainerId, ExecutionType, Resources};
@@ -7,7 +7,7 @@ use super::amounts::{Amounts, amounts, may_add, minus};
 use super::{Container, Effect, NOTHING, Oracle};
 
 impl Oracle {
-    /// What the container would hold: its devices stay.
+    /// The container's amounts after the resize: its devices stay.
     fn resized(&self, id: ContainerId, size: &Resources) -> Amounts {
         let mut size = amounts(size);
         if let (Some(devices), Some(container)) = (self.config.resources.device_type(), self.container(id)) {
@@ -16,7 +16,7 @@ impl Oracle {
         size
     }
 
-    /// Whether the container may have this size: what it gets on top could be placed beside it.
+    /// Whether the container may have this size: the increase must fit like a new container.
     pub(super) fn may_resize(&self, id: ContainerId, size: &Resources) -> bool {
         let Some(container) = self.container(id) else { return false };
         let change = minus(&self.resized(id, size), &container.size);
@@ -48,12 +48,12 @@ impl Oracle {
         (container.application, EventKind::ContainerResized { container: id })
     }
 
-    /// What an opportunistic container would hold.
+    /// The guaranteed size of an opportunistic container.
     pub(super) fn put_aside(&self, id: ContainerId) -> Option<Resources> {
         self.container(id)?.put_aside.as_ref().map(|size| Resources::new(size))
     }
 
-    /// Whoever is guaranteed its size again needs room for it as if it grew from nothing.
+    /// Whether the type may change. Promotion needs room for the guaranteed size like a resize from zero.
     pub(super) fn may_set_execution_type(&self, id: ContainerId, execution_type: ExecutionType) -> bool {
         match (self.put_aside(id), execution_type) {
             _ if !self.is_unstopped(id) => false,

@@ -1,4 +1,5 @@
-//! Containers that are being stopped keep their node and charge until their end is confirmed or the timeout passes.
+//! Containers that are being stopped keep their node and their charge until the end is confirmed or the timeout
+//! passes.
 
 use apportion::event::EventKind;
 use apportion::{ApplicationId, ContainerId, EndCause};
@@ -6,7 +7,7 @@ use apportion::{ApplicationId, ContainerId, EndCause};
 use super::{Application, Effect, Oracle};
 
 impl Oracle {
-    /// Whether it runs and is not being stopped.
+    /// Whether the container runs and is not being stopped.
     pub(super) fn is_unstopped(&self, id: ContainerId) -> bool {
         self.container(id).is_some_and(|container| container.stopping.is_none())
     }
@@ -24,7 +25,7 @@ impl Oracle {
         self.applications.get(&id).filter(|application| application.ending.is_none())
     }
 
-    /// Whether an application ends with this container.
+    /// Whether the application ends with this container.
     #[must_use]
     pub fn is_last_awaited(&self, id: ContainerId) -> bool {
         let Some(container) = self.container(id) else { return false };
@@ -32,10 +33,10 @@ impl Oracle {
         self.applications[&container.application].ending.is_some() && same.count() == 1
     }
 
-    /// The cause of an end that was reported, or that the engine stopped waiting for.
+    /// The cause of an end, either reported or by timeout.
     ///
     /// # Errors
-    /// When the engine did not wait long enough.
+    /// If the engine timed out too early.
     pub(super) fn told_cause(&self, id: ContainerId, cause: EndCause) -> Result<EndCause, String> {
         let stopping = self.container(id).and_then(|container| container.stopping);
         match (cause, stopping) {
@@ -48,7 +49,7 @@ impl Oracle {
         }
     }
 
-    /// A container whose stop has timed out and that is still there.
+    /// A container that still runs after its stop has timed out.
     #[must_use]
     pub fn overdue_stop(&self) -> Option<ContainerId> {
         let is_overdue = |until_ms: u64| until_ms <= self.now_ms;

@@ -1,4 +1,4 @@
-//! The queue tree of the model, and which changes of it are valid.
+//! The queue tree of the model, and the validity of changes to it.
 
 use std::collections::BTreeSet;
 
@@ -9,34 +9,34 @@ use apportion::config::{
 };
 use apportion::resource::{AMOUNT_MAX, RESOURCE_TYPES_MAX};
 
-/// A queue that is there or was once.
+/// A queue that exists or once existed.
 #[derive(Clone, Debug)]
 pub struct Queue {
     /// Full path.
     pub path: String,
-    /// The queue above.
+    /// The parent.
     pub parent: Option<usize>,
-    /// The queues below, in configured order.
+    /// The children, in configured order.
     pub children: Vec<usize>,
-    /// Whether it is there.
+    /// Whether it exists.
     pub is_present: bool,
     /// Whether it takes applications.
     pub is_leaf: bool,
-    /// Since when nobody has used it; of queues that were made on demand.
+    /// For an auto-created queue, the time since which it is idle.
     pub made: Option<u64>,
-    /// What is configured, without the queues below.
+    /// The configuration, without children.
     pub config: QueueConfig,
 }
 
 /// All queues; the root is number 0, and parents come before their children.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// The queues, in the order in which they first came.
+    /// The queues, in the order of their creation.
     pub queues: Vec<Queue>,
 }
 
 impl Tree {
-    /// The configured tree; `id_of` says under which identifier the engine knows a path.
+    /// Creates the configured tree and checks the engine's identifier of each path with `id_of`.
     pub fn new(root: &QueueConfig, id_of: impl Fn(&str) -> QueueId) -> Self {
         let mut tree = Self { queues: Vec::new() };
         tree.replace(root);
@@ -46,8 +46,8 @@ impl Tree {
         tree
     }
 
-    /// Gives the queues this configuration; those it does not name are gone, but for those that were made on demand and
-    /// still would be.
+    /// Replaces the configuration. Queues that it does not name are removed, except auto-created queues that still
+    /// could be created.
     pub fn replace(&mut self, root: &QueueConfig) {
         let before = self.queues.clone();
         for queue in &mut self.queues {
@@ -89,14 +89,14 @@ impl Tree {
         number
     }
 
-    /// What is configured about queues that are made at or below this one, and the queue that says it.
+    /// The queue whose configuration governs auto-creation at or below this queue, and that configuration.
     fn maker(&self, queue: usize) -> Option<(usize, AutoCreation)> {
         let maker = self.chain(queue).into_iter().find(|level| self.queues[*level].made.is_none())?;
         let creation = self.queues[maker].config.auto_creation.as_deref()?;
         self.queues[maker].is_present.then(|| (maker, creation.clone()))
     }
 
-    /// The queue for an application, or where one would be made and the names of what is missing.
+    /// The leaf for an application; or the queue below which to create queues, and the missing names.
     #[must_use]
     pub fn destination<'a>(&self, path: &'a str) -> Option<(usize, Vec<&'a str>)> {
         let names: Vec<&str> = path.split('.').collect();
@@ -119,7 +119,7 @@ impl Tree {
         fits.then(|| (nearest, missing.to_vec()))
     }
 
-    /// Makes what an application needs; returns its leaf.
+    /// Creates the queues that an application needs; returns its leaf.
     pub fn make(&mut self, path: &str, now_ms: u64) -> usize {
         let (mut queue, missing) = self.destination(path).expect("checked before");
         for (place, name) in missing.iter().enumerate() {
@@ -134,7 +134,7 @@ impl Tree {
         self.put(&QueueConfig { name: name.to_owned(), ..template }, Some(above), is_leaf, Some(made_ms))
     }
 
-    /// When the queue should go, if nobody uses it: `busy` have applications.
+    /// The time at which an idle auto-created queue expires. Queues in `busy` have applications.
     #[must_use]
     pub fn expires_ms(&self, queue: usize, busy: &BTreeSet<usize>) -> Option<u64> {
         let own = &self.queues[queue];
@@ -143,7 +143,7 @@ impl Tree {
         Some(own.made.filter(|_| is_idle)?.saturating_add(creation.expiry_ms?))
     }
 
-    /// The queue is gone, and what is above it may have become idle.
+    /// Removes the queue; its parent may have become idle.
     pub fn remove(&mut self, queue: usize, now_ms: u64) {
         self.queues[queue].is_present = false;
         let above = self.queues[queue].parent.expect("the root stays");
@@ -151,7 +151,7 @@ impl Tree {
         self.note_idle(above, now_ms);
     }
 
-    /// Something that used the queue is gone.
+    /// Records that an application or a queue below the queue is gone.
     pub fn note_idle(&mut self, queue: usize, now_ms: u64) {
         self.queues[queue].made = self.queues[queue].made.map(|_| now_ms);
     }
@@ -164,32 +164,32 @@ impl Tree {
         queue.config.clone().with_children(children.map(|child| self.config(*child)))
     }
 
-    /// The number of the queue with this path, if it is there.
+    /// The number of the queue with this path, if it exists.
     #[must_use]
     pub fn named(&self, path: &str) -> Option<usize> {
         self.queues.iter().position(|queue| queue.is_present && queue.path == path)
     }
 
-    /// The number of the queue that the engine knows under this identifier, if it is there.
+    /// The number of the queue with this identifier, if it exists.
     #[must_use]
     pub fn number(&self, id: QueueId) -> Option<usize> {
         let number = number_of(id);
         self.queues.get(number).is_some_and(|queue| queue.is_present).then_some(number)
     }
 
-    /// Whether applications can be in the queue.
+    /// Whether the queue can have applications.
     #[must_use]
     pub fn is_leaf(&self, queue: usize) -> bool {
         self.queues[queue].is_present && self.queues[queue].is_leaf
     }
 
-    /// The queue and everything above it, up to the root.
+    /// The queue and its ancestors up to the root.
     #[must_use]
     pub fn chain(&self, queue: usize) -> Vec<usize> {
         std::iter::successors(Some(queue), |queue| self.queues[*queue].parent).collect()
     }
 
-    /// By how much, in thousandths, the user counts in the leaf: the nearest queue that names the user says it.
+    /// The user's weight in the leaf, in thousandths, from the nearest queue that names the user.
     #[must_use]
     pub fn weight(&self, leaf: usize, user: &str) -> i128 {
         let chain = self.chain(leaf).into_iter();
@@ -198,7 +198,8 @@ impl Tree {
         said.map_or(1000, |weight| i128::from(weight.milli()))
     }
 
-    /// Whether any list on the way to the leaf lets the user submit there; without lists of submitters everybody may.
+    /// Whether an access list of the leaf or an ancestor lets the user submit. Without a list of submitters everybody
+    /// may.
     #[must_use]
     pub fn may_submit(&self, leaf: usize, user: &str, groups: &[String]) -> bool {
         let chain = self.chain(leaf);
@@ -214,7 +215,7 @@ impl Tree {
         !is_restricted || lists.into_iter().any(names_user)
     }
 
-    /// Whether the queue may use the partition with this name: no queue on the way to it says otherwise.
+    /// Whether the queue may use the partition with this name: no queue up to the root excludes it.
     #[must_use]
     pub fn may_use(&self, queue: usize, partition: &str) -> bool {
         let includes = |queue: &usize| match &self.queues[*queue].config.accessible_partitions {
@@ -224,7 +225,8 @@ impl Tree {
         self.chain(queue).iter().all(includes)
     }
 
-    /// The partition of asks that name none: from the root down, each queue's own, or else what it takes over.
+    /// The partition of asks that name none, resolved from the root down: each queue's own setting, or else its
+    /// parent's.
     #[must_use]
     pub fn default_partition(&self, leaf: usize) -> &str {
         self.chain(leaf).into_iter().rev().fold("", |above, queue| {
@@ -233,7 +235,7 @@ impl Tree {
         })
     }
 
-    /// Whether the queue may get these limits. The root's are the cluster's.
+    /// Whether the update of the queue is valid. The root's capacity and maximum are fixed.
     #[must_use]
     pub fn accepts(&self, queue: usize, update: &QueueUpdate) -> bool {
         let is_root = self.queues[queue].parent.is_none();
@@ -248,7 +250,7 @@ impl Tree {
         is_sound(&changed.queues[queue].config) && do_fit(&siblings)
     }
 
-    /// Whether the tree may become this one while these leaves have applications.
+    /// Whether a reconfiguration to this tree is valid while the leaves in `busy` have applications.
     #[must_use]
     pub fn accepts_tree(&self, root: &QueueConfig, busy: &BTreeSet<usize>) -> bool {
         let mut changed = self.clone();
@@ -265,7 +267,7 @@ impl Tree {
             && leaves.all(|leaf| changed.is_leaf(leaf) || is_free(leaf))
     }
 
-    /// Gives the queue these limits.
+    /// Updates the queue.
     pub fn update(&mut self, queue: usize, update: &QueueUpdate) {
         let queue = &mut self.queues[queue].config;
         queue.capacity = update.capacity.unwrap_or(queue.capacity);
@@ -280,12 +282,12 @@ impl Tree {
     }
 }
 
-/// Its place in the order in which queues first came.
+/// The queue's number, from its identifier: queues are numbered in the order of creation.
 fn number_of(id: QueueId) -> usize {
     id.to_string().strip_prefix("queue-").and_then(|number| number.parse().ok()).expect("a number")
 }
 
-/// Whether a whole tree makes sense, of which the queue above may use the partitions that `above` says.
+/// Whether a whole tree is valid. `above` tells which partitions the parent may use.
 fn are_sound(queue: &QueueConfig, above: &dyn Fn(&str) -> bool) -> bool {
     let own = |partition: &str| match &queue.accessible_partitions {
         Some(PartitionAccess::Only(names)) => partition.is_empty() || names.contains(partition),
@@ -294,7 +296,7 @@ fn are_sound(queue: &QueueConfig, above: &dyn Fn(&str) -> bool) -> bool {
     };
     let asks_for_no_more = match &queue.accessible_partitions {
         Some(PartitionAccess::Only(names)) => names.iter().all(|name| above(name)),
-        // That there are partitions beyond those above does not matter: "all" is more than any list.
+        // `All` exceeds any list, even a list of all partitions that exist.
         Some(PartitionAccess::All) => above(ANY),
         None => true,
     };
@@ -309,10 +311,10 @@ fn are_sound(queue: &QueueConfig, above: &dyn Fn(&str) -> bool) -> bool {
         && children.into_iter().all(|child| are_sound(child, &own))
 }
 
-/// A partition that no list names, so that only who may use all of them may use it.
+/// A partition name that no list contains, so that only a queue with access to all partitions may use it.
 const ANY: &str = "*";
 
-/// Whether the queue's own limits make sense together.
+/// Whether the queue's own limits are consistent.
 fn is_sound(queue: &QueueConfig) -> bool {
     let Lifetimes { default_ms, maximum_ms } = queue.lifetimes;
     if maximum_ms.is_some_and(|maximum_ms| default_ms.is_some_and(|default_ms| default_ms > maximum_ms)) {

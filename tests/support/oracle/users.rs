@@ -1,4 +1,4 @@
-//! What one user of a leaf may have, which depends on who else wants something.
+//! User limits of a leaf, which depend on the demand of the leaf's other users.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use apportion::config::{Percent, Semantics};
 use super::amounts::{Amounts, NOTHING, amounts, minus, plus};
 use super::{Books, Oracle};
 
-/// What users compete for in one leaf and partition, at one moment.
+/// The inputs of user limits in one leaf and partition, at one moment.
 #[derive(Clone, Debug)]
 pub(super) struct Contest {
     guaranteed: Amounts,
     ceiling: Amounts,
     minimum: Percent,
     leaf_used: Amounts,
-    /// What users with something pending use, and the sum of their weights.
+    /// The use of users with something pending, and the sum of their weights.
     active_used: Amounts,
     weights: i128,
-    /// How YARN would do it: the factor, in thousandths, and the steps.
+    /// In YARN mode, the user limit factor in thousandths and the steps of sizes.
     yarn: Option<(Option<i128>, Amounts)>,
     maximum: Amounts,
 }
@@ -46,19 +46,19 @@ impl Oracle {
 }
 
 impl Oracle {
-    /// How many users of a leaf want something.
+    /// The number of users of a leaf that want something.
     #[must_use]
     pub fn wanting_of(&self, path: &str) -> u32 {
         self.tree.named(path).map_or(0, |leaf| self.wanting(leaf).len() as u32)
     }
 
-    /// Whether what the ask's user may have depends on what others do.
+    /// Whether the user limit of the ask depends on other users.
     #[must_use]
     pub fn compete(&self, ask: &super::Ask) -> bool {
         self.compete_in(self.applications[&ask.application].leaf)
     }
 
-    /// Whether what users may have depends on what others do, in any queue.
+    /// Whether any queue's user limits depend on other users.
     #[must_use]
     pub fn users_compete(&self) -> bool {
         (0..self.tree.queues.len()).any(|queue| self.compete_in(queue))
@@ -69,7 +69,7 @@ impl Oracle {
         self.config.semantics == Semantics::YarnCompatible || minimum < Percent::ALL
     }
 
-    /// The users of the leaf that want containers, or to have an application activated.
+    /// The users of the leaf with pending asks or inactive applications.
     pub(super) fn wanting(&self, leaf: usize) -> BTreeSet<&str> {
         let asking = self.asks.values().map(|ask| &self.applications[&ask.application]);
         let waiting = self.applications.values().filter(|application| !application.is_active);
@@ -79,14 +79,14 @@ impl Oracle {
 }
 
 impl Contest {
-    /// The same for borrowed containers, who may have what the partition has.
+    /// The same for borrowed containers, whose limits are the partition's total.
     pub(super) fn of_borrowed(self, total: &Amounts) -> Self {
         let yarn = self.yarn.map(|(_, steps)| (None, steps));
         Self { ceiling: *total, maximum: *total, yarn, ..self }
     }
 
-    /// Whether a user of this weight, who uses `used`, may use `more` of each type of which it is not negative. What
-    /// comes last is a container of size `last`.
+    /// Whether a user of this weight, who uses `used`, may use `more`; types with a negative amount are not checked.
+    /// The last container of `more` has size `last`.
     pub(super) fn allows(&self, weight: i128, used: &Amounts, more: &Amounts, last: &Amounts) -> bool {
         let before = minus(more, last);
         let at_last = Self {
@@ -96,7 +96,7 @@ impl Contest {
         };
         let used = plus(used, &before);
         let may_have = |i: usize| match self.yarn {
-            // One container over the limit is allowed, not two.
+            // The last container may exceed the limit, an earlier one may not.
             Some(_) => i128::from(used[i]) <= at_last.yarn_limit(i, weight),
             None => i128::from(used[i] + last[i]) <= at_last.limit(i, weight, last[i]),
         };

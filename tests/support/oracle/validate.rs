@@ -1,4 +1,4 @@
-//! The verdict on commit requests.
+//! Verdicts on commit requests.
 
 use apportion::event::EventKind;
 use apportion::request::{AllocationProposal, RejectReason, ReservationProposal};
@@ -9,18 +9,18 @@ use super::borrowed::Taker;
 use super::node::choose_devices;
 use super::{Books, Container, Effect, Hints, Oracle, Reservation};
 
-/// What is wrong with a request, and what applications should be told of it.
+/// The faults of a request, and the events that applications should get.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// Every reason to reject it that was found; empty if it has to be accepted.
+    /// Every reason to reject the request; empty if the engine has to accept it.
     pub reasons: Vec<RejectReason>,
-    /// What applications should be told if it is accepted.
+    /// The events that applications should get if it is accepted.
     pub effects: Vec<Effect>,
 }
 
 impl Oracle {
-    /// Applies the request, step by step: first what it gives back, then what it takes. Where a step is not
-    /// legal it is left out and the reason noted; the model is of no further use then.
+    /// Applies the request step by step, first its releases, then its additions. An illegal step is skipped and its
+    /// reason recorded; after that the model can no longer be used.
     pub fn validate(&mut self, request: &ResourceAllocationCommitRequest, hints: &Hints) -> Verdict {
         let mut verdict = Verdict::default();
         if request.is_empty() {
@@ -42,8 +42,8 @@ impl Oracle {
         verdict
     }
 
-    /// Where an ask never reserves more nodes than it has units outstanding, one that got a container elsewhere loses
-    /// a reservation. Which one is the engine's choice.
+    /// Drops a reservation of each ask that got a container elsewhere and now has more reservations than it may keep.
+    /// The engine chooses the reservation.
     fn drop_surplus(
         &mut self,
         request: &ResourceAllocationCommitRequest,
@@ -66,9 +66,8 @@ impl Oracle {
         }
     }
 
-    /// Whoever holds more than before the request holds no more than the limits allow, which for borrowed containers
-    /// alone are others. A request that takes no more than it gives back is legal even above a limit that was lowered
-    /// meanwhile.
+    /// Checks that each queue and user that has grown is within its limits; borrowed containers alone have limits of
+    /// their own. A request that adds no more than it releases is legal even above a limit that has been lowered.
     fn check_growth(
         &self,
         request: &ResourceAllocationCommitRequest,
@@ -100,7 +99,7 @@ impl Oracle {
             let are_borrowed = theirs.iter().all(|taker| taker.is_borrowed);
             let contest = if are_borrowed { contest.of_borrowed(&totals[*partition]) } else { contest };
             let held = before.user(*partition, *leaf, user);
-            // Of each type the most that one container or reservation of the request takes.
+            // For each type, the largest amount that one container or reservation of the request takes.
             let last = theirs
                 .iter()
                 .fold(NOTHING, |largest, taker| std::array::from_fn(|i| largest[i].max(taker.size[i])));
@@ -177,7 +176,7 @@ impl Oracle {
         }
     }
 
-    /// Charges a container that cannot be placed, so that the limits see the sum of the whole request.
+    /// Charges a container that cannot be placed, so that limits are checked on the sum of the whole request.
     fn pretend(&mut self, ask: AskId, node: NodeId) {
         let ask = &self.asks[&ask];
         let (application, size) = (ask.application, amounts(&ask.spec.size));
@@ -225,12 +224,12 @@ impl Oracle {
         verdict.reasons.extend(reasons);
     }
 
-    /// Why the ask can have nothing on the node, whatever is free.
+    /// Reasons why the ask can have nothing on the node, even if it were empty.
     fn misfits(&self, ask: AskId, node: NodeId, is_reservation: bool) -> Vec<RejectReason> {
         let mut reasons = Vec::new();
         match (self.asks.get(&ask), self.nodes.get(&node)) {
             (Some(ask), Some(known)) => {
-                // Borrowed containers reserve nothing.
+                // A borrowed node cannot be reserved.
                 if !self.may_be_on(ask, node) || (is_reservation && self.is_borrowed(ask, node)) {
                     reasons.push(RejectReason::WrongPartition);
                 }
@@ -258,7 +257,7 @@ impl Oracle {
         reasons
     }
 
-    /// A reserved node takes nothing but what fulfils the reservation, not even another unit of the same ask.
+    /// A reserved node takes only the container that fulfils the reservation, not even another unit of the same ask.
     fn reservation_in_the_way(&self, ask: AskId, node: NodeId) -> Vec<RejectReason> {
         let other = self.reservations.contains_key(&node);
         let nothing = self.asks[&ask].outstanding == 0;
@@ -302,7 +301,7 @@ impl Oracle {
     }
 }
 
-/// Whether something grew above the limit.
+/// Whether a type has grown and exceeds the limit.
 fn is_over(before: &Amounts, after: &Amounts, limit: &Amounts) -> bool {
     (0..limit.len()).any(|i| after[i] > before[i] && after[i] > limit[i])
 }
