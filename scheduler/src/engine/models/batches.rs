@@ -1,4 +1,4 @@
-//! Batches on their way: dropped, cancelled, left over.
+//! Batches on their way to the committer: dropped, cancelled, left over.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::ids::{PartitionId, SetId};
 use crate::propose::Scratch;
 use crate::resource::Resources;
 
-/// I9. A batch that its thread drops while the committer works. The bug: a drop that forgets units, amounts or
-/// the lease.
+/// I9. A thread drops its batch while the committer works. The bug: a drop that forgets units, amounts or the
+/// lease.
 #[test]
 fn a_batch_dropped_while_the_committer_works_gives_everything_back() {
     model(Bound::Four, || {
@@ -58,8 +58,8 @@ fn a_cancellation_against_units_in_flight() {
     });
 }
 
-/// I4, I9. A batch with two units on its way while one of them is cancelled. The bug: more units placed than are
-/// wanted, or one that stays in flight.
+/// I4, I9. A batch with two units on its way while one of them is cancelled. The bug: more units placed than
+/// wanted, or a unit that stays in flight.
 #[test]
 fn a_cancellation_of_one_of_two_units_in_flight() {
     model(Bound::None, || {
@@ -83,8 +83,8 @@ fn a_cancellation_of_one_of_two_units_in_flight() {
     });
 }
 
-/// I9, I14. A batch is sent while its committer goes away: it is refused, or dropped with the inbox. The bug: a batch
-/// that nobody receives takes its lease and its units along.
+/// I9, I14. A batch is sent while its committer ends: it is refused, or dropped with the inbox. The bug: an
+/// unreceived batch that keeps its lease and its units.
 #[test]
 fn a_batch_that_no_committer_receives_gives_everything_back() {
     model(Bound::None, || {
@@ -106,8 +106,8 @@ fn a_batch_that_no_committer_receives_gives_everything_back() {
     });
 }
 
-/// I9, I14. A pass begins while the committer goes away. The bug: a proposer that waits for an answer, or that holds
-/// the state's lock when its batch is taken back.
+/// I9, I14. A pass begins while the committer ends. The bug: a proposer that waits for an answer, or that holds the
+/// state's lock when its batch is taken back.
 #[test]
 fn a_pass_that_begins_when_the_committer_goes_gives_everything_back() {
     model(Bound::None, || {
@@ -124,8 +124,8 @@ fn a_pass_that_begins_when_the_committer_goes_gives_everything_back() {
     });
 }
 
-/// I9. A pick beyond the own set, dropped while its node is removed and the slot is given to a successor. The bug:
-/// an amount that is taken back from the successor's counter, or never.
+/// I9. A pick outside the proposer's own set is dropped while its node is removed and a successor takes the slot.
+/// The bug: an amount taken back from the successor's counter, or never.
 #[test]
 fn an_amount_in_flight_against_the_removal_of_its_node() {
     model(Bound::None, || {
@@ -148,7 +148,7 @@ fn an_amount_in_flight_against_the_removal_of_its_node() {
     });
 }
 
-/// I4. Two proposers over two sets, and an ask for one container. The bug: a unit that both take.
+/// I4. Two proposers over two sets, and an ask for one container. The bug: both take the unit.
 #[test]
 fn two_proposers_and_one_unit() {
     model(Bound::Four, || {
@@ -172,9 +172,9 @@ fn two_proposers_and_one_unit() {
     });
 }
 
-/// I1, I9. Two proposers name one host with room for one, beyond the set of either. What they have in flight there is
-/// looked at and added in two steps, so both may propose it; the committer decides. The bug: the loser's amount stays
-/// at the node and keeps it from being used.
+/// I1, I9. Two proposers pick the same host, outside either set, with room for one. Its amount in flight is read
+/// and added in two steps, so both may propose; the committer decides. The bug: the loser's amount stays at the
+/// node and keeps its room unused.
 #[test]
 fn two_proposers_and_one_host_beyond_their_sets() {
     model(Bound::Four, || {
@@ -203,8 +203,8 @@ fn two_proposers_and_one_host_beyond_their_sets() {
     });
 }
 
-/// I9. A batch in flight against a request made by hand for the same unit. The bug: a unit that is taken back twice,
-/// once with the ask and once with the batch.
+/// I9. A batch in flight against a request made by hand for the same unit. The bug: a unit taken back twice, once
+/// with the ask and once with the batch.
 #[test]
 fn a_batch_against_a_request_for_its_unit() {
     model(Bound::None, || {

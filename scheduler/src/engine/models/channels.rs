@@ -1,4 +1,4 @@
-//! The channels' wiring: full, closed, drained, and an answer that is not given.
+//! The wiring of channels: full, closed, drained, and a promise without an answer.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use loom::thread;
 use super::{Bound, model};
 use crate::sync::{Nothing, Ticket, channel};
 
-/// A sender that is held back by a full channel goes on when there is room. The bug: a message that is lost or
-/// overtaken, or a sender that nobody wakes.
+/// A full channel blocks a sender, which goes on when there is room. The bug: a message lost or out of order, or a
+/// sender that is not woken.
 #[test]
 fn a_full_channel_holds_its_sender_back_and_lets_it_go() {
     model(Bound::None, || {
@@ -23,8 +23,8 @@ fn a_full_channel_holds_its_sender_back_and_lets_it_go() {
     });
 }
 
-/// A sender is held back by a full channel when the receiver goes. The bug: a sender that waits for ever, or a
-/// message that stays in the channel, neither received nor given back nor dropped.
+/// The receiver ends while a full channel blocks a sender. The bug: a sender that waits for ever, or a message that
+/// is not received, returned or dropped.
 #[test]
 fn a_channel_that_closes_gives_the_message_back() {
     model(Bound::None, || {
@@ -35,12 +35,12 @@ fn a_channel_that_closes_gives_the_message_back() {
         let other = thread::spawn(move || drop(sending.map(|message| theirs.send(message))));
         drop(inbox);
         other.join().unwrap();
-        assert_eq!(Arc::strong_count(&message), 1, "left in a channel that nobody reads");
+        assert_eq!(Arc::strong_count(&message), 1, "left in a channel without a receiver");
         assert!(outbox.send(Arc::clone(&message)).is_err());
     });
 }
 
-/// The last sender goes. The bug: a receiver that is told so before it has everything, or that waits for ever.
+/// The last sender ends. The bug: a receiver that learns it before it has every message, or that waits for ever.
 #[test]
 fn a_channel_is_drained_before_it_is_closed() {
     model(Bound::None, || {
@@ -54,8 +54,8 @@ fn a_channel_is_drained_before_it_is_closed() {
     });
 }
 
-/// An offer to a channel that may be full. The bug: an offer that waits, or that is lost although nothing else is
-/// left to wake the receiver.
+/// An offer to a channel that may be full. The bug: an offer that blocks, or that is lost although nothing else
+/// would wake the receiver.
 #[test]
 fn an_offer_is_taken_or_the_receiver_has_something_else() {
     model(Bound::None, || {
@@ -81,7 +81,7 @@ fn a_promise_that_is_dropped_is_an_answer() {
     });
 }
 
-/// A ticket is dropped while the answer is given. The bug: an answerer that insists on being heard.
+/// A ticket is dropped while the answer is given. The bug: an answerer that needs a receiver.
 #[test]
 fn an_answer_that_nobody_wants_holds_nobody_up() {
     model(Bound::None, || {

@@ -1,4 +1,4 @@
-//! Names at the edge, which callers use without the state's lock.
+//! The names that callers use without the state's lock.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::change::NodeSpec;
 use crate::engine::SubmitError;
 use crate::sync::NameMap;
 
-/// I10. A node is added under the name of one that is being removed. The bug: the removal takes the successor's
-/// name away, the successor is given an identifier that the state still knows, or its registration comes first.
+/// I10. A node is added under the name of a node that is being removed. The bug: the removal takes the successor's
+/// name, the successor gets an identifier that the state still knows, or its registration comes first.
 #[test]
 fn a_name_that_was_given_up_is_given_once() {
     model(Bound::None, || {
@@ -34,8 +34,8 @@ fn a_name_that_was_given_up_is_given_once() {
     });
 }
 
-/// I10. A node is removed by its name while it is being registered. The bug: the removal overtakes the registration and
-/// is refused, but takes the name away, so that the node stays without one.
+/// I10. A node is removed by its name while it is being registered. The bug: the removal overtakes the registration
+/// and is refused, but takes the name, so the node stays without one.
 #[test]
 fn a_node_that_is_being_registered_keeps_its_name() {
     model(Bound::None, || {
@@ -51,7 +51,7 @@ fn a_node_that_is_being_registered_keeps_its_name() {
     });
 }
 
-/// Two nodes of one name at the same time. The bug: a name that is looked up and entered in two steps.
+/// Two nodes with one name at the same time. The bug: a name that is looked up and entered in two steps.
 #[test]
 fn of_two_nodes_of_one_name_one_is_added() {
     model(Bound::None, || {
@@ -67,7 +67,7 @@ fn of_two_nodes_of_one_name_one_is_added() {
     });
 }
 
-/// A reader against the removal. The bug: a name that still leads to a node after its removal was told.
+/// A reader against a removal. The bug: a name that still leads to a node after its removal was reported.
 #[test]
 fn a_name_leads_to_its_node_or_nowhere() {
     model(Bound::None, || {
@@ -81,7 +81,7 @@ fn a_name_leads_to_its_node_or_nowhere() {
     });
 }
 
-/// The removal of a name that stands for something else by now. The bug: a removal that does not compare.
+/// The removal of a name that a successor has taken. The bug: a removal that does not compare identifiers.
 #[test]
 fn a_late_removal_leaves_the_successor_its_name() {
     model(Bound::None, || {

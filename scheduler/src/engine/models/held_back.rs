@@ -1,5 +1,5 @@
-//! Passes in vain, against the end of what holds applications, borrowed containers and those back for whom no room is
-//! left.
+//! Passes in vain, against the end of the obstacle: for inactive applications, borrowed containers and lanes
+//! without headroom.
 
 use super::passes::{expect_placed, pass_against};
 use super::{Bound, Cluster, Workers, half, model, one, plain, with_queues};
@@ -9,8 +9,8 @@ use crate::facts::ApplicationEnd;
 use crate::ids::{AskId, ContainerId, NodeId, PartitionId};
 use crate::resource::Resources;
 
-/// I13. An application that waits to be activated, against the end of the active one. The bug: an application that is
-/// activated without its asks, or not at all.
+/// I13. An application that waits for activation, against the end of the active one. The bug: an application that
+/// is activated without its asks, or not at all.
 #[test]
 fn a_pass_against_the_end_of_the_only_active_application() {
     model(Bound::None, || {
@@ -30,8 +30,8 @@ fn a_pass_against_the_end_of_the_only_active_application() {
     });
 }
 
-/// Two nodes, of which the second is lent by another partition, are full, and one container more is asked for. Two more
-/// drain: they count for what their partitions have, so that it is room that is missing, and no limit in the way.
+/// Two full nodes, the second lent by another partition, and an ask for one more container. Two more nodes drain:
+/// they count in their partitions' totals, so room is missing but no limit is reached.
 fn own_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
     let lending = EngineConfig {
         partitions: vec!["lent".to_owned()],
@@ -51,8 +51,8 @@ fn own_and_lender_full() -> (Cluster, Workers, [ContainerId; 2]) {
     (cluster, workers, running)
 }
 
-/// I13. No room for a borrowed container, against the end of the borrowed container that is in the way. The bug: a
-/// borrowed container whose shape stays closed where it has room.
+/// I13. No room for a borrowed container, against the end of the borrowed container in its way. The bug: a borrowed
+/// container whose shape stays closed although it has room.
 #[test]
 fn no_room_for_a_borrowed_container_against_a_release() {
     model(Bound::None, || {
@@ -76,8 +76,8 @@ fn no_room_for_a_borrowed_container_against_a_release_in_own_partition() {
     });
 }
 
-/// Below a queue that may have four, the second leaf has three. The first one asks for two more, for which there is too
-/// little; the second one for one, which is kept out.
+/// Below a queue with a maximum of four, the second leaf uses three. The first leaf asks for two, which do not fit.
+/// The second leaf asks for one, which blocked headroom keeps out.
 fn one_is_kept_out() -> (Cluster, Workers, AskId) {
     let parent = QueueConfig::leaf("p", Capacity::Percent(Percent::ALL));
     let parent = parent.with_maximum(Maximum::absolute(&[4])).with_children(["a", "b"].map(half));
@@ -93,8 +93,8 @@ fn one_is_kept_out() -> (Cluster, Workers, AskId) {
     (cluster, workers, large)
 }
 
-/// I13. Who is kept out by what another one waits for, against the end of that wait. The bug: somebody who is kept out
-/// although nothing is kept any more.
+/// I13. A lane that blocked headroom keeps out, against the end of the wait that blocks it. The bug: a lane that is
+/// kept out although no headroom is blocked.
 #[test]
 fn blocked_headroom_against_the_end_of_the_wait_for_it() {
     model(Bound::None, || {

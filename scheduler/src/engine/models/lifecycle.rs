@@ -1,4 +1,4 @@
-//! The end of an engine, and the whole of it at work.
+//! The end of an engine, and the whole engine at work.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{Bound, Cluster, Workers, allocate, answer, model, plain, work_off};
 use crate::config::{Maximum, QueueUpdate};
 use crate::request::CommitOutcome;
 
-/// I14. A request against the closing of the gate. The bug: a gate that is looked at and counted in two steps.
+/// I14. A request against the closing of the gate. The bug: a gate that is tested and counted in two steps.
 #[test]
 fn what_was_taken_before_the_shutdown_is_answered() {
     model(Bound::None, || {
@@ -29,8 +29,8 @@ fn what_was_taken_before_the_shutdown_is_answered() {
     });
 }
 
-/// I14. A serial engine is shut down while another thread hands a request in. The bug: a shutdown that looks into
-/// the inbox before the request has come that the gate let through, so that the caller waits for ever.
+/// I14. A serial engine is shut down while another thread submits a request. The bug: a shutdown that reads the
+/// inbox before a request that passed the gate arrives, so that the caller waits for ever.
 #[test]
 fn a_serial_engine_ends_after_everything_that_was_taken() {
     model(Bound::None, || {
@@ -47,8 +47,8 @@ fn a_serial_engine_ends_after_everything_that_was_taken() {
     });
 }
 
-/// I14. A queue's new limits against the shutdown, with the committer on a thread of its own. The bug: a committer
-/// that ends one message too early, or that is not woken to end.
+/// I14. A queue's new limits against the shutdown, with the committer on its own thread. The bug: a committer that
+/// ends one message too early, or that is not woken to end.
 #[test]
 fn a_committer_answers_a_queue_update_before_it_ends() {
     model(Bound::Four, || {
@@ -64,8 +64,8 @@ fn a_committer_answers_a_queue_update_before_it_ends() {
     });
 }
 
-/// I14. A shutdown that finds the inbox full. The bug: a committer that is not told of the end because the message
-/// that tells it found no room.
+/// I14. A shutdown that finds the inbox full. The bug: a committer that never learns of the end because the message
+/// found no room.
 #[test]
 fn a_committer_with_a_full_inbox_ends() {
     model(Bound::Four, || {
@@ -81,7 +81,7 @@ fn a_committer_with_a_full_inbox_ends() {
     });
 }
 
-/// I9, I14. A batch is on its way when the engine is shut down. The bug: a lease or units that stay away for good.
+/// I9, I14. A batch is on its way when the engine is shut down. The bug: a lease or units that never come back.
 #[test]
 fn a_batch_on_its_way_at_the_shutdown_is_decided_or_given_back() {
     model(Bound::Four, || {
@@ -100,8 +100,8 @@ fn a_batch_on_its_way_at_the_shutdown_is_decided_or_given_back() {
     });
 }
 
-/// I14. The committer goes away without a shutdown, as when the embedder's log sink panics. The bug: a caller who
-/// waits for an answer, or for quiet, that nobody can give any more.
+/// I14. The committer ends without a shutdown, as when the embedder's log sink panics. The bug: a caller that waits
+/// for ever for an answer or for quiet.
 #[test]
 fn nobody_waits_for_a_committer_that_is_gone() {
     model(Bound::None, || {
@@ -120,7 +120,7 @@ fn nobody_waits_for_a_committer_that_is_gone() {
     });
 }
 
-/// I14. A stream is asked for while the engine ends. The bug: a stream that came too late to be closed with the
+/// I14. A caller makes a stream while the engine ends. The bug: a stream that comes too late to be closed with the
 /// others, and whose reader waits for ever.
 #[test]
 fn a_stream_that_comes_when_the_engine_ends_is_closed() {
@@ -133,8 +133,8 @@ fn a_stream_that_comes_when_the_engine_ends_is_closed() {
     });
 }
 
-/// I13, I14. The whole engine: the committer and a proposer run, an ask comes, and the engine is shut down. The bug:
-/// a part that is not woken for its work, or not told of the end.
+/// I13, I14. The whole engine: the committer and a proposer run, an ask comes, and the engine is shut down. The
+/// bug: a part that is not woken for its work or for the end.
 #[test]
 fn the_parts_place_an_ask_and_end() {
     model(Bound::Three, || {
@@ -153,7 +153,7 @@ fn the_parts_place_an_ask_and_end() {
     });
 }
 
-/// I14. The same, and nobody waits for the ask. The bug: a part that ends only when there is nothing to do.
+/// I14. The same, but the shutdown does not wait for the ask. The bug: a part that ends only when no work is left.
 #[test]
 fn the_parts_end_in_the_middle_of_their_work() {
     model(Bound::Three, || {

@@ -1,11 +1,11 @@
 //! Loom models of the shipped engine: every interleaving of a few steps, up to a bound of preemptions.
 //!
-//! `cargo loom` runs them, each at two preemptions (`LOOM_MAX_PREEMPTIONS` for another bound), and with
-//! `APPORTION_MODELS=deep` each at the deepest bound at which it ends in reasonable time. `README.md` beside this
-//! file lists them. Each model's bug is what it would catch if the code were changed that way.
+//! `cargo loom` runs each model at two preemptions (`LOOM_MAX_PREEMPTIONS` sets another bound). With
+//! `APPORTION_MODELS=deep` it runs each at the deepest bound that ends in reasonable time. `README.md` beside this
+//! file lists the models. "The bug" of a model is the change of code that it would catch.
 //!
-//! The code under test is the engine itself. What is made here is only its surroundings: a small cluster, a race of
-//! two requests, and parts that are stepped by hand.
+//! The models test the engine itself. Only the surroundings are made here: a small cluster, a race of two requests,
+//! and parts that are stepped by hand.
 
 #![allow(clippy::unwrap_used, reason = "these are tests: one that cannot be set up is red")]
 
@@ -42,22 +42,22 @@ use crate::request::{CommitOutcome, ResourceAllocationCommitRequest};
 use crate::resource::{ResourceTypes, Resources};
 use crate::sync::Ticket;
 
-/// How deep a model is searched where time is no matter.
+/// The bound of preemptions in the deep run.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
-    /// Every order there is.
+    /// Every order.
     None,
     Four,
     Three,
 }
 
 thread_local! {
-    /// How many executions the present model has had. A model's threads all run on one thread of the system.
+    /// The executions of the present model so far. All threads of a model run on one operating system thread.
     static EXECUTIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Runs `body` in every order of its steps, up to the bound, and says how many there were. One order only would be
-/// a model in which nothing races.
+/// Runs `body` in every order of its steps, up to the bound, and prints the number of orders. With a single order
+/// nothing races, so the model fails.
 fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let depth = std::env::var("APPORTION_MODELS").ok();
@@ -84,7 +84,7 @@ fn model(deepest: Bound, body: impl Fn() + Sync + Send + 'static) {
     assert!(executions > 1, "nothing races in this model");
 }
 
-/// Memory, one leaf, and no node is reserved unless a request says so.
+/// Memory, one leaf, and no reservations except by request.
 fn plain() -> EngineConfig {
     with_queues(QueueConfig::single_leaf())
 }
@@ -95,12 +95,12 @@ fn with_queues(root: QueueConfig) -> EngineConfig {
     config
 }
 
-/// A leaf that is guaranteed half of what there is, and may use all of it for one user.
+/// A leaf with a guarantee of half the cluster, of which one user may use all.
 fn half(name: &str) -> QueueConfig {
     QueueConfig::leaf(name, Capacity::Percent(Percent::whole(50))).with_user_limit_factor(None)
 }
 
-/// Sets of one node each, as soon as there are two nodes.
+/// Sets of one node each, from two nodes on.
 fn several_sets() -> EngineConfig {
     let mut config = plain();
     (config.limits.single_set_nodes, config.limits.set_nodes) = (2, 1);
@@ -125,7 +125,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// A serial engine, whose proposals are made by hand. The application's leaf is `queue`.
+    /// A serial engine whose proposals are made by hand. The application's leaf is `queue`.
     fn serial_in(queue: &str, config: EngineConfig, nodes: usize) -> Self {
         let engine = Engine::start(config, Mode::Serial, Arc::new(ManualClock::new()), None).unwrap();
         let cluster = Self::new(engine, queue, nodes);
@@ -137,7 +137,7 @@ impl Cluster {
         Self::serial_in("root.default", plain(), nodes)
     }
 
-    /// An engine whose parts are stepped by hand or run by the model's threads.
+    /// An engine whose parts are stepped by hand or run on the model's threads.
     fn assembled_in(queue: &str, config: EngineConfig, proposers: usize, nodes: usize) -> (Self, Workers) {
         let (engine, Parts { mut committer, proposers }) =
             Engine::assemble(config, proposers, Arc::new(ManualClock::new()), None).unwrap();
@@ -160,12 +160,12 @@ impl Cluster {
         Self { engine: Arc::new(engine), handle, events, nodes, application }
     }
 
-    /// One application more.
+    /// Submits another application.
     fn submit(&self, queue: &str, user: &str) -> ApplicationId {
         self.handle.submit_application(ApplicationSpec::new("other", queue, user), &self.events).unwrap()
     }
 
-    /// An ask of the application for containers of one memory.
+    /// Submits an ask for containers of one memory.
     fn ask(&self, count: u32) -> AskId {
         self.ask_of(self.application, count)
     }
@@ -174,26 +174,26 @@ impl Cluster {
         self.handle.submit_ask(application, AskSpec::new(one(), count)).unwrap()
     }
 
-    /// An ask for containers on this node and no other.
+    /// Submits an ask for containers on this node only.
     fn ask_on(&self, node: NodeId, count: u32) -> AskId {
         let spec = AskSpec::new(one(), count).on_hosts([node]).strictly_local();
         self.handle.submit_ask(self.application, spec).unwrap()
     }
 
-    /// Commits, on a serial engine, what has arrived; proposes nothing.
+    /// Commits everything that has arrived at a serial engine; proposes nothing.
     fn commit(&self) {
         let Driver::Serial(driver) = &mut *self.engine.driver.lock() else { unreachable!("a serial engine") };
         driver.commit_waiting();
     }
 
-    /// Hands a request in and commits it alone.
+    /// Submits a request and commits it alone.
     fn decide(&self, request: ResourceAllocationCommitRequest) -> CommitOutcome {
         let ticket = self.handle.commit(request).unwrap();
         self.commit();
         ticket.try_take().expect("an answer")
     }
 
-    /// Hands `own` in while another thread does `theirs`, and the committer works.
+    /// Submits `own` while another thread runs `theirs` and the committer works.
     fn against<T: 'static>(
         &self,
         own: ResourceAllocationCommitRequest,
@@ -208,7 +208,7 @@ impl Cluster {
         (ticket.try_take().expect("an answer"), theirs)
     }
 
-    /// Hands two requests in, each on a thread of its own, while the committer works.
+    /// Submits two requests, each on its own thread, while the committer works.
     fn both(
         &self,
         own: ResourceAllocationCommitRequest,
@@ -257,17 +257,17 @@ struct Workers {
 }
 
 impl Workers {
-    /// Takes the proposer away that is next in line.
+    /// Removes and returns the next proposer.
     fn proposer(&mut self) -> Proposer {
         self.proposers.remove(0)
     }
 
-    /// A pass of the first proposer, which is not sent.
+    /// Runs a pass of the first proposer without sending it.
     fn pass(&mut self) -> Box<ProposalBatch> {
         self.proposers[0].propose().expect("a set is worth a pass")
     }
 
-    /// Commits and proposes on this thread until nothing is left to do.
+    /// Commits and proposes on this thread until no work is left.
     fn settle(&mut self) {
         loop {
             work_off(&mut self.committer);
@@ -277,8 +277,8 @@ impl Workers {
     }
 }
 
-/// A pass that is sent, if a set is worth one. The proposer is returned, as its end has steps of its own, which are
-/// for the models of `lifecycle`.
+/// Runs and sends a pass, if a set is worth one. Returns the proposer, because its end has steps of its own, which
+/// the models of `lifecycle` cover.
 fn propose_once(mut proposer: Proposer) -> Proposer {
     if let Some(batch) = proposer.propose() {
         proposer.send(batch).unwrap();
@@ -286,17 +286,17 @@ fn propose_once(mut proposer: Proposer) -> Proposer {
     proposer
 }
 
-/// Commits what has arrived.
+/// Commits everything that has arrived.
 fn work_off(committer: &mut GroupCommitter) {
     while committer.step() == Step::Worked {}
 }
 
-/// How many of the requests were applied.
+/// The number of applied requests.
 fn accepted(outcomes: &[CommitOutcome]) -> usize {
     outcomes.iter().filter(|outcome| outcome.is_accepted()).count()
 }
 
-/// The answer that must be there.
+/// Takes an answer that must be present.
 fn answer<T>(ticket: &Ticket<T>) -> T {
     ticket.try_take().expect("an answer")
 }

@@ -1,9 +1,10 @@
-//! A panic of a closure that looks at the state.
+//! A panic of a closure that reads the state.
 //!
-//! Panics of a proposer are not modelled: a batch is given back while its thread unwinds, and giving back takes
-//! locks, so the checker lets other threads work meanwhile. It runs all of them on one thread of the system, which
-//! is panicking then; so a guard that another thread took before and drops now poisons its lock, and loom's locks
-//! cannot be taken once they are poisoned. `tests/faults.rs` beside this room has these panics, on the shipped locks.
+//! These models leave out panics of a proposer. A proposer's batch is given back while its thread unwinds, which
+//! takes locks, so the checker lets other threads work meanwhile. The checker runs all threads on one operating
+//! system thread, which is then panicking. So a guard that another thread took earlier and drops now poisons its
+//! lock, and loom cannot take a poisoned lock. `tests/faults.rs` beside this room tests such panics on the shipped
+//! locks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use loom::thread;
 
 use super::{Bound, Cluster, model};
 
-/// A closure that looks at the state panics while the committer wants to write. The bug: a guard that a panic does not
-/// give back.
+/// A closure that reads the state panics while the committer wants to write. The bug: a guard that a panic does not
+/// release.
 #[test]
 fn a_panic_while_the_state_is_looked_at() {
     model(Bound::None, || {

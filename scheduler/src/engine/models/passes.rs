@@ -1,13 +1,12 @@
-//! One pass that comes to nothing, while something happens that would help it.
+//! One pass in vain, against an event that would help it.
 
 use loom::thread;
 
 use super::{Cluster, Workers, work_off};
 use crate::engine::Handle;
 
-/// A proposer makes one pass and sends what it saw, on a thread of its own, while `helps` happens and the committer
-/// works; then everything that is left is done. Something is pending that the pass finds in vain unless it comes
-/// late.
+/// A proposer runs one pass and sends its result on its own thread, while `helps` happens and the committer works;
+/// then all remaining work is done. The pass serves the pending ask only if it comes after the event.
 pub(super) fn pass_against(workers: &mut Workers, handle: &Handle, helps: impl FnOnce(&Handle)) {
     work_off(&mut workers.committer);
     let mut proposer = workers.proposer();
@@ -23,7 +22,7 @@ pub(super) fn pass_against(workers: &mut Workers, handle: &Handle, helps: impl F
     workers.settle();
 }
 
-/// So many containers run, and nothing is in flight.
+/// Checks that this many containers run, and that nothing is in flight.
 pub(super) fn expect_placed(cluster: &Cluster, containers: usize) {
     assert_eq!(cluster.containers(), containers, "a wake-up was lost");
     cluster.expect_nothing_in_flight();

@@ -1,4 +1,4 @@
-//! Two proposals from one view, and proposals against what happens to their nodes, queues and applications.
+//! Two proposals from one view, and proposals against changes of their nodes, queues and applications.
 
 use super::{Bound, Cluster, accepted, allocate, answer, half, model, one, plain, with_queues};
 use crate::change::AskSpec;
@@ -10,18 +10,18 @@ use crate::ids::{AskId, NodeId, PartitionId};
 use crate::request::{CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 use crate::resource::Resources;
 
-/// A parent that may use one memory at most, with two leaves that may use all of that.
+/// A parent with a maximum of one memory, and two leaves that may use all of it.
 fn narrow_parent() -> QueueConfig {
     let parent = QueueConfig::leaf("parent", Capacity::Percent(Percent::ALL));
     let limited = parent.with_maximum(Maximum::absolute(&[1])).with_children(["a", "b"].map(half));
     QueueConfig::root([limited])
 }
 
-/// I1, I8. Two proposals from one view, for the last room. The bug: accept believes what the proposer saw.
+/// I1, I8. Two proposals from one view for the last room. The bug: `accept` trusts the proposer's view.
 #[test]
 fn of_two_proposals_for_one_room_one_is_accepted() {
     model(Bound::None, || {
-        // The second node lets the queue have room for both.
+        // The second node gives the queue room for both.
         let cluster = Cluster::serial(2);
         let ask = cluster.ask(2);
         let outcomes = cluster.both(allocate(ask, cluster.nodes[0]), allocate(ask, cluster.nodes[0]));
@@ -32,7 +32,7 @@ fn of_two_proposals_for_one_room_one_is_accepted() {
     });
 }
 
-/// I3. Two leaves use up what their parent may have. The bug: a limit that is checked at the leaf only.
+/// I3. Two leaves use up their parent's maximum. The bug: a limit that is checked at the leaf only.
 #[test]
 fn of_two_leaves_below_one_maximum_one_is_served() {
     model(Bound::None, || {
@@ -49,7 +49,7 @@ fn of_two_leaves_below_one_maximum_one_is_served() {
     });
 }
 
-/// I3. Two applications of one user use up what the user may have. The bug: a user limit by application.
+/// I3. Two applications of one user use up the user's limit. The bug: a user limit per application.
 #[test]
 fn of_two_applications_of_one_user_one_is_served() {
     model(Bound::None, || {
@@ -64,8 +64,8 @@ fn of_two_applications_of_one_user_one_is_served() {
     });
 }
 
-/// I4. Two proposals for the only unit of one ask. The bug: units that are not looked up again, so that an
-/// application is given more than it asked for.
+/// I4. Two proposals for the only unit of an ask. The bug: units that are not checked again, so that an application
+/// gets more than it asked for.
 #[test]
 fn of_two_proposals_for_one_unit_one_is_accepted() {
     model(Bound::None, || {
@@ -79,15 +79,15 @@ fn of_two_proposals_for_one_unit_one_is_accepted() {
     });
 }
 
-/// One container on each of the nodes, in this order; all or nothing.
+/// A request for one container on each of the nodes, in this order; all or nothing.
 fn gang(ask: AskId, nodes: [NodeId; 2]) -> ResourceAllocationCommitRequest {
     let mut request = allocate(ask, nodes[0]);
     request.allocate.extend(allocate(ask, nodes[1]).allocate);
     request
 }
 
-/// I8. Two requests for both nodes, named in opposite orders. The bug: a request that is applied in part, or two
-/// that each keep one node and never end.
+/// I8. Two requests for both nodes, named in opposite orders. The bug: a request that is applied in part, or a
+/// deadlock in which each keeps one node.
 #[test]
 fn of_two_requests_for_the_same_nodes_one_is_applied_whole() {
     model(Bound::None, || {
@@ -105,7 +105,7 @@ fn of_two_requests_for_the_same_nodes_one_is_applied_whole() {
 }
 
 /// I8. A request for two nodes against one for the second of them. The bug: the first node is taken before the
-/// second is looked at.
+/// second is checked.
 #[test]
 fn a_request_for_two_nodes_against_one_for_the_second() {
     model(Bound::None, || {
@@ -119,7 +119,7 @@ fn a_request_for_two_nodes_against_one_for_the_second() {
     });
 }
 
-/// I5, I10. A proposal against the removal of its node. The bug: a container on a node that is gone.
+/// I5, I10. A proposal against the removal of its node. The bug: a container on a removed node.
 #[test]
 fn a_proposal_against_the_removal_of_its_node() {
     model(Bound::None, || {
@@ -134,8 +134,8 @@ fn a_proposal_against_the_removal_of_its_node() {
     });
 }
 
-/// I7. A proposal against the draining of its node. The bug: a node that is taken for a candidate because it was
-/// one when the proposer looked.
+/// I7. A proposal against the draining of its node. The bug: a node that counts as a candidate because it was one
+/// in the proposer's view.
 #[test]
 fn a_proposal_against_the_draining_of_its_node() {
     model(Bound::None, || {
@@ -156,7 +156,7 @@ fn a_proposal_against_the_draining_of_its_node() {
     });
 }
 
-/// I1. A proposal against a smaller capacity of its node. The bug: room that is computed from the old capacity.
+/// I1. A proposal against a smaller capacity of its node. The bug: room computed from the old capacity.
 #[test]
 fn a_proposal_against_the_shrinking_of_its_node() {
     model(Bound::None, || {
@@ -172,8 +172,8 @@ fn a_proposal_against_the_shrinking_of_its_node() {
     });
 }
 
-/// I3. A proposal against a lower maximum of its queue. The bug: limits that are settled at the end of a group only,
-/// so that a request behind the change is judged by the old ones.
+/// I3. A proposal against a lower maximum of its queue. The bug: limits computed only at the end of a group, so
+/// that a request after the change is checked against the old ones.
 #[test]
 fn a_proposal_against_a_lower_maximum() {
     model(Bound::None, || {
@@ -192,7 +192,7 @@ fn a_proposal_against_a_lower_maximum() {
     });
 }
 
-/// I5, I10. A proposal against the end of its application. The bug: a container of nobody.
+/// I5, I10. A proposal against the end of its application. The bug: a container without an application.
 #[test]
 fn a_proposal_against_the_end_of_its_application() {
     model(Bound::None, || {
@@ -207,8 +207,8 @@ fn a_proposal_against_the_end_of_its_application() {
     });
 }
 
-/// I3. A user limit that is raised against a proposal that needs it. The bug: a raise that the next request of the
-/// same group is not judged by, although its answer names an earlier change.
+/// I3. A proposal against a higher user limit that it needs. The bug: the next request of the same group is checked
+/// against the old limit, although the higher limit was answered with an earlier change.
 #[test]
 fn a_proposal_against_a_higher_user_limit() {
     model(Bound::None, || {
@@ -231,12 +231,12 @@ fn a_proposal_against_a_higher_user_limit() {
     });
 }
 
-/// I1. A proposal for the room that a demoted container left, against its promotion. The bug: a promotion that believes
-/// the room to be there still.
+/// I1. A proposal for the room that a demoted container left, against its promotion. The bug: a promotion that does
+/// not check the room again.
 #[test]
 fn a_proposal_against_the_promotion_of_a_container() {
     model(Bound::None, || {
-        // The second node lets the queue have room for both.
+        // The second node gives the queue room for both.
         let cluster = Cluster::serial(2);
         let node = cluster.nodes[0];
         assert!(cluster.decide(allocate(cluster.ask(1), node)).is_accepted());
@@ -255,8 +255,8 @@ fn a_proposal_against_the_promotion_of_a_container() {
     });
 }
 
-/// I7. Two proposals for nodes of one rack, of containers of which a rack may have one. The bug: a rule on what runs
-/// elsewhere that only proposers look at.
+/// I7. Two proposals for nodes of one rack, with a tag limit of one container per rack. The bug: a rule on other
+/// containers that only proposers check.
 #[test]
 fn of_two_containers_that_shun_each_other_one_is_placed() {
     model(Bound::None, || {
@@ -270,8 +270,8 @@ fn of_two_containers_that_shun_each_other_one_is_placed() {
     });
 }
 
-/// I3. A proposal against another tree, in which its queue may have nothing. The bug: a tree whose limits the next
-/// request of the same group is not judged by.
+/// I3. A proposal against a new tree in which its queue may use nothing. The bug: the next request of the same
+/// group is checked against the old tree.
 #[test]
 fn a_proposal_against_another_tree() {
     model(Bound::None, || {
@@ -290,8 +290,8 @@ fn a_proposal_against_another_tree() {
     });
 }
 
-/// I2, I3. A proposal against the move of its application to a leaf that may have nothing. The bug: a container that is
-/// charged to the leaf which its application has left.
+/// I2, I3. A proposal against the move of its application to a leaf that may use nothing. The bug: a container that
+/// is charged to the application's former leaf.
 #[test]
 fn a_proposal_against_the_move_of_its_application() {
     model(Bound::None, || {
@@ -301,7 +301,7 @@ fn a_proposal_against_the_move_of_its_application() {
         let (outcome, moved) = cluster.against(allocate(ask, cluster.nodes[0]), move |handle| {
             handle.move_application(application, "root.narrow").unwrap()
         });
-        // With a container it does not fit there; without one it gets none.
+        // With the container, the application does not fit there; without it, it gets none.
         assert_eq!(outcome.is_accepted(), answer(&moved).is_err(), "{outcome:?}");
         let used = cluster.engine.read(|view| view.queue("root.a").unwrap().quota(PartitionId::DEFAULT).used);
         assert_eq!(used, if outcome.is_accepted() { one() } else { Resources::ZERO });

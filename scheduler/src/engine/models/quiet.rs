@@ -12,8 +12,8 @@ use crate::place::Leases;
 use crate::propose::ProposalBatch;
 use crate::sync::{AtomicU64, Ordering};
 
-/// I13. Somebody waits for quiet while the committer works. The bug: a quiet that is reported for less than what was
-/// sent before the call, or a report that does not wake.
+/// I13. A caller waits for quiet while the committer works. The bug: quiet that is reported before everything sent
+/// before the call is processed, or a report that does not wake.
 #[test]
 fn what_was_sent_before_the_wait_is_dealt_with() {
     model(Bound::None, || {
@@ -27,8 +27,8 @@ fn what_was_sent_before_the_wait_is_dealt_with() {
     });
 }
 
-/// I13. Somebody waits for quiet while another thread sends. The bug: a wait that ends by an earlier quiet, before what
-/// was sent is dealt with.
+/// I13. A caller waits for quiet while another thread sends. The bug: a wait that an earlier quiet ends, before the
+/// caller's own messages are processed.
 #[test]
 fn a_wait_for_quiet_against_a_submission() {
     model(Bound::None, || {
@@ -48,9 +48,9 @@ fn a_wait_for_quiet_against_a_submission() {
     });
 }
 
-/// I13. A batch that held the only unit is dropped while the committer reports; before, the other set's pass had said
-/// that all was in flight, so no set was worth a pass. The bug: a report that looks for sets worth a pass before it
-/// looks whether all leases are in the pool, and so misses what the dropped batch gave back.
+/// I13. A batch that held the only unit is dropped while the committer reports. Before, the other set's pass had
+/// found all units in flight, so no set was worth a pass. The bug: a report that reads the wanted sets before it
+/// checks that all leases are in the pool, and so misses the units that the batch gave back.
 #[test]
 fn a_batch_that_is_dropped_is_no_quiet() {
     model(Bound::None, || {
@@ -72,9 +72,9 @@ fn a_batch_that_is_dropped_is_no_quiet() {
     });
 }
 
-/// I13. A batch without requests is lost, as when a proposer panics before its pass, while the committer reports.
-/// Taking its set took the set's bit. The bug: a set that comes back without being wanted again, so that all looks
-/// quiet.
+/// I13. A batch without requests is lost while the committer reports, as when a proposer panics before its pass.
+/// Taking its set cleared the set's bit. The bug: a set that comes back without being wanted again, so that the
+/// engine looks quiet.
 #[test]
 fn an_empty_batch_that_is_dropped_is_no_quiet() {
     model(Bound::None, || {
@@ -95,8 +95,8 @@ fn an_empty_batch_that_is_dropped_is_no_quiet() {
     });
 }
 
-/// I13. The last proposer goes while somebody waits for what it would have done. The bug: a wait that nobody ends,
-/// because the proposer goes between the look and the sleep, or goes without a word.
+/// I13. The last proposer ends while a caller waits for its work. The bug: a wait that never ends, because the
+/// proposer ends between the check and the sleep, or ends without a notification.
 #[test]
 fn a_wait_for_quiet_against_the_end_of_the_last_proposer() {
     model(Bound::None, || {
@@ -111,8 +111,8 @@ fn a_wait_for_quiet_against_the_end_of_the_last_proposer() {
     });
 }
 
-/// I9, I13. A proposer looks for a set while the committer finds that none is worth a pass any more. The bug: a look
-/// at old bits, after which a set is taken although everybody was told that all is quiet.
+/// I9, I13. A proposer looks for a set while the committer finds that none is worth a pass. The bug: a proposer
+/// reads old bits and takes a set after quiet was reported.
 #[test]
 fn nobody_takes_a_set_once_none_is_wanted() {
     model(Bound::None, || {
@@ -123,13 +123,13 @@ fn nobody_takes_a_set_once_none_is_wanted() {
         leases.publish_wanted(PartitionId::DEFAULT, 0);
         let is_idle = leases.is_idle();
         let taken = looking.join().unwrap();
-        assert!(!is_idle || taken.is_none(), "taken after everybody was told that all is quiet");
+        assert!(!is_idle || taken.is_none(), "taken after quiet was reported");
         assert_eq!(leases.count_out(), u64::from(taken.is_some()));
     });
 }
 
-/// I13. A proposer takes a set and drops its batch while the committer asks whether there is anything to do. The bug:
-/// a look at wanted sets and leases in one order only, which misses a set that changes sides between.
+/// I13. A proposer takes a set and drops its batch while the committer checks for work. The bug: a check that reads
+/// wanted sets and leases in one order only, and misses a set that moves between them.
 #[test]
 fn a_set_that_changes_sides_is_not_overlooked() {
     model(Bound::None, || {
@@ -146,7 +146,7 @@ fn a_set_that_changes_sides_is_not_overlooked() {
     });
 }
 
-/// I13. The same, while a watchdog asks. The bug: an engine that says it has no work while a set is worth a pass.
+/// I13. The same, while a watchdog reads. The bug: an engine that reports no work while a set is worth a pass.
 #[test]
 fn a_watchdog_overlooks_no_set_that_changes_sides() {
     model(Bound::None, || {
@@ -163,8 +163,8 @@ fn a_watchdog_overlooks_no_set_that_changes_sides() {
     });
 }
 
-/// I13. A proposer looks at old bits after everybody was told that all is quiet, while a watchdog asks. The bug: an
-/// engine that says it has work although nothing is left.
+/// I13. A proposer reads old bits after quiet was reported, while a watchdog reads. The bug: an engine that reports
+/// work although none is left.
 #[test]
 fn a_watchdog_takes_no_look_in_vain_for_work() {
     model(Bound::None, || {
@@ -179,8 +179,8 @@ fn a_watchdog_takes_no_look_in_vain_for_work() {
     });
 }
 
-/// I13. A look in vain is counted for a moment, in which the committer takes the engine for busy. The bug: nobody
-/// tells the committer to look again, and whoever waits for quiet waits for ever.
+/// I13. A proposer that finds no set is counted for a moment, in which the committer sees a busy engine. The bug:
+/// the committer is not told to look again, so a caller that waits for quiet waits for ever.
 #[test]
 fn a_look_in_vain_leaves_nobody_waiting() {
     model(Bound::None, || {

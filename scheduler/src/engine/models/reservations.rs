@@ -1,11 +1,11 @@
-//! Reservations: fulfilled, swapped, dropped, beside other threads' changes of the reserved node.
+//! Reservations: fulfilled, swapped or dropped while other threads change the reserved node.
 
 use super::{Bound, Cluster, accepted, allocate, model};
 use crate::event::EventKind;
 use crate::ids::{AskId, NodeId, ReservationId};
 use crate::request::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 
-/// The first node is reserved for an ask of `units`; nothing runs anywhere.
+/// The first node is reserved for an ask of `units`; no container runs.
 fn with_reservation(nodes: usize, units: u32) -> (Cluster, AskId, ReservationId) {
     let cluster = Cluster::serial(nodes);
     let ask = cluster.ask(units);
@@ -28,8 +28,8 @@ fn reserved(cluster: &Cluster) -> usize {
     cluster.engine.read(|view| view.reservation_count())
 }
 
-/// I6. A reservation is fulfilled while its ask is cancelled. The bug: a reservation that outlives its ask and keeps
-/// the node for nobody, or a container of an ask that is gone.
+/// I6. A reservation is fulfilled while its ask is cancelled. The bug: a reservation that outlives its ask and
+/// keeps the node unused, or a container of a cancelled ask.
 #[test]
 fn a_reservation_is_fulfilled_or_goes_with_its_ask() {
     model(Bound::None, || {
@@ -44,8 +44,8 @@ fn a_reservation_is_fulfilled_or_goes_with_its_ask() {
     });
 }
 
-/// I6. A reservation is fulfilled while another ask is proposed for the same node. The bug: a reserved node that is
-/// taken for a candidate, or that stays reserved after its reservation was fulfilled.
+/// I6. A reservation is fulfilled while another ask is proposed for the same node. The bug: a reserved node that
+/// counts as a candidate, or that stays reserved after its reservation was fulfilled.
 #[test]
 fn a_reserved_node_is_for_its_ask() {
     model(Bound::None, || {
@@ -60,8 +60,8 @@ fn a_reserved_node_is_for_its_ask() {
     });
 }
 
-/// I6, I8. Another ask is proposed for a reserved node while the reservation ends without use. The bug: a reservation
-/// that is looked at by the request but ended by nobody, or the other way about.
+/// I6, I8. Another ask is proposed for a reserved node while the reservation ends unused. The bug: a reservation
+/// that blocks the request but never ends, or that the request does not check.
 #[test]
 fn a_node_is_free_for_others_once_its_reservation_has_ended() {
     model(Bound::None, || {
@@ -76,8 +76,8 @@ fn a_node_is_free_for_others_once_its_reservation_has_ended() {
     });
 }
 
-/// I6 (YARN-8546). Two swaps of one reservation, to two nodes, of an ask that still wants both. The bug: a reservation
-/// that two requests end, so that its use is given back twice.
+/// I6 (YARN-8546). Two swaps of one reservation, to two nodes, of an ask that still wants both. The bug: two
+/// requests end one reservation, and its use is given back twice.
 #[test]
 fn a_reservation_is_swapped_once() {
     model(Bound::None, || {
@@ -91,8 +91,8 @@ fn a_reservation_is_swapped_once() {
     });
 }
 
-/// I6 (YARN-8127). Two containers from one reservation. The bug: a reservation that is looked up by node, so that the
-/// second is let onto the node as well.
+/// I6 (YARN-8127). Two containers from one reservation. The bug: a reservation that is looked up by node, so that
+/// the second container is accepted too.
 #[test]
 fn a_reservation_is_fulfilled_once() {
     model(Bound::None, || {
@@ -106,7 +106,8 @@ fn a_reservation_is_fulfilled_once() {
     });
 }
 
-/// I6. A reservation is fulfilled by one request and swapped by another. The bug: the ask's only unit is started twice.
+/// I6. A reservation is fulfilled by one request and swapped by another. The bug: the ask's only unit is placed
+/// twice.
 #[test]
 fn a_reservation_is_fulfilled_or_swapped() {
     model(Bound::None, || {
@@ -119,7 +120,7 @@ fn a_reservation_is_fulfilled_or_swapped() {
     });
 }
 
-/// I6. Two asks reserve one node. The bug: the second reservation replaces the first, which nobody ends any more.
+/// I6. Two asks reserve one node. The bug: the second reservation replaces the first, which then never ends.
 #[test]
 fn a_node_is_reserved_by_one() {
     model(Bound::None, || {
@@ -134,8 +135,8 @@ fn a_node_is_reserved_by_one() {
     });
 }
 
-/// I6. A reservation against the draining of its node. The bug: a reservation that stays on a node which takes nothing
-/// any more, so that the ask waits for ever.
+/// I6. A reservation against the draining of its node. The bug: a reservation that stays on a node that takes no
+/// containers, so that the ask waits for ever.
 #[test]
 fn a_reservation_against_the_draining_of_its_node() {
     model(Bound::None, || {
@@ -152,7 +153,7 @@ fn a_reservation_against_the_draining_of_its_node() {
                 _ => 0,
             };
         }
-        assert_eq!(told, 0, "every reservation that is told of is told to have ended");
+        assert_eq!(told, 0, "every reported reservation is reported to have ended");
         assert!(cluster.is_pending(ask));
         cluster.expect_sound();
     });

@@ -1,4 +1,4 @@
-//! Placement sets: cut anew, and at work on one reservation.
+//! Placement sets: resharded, and at work on one reservation.
 
 use loom::thread;
 
@@ -9,7 +9,7 @@ use crate::engine::Handle;
 use crate::ids::{ContainerId, PartitionId};
 use crate::resource::Resources;
 
-/// A proposer makes one pass and sends what it found while `happens` is sent and committed.
+/// A proposer runs one pass and sends its result while `happens` is sent and committed.
 fn pass_while(workers: &mut Workers, handle: &Handle, happens: impl FnOnce(&Handle)) {
     work_off(&mut workers.committer);
     let proposer = workers.proposer();
@@ -24,8 +24,8 @@ fn sets(cluster: &Cluster) -> u32 {
     cluster.engine.shared.state.read().node_shards.sets(PartitionId::DEFAULT)
 }
 
-/// I12, I13. A partition grows, and is cut into two sets, while a proposer takes the lease of the one there was. The
-/// bug: a cut that waits for the lease, and that nobody looks at again when the lease comes back.
+/// I12, I13. A partition grows and is split into two sets while a proposer takes the lease of its one set. The bug:
+/// a split that waits for the lease and is not tried again when the lease comes back.
 #[test]
 fn a_partition_is_cut_while_a_proposer_takes_a_lease() {
     model(Bound::Four, || {
@@ -40,8 +40,8 @@ fn a_partition_is_cut_while_a_proposer_takes_a_lease() {
     });
 }
 
-/// I12, I13. A partition shrinks to one set while a proposer that looked before takes the lease of a set that is no
-/// more. The bug: the same, with a lease of a set that is to be no more.
+/// I12, I13. A partition shrinks to one set while a proposer that looked before takes the lease of a set that will
+/// not exist. The bug: the same, with the lease of such a set.
 #[test]
 fn a_partition_is_joined_while_a_proposer_takes_a_lease() {
     model(Bound::Four, || {
@@ -57,7 +57,7 @@ fn a_partition_is_joined_while_a_proposer_takes_a_lease() {
     });
 }
 
-/// Two nodes of two memory with a container of one on each, and an ask for one container of two.
+/// Two nodes of two memory, each with a container of one, and an ask for one container of two.
 pub(super) fn half_full(mut config: EngineConfig) -> (Cluster, Workers, [ContainerId; 2]) {
     config.reservations.delay_ms = Some(0);
     let (cluster, mut workers) = Cluster::assembled(config, 2, 0);
@@ -77,8 +77,8 @@ fn reserved(cluster: &Cluster) -> usize {
     cluster.engine.read(|view| view.reservation_count())
 }
 
-/// I6 (YARN-8546). Both nodes get room: one proposer fulfils the reservation on its node, another swaps it for its own
-/// set's node. The bug: one unit that is placed twice, or a reservation that nobody ends.
+/// I6 (YARN-8546). Both nodes get room: one proposer fulfils the reservation on its node, another swaps it for its
+/// own set's node. The bug: a unit placed twice, or a reservation that never ends.
 #[test]
 fn two_proposers_and_one_reservation() {
     model(Bound::None, || {
@@ -100,8 +100,8 @@ fn two_proposers_and_one_reservation() {
     });
 }
 
-/// I6, I13. One node gets room and a pass settles the reservation there, while the other node gets room. The bug: a
-/// reservation that is settled twice, or waits on although a node is free.
+/// I6, I13. One node gets room and a pass fulfils the reservation there, while the other node gets room. The bug: a
+/// reservation that is used twice, or that waits although a node is free.
 #[test]
 fn a_reservation_is_fulfilled_while_another_node_gets_room() {
     model(Bound::Four, || {
@@ -116,8 +116,8 @@ fn a_reservation_is_fulfilled_while_another_node_gets_room() {
     });
 }
 
-/// I6, I13. A pass reserves a node, since none has room, while that node gets room. The bug: a reservation that is
-/// never ready, because the room was there before the reservation.
+/// I6, I13. A pass finds no room and reserves a node while that node gets room. The bug: a reservation that is
+/// never ready, because the room came before the reservation.
 #[test]
 fn a_reservation_is_made_while_its_node_gets_room() {
     model(Bound::None, || {

@@ -1,4 +1,4 @@
-//! Signals, leases and counters by themselves.
+//! Signals, leases and counters on their own.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::place::Leases;
 use crate::resource::Resources;
 use crate::sync::{AtomicU64, InFlightResources, InFlightUnits, Ordering, Signal};
 
-/// I13. The bug: a sleeper that looks at the count when it falls asleep instead of before it looks for work.
+/// I13. The bug: a sleeper that reads the count when it falls asleep instead of before it looks for work.
 #[test]
 fn a_raise_between_look_and_sleep_wakes() {
     model(Bound::None, || {
@@ -31,7 +31,7 @@ fn a_raise_between_look_and_sleep_wakes() {
     });
 }
 
-/// I13, I14. A close between observing and sleeping. The bug: a close that does not wake.
+/// I13, I14. A close between the observation and the sleep. The bug: a close that does not wake.
 #[test]
 fn a_close_ends_every_sleep() {
     model(Bound::None, || {
@@ -47,8 +47,8 @@ fn a_close_ends_every_sleep() {
     });
 }
 
-/// I13. Two sleepers and one raise. The bug: a raise that wakes one of them, or that counts sleepers which were
-/// woken and have not left yet.
+/// I13. Two sleepers and one raise. The bug: a raise that wakes only one, or that counts sleepers that are awake
+/// but have not left yet.
 #[test]
 fn one_raise_wakes_every_sleeper() {
     model(Bound::None, || {
@@ -63,7 +63,7 @@ fn one_raise_wakes_every_sleeper() {
     });
 }
 
-/// Two take one lease. The bug: a lease that is looked at and taken in two steps.
+/// Two threads take one lease. The bug: a lease that is tested and taken in two steps.
 #[test]
 fn a_lease_is_held_by_one() {
     model(Bound::None, || {
@@ -85,8 +85,8 @@ fn a_lease_is_held_by_one() {
     });
 }
 
-/// A set comes back while its next holder is told that it is worth a pass. The bug: a slot that is open before the
-/// set is in it, so that the next holder starts with an empty view for no reason, or two values of one set exist.
+/// A set comes back while its next holder learns that it is worth a pass. The bug: a slot that opens before the set
+/// is in it. The next holder then starts with an empty view for no reason, or two values of one set exist.
 #[test]
 fn a_set_that_comes_back_is_the_one_that_is_taken_next() {
     model(Bound::None, || {
@@ -104,7 +104,7 @@ fn a_set_that_comes_back_is_the_one_that_is_taken_next() {
     });
 }
 
-/// I4. Two take the last unit. The bug: a bound that is looked at before the addition and not with it.
+/// I4. Two threads take the last unit. The bug: a bound that is checked before the addition and not with it.
 #[test]
 fn units_in_flight_never_exceed_what_is_outstanding() {
     model(Bound::None, || {
@@ -127,7 +127,7 @@ fn amounts_in_flight_add_up() {
         amounts.add(&one());
         other.join().unwrap();
         assert_eq!(amounts.load(), one() + one());
-        // As the committer, alone.
+        // Exclusive access, as the committer has.
         let amounts = Arc::get_mut(&mut amounts).expect("the other one is gone");
         amounts.give_back(&(one() + one()));
         assert_eq!(amounts.load(), Resources::ZERO);

@@ -1,4 +1,4 @@
-//! Event streams: the committer publishes and never waits; readers lag, resynchronise and are told of the end.
+//! Event streams: the committer publishes without waiting; readers lag, resynchronise and learn of the end.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ fn event(seq: u64) -> Event {
     Event { seq: CommitSeq(seq), application: ApplicationId::new(0, 0), kind }
 }
 
-/// Reads what is there; the number of containers told of.
+/// Reads the present events and returns the number of allocated containers.
 fn told(events: &EventStream) -> usize {
     let mut told = 0;
     while let Ok(Some(event)) = events.try_next() {
@@ -26,8 +26,7 @@ fn told(events: &EventStream) -> usize {
     told
 }
 
-/// I10. A reader that resynchronises while the committer publishes. The bug: a container that is told twice, or
-/// never.
+/// I10. A reader resynchronises while the committer publishes. The bug: a container reported twice, or never.
 #[test]
 fn a_resynchronisation_against_publication() {
     model(Bound::None, || {
@@ -44,8 +43,8 @@ fn a_resynchronisation_against_publication() {
     });
 }
 
-/// I10. A reader that lags, learns of it and resynchronises while the committer goes on. The bug: events left out
-/// without a mark, or a mark that is taken away together with events that the resynchronisation did not return.
+/// I10. A reader lags, learns it and resynchronises while the committer goes on. The bug: events left out without a
+/// mark, or a mark cleared together with events that the resynchronisation did not return.
 #[test]
 fn a_lagging_reader_misses_nothing() {
     model(Bound::None, || {
@@ -53,7 +52,7 @@ fn a_lagging_reader_misses_nothing() {
         let events = cluster.handle.event_stream(1);
         let spec = ApplicationSpec::new("reader", "root.default", "user");
         let application = cluster.handle.submit_application(spec, &events).unwrap();
-        // Two in one group: one more than the stream holds.
+        // Two containers in one group: one event more than the stream holds.
         cluster.ask_of(application, 2);
         let engine = Arc::clone(&cluster.engine);
         let other = thread::spawn(move || engine.run_until_quiet());
@@ -71,8 +70,8 @@ fn a_lagging_reader_misses_nothing() {
     });
 }
 
-/// A reader resynchronises between a group's decision and its publication. The bug: events which the reader knows
-/// count towards what the stream holds, so that it lags again without missing anything.
+/// A reader resynchronises between a group's decision and its publication. The bug: events that the reader already
+/// knows count towards the capacity, so that the stream lags again although nothing was missed.
 #[test]
 fn a_stream_does_not_lag_by_what_its_reader_knows() {
     model(Bound::None, || {
@@ -91,7 +90,7 @@ fn a_stream_does_not_lag_by_what_its_reader_knows() {
 }
 
 /// I14. A reader waits while an event is published and the stream is closed. The bug: a reader that sleeps through
-/// the end, or is told of it before it has read everything.
+/// the end, or learns of it before it has read every event.
 #[test]
 fn a_reader_has_everything_before_it_is_told_of_the_end() {
     model(Bound::None, || {
@@ -104,8 +103,8 @@ fn a_reader_has_everything_before_it_is_told_of_the_end() {
     });
 }
 
-/// I10, I14. A reader waits while more is published than the stream holds. The bug: a reader that sleeps on although
-/// it has to be told that events were left out.
+/// I10, I14. A reader waits while more events are published than the stream holds. The bug: a reader that sleeps on
+/// although events were left out.
 #[test]
 fn a_waiting_reader_is_told_that_it_lags() {
     model(Bound::None, || {

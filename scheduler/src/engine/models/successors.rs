@@ -1,4 +1,4 @@
-//! A stale identifier must not hit the successor in its slot.
+//! A stale identifier must not affect the successor in its slot.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn a_release_never_ends_the_successor_of_a_container() {
 }
 
 /// I4. A proposal against the cancellation of its ask and a successor in the ask's slot. The bug: an ask that is
-/// looked up by slot, so that the successor is given what was proposed for another.
+/// looked up by slot, so that the successor gets the container.
 #[test]
 fn a_proposal_never_serves_the_successor_of_its_ask() {
     model(Bound::None, || {
@@ -54,7 +54,7 @@ fn a_proposal_never_serves_the_successor_of_its_ask() {
         let successor = other.join().unwrap();
         cluster.commit();
         assert_eq!(successor.index(), ask.index(), "it has the slot of the first");
-        assert!(cluster.is_pending(successor), "nobody proposed anything for it");
+        assert!(cluster.is_pending(successor), "no request was for it");
         assert_eq!(cluster.containers(), accepted(&[outcome]), "{outcome:?}");
         cluster.expect_sound();
     });
@@ -83,8 +83,8 @@ fn a_proposal_never_uses_the_successor_of_its_node() {
     });
 }
 
-/// I10. An ask that comes too late, for an application that ended, against the submission of its successor in the
-/// slot. The bug: the refusal goes to whoever has the slot now, so that a stranger is told of it.
+/// I10. An ask comes too late for an application that ended, against the submission of its successor in the slot.
+/// The bug: the refusal goes to the present owner of the slot.
 #[test]
 fn a_refusal_is_never_told_to_the_successor_of_an_application() {
     model(Bound::None, || {
@@ -106,7 +106,7 @@ fn a_refusal_is_never_told_to_the_successor_of_an_application() {
 }
 
 /// I2. A request that ends a victim and starts its beneficiary, against the natural end of the victim. The bug: a
-/// victim whose use is given back twice, or a beneficiary that is started without the room it counted on.
+/// victim whose use is given back twice, or a beneficiary that is started without its room.
 #[test]
 fn a_victim_ends_once() {
     model(Bound::None, || {
@@ -129,8 +129,7 @@ fn a_victim_ends_once() {
     });
 }
 
-/// I2. Two requests that end one victim, each for a beneficiary of its own. The bug: one room that is counted for
-/// both.
+/// I2. Two requests that end one victim, each for its own beneficiary. The bug: room that counts for both.
 #[test]
 fn one_victim_makes_room_for_one() {
     model(Bound::None, || {
@@ -150,8 +149,7 @@ fn one_victim_makes_room_for_one() {
     });
 }
 
-/// The answers belong to their questions: two requests of two callers, one of which is impossible. The bug: answers
-/// that are handed out in another order than the requests were taken.
+/// Two callers send a request each, one of them impossible. The bug: answers in another order than the requests.
 #[test]
 fn every_caller_gets_its_own_answer() {
     model(Bound::None, || {

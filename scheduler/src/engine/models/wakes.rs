@@ -1,4 +1,4 @@
-//! Wake-ups: what a pass saw in vain is reported, while something happens that would help it.
+//! Wake-ups: a pass reports its findings in vain, against an event that would help it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::engine::shared::Message;
 use crate::ids::{ContainerId, NodeId};
 use crate::propose::ProposalBatch;
 
-/// One container runs and the next one is pending, with a pass to come that has no use for it.
+/// One container runs and the next one is pending; the next pass will find no use for it.
 fn one_runs_one_waits(config: EngineConfig, nodes: usize) -> (Cluster, Workers) {
     let (cluster, mut workers) = Cluster::assembled_in("root.default", config, 1, nodes);
     cluster.ask(1);
@@ -23,7 +23,7 @@ fn one_runs_one_waits(config: EngineConfig, nodes: usize) -> (Cluster, Workers) 
     (cluster, workers)
 }
 
-/// The same, and nothing but the room is missing: a node that drains counts for limits and takes nothing.
+/// The same, and only room is missing: a draining node counts for limits but takes no containers.
 fn one_runs_one_has_no_room() -> (Cluster, Workers) {
     let (cluster, mut workers) = Cluster::assembled(plain(), 1, 2);
     cluster.handle.drain_node(cluster.nodes[1]).unwrap();
@@ -38,8 +38,8 @@ fn first_container(cluster: &Cluster) -> ContainerId {
     cluster.engine.read(|view| view.containers().next().expect("one runs").0)
 }
 
-/// I13. No room, against the end of the container that is in the way. The bug: a shape that is closed by a pass which
-/// looked before the node gained room.
+/// I13. No room, against the end of the container in the way. The bug: a shape closed by a pass that looked before
+/// the node gained room.
 #[test]
 fn no_room_against_a_release() {
     model(Bound::None, || {
@@ -50,7 +50,7 @@ fn no_room_against_a_release() {
     });
 }
 
-/// I13. No room, against a new node. The bug: a view that is not compared with the nodes that came since.
+/// I13. No room, against a new node. The bug: a view that is not compared with newer nodes.
 #[test]
 fn no_room_against_a_new_node() {
     model(Bound::None, || {
@@ -62,14 +62,14 @@ fn no_room_against_a_new_node() {
     });
 }
 
-/// One leaf that may use one memory.
+/// One leaf with a maximum of one memory.
 fn narrow_leaf() -> EngineConfig {
     let leaf = QueueConfig::leaf("default", Capacity::Percent(Percent::ALL)).with_user_limit_factor(None);
     with_queues(QueueConfig::root([leaf.with_maximum(Maximum::absolute(&[1]))]))
 }
 
 /// I13. A queue at its maximum, against the end of the container that fills it. The bug: a lane that is parked
-/// although its queue was woken since the pass looked.
+/// although its queue was woken after the pass looked.
 #[test]
 fn a_queue_limit_against_a_release() {
     model(Bound::None, || {
@@ -80,8 +80,8 @@ fn a_queue_limit_against_a_release() {
     });
 }
 
-/// I13. A queue at its maximum, against a higher maximum. The bug: limits that change without a stamp at places where
-/// nothing was parked yet.
+/// I13. A queue at its maximum, against a higher maximum. The bug: limits that change without a stamp on queues
+/// without parked lanes.
 #[test]
 fn a_queue_limit_against_a_higher_maximum() {
     model(Bound::None, || {
@@ -94,7 +94,7 @@ fn a_queue_limit_against_a_higher_maximum() {
     });
 }
 
-/// I13. A user at the limit, against the end of the user's container. The bug: a relief that stops at the queues.
+/// I13. A user at the limit, against the end of the user's container. The bug: a wake-up that stops at the queues.
 #[test]
 fn a_user_limit_against_a_release() {
     model(Bound::None, || {
@@ -107,8 +107,8 @@ fn a_user_limit_against_a_release() {
     });
 }
 
-/// I13. A user at the limit that a queue sets for users, against the end of the user's container. The bug: a wake-up that
-/// leaves out the limits of users and groups.
+/// I13. A user at a limit that a queue sets for users, against the end of the user's container. The bug: a wake-up
+/// that leaves out the limits of users and groups.
 #[test]
 fn a_limit_of_a_user_against_a_release() {
     model(Bound::None, || {
@@ -126,8 +126,8 @@ fn a_limit_of_a_user_against_a_release() {
     });
 }
 
-/// I13. A user who has its share of the leaf, against the cancellation of the other user's ask. The bug: shares that move
-/// without a stamp while no lane is parked at them.
+/// I13. A user at its share of the leaf, against the cancellation of the other user's ask. The bug: shares that
+/// change without a stamp while no lane is parked for them.
 #[test]
 fn a_user_share_against_a_cancellation() {
     model(Bound::None, || {
@@ -148,8 +148,8 @@ fn a_user_share_against_a_cancellation() {
     });
 }
 
-/// I13. An ask that waits for its host, against that host's release. The bug: an ask that is noted at its host after
-/// the host has gained room, without a second look.
+/// I13. An ask that waits for its host, against a release on that host. The bug: an ask that is registered at its
+/// host after the host gained room, without a second check.
 #[test]
 fn a_wait_for_a_host_against_its_release() {
     model(Bound::None, || {
@@ -164,8 +164,8 @@ fn a_wait_for_a_host_against_its_release() {
     });
 }
 
-/// I13. All units in flight, against the drop of the batch that holds them. The bug: a lane that is parked as all in
-/// flight after its units came back.
+/// I13. All units in flight, against the drop of the batch that holds them. The bug: a lane parked as "all in
+/// flight" after its units came back.
 #[test]
 fn all_in_flight_against_a_batch_that_is_dropped() {
     model(Bound::Four, || {
@@ -178,8 +178,8 @@ fn all_in_flight_against_a_batch_that_is_dropped() {
     });
 }
 
-/// I13. All units in flight, against the rejection of the batch that holds them: its node is removed. The bug: a
-/// rejected unit that does not make its lane worth a look.
+/// I13. All units in flight, against the rejection of the batch that holds them, whose node is removed. The bug: a
+/// rejected unit that does not make its lane worth a pass.
 #[test]
 fn all_in_flight_against_a_rejection() {
     model(Bound::Four, || {
@@ -197,8 +197,8 @@ fn all_in_flight_against_a_rejection() {
     });
 }
 
-/// A reservation whose node has room, and a batch on its way that serves it elsewhere, on a node that drains by now:
-/// the next pass over the reservation's set finds the unit in flight.
+/// A reservation whose node has room, and a batch on its way that serves the ask on another node, which now drains.
+/// The next pass over the reservation's set finds the unit in flight.
 fn reservation_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
     let (cluster, mut workers, running) = half_full(several_sets());
     workers.settle();
@@ -216,8 +216,8 @@ fn reservation_in_use() -> (Cluster, Workers, Box<ProposalBatch>) {
     (cluster, workers, batch)
 }
 
-/// I13. A reservation whose unit another batch has in flight, against the drop of that batch: the pass over the
-/// reservation's set is paused. The bug: a set that is paused after what it waits for was decided.
+/// I13. A reservation whose unit another batch has in flight, against the drop of that batch; the pass over the
+/// reservation's set is paused. The bug: a set that is paused after its obstacle was decided.
 #[test]
 fn a_pause_against_a_batch_that_is_dropped() {
     model(Bound::Four, || {
@@ -227,8 +227,8 @@ fn a_pause_against_a_batch_that_is_dropped() {
     });
 }
 
-/// I13. The same, against the committer's decision: the batch's node takes nothing. The bug: a rejection that resumes
-/// the sets before the pause is recorded, and not after.
+/// I13. The same, against the committer's decision; the batch's node takes no containers. The bug: a rejection that
+/// resumes sets before the pause is recorded, and not after.
 #[test]
 fn a_pause_against_a_rejection() {
     model(Bound::Four, || {
@@ -241,8 +241,8 @@ fn a_pause_against_a_rejection() {
     });
 }
 
-/// I13. A proposer that sleeps, against a batch of another that is dropped. The bug: a drop that wakes before the lease
-/// is in the pool, or before the set is known to be worth a pass.
+/// I13. A sleeping proposer, against the drop of another proposer's batch. The bug: a drop that wakes before the
+/// lease is in the pool, or before the set is known to be worth a pass.
 #[test]
 fn a_sleeping_proposer_against_a_batch_that_is_dropped() {
     model(Bound::None, || {
