@@ -1,4 +1,5 @@
-//! Why requests wait, and how they could be served (Slider placement, "Slider and Outstanding Requests").
+//! Explains why requests wait, and how to get them served (Slider placement, "Slider and Outstanding
+//! Requests").
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use crate::history::{OutstandingRequest, Reach};
 use crate::status::{OutstandingCause, OutstandingStatus};
 
 impl ApplicationState {
-    /// Each request that waits, oldest first, and each instance whose turn to be asked for has not come though nothing
-    /// is asked for. `explain` is what the manager says of a request.
+    /// Returns the waiting requests, oldest first, then the instances for which no request can be made yet.
+    /// `explain` returns the manager's explanation of a request.
     pub(super) fn outstanding_status(
         &self,
         now_ms: u64,
@@ -26,7 +27,7 @@ impl ApplicationState {
         waiting
     }
 
-    /// Instances that start after a pause.
+    /// Describes the instances that wait for a pause to end.
     fn held_back(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
         let known = &self.components[&component];
         let (instances, until_ms) = self.paused(component)?;
@@ -49,7 +50,7 @@ impl ApplicationState {
         })
     }
 
-    /// Instances that keep apart and for which no host is left to be asked.
+    /// Describes the instances for which no acceptable host is left.
     fn nowhere_to_ask(&self, component: ComponentId, now_ms: u64) -> Option<OutstandingStatus> {
         let known = &self.components[&component];
         if known.pending_anti_affine == 0 || self.outstanding.count(component) > 0 {
@@ -121,7 +122,7 @@ impl ApplicationState {
         }
     }
 
-    /// What would help. Hosts that the service keeps away from are one way among others, or the only one.
+    /// Returns what an operator can do. Hosts that the service avoids are one option, or the only one.
     fn remedy(
         &self,
         cause: OutstandingCause,
@@ -135,7 +136,7 @@ impl ApplicationState {
         }
     }
 
-    /// The host of the container that makes way for what is asked for.
+    /// Returns the host of the container that makes way for the request.
     fn taken_place<'a>(&self, waits: &'a OutstandingRequest) -> Option<&'a Arc<str>> {
         let is_awaited = self.awaited_place(waits.component) == waits.host.as_ref();
         waits.host.as_ref().filter(|_| is_awaited || self.is_swapped(waits))
@@ -167,7 +168,8 @@ impl ApplicationState {
         }
     }
 
-    /// Whether the component's containers would not all fit on the nodes that may take them if nothing else ran there.
+    /// Returns whether the component's containers would not all fit on its nodes even if nothing else ran
+    /// there.
     fn wants_more_than_there_is(&self, waits: &OutstandingRequest) -> bool {
         let spec = &self.components[&waits.component].spec;
         let nodes =

@@ -1,4 +1,4 @@
-//! When a service gives up: too many failures, or too few instances for too long (spec 1.11, 1.12).
+//! Decides when a service gives up: too many failures, or too few instances for too long (spec 1.11, 1.12).
 
 use super::back_off::BackOff;
 use super::{ApplicationState, Component};
@@ -6,7 +6,7 @@ use crate::exit_code::ExitCode;
 use crate::status::Failure;
 
 impl ApplicationState {
-    /// Recent failures are forgotten, of components and of hosts alike, and nothing waits for a pause.
+    /// Forgets recent failures of components and hosts, and ends all pauses.
     pub(super) fn reset_failures(&mut self) {
         for known in self.components.values_mut() {
             known.counters.failed_recently = 0;
@@ -15,7 +15,7 @@ impl ApplicationState {
         self.end_window();
     }
 
-    /// The failure window ends. Failures that count in a row go on doing so.
+    /// Ends the failure window. Failures that count in a row stay.
     pub(super) fn end_window(&mut self) {
         for known in self.components.values_mut().filter(|known| known.spec.retries.is_none()) {
             known.counters.failed_recently = 0;
@@ -44,7 +44,8 @@ impl ApplicationState {
         }
     }
 
-    /// When a component that is unhealthy has been so for too long, or the delay before anybody looks is over.
+    /// Returns when an unhealthy component exceeds its limit, or when its initial delay ends; the earliest
+    /// of all.
     pub(super) fn next_health_check_ms(&self) -> Option<u64> {
         let watched = self.watched.iter().filter_map(|component| self.components.get(component));
         let deadlines = watched.filter_map(|known| {
@@ -90,7 +91,7 @@ impl Component {
         })
     }
 
-    /// The service goes on without it, or not any more: then what went wrong with it is forgotten.
+    /// Gives the component up, or takes it back and forgets its recent failures.
     pub(super) fn transition_given_up(&mut self, is_given_up: bool) {
         self.is_given_up = is_given_up;
         if !is_given_up {

@@ -1,4 +1,4 @@
-//! Flexing: other numbers of instances, other components (spec 1.16).
+//! Flexing: new numbers of instances, or new components (spec 1.16).
 
 use super::{ApplicationState, Component, Operation};
 use crate::client::ContainerRef;
@@ -6,7 +6,7 @@ use crate::component::{ComponentId, ComponentSpec, PlacementPolicy};
 use crate::history::InstanceState;
 
 impl ApplicationState {
-    /// Whether a flex to these components would change what is wanted.
+    /// Returns whether a flex to these components would change anything.
     #[must_use]
     pub fn would_change(&self, components: &[ComponentSpec]) -> bool {
         let is_new =
@@ -17,7 +17,7 @@ impl ApplicationState {
         components.iter().any(is_new) || self.components.values().any(is_left_out)
     }
 
-    /// One component is like this from now on, new or not; nothing else changes.
+    /// Adds or replaces one component; the others stay.
     pub(super) fn change(&mut self, spec: ComponentSpec, operations: &mut Vec<Operation>) {
         let (id, after) = (spec.id, spec.clone());
         let before = self.declare(spec);
@@ -29,8 +29,8 @@ impl ApplicationState {
         }
     }
 
-    /// Instances that came before they had to be apart: the manager does not know of it, and those that are too near to
-    /// others go, the newest first.
+    /// Separates instances that started before they had to be apart. The manager does not keep those apart.
+    /// An instance too near to another is released, the newest first.
     fn separate(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         let Some(known) = self.components.get_mut(&component) else { return };
         let containers: Vec<ContainerRef> = known.census.iter().map(|(container, _)| container).collect();
@@ -45,7 +45,7 @@ impl ApplicationState {
         }
     }
 
-    /// Components that are left out stay known, with nothing wanted of them. Recent failures are forgotten.
+    /// Shrinks components that are left out to 0 instances; they stay known. Forgets recent failures.
     pub(super) fn flex(&mut self, components: Vec<ComponentSpec>, operations: &mut Vec<Operation>) {
         for known in self.components.values_mut() {
             if components.iter().all(|spec| spec.id != known.spec.id) {
@@ -60,7 +60,7 @@ impl ApplicationState {
     }
 }
 
-/// Whether requests made for the one will not do for the other.
+/// Returns whether requests made for one specification do not suit the other.
 fn asks_differently(before: &ComponentSpec, after: &ComponentSpec) -> bool {
     before.size != after.size
         || before.label != after.label

@@ -1,5 +1,5 @@
-//! What the manager and the operator say of hosts: which there are, which are kept free, and what requests make of
-//! that.
+//! Hosts as the manager and the operator report them: known hosts, excluded hosts, and the effects on
+//! requests.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::component::ComponentId;
 use crate::history::OutstandingRequest;
 
 impl ApplicationState {
-    /// Takes over what is known of the cluster's nodes when the service starts. Wants nothing done about it yet.
+    /// Learns the cluster's nodes when the service starts. Makes no requests yet.
     pub fn learn_nodes(&mut self, reports: &[NodeReport]) {
         self.has_node_reports = true;
         self.history.update_nodes(reports);
     }
 
-    /// From now on these hosts and no others are kept free of the service.
+    /// Excludes these hosts, and only these, from the service.
     pub(super) fn exclude(&mut self, hosts: BTreeSet<Arc<str>>, operations: &mut Vec<Operation>) {
         for host in self.excluded.symmetric_difference(&hosts) {
             self.history.transition_excluded(host, hosts.contains(host));
@@ -36,7 +36,7 @@ impl ApplicationState {
         }
     }
 
-    /// A list of hosts is made anew when one of them has not the component's label any more.
+    /// Reissues one-by-one requests that list a host whose label no longer matches.
     pub(super) fn cancel_where_relabelled(
         &mut self,
         reports: &[NodeReport],
@@ -56,8 +56,8 @@ impl ApplicationState {
         }
     }
 
-    /// Whether some host with the component's label could hold a container of this size if nothing else were there;
-    /// nobody knows before hosts are reported.
+    /// Returns whether an empty host with the component's label could hold a container of this size; true
+    /// while no host is reported.
     pub(crate) fn could_hold(&self, component: ComponentId, size: &Resources) -> bool {
         let label = self.components.get(&component).and_then(|known| known.spec.label.as_deref());
         let mut reported = self.history.nodes().filter(|(_, node)| node.report.is_some()).peekable();
@@ -65,7 +65,7 @@ impl ApplicationState {
         is_none_known || reported.any(|(_, node)| node.has_label(label) && node.most_of(size) > 0)
     }
 
-    /// Requests that were not taken are made again when one of their hosts is reported to be there.
+    /// Retries refused requests when one of their hosts is reported as usable.
     pub(super) fn retry_where(&mut self, reports: &[NodeReport], now_ms: u64) {
         let is_named = |host: &Arc<str>| reports.iter().any(|r| r.is_usable && r.host == *host);
         let hopeful: Vec<RequestId> = self
@@ -83,7 +83,7 @@ impl ApplicationState {
         }
     }
 
-    /// Tells the manager which hosts became unreliable or unwanted, or are neither any more, if any did.
+    /// Updates the manager's blacklist if the unreliable or excluded hosts changed.
     pub(super) fn review_blacklist(&mut self, operations: &mut Vec<Operation>) {
         let shunned = || self.history.unreliable().union(&self.excluded);
         if shunned().eq(&self.blacklisted) {

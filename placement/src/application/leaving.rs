@@ -1,10 +1,10 @@
-//! Containers that were given back, and when their ends have to have been heard of.
+//! Released containers, and the times by which their ends have to be reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::client::ContainerRef;
 
-/// When each of them is given back again. A container is there once.
+/// The time of the next release of each container. A container has one entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leaving {
     due: BTreeSet<(u64, ContainerRef)>,
@@ -24,7 +24,7 @@ impl Leaving {
         }
     }
 
-    /// Takes out those of which nothing was heard in time.
+    /// Takes the containers whose end is overdue.
     pub(super) fn take_late(&mut self, now_ms: u64) -> Vec<ContainerRef> {
         let late = self.due.iter().take_while(|(due_ms, _)| *due_ms <= now_ms);
         let late: Vec<ContainerRef> = late.map(|(_, container)| *container).collect();

@@ -1,4 +1,4 @@
-//! Containers that start, fail and end (spec 1.11).
+//! Containers start, fail and end (spec 1.11).
 
 use super::{ApplicationState, ComponentInstance, Operation};
 use crate::client::ContainerRef;
@@ -6,7 +6,7 @@ use crate::exit::{ContainerExit, ContainerOutcome};
 use crate::history::InstanceState;
 
 impl ApplicationState {
-    /// A second start of the same container, or one of a container that is on its way out, changes nothing.
+    /// Marks a starting container as live. A container in any other state stays as it is.
     pub(super) fn container_started(
         &mut self,
         container: ContainerRef,
@@ -27,7 +27,7 @@ impl ApplicationState {
         self.action_container_started(container, operations);
     }
 
-    /// The failure counts here, and not again when the container has ended (table 1.18, D21).
+    /// Counts a failed start. It does not count again when the container ends (table 1.18, D21).
     pub(super) fn container_start_failed(
         &mut self,
         container: ContainerRef,
@@ -46,8 +46,8 @@ impl ApplicationState {
         self.action_container_ended(instance.component, container, InstanceState::Starting, operations);
     }
 
-    /// A container was given back. If it has not ended in time, or could not be stopped, it is given back again: its
-    /// end may not have been heard, and the manager says so then.
+    /// Watches a released container. If its end is not reported in time, or the stop failed, the service
+    /// releases it again. The manager then reports an end that was missed.
     pub(super) fn look_after_end(&mut self, container: ContainerRef, within_ms: u64) {
         if self.is_unwanted(container) {
             self.leaving.expect_end(container, self.now_ms.saturating_add(within_ms));
@@ -64,7 +64,7 @@ impl ApplicationState {
         }
     }
 
-    /// Whether the container was given back and has not ended.
+    /// Returns whether the container was released and has not ended.
     fn is_unwanted(&self, container: ContainerRef) -> bool {
         let state = self.instance_state(container);
         self.surplus.contains(&container)
@@ -103,7 +103,7 @@ impl ApplicationState {
         self.action_container_ended(instance.component, container, state, operations);
     }
 
-    /// The component has this instance no more. Its host is told by whoever calls this.
+    /// Removes the instance from its component. The caller updates its host.
     pub(super) fn forget_instance(&mut self, container: ContainerRef) -> Option<ComponentInstance> {
         let instance = self.instances.remove(&container)?;
         if let Some(known) = self.components.get_mut(&instance.component) {
@@ -114,7 +114,8 @@ impl ApplicationState {
         Some(instance)
     }
 
-    /// What somebody ended by hand counts as failed (table 1.18, D29), but is held against nobody.
+    /// Counts a planned end. A container killed by an operator counts as failed (table 1.18, D29), but not
+    /// against its host.
     fn ended_as_planned(&mut self, instance: &ComponentInstance) -> bool {
         if let Some(known) = self.components.get_mut(&instance.component) {
             known.counters.failed += u64::from(instance.is_killed);
@@ -123,7 +124,7 @@ impl ApplicationState {
         true
     }
 
-    /// Says whether the component should come back to the host.
+    /// Counts an unplanned end. Returns whether the component should return to the host.
     fn ended_by_itself(&mut self, instance: &ComponentInstance, exit: &ContainerExit, now_ms: u64) -> bool {
         let lived_ms = instance.started_ms.map(|started_ms| now_ms.saturating_sub(started_ms));
         let is_short = lived_ms.is_none_or(|lived_ms| lived_ms < self.settings.short_life_ms);

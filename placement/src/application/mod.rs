@@ -1,7 +1,7 @@
 //! The decisions of one running service (Slider's application state): `(state, event, now) -> operations`.
 //!
-//! Nothing here does I/O, reads a clock or draws lots. Whoever drives it carries out the operations in order and hands
-//! in what comes of them; `service.rs` does that with a [`ClusterClient`](crate::ClusterClient).
+//! Nothing here does I/O, reads a clock or uses randomness. The caller carries out the operations in order
+//! and feeds the results back; `service.rs` does that with a [`ClusterClient`](crate::ClusterClient).
 
 mod actions;
 mod allocated;
@@ -45,74 +45,74 @@ use crate::history::{Census, InstanceState, OutstandingRequests, RoleHistory};
 use crate::persistence::HistoryFile;
 use crate::status::{ComponentCounters, Failure};
 
-/// A service that runs: its components, their containers and requests, and where they were before.
+/// A running service: its components, containers and requests, and the role history.
 #[derive(Clone, Debug)]
 pub struct ApplicationState {
     settings: ServiceSettings,
     started_ms: u64,
-    /// When the event that is handled happened.
+    /// The time of the current event.
     now_ms: u64,
     components: BTreeMap<ComponentId, Component>,
-    /// Components that are kept apart from each other, by the name of their group.
+    /// Components that are kept apart from each other, by group name.
     groups: BTreeMap<String, BTreeSet<ComponentId>>,
     history: RoleHistory,
     outstanding: OutstandingRequests,
     instances: BTreeMap<ContainerRef, ComponentInstance>,
-    /// Containers that nobody wanted when they came, given back and not ended yet.
+    /// Containers that were surplus when they came; released, but not ended yet.
     surplus: BTreeSet<ContainerRef>,
-    /// Of these, containers in which instances of components run that are no more.
+    /// The surplus containers that run instances of unknown components.
     orphans: BTreeMap<ContainerRef, ComponentId>,
     leaving: Leaving,
-    /// Hosts that somebody wants free of the service.
+    /// Hosts that an operator or a client excluded.
     excluded: BTreeSet<Arc<str>>,
-    /// Hosts that the manager was told to keep free of the service.
+    /// Hosts on the blacklist that the manager has.
     blacklisted: BTreeSet<Arc<str>>,
     actions: Actions,
-    /// Components of which something changed since they were reviewed.
+    /// Components that changed since their last review.
     touched: BTreeSet<ComponentId>,
-    /// As of the hosts when lists of them were made last.
+    /// The history's `hosts_version` when host lists were last made.
     listed_version: u64,
-    /// Instances that do not run though they should, as of the last review.
+    /// The number of missing instances as of the last review.
     down: u64,
-    /// Components whose health is looked at as time goes by.
+    /// Components with health checks.
     watched: BTreeSet<ComponentId>,
-    /// When pauses of components end.
+    /// The ends of pauses.
     wakes: BTreeSet<(u64, ComponentId)>,
     last_request: u64,
     window_ends_ms: Option<u64>,
-    /// When hosts used too long ago were looked for last.
+    /// When old hosts were last forgotten.
     forgot_ms: u64,
     has_node_reports: bool,
     containers_at_restart: Option<u32>,
     is_stopped: bool,
     failure: Option<Failure>,
-    /// The history when the service stopped or gave up, and its version. The teardown does not change it.
+    /// The history at the stop or the failure, with its version. The teardown does not change it.
     at_end: Option<(u64, HistoryFile)>,
 }
 
-/// A component, with its containers and what has happened to it.
+/// A component, its containers and its counters.
 #[derive(Clone, Debug)]
 struct Component {
     spec: ComponentSpec,
     census: Census,
     counters: ComponentCounters,
-    /// Instances that are asked for one after another, and whose turn has not come.
+    /// Missing instances without a request: they are requested one by one.
     pending_anti_affine: u32,
     last_failure: String,
     back_off: BackOff,
-    /// When the instance that failed last was started again, or will be.
+    /// When the last failed instance was or will be restarted.
     retried_ms: u64,
-    /// Containers that the manager does not know to be kept apart from others of the component.
+    /// Containers without the manager's anti-affinity tag.
     untagged: BTreeSet<ContainerRef>,
-    /// The last of these has ended, or it avoids no host alone any more: a request that lists hosts on that account
-    /// need not.
+    /// Whether its list of hosts is no longer needed: the last untagged container has ended, or the
+    /// component no longer avoids hosts alone.
     has_stale_list: bool,
-    /// It failed too often, and the service goes on without it.
+    /// Whether it failed too often, while the service runs on without it.
     is_given_up: bool,
     /// Since when too few instances run.
     unhealthy_since_ms: Option<u64>,
     takeover: Takeover,
-    /// Instances of it that do not run though they should, as of the last review.
+    /// The number of its missing instances as of the last review.
     down: u64,
 }
 
@@ -124,15 +124,15 @@ struct ComponentInstance {
     came_ms: u64,
     started_ms: Option<u64>,
     outcome: AllocationOutcome,
-    /// The racks that were known when it came.
+    /// The version of the racks that were known when it came.
     racks_version: u64,
-    /// Of what runs in it.
+    /// The version of the program in it.
     version: String,
-    /// How many generations of its component were short-lived when it came.
+    /// The back-off generation of its component when it came.
     generation: u32,
-    /// Somebody ended it by hand.
+    /// Whether an operator killed it.
     is_killed: bool,
-    /// It stands by for another one, and has read all of its state.
+    /// Whether it is a standby that has read all state.
     has_caught_up: bool,
 }
 
@@ -155,21 +155,24 @@ impl Component {
         }
     }
 
-    /// How many containers it should have: of one that was given up those that it still has.
+    /// Returns how many containers it should have. A component that was given up keeps at most those it
+    /// has.
     fn wanted(&self) -> u32 {
         if self.is_given_up { self.spec.desired.min(self.actual()) } else { self.spec.desired }
     }
 
-    /// Containers it has, those on their way out included (Slider's "actual"), and those that replace others not.
+    /// Returns how many containers it has, including releasing ones (Slider's "actual") but not reserved
+    /// ones.
     fn actual(&self) -> u32 {
         self.census.total() - self.census.count(InstanceState::Reserved)
     }
 }
 
 impl ApplicationState {
-    /// A service of these components that was never started before. It wants nothing until its first event.
+    /// Creates a service of these components that never ran before. It makes no requests until its first
+    /// event.
     ///
-    /// Of components with equal numbers the last one counts; definitions are checked elsewhere.
+    /// If two components have one id, the last one counts; definitions are checked elsewhere.
     #[must_use]
     pub fn new(components: Vec<ComponentSpec>, settings: ServiceSettings, now_ms: u64) -> Self {
         let mut state = Self {
@@ -207,7 +210,7 @@ impl ApplicationState {
         state
     }
 
-    /// The component is this from now on. Says what it was.
+    /// Adds or replaces a component. Returns its previous specification.
     fn declare(&mut self, spec: ComponentSpec) -> Option<ComponentSpec> {
         self.history.declare(&spec);
         let id = spec.id;
@@ -235,17 +238,18 @@ impl ApplicationState {
         before
     }
 
-    /// Something of the component changed that the next review has to look at. Those kept apart from it may have got a
-    /// host to ask for.
+    /// Marks a component for the next review, together with its group: a member may be able to request a
+    /// host now.
     fn touch(&mut self, component: ComponentId) {
         self.touched.insert(component);
         let peers: Vec<ComponentId> = self.peers(component).collect();
         self.touched.extend(peers);
     }
 
-    /// What is to be done about an event. Events that concern nothing the service knows of change nothing.
+    /// Handles an event and returns the operations. An event about unknown objects changes nothing.
     ///
-    /// Every event ends in a review, the only place where containers are asked for and given back for their number.
+    /// Every event ends in a review. Only the review requests and releases containers to reach the desired
+    /// numbers.
     pub fn handle(&mut self, event: ServiceEvent, now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
         self.now_ms = now_ms;
@@ -294,38 +298,38 @@ impl ApplicationState {
         }
     }
 
-    /// Whether it asks for nothing any more: it was stopped or gave up.
+    /// Returns whether it was stopped or gave up; then it makes no more requests.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_stopped || self.failure.is_some()
     }
 
-    /// Why the service gave up, if it did.
+    /// Returns why the service gave up; `None` if it did not.
     #[must_use]
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
     }
 
-    /// Containers that have not ended yet.
+    /// Counts the containers that have not ended.
     #[must_use]
     pub fn container_count(&self) -> usize {
         self.instances.len() + self.surplus.len()
     }
 
-    /// The state of a container of a component; `None` if it is not one.
+    /// Returns the state of a component's container; `None` if the container belongs to none.
     #[must_use]
     pub fn instance_state(&self, container: ContainerRef) -> Option<InstanceState> {
         let instance = self.instances.get(&container)?;
         self.components.get(&instance.component)?.census.state(container)
     }
 
-    /// How a container answered a request; `None` if it is no component's.
+    /// Returns how a container matched a request; `None` if it belongs to no component.
     #[must_use]
     pub fn outcome(&self, container: ContainerRef) -> Option<AllocationOutcome> {
         self.instances.get(&container).map(|instance| instance.outcome)
     }
 
-    /// The only way for an instance to change its state: both views of it follow.
+    /// Changes an instance's state in both places that store it. No other function changes it.
     fn transition_instance(&mut self, container: ContainerRef, to: InstanceState) {
         let Some(instance) = self.instances.get(&container) else { return };
         let component = instance.component;

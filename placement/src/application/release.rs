@@ -1,4 +1,4 @@
-//! Giving back: which requests and containers when there are too many (table 1.18, D11), or one, or all.
+//! Releases containers and cancels requests: surplus ones (table 1.18, D11), one, or all.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,7 +10,8 @@ use crate::component::ComponentId;
 use crate::history::InstanceState;
 
 impl ApplicationState {
-    /// Takes back up to `most` requests: those that name no host first, the oldest of each kind first. Says how many.
+    /// Cancels up to `most` requests, those without a host first, the oldest first of each kind. Returns
+    /// how many.
     pub(super) fn cancel_requests(
         &mut self,
         component: ComponentId,
@@ -29,7 +30,7 @@ impl ApplicationState {
         chosen.len()
     }
 
-    /// Chooses containers to give back: from the hosts that have most of the component, and of those the newest.
+    /// Chooses containers to release: from hosts with most instances of the component, the newest first.
     pub(super) fn choose_released(&self, component: ComponentId, most: usize) -> Vec<ContainerRef> {
         let Some(known) = self.components.get(&component).filter(|_| most > 0) else { return Vec::new() };
         let mut held: Vec<(u64, ContainerRef, &Arc<str>)> = Vec::new();
@@ -50,7 +51,7 @@ impl ApplicationState {
         ranked.into_iter().take(most).map(|(_, _, Reverse(container))| container).collect()
     }
 
-    /// The service is over: it asks for nothing and keeps nothing.
+    /// Cancels all requests and releases all containers, because the service is over.
     pub(super) fn give_everything_back(&mut self, operations: &mut Vec<Operation>) {
         self.end_actions(operations);
         let components: Vec<ComponentId> = self.components.keys().copied().collect();
@@ -66,7 +67,7 @@ impl ApplicationState {
         }
     }
 
-    /// Gives a container back, unless that was done before.
+    /// Releases a container, unless it is being released already.
     pub(super) fn release(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         if self.transition_releasing(container) {
             operations.push(Operation::Release(container));
@@ -74,7 +75,7 @@ impl ApplicationState {
         }
     }
 
-    /// The container is on its way out from now on. Says whether it was not before.
+    /// Marks a container as releasing. Returns whether it was held before.
     pub(super) fn transition_releasing(&mut self, container: ContainerRef) -> bool {
         let is_held = self.instance_state(container).is_some_and(InstanceState::is_held);
         if is_held {

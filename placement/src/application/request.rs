@@ -1,4 +1,5 @@
-//! Requests: where a component asks to be placed (spec 1.2 to 1.4), and requests that come to nothing.
+//! Requests: where a component asks for a container (spec 1.2 to 1.4), and requests that are refused or
+//! withdrawn.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use crate::client::{ClientError, ContainerRequest, RequestId};
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach, request_priority};
 
-/// Of a request that was not issued yet.
+/// The id of a request that is not issued yet.
 const UNNUMBERED: RequestId = RequestId(0);
 
 impl ApplicationState {
@@ -15,15 +16,16 @@ impl ApplicationState {
         self.settings.anti_affinity == AntiAffinity::OneByOne
     }
 
-    /// Whether instances of the component are asked for one after another: the manager cannot keep them apart, or not
-    /// from those that came before it was told to.
+    /// Returns whether instances of the component are requested one by one: the manager cannot keep them
+    /// all apart, or some started before it was told to.
     pub(super) fn is_one_by_one(&self, component: ComponentId) -> bool {
         let is_known = |known: &Component| known.untagged.is_empty();
         let all_are_known = self.components.get(&component).is_none_or(is_known);
         self.is_anti_affine(component) && (self.asks_one_by_one() || !all_are_known)
     }
 
-    /// Asks for one container: on the host where the component was last, if its policy says so and there is one.
+    /// Requests one container: on the component's most recent host if its policy uses the history,
+    /// otherwise anywhere.
     pub(super) fn ask(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
         let free = self.take_free_place(component);
         let Some(known) = self.components.get(&component) else { return };
@@ -45,8 +47,8 @@ impl ApplicationState {
         self.make(OutstandingRequest { deadline_ms, widens_ms: deadline_ms, ..outstanding }, operations);
     }
 
-    /// Asks for one container on any of the hosts where the component is not. Without such a host, and before anybody
-    /// said which hosts there are, nothing is asked for.
+    /// Requests one container on any acceptable host. Requests none if no host is acceptable or none is
+    /// reported yet.
     pub(super) fn ask_apart(&mut self, component: ComponentId, now_ms: u64, operations: &mut Vec<Operation>) {
         let hosts = self.hosts_apart(component);
         if hosts.is_empty() || !self.has_node_reports {
@@ -58,8 +60,8 @@ impl ApplicationState {
         self.make(OutstandingRequest { reach: Reach::Listed, gained, ..outstanding }, operations);
     }
 
-    /// A request that was made before a host became free again does not name that host: it is made anew (table 1.18,
-    /// D18).
+    /// Cancels requests that do not name a host which became free since. The review makes new ones (table
+    /// 1.18, D18).
     pub(super) fn refresh_anti_affine(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         let gained = self.history.gained(component);
         let stale: Vec<RequestId> = self
@@ -73,7 +75,8 @@ impl ApplicationState {
         }
     }
 
-    /// Hosts were listed while the manager could not keep all instances apart. Now it can, and chooses itself.
+    /// Cancels requests with host lists that are no longer needed, because the manager now keeps the
+    /// instances apart.
     pub(super) fn drop_stale_list(&mut self, component: ComponentId, operations: &mut Vec<Operation>) {
         let known = self.components.get_mut(&component);
         if !known.is_some_and(|known| std::mem::take(&mut known.has_stale_list)) {
@@ -86,7 +89,7 @@ impl ApplicationState {
         }
     }
 
-    /// What every request for the component says.
+    /// Returns the common part of the component's requests.
     pub(super) fn request_for(&self, component: ComponentId, has_location: bool) -> ContainerRequest {
         let spec = &self.components[&component].spec;
         let mut request =
@@ -105,7 +108,7 @@ impl ApplicationState {
         self.issue(outstanding, operations);
     }
 
-    /// Hands the request to the manager, under a number of its own.
+    /// Issues the request to the manager under a new id.
     pub(super) fn issue(
         &mut self,
         outstanding: OutstandingRequest,
@@ -117,7 +120,7 @@ impl ApplicationState {
         id
     }
 
-    /// The request waits from now on, under a number of its own.
+    /// Adds the request to the outstanding ones under a new id.
     pub(super) fn number(&mut self, mut outstanding: OutstandingRequest) -> ContainerRequest {
         self.last_request += 1;
         outstanding.request.id = RequestId(self.last_request);
@@ -130,7 +133,7 @@ impl ApplicationState {
         request
     }
 
-    /// The request waits no more. Its host is a candidate again if nothing is there.
+    /// Removes a request. Its host becomes a candidate again if nothing else occupies it.
     pub(super) fn forget_request(&mut self, request: RequestId) -> Option<OutstandingRequest> {
         let outstanding = self.outstanding.remove(request)?;
         self.touch(outstanding.component);
@@ -147,7 +150,7 @@ impl ApplicationState {
         }
     }
 
-    /// Takes the request back and makes it anew as `change` leaves it, under the number that this says.
+    /// Cancels a request and issues it again with `change`. Returns the new id.
     pub(super) fn reissue(
         &mut self,
         request: RequestId,
@@ -162,9 +165,9 @@ impl ApplicationState {
         Some(self.issue(outstanding, operations))
     }
 
-    /// The manager has not got the request. A host of the history that has not registered yet is waited for, as long as
-    /// for one without room. Another host that the manager does not know is not asked for again until it is reported,
-    /// except by components that want no other.
+    /// Handles a refused request. A host of the history that has not registered yet gets as much time as a
+    /// host without room. Another unknown host is not requested again until it is reported, except by
+    /// strict components.
     pub(super) fn request_not_taken(
         &mut self,
         request: RequestId,
@@ -186,7 +189,7 @@ impl ApplicationState {
             ClientError::UnknownHost { host }
                 if !is_strict && outstanding.action.is_none() && !outstanding.request.hosts.is_empty() =>
             {
-                // A manager that calls it otherwise than the request does means one of these.
+                // If the manager's name for the host is none of these, any of them may be meant.
                 let mut unknown = outstanding.request.hosts.clone();
                 if unknown.iter().any(|named| **named == **host) {
                     unknown.retain(|named| **named == **host);
@@ -206,14 +209,15 @@ impl ApplicationState {
         }
     }
 
-    /// The host that a request is for, if the history alone knows it: no report has named it since the service started.
+    /// Returns the request's host if only the history knows it: no report has named it since the service
+    /// started.
     pub(super) fn unregistered_host<'a>(&self, waits: &'a OutstandingRequest) -> Option<&'a Arc<str>> {
         let host = waits.host.as_ref().filter(|_| waits.reach == Reach::Host && waits.action.is_none())?;
         let node = self.history.node(host)?;
         (node.report.is_none() && node.is_online).then_some(host)
     }
 
-    /// The request is over without a container, and nobody here took it back.
+    /// Handles a request that the manager withdrew without a container.
     pub(super) fn request_withdrawn(
         &mut self,
         request: RequestId,

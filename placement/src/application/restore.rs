@@ -1,4 +1,5 @@
-//! A service that ran before: its history comes back (spec 1.7), and so do the containers that ran on without it (1.8).
+//! Restores a service that ran before: its history (spec 1.7) and the containers that ran on without it
+//! (1.8).
 
 use super::{AllocationOutcome, ApplicationState, ComponentInstance, Names, Operation};
 use crate::client::{Launch, RunningContainer};
@@ -7,15 +8,16 @@ use crate::history::{InstanceState, ThawReport, component_of};
 use crate::persistence::HistoryFile;
 
 impl ApplicationState {
-    /// Takes over where the components were. Before the first event, and before [`adopt`](Self::adopt).
+    /// Loads the role history. Call it before the first event and before [`adopt`](Self::adopt).
     pub fn thaw(&mut self, file: &HistoryFile) -> ThawReport {
         let names = self.names();
         self.history.thaw(file, &names, self.settings.history_age_max_ms)
     }
 
-    /// Takes on containers that ran on while the service's master was away. Requests made before are forgotten: what
-    /// comes of them is taken if it is wanted. Containers of components that are no more are given back, those in which
-    /// nothing was started, those that were given back before, and those that should be apart from others that stay.
+    /// Adopts containers that ran on while the service's master was away. Earlier requests are forgotten;
+    /// their containers are kept if the service is short of them. It releases containers of unknown
+    /// components, containers without a started process, containers released before, and containers too
+    /// near to others that stay.
     pub fn adopt(&mut self, running: &[RunningContainer], now_ms: u64) -> Vec<Operation> {
         let mut operations = Vec::new();
         self.now_ms = now_ms;
@@ -28,7 +30,7 @@ impl ApplicationState {
             if !is_known && found.launch.is_some() {
                 self.orphans.insert(found.container, component);
             }
-            // What was never started runs nothing: it would be one instance too many of something.
+            // Such a container runs nothing. Starting it could add one instance too many.
             let Some(launch) = found.launch.as_ref().filter(|_| is_known) else {
                 self.give_back(found.container, &mut operations);
                 continue;
@@ -49,8 +51,8 @@ impl ApplicationState {
         operations
     }
 
-    /// A container came back with its host after the others. It is taken on while its component is short of an
-    /// instance, and answers for the request for its host, or for another one that the review takes back.
+    /// Handles a container that came back with its host later. It is kept while its component is short of
+    /// an instance. It then replaces the request for its host, or another one that the review cancels.
     pub(super) fn container_recovered(
         &mut self,
         found: &RunningContainer,
@@ -88,7 +90,7 @@ impl ApplicationState {
     ) {
         if let Some(known) = self.components.get_mut(&component) {
             known.counters.started += 1;
-            // It may be from before it had to be apart.
+            // It may have started before it had to be apart.
             known.untagged.insert(found.container);
         }
         let instance = ComponentInstance {
@@ -108,8 +110,8 @@ impl ApplicationState {
         self.history.used(&found.host, component, now_ms);
     }
 
-    /// What of the service is worth keeping in a file. Of a service that is over: what was when it stopped or gave up,
-    /// so that its teardown is not saved (table 1.18, D32).
+    /// Returns the history to save. For a service that is over, this is the history at its end, so that the
+    /// teardown is not saved (table 1.18, D32).
     #[must_use]
     pub fn image(&self, now_ms: u64) -> HistoryFile {
         match &self.at_end {
@@ -118,13 +120,13 @@ impl ApplicationState {
         }
     }
 
-    /// Moves with everything that is worth saving.
+    /// Returns a version that changes whenever the history to save changes.
     #[must_use]
     pub fn history_version(&self) -> u64 {
         self.at_end.as_ref().map_or_else(|| self.history.version(), |(version, _)| *version)
     }
 
-    /// Containers end from here on because the service does.
+    /// Freezes the history to save, because from now on containers end with the service.
     pub(super) fn keep_history_as_it_is(&mut self) {
         if self.at_end.is_none() {
             self.at_end = Some((self.history.version(), self.image(self.now_ms)));

@@ -1,11 +1,11 @@
-//! The review: are there as many containers as there should be? (spec 1.5)
+//! The review: compares the containers with the desired numbers (spec 1.5).
 
 use super::{ApplicationState, Operation};
 use crate::component::ComponentId;
 
 impl ApplicationState {
-    /// Asks for what is missing and gives back what is too much, of components of which something changed. Twice in a
-    /// row it finds nothing the second time.
+    /// Requests missing containers and releases surplus ones of changed components. A second review in a
+    /// row does nothing.
     pub(super) fn review(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         self.check_failures(now_ms);
         if self.is_over() {
@@ -16,7 +16,7 @@ impl ApplicationState {
         }
         self.review_blacklist(operations);
         if self.asks_one_by_one() {
-            // Any of them may have got a host to ask for.
+            // Any component may have got an acceptable host.
             self.touched.extend(self.components.keys());
         }
         let version = self.history.hosts_version();
@@ -42,9 +42,9 @@ impl ApplicationState {
         }
     }
 
-    /// How many containers a component is short of (above zero) or has too many.
+    /// Returns how many containers a component is short of; negative if it has too many.
     ///
-    /// Those on their way out still count while more are wanted: they are replaced when they have ended.
+    /// Releasing containers still count while more are wanted: they are replaced when they have ended.
     pub(super) fn delta(&self, component: ComponentId) -> i64 {
         let Some(known) = self.components.get(&component) else { return 0 };
         let asked = i64::from(self.outstanding.count(component));
@@ -53,7 +53,7 @@ impl ApplicationState {
         if delta < 0 { (delta + i64::from(known.census.leaving())).min(0) } else { delta }
     }
 
-    /// The same without instances that a pause holds back.
+    /// Returns [`delta`](Self::delta) without instances that a pause holds back.
     pub(super) fn unasked(&self, component: ComponentId) -> i64 {
         let paused = self.components.get(&component).map_or(0, |known| known.back_off.paused());
         let (delta, paused) = (self.delta(component), i64::try_from(paused).unwrap_or(i64::MAX));
@@ -87,7 +87,7 @@ impl ApplicationState {
         }
     }
 
-    /// Requests are taken back first, then containers.
+    /// Cancels requests first, then releases containers.
     fn shrink(&mut self, component: ComponentId, excess: u64, operations: &mut Vec<Operation>) {
         let excess = usize::try_from(excess).unwrap_or(usize::MAX);
         let cancelled = self.cancel_requests(component, excess, operations);

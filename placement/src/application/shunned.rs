@@ -1,4 +1,4 @@
-//! Hosts that would do for a component if the service did not keep away from them.
+//! Hosts that would suit a component if the service did not avoid them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::ApplicationState;
 use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach};
 
-/// How many hosts a message names.
+/// The most hosts that a message names.
 const NAMED_HOSTS_MAX: usize = 5;
 
 /// Why the service avoids a host.
@@ -16,16 +16,16 @@ enum AvoidReason {
     Unreliable,
 }
 
-/// Hosts that would do, and those of them that the service avoids.
+/// The suitable hosts that the service avoids.
 #[derive(Debug, Default)]
 pub(super) struct Shunned {
     hosts: Vec<(Arc<str>, AvoidReason)>,
-    /// Whether the service avoids every host that would do.
+    /// Whether the service avoids every suitable host.
     pub(super) is_all: bool,
 }
 
 impl Shunned {
-    /// Which hosts, and why; `None` if there is none.
+    /// Names the hosts and the reasons; `None` if there is no host.
     pub(super) fn explanation(&self) -> Option<String> {
         let named = self.hosts.iter().take(NAMED_HOSTS_MAX).map(|(host, shun)| match shun {
             AvoidReason::Excluded => format!("{host} (excluded)"),
@@ -37,7 +37,7 @@ impl Shunned {
         (!named.is_empty()).then(|| format!("the service avoids {}{more}", named.join(", ")))
     }
 
-    /// What would make these hosts do again.
+    /// Returns how to make these hosts usable again.
     pub(super) fn remedy(&self, window_ends_ms: Option<u64>) -> Option<String> {
         let first =
             |wanted: AvoidReason| self.hosts.iter().find(|(_, shun)| *shun == wanted).map(|(host, _)| host);
@@ -55,7 +55,7 @@ impl Shunned {
 }
 
 impl ApplicationState {
-    /// Of the hosts where a request may be served, or its component if nothing is asked for.
+    /// Collects the avoided hosts that would suit a request, or its component if there is no request.
     pub(super) fn shunned(&self, component: ComponentId, waits: Option<&OutstandingRequest>) -> Shunned {
         let Some(known) = self.components.get(&component) else { return Shunned::default() };
         let (label, size) = (known.spec.label.as_deref(), &known.spec.size);
@@ -85,7 +85,7 @@ impl ApplicationState {
                 rack.is_some_and(|rack| waits.request.racks.contains(rack))
                     || waits.request.hosts.contains(host)
             }
-            // A list leaves out what the service keeps away from.
+            // A list omits the hosts that the service avoids.
             Reach::Listed | Reach::Anywhere => true,
         }
     }

@@ -1,4 +1,4 @@
-//! How the service stands, as a value.
+//! The status of the service as a value.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::history::InstanceState;
 use crate::status::{ComponentStatus, ContainerStatus, ServiceStatus};
 
 impl ApplicationState {
-    /// How the service stands. `explain` is what the cluster manager says of a request.
+    /// Returns the status of the service. `explain` returns the cluster manager's explanation of a request.
     #[must_use]
     pub fn status(&self, now_ms: u64, explain: &dyn Fn(RequestId) -> Option<Unserved>) -> ServiceStatus {
         ServiceStatus {
@@ -21,13 +21,13 @@ impl ApplicationState {
         }
     }
 
-    /// How a component stands; `None` if there is none with this number.
+    /// Returns the status of a component; `None` if the id is unknown.
     #[must_use]
     pub fn component(&self, component: ComponentId) -> Option<ComponentStatus> {
         self.components.get(&component).map(|known| self.component_status(known))
     }
 
-    /// How each component stands, in the order of their numbers.
+    /// Returns the status of each component in the order of ids.
     pub fn components(&self) -> impl Iterator<Item = ComponentStatus> + '_ {
         self.components.values().map(|known| self.component_status(known))
     }
@@ -53,51 +53,51 @@ impl ApplicationState {
         }
     }
 
-    /// The service's containers, by number; those that nobody wanted are left out.
+    /// Returns the service's containers in the order of ids, without surplus ones.
     pub fn containers(&self) -> impl Iterator<Item = ContainerStatus> + '_ {
         self.instances.keys().filter_map(|container| self.container(*container))
     }
 
-    /// The container of a component that has one and keeps it; of several the first.
+    /// Returns the first container of a component that is not being released.
     #[must_use]
     pub fn container_of(&self, component: ComponentId) -> Option<ContainerRef> {
         let census = &self.components.get(&component)?.census;
         census.iter().find(|(_, state)| state.is_held()).map(|(container, _)| container)
     }
 
-    /// Where a container of a component is.
+    /// Returns the host of a component's container.
     #[must_use]
     pub fn host_of(&self, container: ContainerRef) -> Option<Arc<str>> {
         self.instances.get(&container).map(|instance| instance.host.clone())
     }
 
-    /// Whether a component has containers, those on their way out included, and those that an earlier one of its number
-    /// left.
+    /// Returns whether a component has containers, including releasing ones and those of an earlier
+    /// component with its id.
     #[must_use]
     pub fn has_containers(&self, component: ComponentId) -> bool {
         self.orphans.values().any(|left| *left == component)
             || self.components.get(&component).is_some_and(|known| known.census.total() > 0)
     }
 
-    /// Whether a component failed too often, and the service goes on without it.
+    /// Returns whether a component failed too often, while the service runs on without it.
     #[must_use]
     pub fn is_given_up(&self, component: ComponentId) -> bool {
         self.components.get(&component).is_some_and(|known| known.is_given_up)
     }
 
-    /// Containers on a host, and whose they are.
+    /// Returns the containers on a host, with their components.
     pub fn containers_on(&self, host: &str) -> impl Iterator<Item = (ContainerRef, ComponentId)> + '_ {
         let entries = self.history.node(host).into_iter().flat_map(|node| node.entries.iter());
         entries.flat_map(|(component, entry)| entry.instances.iter().map(|(found, _)| (found, *component)))
     }
 
-    /// Whether the host was ever reported, or used.
+    /// Returns whether the host was ever reported or used.
     #[must_use]
     pub fn knows_host(&self, host: &str) -> bool {
         self.history.node(host).is_some()
     }
 
-    /// How many instances do not run though they should.
+    /// Counts the instances that should run but do not.
     #[must_use]
     pub fn missing(&self) -> u64 {
         let missing =
@@ -105,13 +105,14 @@ impl ApplicationState {
         self.components.values().map(|known| u64::from(missing(known))).sum()
     }
 
-    /// The same without those of components that were given up: nobody waits for these.
+    /// Counts the same without components that were given up.
     #[must_use]
     pub fn down(&self) -> u64 {
         self.down
     }
 
-    /// The same of one component, as of now. Every review ends with the sum being that of all.
+    /// Recounts the missing instances of one component. After every review [`down`](Self::down) is their
+    /// sum.
     pub(super) fn recount_down(&mut self, component: ComponentId) {
         let down = self.down_of(component);
         if let Some(known) = self.components.get_mut(&component) {
@@ -120,13 +121,13 @@ impl ApplicationState {
         }
     }
 
-    /// How many of one component's.
+    /// Counts the missing instances of one component.
     pub(crate) fn down_of(&self, component: ComponentId) -> u64 {
         let down = |known: &Component| known.wanted().saturating_sub(known.census.count(InstanceState::Live));
         self.components.get(&component).map_or(0, |known| u64::from(down(known)))
     }
 
-    /// What is to run in a container of a component.
+    /// Returns what to launch in a container of a component.
     pub(crate) fn launch(&self, container: ContainerRef, component: ComponentId) -> Launch {
         let known = self.components.get(&component);
         let instance = self.instances.get(&container);
@@ -136,7 +137,7 @@ impl ApplicationState {
         }
     }
 
-    /// One of them.
+    /// Returns the status of one container.
     #[must_use]
     pub fn container(&self, container: ContainerRef) -> Option<ContainerStatus> {
         let instance = self.instances.get(&container)?;

@@ -1,8 +1,8 @@
-//! Swaps: a container makes way for one that is asked for on its host. A manager that can do both in one step lets
-//! nobody else have the room between.
+//! Swaps: a container makes way for a requested one on its host. If the manager can do both in one step, no
+//! other application gets the room in between.
 //!
-//! What is asked for so is not missed by its component, or waits for the action that asked, until the container that
-//! makes way has ended. From then on it is a request like any other.
+//! Until the old container has ended, the component does not miss the instance, or the action waits for it.
+//! Afterwards the request is like any other.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::component::{ComponentId, PlacementPolicy};
 use crate::history::{OutstandingRequest, Reach};
 
 impl ApplicationState {
-    /// A request for the component on this host and no other. It waits for as long as nobody says otherwise.
+    /// Creates a request for the component on only this host. It has no deadline.
     pub(super) fn request_on(&self, component: ComponentId, host: &Arc<str>) -> OutstandingRequest {
         let request = self.request_for(component, true).only_on([host.clone()]);
         OutstandingRequest {
@@ -22,7 +22,7 @@ impl ApplicationState {
         }
     }
 
-    /// Gives a container back and asks for another one on its host. `None`: it was given back before.
+    /// Releases a container and requests another on its host. `None` if it was being released already.
     pub(super) fn swap(
         &mut self,
         container: ContainerRef,
@@ -39,8 +39,8 @@ impl ApplicationState {
         Some(id)
     }
 
-    /// The container that made way has ended: the request waits like any other from now on. Says whether it does; where
-    /// one is asked for at a time it does not if another one waits.
+    /// Turns the request of a swap into an ordinary one once the old container has ended. Returns whether
+    /// it still waits: a one-by-one component cancels it if another request waits.
     pub(super) fn wait_as_any_other(&mut self, request: RequestId, operations: &mut Vec<Operation>) -> bool {
         let Some(component) = self.outstanding.get(request).map(|waits| waits.component) else {
             return false;

@@ -1,6 +1,7 @@
-//! An instance that lost its place takes that of one that stands by for it (Samza's failover, `samza.md` 1.9).
+//! Failover: an instance that lost its place takes the place of its standby (Samza's failover, `samza.md`
+//! 1.9).
 //!
-//! The one that stands by stops, and its host is asked for instead (`swap.rs`). It is itself asked for elsewhere.
+//! The standby stops, and its host is requested instead (`swap.rs`). The standby is requested elsewhere.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,36 +11,36 @@ use crate::client::{ContainerRef, RequestId};
 use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest};
 
-/// How far a component has come to the place of another one.
+/// The progress of a component's failover.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Takeover {
     stage: TakeoverStage,
-    /// Hosts that were taken over since it ran last: none is tried twice.
+    /// Hosts taken over since it last ran; none is tried twice.
     tried: BTreeSet<Arc<str>>,
 }
 
 #[derive(Clone, Debug, Default)]
 enum TakeoverStage {
-    /// Nothing of the kind.
+    /// No failover.
     #[default]
     None,
     /// It has lost its place.
     Due,
-    /// This container makes way.
+    /// This standby container is stopping for it.
     Awaiting(ContainerRef),
-    /// It has made way on this host.
+    /// The standby on this host has ended.
     Free(Arc<str>),
 }
 
 impl Takeover {
-    /// Says how far it was before.
+    /// Returns the previous stage.
     fn transition_stage(&mut self, stage: TakeoverStage) -> TakeoverStage {
         std::mem::replace(&mut self.stage, stage)
     }
 }
 
 impl ApplicationState {
-    /// Where the component was it cannot be any more, or nobody knows where that was.
+    /// Starts a failover if the component has standbys: its place is lost or unknown.
     pub(super) fn lose_place(&mut self, component: ComponentId) {
         if let Some(known) =
             self.components.get_mut(&component).filter(|known| !known.spec.takes_over.is_empty())
@@ -48,7 +49,7 @@ impl ApplicationState {
         }
     }
 
-    /// Whether the component waits until another one has made way for it. That begins here.
+    /// Returns whether the component waits for a standby to stop. Stops one if a failover is due.
     pub(super) fn awaits_place(&mut self, component: ComponentId, operations: &mut Vec<Operation>) -> bool {
         match self.components.get(&component).map(|known| &known.takeover.stage) {
             Some(TakeoverStage::Awaiting(_)) => true,
@@ -73,8 +74,8 @@ impl ApplicationState {
         true
     }
 
-    /// Of the containers that stand by for the component one that has read all state if there is one, and the one that
-    /// has run for longest, where it was not tried before. One that is being replaced is left alone.
+    /// Picks the standby to replace: one that has read all state if possible, then the one that has run
+    /// longest. Skips hosts that were tried before and standbys that are being replaced.
     pub(super) fn standby_to_replace(&self, component: ComponentId) -> Option<ContainerRef> {
         let known = self.components.get(&component)?;
         let standbys = known.spec.takes_over.iter().filter_map(|standby| self.components.get(standby));
@@ -95,12 +96,12 @@ impl ApplicationState {
         }
     }
 
-    /// Whether what stands by in the container has read all state.
+    /// Returns whether the standby in the container has read all state.
     pub(crate) fn has_caught_up(&self, container: ContainerRef) -> bool {
         self.instances.get(&container).is_some_and(|instance| instance.has_caught_up)
     }
 
-    /// A container has ended: whoever waits for its place is asked for there, or was already.
+    /// Handles the end of a container that a failover waits for: its host can be used now.
     pub(super) fn place_is_free(
         &mut self,
         container: ContainerRef,
@@ -124,7 +125,7 @@ impl ApplicationState {
         asked.find(|waits| waits.host.as_ref() == Some(host)).map(OutstandingRequest::id)
     }
 
-    /// A container does not stop, or takes too long: whoever waits for its place is asked for elsewhere.
+    /// Ends a failover whose standby does not stop in time; the component is requested elsewhere.
     pub(super) fn place_stays_taken(&mut self, container: ContainerRef, operations: &mut Vec<Operation>) {
         let Some(there) = self.instances.get(&container) else { return };
         let (of, host) = (there.component, there.host.clone());
@@ -146,7 +147,7 @@ impl ApplicationState {
         })
     }
 
-    /// The host that was made free for the component, if it still will do.
+    /// Takes the host that was made free for the component, if it still accepts it.
     pub(super) fn take_free_place(&mut self, component: ComponentId) -> Option<Arc<str>> {
         let known = self.components.get_mut(&component)?;
         let before = known.takeover.transition_stage(TakeoverStage::None);
@@ -154,14 +155,14 @@ impl ApplicationState {
         (self.takes(component, &host) && self.is_clear_of_peers(component, &host)).then_some(host)
     }
 
-    /// The component runs again.
+    /// Ends the failover: the component runs again.
     pub(super) fn transition_placed(&mut self, component: ComponentId) {
         if let Some(known) = self.components.get_mut(&component) {
             known.takeover = Takeover::default();
         }
     }
 
-    /// Where the container is that makes way for the component.
+    /// Returns the host of the standby that makes way for the component.
     pub(super) fn awaited_place(&self, component: ComponentId) -> Option<&Arc<str>> {
         match self.components.get(&component)?.takeover.stage {
             TakeoverStage::Awaiting(container) => self.instances.get(&container).map(|there| &there.host),

@@ -1,11 +1,11 @@
-//! What happens because time goes by: requests are made again (`escalate.rs`), the failure window ends (spec 1.12),
-//! stops that were not heard of are looked after, and old hosts are forgotten.
+//! Effects of time: requests are reissued (`escalate.rs`), the failure window ends (spec 1.12), overdue
+//! stops are repeated, and old hosts are forgotten.
 
 use super::{ApplicationState, Operation};
 
 impl ApplicationState {
-    /// The next time at which something happens though nobody says anything; hand in
-    /// [`TimePassed`](super::ServiceEvent::TimePassed) then. `None`: nothing will.
+    /// Returns the next time at which the state changes without an event; pass
+    /// [`TimePassed`](super::ServiceEvent::TimePassed) then. `None` if there is no such time.
     #[must_use]
     pub fn next_deadline_ms(&self) -> Option<u64> {
         let again_ms = self.leaving.next_ms();
@@ -33,7 +33,8 @@ impl ApplicationState {
         self.forget_old_hosts(now_ms);
     }
 
-    /// What fails from the end of a failure window on is of the next one, also if nobody looked between.
+    /// Ends the failure window. Failures after its end belong to the next window, even without events in
+    /// between.
     pub(super) fn pass_window(&mut self, now_ms: u64) {
         let Some(ends_ms) = self.window_ends_ms.filter(|ends_ms| *ends_ms <= now_ms && !self.is_over())
         else {
@@ -45,7 +46,7 @@ impl ApplicationState {
         self.window_ends_ms = Some(ends_ms.saturating_add(windows.saturating_mul(window_ms)));
     }
 
-    /// A service that runs for years does not keep every host that it ever was on. Looks once in a while.
+    /// Forgets old hosts once in a while: a service that runs for years must not keep every host.
     fn forget_old_hosts(&mut self, now_ms: u64) {
         let Some(age_max_ms) = self.settings.history_age_max_ms else { return };
         if now_ms < self.forgot_ms.saturating_add(age_max_ms / 8) {

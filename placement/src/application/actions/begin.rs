@@ -1,4 +1,4 @@
-//! Actions that come, wait for their turn, and begin.
+//! Actions are submitted, queued and begun.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::client::ContainerRef;
 use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest, Reach};
 
-/// Why an action comes to nothing at once: it makes no sense, or cannot be done.
+/// Why an action ends at once: it is invalid or impossible.
 pub(super) type Refusal = (ActionStatus, String);
 
 impl ApplicationState {
-    /// Takes an action on. It begins at once unless another one goes on with the same container.
+    /// Accepts an action. It begins at once unless another one works on the same container.
     pub(in crate::application) fn submit_action(
         &mut self,
         action: ContainerAction,
@@ -55,7 +55,7 @@ impl ApplicationState {
         Ok(())
     }
 
-    /// Begins every action on a component whose container is free, in the order in which they came.
+    /// Begins the queued actions of a component whose container is free, in order of arrival.
     pub(in crate::application) fn begin_actions(
         &mut self,
         component: ComponentId,
@@ -77,7 +77,7 @@ impl ApplicationState {
         }
     }
 
-    /// Whether an action goes on with the container, or with a component that has none.
+    /// Returns whether an action works on the container, or on a component without one.
     pub(super) fn is_worked_on(&self, component: ComponentId, container: Option<ContainerRef>) -> bool {
         match container {
             Some(container) => self.actions.on(component, container).is_some(),
@@ -85,7 +85,7 @@ impl ApplicationState {
         }
     }
 
-    /// The container of a component that has one, running or about to.
+    /// Returns the first held container of the component.
     pub(super) fn only_container(&self, component: ComponentId) -> Option<ContainerRef> {
         let known = self.components.get(&component)?;
         known.census.iter().find(|(_, state)| state.is_held()).map(|(container, _)| container)
@@ -127,7 +127,7 @@ impl ApplicationState {
             }
             ActionKind::Restart | ActionKind::StopAndRestart => true,
         };
-        // Beside itself it cannot be where instances keep apart.
+        // Where instances keep apart, the successor cannot start beside it.
         let stops_first = stays && self.is_anti_affine(action.component);
         if !stops_first && action.kind != ActionKind::StopAndRestart {
             return self.reserve_first(action, source, now_ms, operations);
@@ -175,7 +175,7 @@ impl ApplicationState {
         operations: &mut Vec<Operation>,
     ) -> Result<(), Refusal> {
         let hosts = match self.destinations(action, &source) {
-            // Nobody has to wait for a host that will not do.
+            // Does not wait for a host that is not acceptable.
             Err(_) if action.or_elsewhere => {
                 let elsewhere = ContainerAction {
                     kind: ActionKind::MoveElsewhere,
@@ -204,7 +204,7 @@ impl ApplicationState {
         Ok(())
     }
 
-    /// No place was found where an action looked first. Says whether it looks elsewhere now.
+    /// Looks for a place on other hosts after the first search failed. Returns whether a new search began.
     pub(super) fn look_elsewhere(
         &mut self,
         id: ActionId,

@@ -1,11 +1,11 @@
-//! Changes of a component by an action: a container may come back as another version, or with another size.
+//! Changes of a component by an action: its container may return with another version or size.
 
 use super::{ApplicationState, ComponentChange};
 use crate::application::Operation;
 use crate::component::ComponentId;
 
 impl ApplicationState {
-    /// The component is asked for and started like this from now on. Says how to take that back.
+    /// Changes the component for future requests and starts. Returns the change that undoes this.
     pub(super) fn change_component(
         &mut self,
         component: ComponentId,

@@ -1,4 +1,4 @@
-//! Where an action may bring a container.
+//! Destinations of an action.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
 impl ApplicationState {
-    /// The hosts that will do; at least one.
+    /// Returns the acceptable hosts; at least one.
     pub(super) fn destinations(
         &self,
         action: &ContainerAction,
@@ -24,7 +24,7 @@ impl ApplicationState {
             | (ActionKind::Restart | ActionKind::StopAndRestart, Some(host)) => {
                 vec![host.clone()]
             }
-            // A host that nobody reported may be gone, and a request that names it is refused as a whole.
+            // An unreported host may be gone, and the manager refuses a request that names it as a whole.
             (_, from) => {
                 let reported = self.history.nodes().filter(|(_, node)| node.report.is_some());
                 let is_another =
@@ -47,7 +47,7 @@ impl ApplicationState {
         if fit.is_empty() { Err((ActionStatus::Failed, no_host(action, &unfit))) } else { Ok(fit) }
     }
 
-    /// Why a container of the component cannot come to the host, or start anew there beside its `source`.
+    /// Returns why the host is not acceptable for a container, or for a restart beside its `source`.
     fn why_unfit(
         &self,
         component: ComponentId,
@@ -69,7 +69,7 @@ impl ApplicationState {
         is_together.then_some("an instance that it keeps apart from is there")
     }
 
-    /// A destination that makes no sense, whatever happens elsewhere.
+    /// Rejects a destination that is invalid whatever happens elsewhere.
     fn check_destination(
         &self,
         component: ComponentId,
@@ -86,7 +86,7 @@ impl ApplicationState {
         Ok(())
     }
 
-    /// Whether the container may come back to where it is.
+    /// Returns whether the container may restart on its host.
     pub(super) fn may_come_back(
         &self,
         component: ComponentId,
@@ -96,13 +96,13 @@ impl ApplicationState {
         self.why_unfit(component, Some(container), &self.occupied(component), host).is_none()
     }
 
-    /// Whether the host takes containers of the component, if there is room.
+    /// Returns whether the host accepts containers of the component, given room.
     pub(crate) fn is_taken_by(&self, component: ComponentId, host: &str) -> bool {
         self.takes(component, host)
     }
 }
 
-/// Why none of the hosts will do, and of how many that is so.
+/// Describes why no host is acceptable, with the number of hosts per reason.
 fn no_host(action: &ContainerAction, unfit: &BTreeMap<&'static str, usize>) -> String {
     let reasons: Vec<String> = match &action.kind {
         ActionKind::MoveTo(host) => unfit.keys().map(|why| format!("{host}: {why}")).collect(),

@@ -1,4 +1,4 @@
-//! Failed actions, and the containers and requests that they give back.
+//! Failed and cancelled actions release their containers and cancel their requests.
 
 use super::{ActionId, ActionStatus, ApplicationState, Place, Stage};
 use crate::application::Operation;
@@ -6,7 +6,7 @@ use crate::client::{ContainerRef, RequestId};
 use crate::history::InstanceState;
 
 impl ApplicationState {
-    /// Takes an action back, if its container was not stopped yet.
+    /// Cancels an action if its container is not being stopped yet.
     pub(in crate::application) fn cancel_action(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
         let was_queued = self.actions.remove_queued(id);
         let stage = self.actions.get(id).map(|active| active.stage);
@@ -20,8 +20,7 @@ impl ApplicationState {
         }
     }
 
-    /// No place is to be had where an action looked first: it looks elsewhere if it may, and comes to nothing
-    /// otherwise.
+    /// Handles a failed search for a place: the action looks elsewhere if it may, otherwise it fails.
     pub(in crate::application) fn look_elsewhere_or_fail(
         &mut self,
         id: ActionId,
@@ -34,8 +33,8 @@ impl ApplicationState {
         }
     }
 
-    /// The request for a place came to nothing. What runs goes on running; for what is being stopped the review will
-    /// ask.
+    /// Ends the request for a place. A running container keeps running. If the container is being stopped,
+    /// the review requests its successor.
     pub(in crate::application) fn no_place_found(
         &mut self,
         request: RequestId,
@@ -53,7 +52,8 @@ impl ApplicationState {
         }
     }
 
-    /// A container that was stopped to be replaced could not be: it goes on running. Others are stopped again later.
+    /// Handles a failed stop. A container of an action keeps running, and the action fails. Others are
+    /// stopped again later.
     pub(in crate::application) fn stop_failed(
         &mut self,
         container: ContainerRef,
@@ -66,7 +66,7 @@ impl ApplicationState {
             return;
         };
         self.transition_instance(container, InstanceState::Live);
-        // Its start may not have been heard of while it was being stopped.
+        // The report of its start may have been lost during the stop.
         if let Some(instance) = self.instances.get_mut(&container) {
             instance.started_ms.get_or_insert(self.now_ms);
         }
@@ -74,8 +74,8 @@ impl ApplicationState {
         self.fail_action(id, "the container could not be stopped; it goes on running", operations);
     }
 
-    /// Sources that have had enough time to stop, or to run again. They will be missed when they do stop, and are asked
-    /// for until they run.
+    /// Fails actions whose container took too long to stop or to run again. The review replaces that
+    /// container when it does stop.
     pub(in crate::application) fn check_stops(&mut self, now_ms: u64, operations: &mut Vec<Operation>) {
         for id in self.actions.late(now_ms) {
             self.drop_place(id, operations);
@@ -88,7 +88,7 @@ impl ApplicationState {
         }
     }
 
-    /// The service ends, and all actions with it.
+    /// Fails all actions, because the service ends.
     pub(in crate::application) fn end_actions(&mut self, operations: &mut Vec<Operation>) {
         for action in self.actions.take_all_queued() {
             Self::answer(action.id, ActionStatus::Failed, "the service ends", operations);
@@ -99,7 +99,7 @@ impl ApplicationState {
         }
     }
 
-    /// What was to replace a source that runs, or is being stopped, is not wanted any more.
+    /// Releases or cancels the reserved place of an action.
     pub(super) fn drop_place(&mut self, id: ActionId, operations: &mut Vec<Operation>) {
         match self.actions.get(id).map(|active| active.stage) {
             Some(Stage::Stopping { place: Place::Reserved(reserved), .. } | Stage::Holding(reserved)) => {

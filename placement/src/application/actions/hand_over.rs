@@ -1,5 +1,5 @@
-//! One container takes the place of another one, which stands by for it and makes way in one step (`swap.rs`). Where
-//! the one that stood by goes elsewhere, it runs there before the other one is stopped (Samza's compound action,
+//! A handover: a container takes the place of its standby, which makes way in one step (`swap.rs`). If the
+//! standby moves elsewhere, it runs there before the other container is stopped (Samza's compound action,
 //! `samza.md` Z3).
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::component::ComponentId;
 use crate::history::OutstandingRequest;
 
 impl ApplicationState {
-    /// Whoever takes a place is somebody that the one who leaves it stands by for.
+    /// Checks that a container only takes the place of its own standby.
     pub(super) fn check_way(&self, action: &ContainerAction) -> Result<(), String> {
         let stands_by = |standby: ComponentId, of: ComponentId| {
             self.components.get(&of).is_some_and(|known| known.spec.takes_over.contains(&standby))
@@ -37,7 +37,7 @@ impl ApplicationState {
         if leaves { Ok(()) } else { Err("it stays where it is: no standby can take its place".to_owned()) }
     }
 
-    /// The action has a place for its container, which leaves its own to another one.
+    /// Begins the heir's action when the standby's action has found a place.
     pub(super) fn hand_over(
         &mut self,
         first: ActionId,
@@ -63,7 +63,7 @@ impl ApplicationState {
         }
     }
 
-    /// The standby's container goes, and the place is held for the other one.
+    /// Stops the standby's container and requests its place for the action.
     pub(super) fn begin_in_place_of(
         &mut self,
         standby: ContainerRef,
@@ -92,7 +92,7 @@ impl ApplicationState {
         Ok(())
     }
 
-    /// The action before has come to an end.
+    /// Continues or fails the heir's action when the standby's action has ended.
     pub(super) fn tell_heir(
         &mut self,
         first: ActionId,
@@ -113,7 +113,7 @@ impl ApplicationState {
         }
     }
 
-    /// Hosts where a container of the component is about to take another one's place.
+    /// Returns hosts where a container of the component is about to take another container's place.
     pub(in crate::application) fn places_taken_by(
         &self,
         component: ComponentId,
@@ -124,7 +124,7 @@ impl ApplicationState {
         })
     }
 
-    /// The container has ended: whoever takes its place waits for it for as long as for any other.
+    /// Sets the deadline of the heir's request once the standby has ended; before that it has none.
     pub(in crate::application) fn way_is_free(&mut self, container: ContainerRef, of: ComponentId) {
         let Some((_, request, within_ms)) = self.waits_for_way(container, of) else { return };
         if let Some(mut waits) = self.outstanding.remove(request) {
@@ -133,7 +133,7 @@ impl ApplicationState {
         }
     }
 
-    /// The container does not stop: nobody comes to its place.
+    /// Ends the search for the place of a standby that does not stop.
     pub(in crate::application) fn way_stays_taken(
         &mut self,
         container: ContainerRef,
@@ -145,7 +145,7 @@ impl ApplicationState {
         }
     }
 
-    /// The action that waits for the place of this container.
+    /// Returns the action that waits for this container's place, with its request and time limit.
     fn waits_for_way(&self, container: ContainerRef, of: ComponentId) -> Option<(ActionId, RequestId, u64)> {
         let active = self.peers(of).flat_map(|peer| self.actions.active_on(peer));
         active.into_iter().find_map(|(id, active)| match (active.way, active.stage) {

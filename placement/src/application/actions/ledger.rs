@@ -1,4 +1,4 @@
-//! Actions that wait or go on, found by number, by component and by deadline.
+//! Queued and active actions, indexed by id, component and deadline.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -6,10 +6,10 @@ use super::{ActionId, Active, ContainerAction, Place, Stage};
 use crate::client::ContainerRef;
 use crate::component::ComponentId;
 
-/// Actions that wait or go on. What is found by component and by deadline follows from the actions themselves.
+/// Queued and active actions. The other indexes follow from `queued` and `active`.
 #[derive(Clone, Debug, Default)]
 pub(in crate::application) struct Actions {
-    /// In the order in which they came.
+    /// Queued actions in order of arrival.
     queued: BTreeMap<ComponentId, VecDeque<ContainerAction>>,
     queued_for: BTreeMap<ActionId, ComponentId>,
     active: BTreeMap<ActionId, Active>,
@@ -18,7 +18,7 @@ pub(in crate::application) struct Actions {
 }
 
 impl Actions {
-    /// Actions that wait or go on.
+    /// Counts queued and active actions.
     pub(in crate::application) fn len(&self) -> usize {
         self.queued_for.len() + self.active.len()
     }
@@ -32,7 +32,7 @@ impl Actions {
         self.queued.entry(action.component).or_default().push_back(action);
     }
 
-    /// Takes out what waits for a component.
+    /// Takes the queued actions of a component.
     pub(super) fn take_queued(&mut self, component: ComponentId) -> VecDeque<ContainerAction> {
         let queued = self.queued.remove(&component).unwrap_or_default();
         for action in &queued {
@@ -46,7 +46,7 @@ impl Actions {
         std::mem::take(&mut self.queued).into_values().flatten().collect()
     }
 
-    /// Says whether it was there.
+    /// Removes a queued action. Returns whether it was queued.
     pub(super) fn remove_queued(&mut self, id: ActionId) -> bool {
         let Some(component) = self.queued_for.remove(&id) else { return false };
         if let Some(queued) = self.queued.get_mut(&component) {
@@ -61,7 +61,7 @@ impl Actions {
         self.active.insert(id, active);
     }
 
-    /// The action is over.
+    /// Removes an active action.
     pub(super) fn end(&mut self, id: ActionId) -> Option<Active> {
         let active = self.active.remove(&id)?;
         if let Some(deadline_ms) = active.deadline_ms() {
@@ -86,21 +86,20 @@ impl Actions {
         }
     }
 
-    /// Those that go on with a component.
+    /// Returns the active actions of a component.
     pub(super) fn active_on(&self, component: ComponentId) -> impl Iterator<Item = (ActionId, &Active)> {
         let ids = self.active_on.get(&component).into_iter().flatten();
         ids.filter_map(|id| Some((*id, self.active.get(id)?)))
     }
 
-    /// The action comes after this one, or after none any more.
+    /// Sets or clears the action that this action waits for.
     pub(super) fn transition_after(&mut self, id: ActionId, after: Option<ActionId>) {
         if let Some(active) = self.active.get_mut(&id) {
             active.after = after;
         }
     }
 
-    /// The action that goes on with a container of a component, as the one that is replaced or the one that replaces
-    /// it.
+    /// Returns the action that works on a container: the container is replaced or is the replacement.
     pub(super) fn on(&self, component: ComponentId, container: ContainerRef) -> Option<ActionId> {
         let is_concerned = |active: &Active| {
             let other = match active.stage {
@@ -117,13 +116,13 @@ impl Actions {
         self.active.keys().copied().collect()
     }
 
-    /// Those whose time is over.
+    /// Returns the actions whose deadline has passed.
     pub(super) fn late(&self, now_ms: u64) -> Vec<ActionId> {
         let late = self.deadlines.iter().take_while(|(deadline_ms, _)| *deadline_ms < now_ms);
         late.map(|(_, id)| *id).collect()
     }
 
-    /// When the next source has had enough time to stop, or to run again.
+    /// Returns the next deadline for a stop or a restart.
     pub(in crate::application) fn next_deadline_ms(&self) -> Option<u64> {
         self.deadlines.first().map(|(deadline_ms, _)| *deadline_ms)
     }

@@ -1,11 +1,12 @@
-//! Placement actions: one container goes elsewhere, or starts anew, and the service never has fewer than it would have
-//! without (Samza container placement, "Reserve-Stop-Move").
+//! Placement actions: a container moves or restarts, and the service never has fewer containers than
+//! without the action (Samza container placement, "Reserve-Stop-Move").
 //!
-//! A place is found first: the container that comes is reserved, and counts for nothing. Then the one that it replaces
-//! is stopped. When that has ended the reserved one starts. What is stopped first makes way for what comes back in one
-//! step (`swap.rs`), and so does one that stands by for another one which takes its place (`hand_over.rs`). Whatever
-//! goes wrong, the review finds that an instance is missing and asks for it as it always does: on the host where it was
-//! last, then elsewhere.
+//! An action first finds a place. The new container is reserved and counts for nothing. Then the service
+//! stops the old container, and starts the reserved one when that has ended.
+//!
+//! Two kinds of action release and request in one step: a container that is stopped first (`swap.rs`), and
+//! a standby whose place another container takes (`hand_over.rs`). If anything fails, the review requests
+//! the missing instance as usual: on its last host, then elsewhere.
 
 mod begin;
 mod change;
@@ -27,36 +28,37 @@ use super::{ApplicationState, Operation};
 use crate::client::{ContainerRef, RequestId};
 use crate::component::ComponentId;
 
-/// An action, numbered by whoever asks for it; never used twice.
+/// The id of an action, chosen by the caller; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ActionId(pub u64);
 
-/// What is to be done with a container.
+/// A placement action on one container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContainerAction {
-    /// Its number.
+    /// Its id.
     pub id: ActionId,
     /// The container's component.
     pub component: ComponentId,
-    /// Which container; `None` for the only one of its component.
+    /// The container; `None` for the only one of its component.
     pub container: Option<ContainerRef>,
-    /// What is to be done.
+    /// The kind of action.
     pub kind: ActionKind,
-    /// How long a place may be looked for.
+    /// Time limit for finding a place, in milliseconds.
     pub expires_after_ms: u64,
-    /// Whether any host but its own will do if no place is found in half of that time.
+    /// Whether any other host is acceptable if no place is found in half of that time.
     pub or_elsewhere: bool,
-    /// Hosts that will not do, nor others as near to them as the component's group keeps apart.
+    /// Hosts to avoid, together with hosts that the component's group keeps apart from them.
     pub avoid: Vec<Arc<str>>,
-    /// What it comes back as.
+    /// The new version or size.
     pub change: ComponentChange,
-    /// Who takes the place that it leaves; not of one that stays where it is.
+    /// The container that takes its place; only for an action that leaves its host.
     pub hands_over_to: Option<HandOver>,
 }
 
 impl ContainerAction {
-    /// This with the only container of a component, within [`EXPIRES_AFTER_MS`](Self::EXPIRES_AFTER_MS).
+    /// Creates an action on the only container of a component, with the limit
+    /// [`EXPIRES_AFTER_MS`](Self::EXPIRES_AFTER_MS).
     #[must_use]
     pub fn new(id: ActionId, component: ComponentId, kind: ActionKind) -> Self {
         Self {
@@ -72,93 +74,94 @@ impl ContainerAction {
         }
     }
 
-    /// How long a place may be looked for unless someone says otherwise (Samza's request timeout).
+    /// The default time limit for finding a place (Samza's request timeout).
     pub const EXPIRES_AFTER_MS: u64 = 5_000;
 }
 
-/// One that another one stands by for takes its place: in one step with the stop of the one that stands by, if the
-/// cluster manager can. It holds that place, and goes there when the one that stood by runs elsewhere. What becomes of
-/// it is told under its own number; of one whose place could not be taken nothing is told.
+/// A second action, by which a container takes over its standby's place; atomically with the standby's stop
+/// if the cluster manager supports it. The container holds that place, and starts there when the standby
+/// runs elsewhere. Answers carry the second action's id; there is none if the standby's action fails before
+/// that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandOver {
-    /// Its number, as that of an action of its own.
+    /// The id of the second action.
     pub id: ActionId,
-    /// Whose only container comes.
+    /// The component whose only container takes the place.
     pub component: ComponentId,
-    /// Whether any host but its own will do if it does not get that place.
+    /// Whether any other host is acceptable if it does not get that place.
     pub or_elsewhere: bool,
 }
 
-/// What of a component is another one when its container comes back. It stays so if the action succeeds.
+/// Changes of a component with the return of its container. They stay if the action succeeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ComponentChange {
-    /// Its version; `None`: as it was.
+    /// The new version; `None`: unchanged.
     pub version: Option<String>,
-    /// Its size; `None`: as it was.
+    /// The new size; `None`: unchanged.
     pub size: Option<Resources>,
 }
 
-/// What is to be done with a container.
+/// The kinds of placement action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionKind {
-    /// It goes to this host, or starts anew there if that is where it is.
+    /// Moves to this host, or restarts there if it is there already.
     MoveTo(Arc<str>),
-    /// It goes to any host but its own.
+    /// Moves to any host but its own.
     MoveElsewhere,
-    /// It starts anew where it is: a place there is found before it is stopped.
+    /// Restarts on its host. A place there is found before the stop.
     Restart,
-    /// It is stopped, and started again where it was if there is still room, like one that ended by itself.
+    /// Stops, then restarts on its host if there is still room, as if it had ended by itself.
     StopAndRestart,
-    /// It goes to the place of this container, which stands by for it and ends.
+    /// Moves to the place of this container, its standby, which stops.
     TakePlaceOf(ContainerRef),
 }
 
-/// How an action stands.
+/// The status of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionStatus {
-    /// It waits for its turn: another action on the container goes on.
+    /// It is queued; another action may work on the container.
     Accepted,
-    /// It makes no sense; nothing was done.
+    /// It is invalid; nothing was done.
     BadRequest,
-    /// A place is looked for, or the container is stopped, or started.
+    /// The service looks for a place, stops the container, or starts it.
     InProgress,
-    /// It was done.
+    /// It is done.
     Succeeded,
-    /// It was not done. The service has as many containers as it should have, or is about to.
+    /// It was not done. The service has its desired containers, or is about to.
     Failed,
-    /// Somebody took it back in time; nothing was done.
+    /// It was cancelled in time; nothing was done.
     Cancelled,
 }
 
 impl ActionStatus {
-    /// Whether nothing more will be said of the action.
+    /// Returns whether the status is final.
     #[must_use]
     pub fn is_terminal(self) -> bool {
         !matches!(self, Self::Accepted | Self::InProgress)
     }
 }
 
-/// An action that goes on.
+/// An active action.
 #[derive(Clone, Debug)]
 struct Active {
-    /// As it looks for a place now.
+    /// The action in its present form; a search elsewhere changes it.
     action: ContainerAction,
-    /// What is replaced; its container is gone when its replacement starts.
+    /// The container to replace; it has ended when its replacement starts.
     source: Source,
     stage: Stage,
     /// When an instance that was stopped first has to run again.
     recover_by_ms: u64,
-    /// What takes back the change, where that was made before the container ran.
+    /// The change that undoes an early change of the component.
     undo: Option<ComponentChange>,
-    /// Whose place it takes.
+    /// The container whose place it takes.
     way: Option<Way>,
-    /// The action that has to be over before its source is stopped.
+    /// The action that has to end before its source is stopped.
     after: Option<ActionId>,
 }
 
-/// What an action is about: a container and where it is, or a component of which nothing runs and where it was last.
+/// The object of an action: a container and its host, or a component without a container and its last host.
 #[derive(Clone, Debug)]
 struct Source {
     container: Option<ContainerRef>,
@@ -169,16 +172,16 @@ struct Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Way {
     of: ContainerRef,
-    /// How long its place may be waited for when it has ended.
+    /// Time limit for getting its place once it has ended.
     within_ms: u64,
 }
 
-/// How far an action is.
+/// The stage of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// A place is looked for.
+    /// It waits for a place.
     Reserving(RequestId),
-    /// This container waits for the action after which it comes.
+    /// It has reserved this container, and waits for another action.
     Holding(ContainerRef),
     /// The source is being stopped.
     Stopping { place: Place, until_ms: u64 },
@@ -188,14 +191,14 @@ enum Stage {
     Recovering,
 }
 
-/// Where what replaces a source will be, while that is being stopped.
+/// The place of the replacement while the source is being stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// It is there: this container waits.
+    /// This reserved container.
     Reserved(ContainerRef),
-    /// It was asked for where the source is, instead of that.
+    /// A request for the place of the source.
     Asked(RequestId),
-    /// The review will ask for it.
+    /// None yet; the review will request it.
     Unasked,
 }
 
@@ -205,7 +208,7 @@ impl Active {
         Self { action, source, stage, recover_by_ms: 0, undo: None, way: None, after: None }
     }
 
-    /// When its source has had enough time to stop, or to run again.
+    /// Returns the deadline for its source to stop, or to run again.
     fn deadline_ms(&self) -> Option<u64> {
         match self.stage {
             Stage::Stopping { until_ms, .. } | Stage::Starting { until_ms, .. } => Some(until_ms),
@@ -216,14 +219,14 @@ impl Active {
 }
 
 impl ApplicationState {
-    /// How many placement actions wait or go on.
+    /// Counts queued and active placement actions.
     #[must_use]
     pub fn action_count(&self) -> usize {
         self.actions.len()
     }
 
-    /// How many of them go on with containers of a component. What takes the place that another action leaves belongs
-    /// to that one until it is over.
+    /// Counts the active actions of a component. An action that waits for another one's place counts when
+    /// that has ended.
     #[must_use]
     pub fn actions_on(&self, component: ComponentId) -> usize {
         self.actions.active_on(component).filter(|(_, active)| active.after.is_none()).count()

@@ -1,4 +1,4 @@
-//! Progress of actions: places found, containers stopped and started, and all failures meanwhile.
+//! Progress of actions: places found, containers stopped and started, and failures in between.
 
 use super::{ActionId, ActionStatus, Active, ApplicationState, Place, Stage};
 use crate::application::{AllocationOutcome, ComponentInstance, Operation};
@@ -7,7 +7,7 @@ use crate::component::ComponentId;
 use crate::history::{InstanceState, OutstandingRequest};
 
 impl ApplicationState {
-    /// A place was found: the container that came is reserved, and the one it replaces is stopped.
+    /// Reserves the container that was found, and stops the one that it replaces.
     pub(in crate::application) fn place_found(
         &mut self,
         id: ActionId,
@@ -34,7 +34,7 @@ impl ApplicationState {
         self.replace(id, reserved, operations);
     }
 
-    /// The container that waits takes the place of the one that runs.
+    /// Replaces the running container with the reserved one.
     pub(super) fn replace(&mut self, id: ActionId, reserved: ContainerRef, operations: &mut Vec<Operation>) {
         let Some(active) = self.actions.get(id).cloned() else { return };
         let Some(source) = active.source.container else {
@@ -60,7 +60,7 @@ impl ApplicationState {
         operations.push(Operation::Start { container: reserved, component });
     }
 
-    /// Why the place that came will not do any more.
+    /// Returns why a place that was found is no longer acceptable.
     fn unfit(&self, active: &Active, came: &Allocation) -> Option<&'static str> {
         if self.excluded.contains(&came.host) {
             return Some("its host takes nothing of the service any more");
@@ -87,21 +87,20 @@ impl ApplicationState {
         self.instances.insert(came.container, instance);
     }
 
-    /// Whether an action has a place for what comes instead of the container, or has stopped it.
+    /// Returns whether an action has reserved a replacement for the container, or has stopped it.
     pub(crate) fn is_being_replaced(&self, container: ContainerRef) -> bool {
         let stage = self.action_on(container).and_then(|id| self.actions.get(id)).map(|active| active.stage);
         stage.is_some_and(|stage| !matches!(stage, Stage::Reserving(_)))
     }
 
-    /// Whether an action asks so for the place of what is being stopped.
+    /// Returns whether the request is for the place of a container that is being stopped.
     pub(in crate::application) fn is_swapped(&self, waits: &OutstandingRequest) -> bool {
         let Some(active) = waits.action.and_then(|id| self.actions.get(id)) else { return false };
         let makes_way = active.way.is_some_and(|way| self.instances.contains_key(&way.of));
         makes_way || matches!(active.stage, Stage::Stopping { .. })
     }
 
-    /// A container is given back, by an action or for another reason. In the second case a place that is looked for it
-    /// is of no use any more.
+    /// Ends the search for a place if the container is released for another reason meanwhile.
     pub(in crate::application) fn action_container_released(
         &mut self,
         container: ContainerRef,
@@ -113,12 +112,12 @@ impl ApplicationState {
         }
     }
 
-    /// The action that goes on with a container of a component.
+    /// Returns the action that works on a container of a component.
     pub(super) fn action_on(&self, container: ContainerRef) -> Option<ActionId> {
         self.actions.on(self.instances.get(&container)?.component, container)
     }
 
-    /// A container of a component has ended, and is known no more.
+    /// Advances or fails the action of a container that has ended and was removed.
     pub(in crate::application) fn action_container_ended(
         &mut self,
         component: ComponentId,
@@ -160,8 +159,7 @@ impl ApplicationState {
         Stage::Starting { container, until_ms: self.now_ms.saturating_add(self.settings.start_timeout_ms) }
     }
 
-    /// A container was taken on for a component. It is the one that an action stopped an instance for, if there is such
-    /// an action.
+    /// Assigns a new container to the action that stopped an instance of its component, if there is one.
     pub(in crate::application) fn action_container_allocated(
         &mut self,
         component: ComponentId,
@@ -174,7 +172,7 @@ impl ApplicationState {
         }
     }
 
-    /// A container of a component runs.
+    /// Completes the action that started this container.
     pub(in crate::application) fn action_container_started(
         &mut self,
         container: ContainerRef,

@@ -1,4 +1,4 @@
-//! Actions that may go to any host, and wait: which hosts these are changes with the cluster.
+//! Updates the host lists of waiting actions that may use any host.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,8 +9,7 @@ use crate::client::RequestId;
 use crate::history::OutstandingRequest;
 
 impl ApplicationState {
-    /// Hosts begin or cease to take containers: whoever may go to any of them asks for those that will do now. The time
-    /// in which a place has to be found goes on.
+    /// Reissues requests whose acceptable hosts have changed. Their deadlines stay.
     pub(in crate::application) fn relist_destinations(&mut self, operations: &mut Vec<Operation>) {
         for id in self.actions.active_ids() {
             let Some((request, hosts)) = self.other_destinations(id) else { continue };
@@ -24,8 +23,8 @@ impl ApplicationState {
         }
     }
 
-    /// The request of an action that may go to any host, and the hosts that will do, if these are not those that it
-    /// names.
+    /// Returns the request of an action that may use any host, with its acceptable hosts, if its list
+    /// differs from these.
     fn other_destinations(&self, id: ActionId) -> Option<(RequestId, Vec<Arc<str>>)> {
         let active = self.actions.get(id)?;
         let (ActionKind::MoveElsewhere, Stage::Reserving(request)) = (&active.action.kind, active.stage)
@@ -34,7 +33,7 @@ impl ApplicationState {
         };
         let named: BTreeSet<&Arc<str>> = self.outstanding.get(request)?.request.hosts.iter().collect();
         let found = self.destinations(&active.action, &active.source).unwrap_or_default();
-        // One that is asked for alone counts as taken, by the request itself.
+        // A host with a request counts as taken; here the request is this action's own.
         let stay = named.iter().filter(|host| self.is_taken_by(active.action.component, host));
         let hosts: BTreeSet<Arc<str>> = stay.map(|host| Arc::clone(host)).chain(found).collect();
         let is_same = hosts.len() == named.len() && hosts.iter().all(|host| named.contains(host));
