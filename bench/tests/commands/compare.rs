@@ -1,4 +1,4 @@
-//! The script that compares two commits, as far as it goes without building anything.
+//! The script that compares two commits, up to the point where it would build.
 
 use std::process::{Command, Output};
 
@@ -29,7 +29,7 @@ fn what_it_cannot_compare_is_refused_before_anything_is_built() {
         (&["--pairs", "many", "HEAD", "HEAD"], "--pairs needs a number from 1 to 9999, not 'many'"),
         (&["HEAD", "HEAD", "--pairs"], "--pairs needs a number"),
         (&["--pear", "HEAD", "HEAD"], "no option '--pear'"),
-        (&["no-such-commit", "HEAD", "--", "--json", "-"], "--json is what this script reads"),
+        (&["no-such-commit", "HEAD", "--", "--json", "-"], "leave out --json"),
     ] {
         let output = compare(arguments);
         let message = String::from_utf8(output.stderr).unwrap();
