@@ -1,11 +1,11 @@
-//! Applications that wait to be activated.
+//! Applications that wait for activation.
 
 use super::{Bench, config, leaf};
 use crate::config::{Capacity, ParallelLimits, Percent, QueueConfig, QueueUpdate};
 use crate::facts::ApplicationEnd;
 
-/// Two are active when the queue above comes to allow one, in two leaves; then one of them moves, and the other one
-/// ends.
+/// Two applications in two leaves are active when the queue above starts to allow one. Then one moves, and the
+/// other ends.
 #[test]
 fn applications_that_were_active_before_their_number_is_limited_count() {
     let both = leaf("p").with_children([leaf("a"), leaf("b")]);
@@ -22,12 +22,13 @@ fn applications_that_were_active_before_their_number_is_limited_count() {
     };
     assert!(!is_active());
     let _answer = handle.move_application(first, "root.c").unwrap();
-    assert!(!is_active(), "the second one is still there");
+    assert!(!is_active(), "the second application is still active");
     handle.end_application(second, ApplicationEnd::Finished).unwrap();
     assert!(is_active());
 }
 
-/// A user with an application that waits to be activated competes, whatever its others were given.
+/// A user with an application that waits for activation counts as active, whatever the user's other applications
+/// got.
 #[test]
 fn who_waits_for_activation_is_active_with_all_it_asked_for() {
     let leaf = QueueConfig::leaf("a", Capacity::Percent(Percent::whole(1)))

@@ -1,4 +1,4 @@
-//! Queues ordered by priority, with batches on their way.
+//! Queues ordered by priority while batches are on their way.
 
 use super::{Bench, config, leaf};
 use crate::config::{EngineConfig, QueueConfig, QueueOrdering};
@@ -8,7 +8,7 @@ use crate::ids::{ApplicationId, AskId};
 use crate::propose::ProposalBatch;
 
 /// Two nodes, each a set. `root.p.a` has the most urgent application, whose only unit is on its way; `root.p.b` has
-/// the least urgent one, `root.c` one between them. All want more than is left.
+/// the least urgent one, `root.c` one in between. All want more than is free.
 struct OnItsWay {
     bench: Bench,
     urgent: ApplicationId,
@@ -53,7 +53,7 @@ impl Bench {
     }
 }
 
-/// The siblings of an urgent leaf do not use its urgency while its last unit is on its way.
+/// The siblings of an urgent leaf do not gain from its urgency while its last unit is on its way.
 #[test]
 fn what_is_on_its_way_makes_no_queue_urgent() {
     let OnItsWay { bench, asks, batch: _batch, .. } = on_its_way(QueueOrdering::DemandPriority);
@@ -68,7 +68,7 @@ fn a_batch_that_is_dropped_leaves_its_queues_urgent() {
     assert_eq!(asks_of(&bench.pass(1)), [asks[0]]);
 }
 
-/// The unit on its way is of an ask that is gone: it does not stand for the further one.
+/// The unit on its way belongs to a cancelled ask, so it does not count for the new ask.
 #[test]
 fn a_further_ask_is_urgent_although_a_cancelled_one_is_on_its_way() {
     let OnItsWay { bench, urgent, asks, batch } = on_its_way(QueueOrdering::DemandPriority);
@@ -83,7 +83,7 @@ fn a_further_ask_is_urgent_although_a_cancelled_one_is_on_its_way() {
     assert!(bench.shared.state.read().in_flight.is_zero());
 }
 
-/// Both were given as much, and the batch says how much that was: for each queue once.
+/// Both queues got as much, and the batch records the sum once for each queue.
 #[test]
 fn picks_that_are_published_at_once_are_summed_and_taken_back() {
     let root =

@@ -1,4 +1,4 @@
-//! A new stream for an application that runs.
+//! A new stream for a running application.
 
 use super::hand::Hand;
 use super::{config, leaf, memory};
@@ -20,7 +20,7 @@ fn ended(events: &EventStream) -> Vec<ContainerId> {
     ended.collect()
 }
 
-/// Three containers run, and one that is too large waits.
+/// Three containers run, and an ask that is too large is pending.
 fn running() -> (Hand, ApplicationId, Vec<ContainerId>) {
     let mut hand = Hand::new(config([leaf("a")]));
     hand.node("n1", 10);

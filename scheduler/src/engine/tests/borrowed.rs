@@ -5,9 +5,8 @@ use crate::change::NodeSpec;
 use crate::config::EngineConfig;
 use crate::ids::PartitionId;
 
-/// A container that runs on a borrowed node keeps the shape it has there, when nobody asks for its own shape any more.
-/// The same ask comes again, and its own shape gets another number: the borrowed one is its now, and not the former
-/// one's as well.
+/// A container on a borrowed node keeps its borrowed shape when no ask has its own shape any more. Then the same
+/// ask comes again and its own shape gets another number. The borrowed shape now belongs to the new shape only.
 #[test]
 fn the_shape_of_a_borrowed_container_that_outlives_its_ask_belongs_to_the_next() {
     let lending = EngineConfig {

@@ -12,7 +12,7 @@ use crate::ids::{ApplicationId, ContainerId};
 use crate::log::SharedLog;
 use crate::replay::Replay;
 
-/// More than go to the committer together.
+/// More than fit into one message.
 const MANY: i64 = 300;
 
 fn started(hand: &Hand) -> Vec<ContainerId> {
@@ -39,7 +39,7 @@ fn everything_that_is_asked_for_and_completed_together_is_dealt_with() {
     let asks = handle.submit_asks((0..MANY).map(|_| (application, AskSpec::new(memory(1), 1)))).unwrap();
     hand.settle();
     let shared = &hand.engine.shared;
-    assert_eq!(shared.progress().processed, shared.sent(), "messages count, not what is in them");
+    assert_eq!(shared.progress().processed, shared.sent(), "the gate counts messages, not their changes");
     let containers = started(&hand);
     assert_eq!((asks.len(), containers.len()), (MANY as usize, MANY as usize));
     handle.complete_containers(containers).unwrap();
@@ -48,7 +48,7 @@ fn everything_that_is_asked_for_and_completed_together_is_dealt_with() {
     assert!(hand.engine.audit().violations.is_empty());
 }
 
-/// The first of them is possible, and yet nothing is left of the call.
+/// The first ask is valid, yet the call submits none.
 #[test]
 fn an_impossible_ask_among_many_takes_none_of_them_in() {
     let (mut hand, application) = with_node();
@@ -59,7 +59,7 @@ fn an_impossible_ask_among_many_takes_none_of_them_in() {
     assert!(!hand.engine.health().has_work());
 }
 
-/// Whoever is named by one of them may be gone; the others are served.
+/// One of the named objects may be gone; the others are served.
 #[test]
 fn one_of_many_is_refused_by_itself() {
     let (mut hand, application) = with_node();

@@ -1,4 +1,4 @@
-//! Containers that change after they were placed, and nodes that go to another partition.
+//! Containers that change after placement, and nodes that move to another partition.
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec, RunningContainer};
@@ -12,7 +12,7 @@ use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 const OTHER: PartitionId = PartitionId(1);
 
 impl Bench {
-    /// The containers that run, and a sound state.
+    /// The running containers; checks the state as well.
     fn running(&self) -> Vec<ContainerId> {
         self.engine.run_until_quiet();
         let report = self.engine.audit();
@@ -39,7 +39,7 @@ impl Bench {
     }
 }
 
-/// A node of 8 in the default partition and another one of 8 in a second.
+/// A node of 8 in the default partition and another node of 8 in a second partition.
 fn two_partitions() -> (Bench, [NodeId; 2], ApplicationId) {
     let mut config = config([leaf("a").with_maximum(Maximum::absolute(&[8]))]);
     config.partitions = vec!["x".into()];
@@ -50,7 +50,7 @@ fn two_partitions() -> (Bench, [NodeId; 2], ApplicationId) {
     (bench, nodes, application)
 }
 
-/// One container of 4 on a node of 8 in a leaf that may use 6.
+/// One container of 4 on a node of 8, in a leaf with a maximum of 6.
 fn grown_later() -> (Bench, NodeId, ContainerId) {
     let bench = Bench::serial(config([leaf("a").with_maximum(Maximum::absolute(&[6]))]));
     let node = bench.node("n1", 8);
@@ -149,7 +149,7 @@ fn an_opportunistic_container_ends_as_others_do() {
     assert_eq!(bench.promote(container, true), Err(Refusal::UnknownContainer));
 }
 
-/// Its devices stay its own, and charged.
+/// Its devices stay assigned and charged.
 #[test]
 fn a_demoted_container_keeps_its_devices() {
     let mut config = config([leaf("a")]);
@@ -203,12 +203,12 @@ fn a_container_of_nobody_is_refused_and_leaves_no_trace() {
     let recovery = bench.engine.handle().recover_node(NodeSpec::new("n1", memory(8)), running).unwrap();
     assert!(bench.running().is_empty());
     assert_eq!(recovery.containers.try_take().unwrap(), [Err(Refusal::ApplicationEnded)]);
-    // Its identifier goes to the next ask.
+    // The refused container's ask identifier goes to the next ask.
     let ask = bench.ask(bench.application("root.a"), 1, 1);
     assert_eq!(ask.index(), recovery.asks[0].index());
 }
 
-/// The weight by size counts what is asked for: with most of that cancelled the application comes second.
+/// The size-based weight counts pending asks: after most of its asks are cancelled, the application comes second.
 #[test]
 fn whoever_cancels_most_of_what_it_wants_weighs_less() {
     let fair = leaf("a").with_ordering(ApplicationOrdering::FairBySize);
@@ -233,7 +233,7 @@ fn whoever_cancels_most_of_what_it_wants_weighs_less() {
     assert_eq!(left, [1, 4]);
 }
 
-/// What a container has grown by counts in the fair order.
+/// The growth of a container counts in the fair order.
 #[test]
 fn whoever_has_a_container_grown_comes_later() {
     let bench = Bench::serial(config([leaf("a").with_ordering(ApplicationOrdering::Fair), leaf("c")]));

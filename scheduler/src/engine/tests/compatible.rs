@@ -1,4 +1,4 @@
-//! What the compatible mode does as YARN does it, one pass at a time.
+//! YARN's behaviour in the compatible mode, one pass at a time.
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec};
@@ -62,7 +62,7 @@ fn without_continued_looking_a_reservation_waits_for_its_node() {
     assert_eq!((bench.containers_on(nodes[0]), bench.containers_on(nodes[1])), (1, 0));
 }
 
-/// Without a largest container each pass in vain counts whole.
+/// Without a maximum container size each pass in vain counts fully.
 #[test]
 fn whoever_waits_at_a_reserved_node_may_reserve_another() {
     let bench = Bench::serial(compatible());
@@ -72,7 +72,7 @@ fn whoever_waits_at_a_reserved_node_may_reserve_another() {
     nodes[..3].iter().for_each(|node| assert_eq!(bench.pass_on(*node), 1));
     let large = bench.ask(application, 6, 1);
     assert_eq!(bench.pass_on(nodes[0]), 1);
-    assert_eq!(bench.pass_on(nodes[1]), 0, "it has as many as it wants");
+    assert_eq!(bench.pass_on(nodes[1]), 0, "it has as many reservations as it wants containers");
     let by_hand = || {
         let request = ResourceAllocationCommitRequest::reserve(large, nodes[2]);
         let ticket = bench.engine.handle().commit(request).unwrap();
@@ -82,7 +82,7 @@ fn whoever_waits_at_a_reserved_node_may_reserve_another() {
     assert_eq!(by_hand(), CommitOutcome::Rejected(RejectReason::NothingOutstanding));
     let over_again = || bench.pass_on(nodes[0]);
     assert_eq!([over_again(), over_again(), over_again(), bench.pass_on(nodes[1])], [0, 0, 0, 1]);
-    assert_eq!((bench.pass_on(nodes[0]), bench.pass_on(nodes[2])), (0, 0), "counting began anew");
+    assert_eq!((bench.pass_on(nodes[0]), bench.pass_on(nodes[2])), (0, 0), "the count restarted");
     assert_eq!(bench.reserved_nodes(), nodes[..2]);
     assert!(bench.engine.audit().is_clean(), "{}", bench.engine.audit());
     let running = bench.engine.read(|view| view.node(nodes[1]).unwrap().containers()[0]);
@@ -124,11 +124,12 @@ fn every_pass_over_another_node_is_a_missed_opportunity() {
     bench.expect_sound();
 }
 
-/// YARN counts anew after each container, so the same pass over a node misses an opportunity after it placed one.
+/// YARN restarts the count after each container, so the same pass over a node misses an opportunity after a
+/// placement.
 #[test]
 fn a_pass_over_one_node_counts_anew_after_a_container_on_the_rack() {
     let mut config = compatible();
-    // Until so many are placed off-switch the pass goes on.
+    // The pass goes on until this many containers are off-switch.
     config.limits.off_switch_per_pass = Some(2);
     config.locality_delay = LocalityDelay::nodes(1, 4);
     let bench = Bench::serial(config);
@@ -139,7 +140,7 @@ fn a_pass_over_one_node_counts_anew_after_a_container_on_the_rack() {
     bench.expect_sound();
 }
 
-/// A pass over several nodes counts those that have room, until one of them will do.
+/// A pass over several nodes counts nodes with room until a node is accepted.
 #[test]
 fn passes_over_all_nodes_go_on_until_enough_was_missed() {
     let mut config = compatible();
@@ -155,11 +156,11 @@ fn passes_over_all_nodes_go_on_until_enough_was_missed() {
     bench.expect_sound();
 }
 
-/// A node that the pass reserves is not offered to those who come after: YARN's pass ends there.
+/// A node that the pass reserves is not offered to later asks: YARN's pass ends there.
 #[test]
 fn what_the_pass_reserves_is_no_opportunity_for_others() {
     let mut config = compatible();
-    // Until so many are placed the pass goes on.
+    // The pass goes on until this many containers are placed.
     config.limits.off_switch_per_pass = Some(2);
     config.locality_delay = LocalityDelay::nodes(1, 1);
     let bench = Bench::serial(config);
@@ -173,7 +174,7 @@ fn what_the_pass_reserves_is_no_opportunity_for_others() {
     bench.expect_sound();
 }
 
-/// A node that went after a pass had offered it in vain was none.
+/// A node that was removed after a pass had offered it in vain does not count.
 #[test]
 fn what_is_gone_was_no_opportunity() {
     let mut config = compatible();
@@ -189,7 +190,7 @@ fn what_is_gone_was_no_opportunity() {
     assert_eq!(bench.missed(has_locality), 1, "n1 is there, beside what {full} is on");
 }
 
-/// The opportunity was when the node was reserved.
+/// The opportunity counted when the node was reserved.
 #[test]
 fn a_container_for_a_reservation_is_no_opportunity() {
     let mut config = compatible();

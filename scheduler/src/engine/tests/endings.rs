@@ -1,4 +1,4 @@
-//! Engines that end in other ways than by a shutdown, and stay ended.
+//! Engines that end without a shutdown, and stay ended.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::config::QueueUpdate;
 use crate::engine::{Engine, Step, SubmitError};
 use crate::sync::{AtomicU64, Ordering};
 
-/// What waits for the committer goes with it, although others still hold the sending side.
+/// Messages that wait for the committer are dropped with it, although senders still exist.
 #[test]
 fn nobody_waits_for_an_answer_of_a_committer_that_is_gone() {
     let (mut hand, _) = busy();
@@ -23,13 +23,13 @@ fn nobody_waits_for_an_answer_of_a_committer_that_is_gone() {
     let late = hand.parts.proposers[1].propose().unwrap();
     drop(hand.parts.committer);
     assert_eq!(ticket.wait(), None);
-    assert!(hand.parts.proposers[1].send(late).is_err(), "it comes back, and is dropped");
+    assert!(hand.parts.proposers[1].send(late).is_err(), "it comes back and is dropped");
     assert!(hand.engine.shared.leases.all_in_pool());
     assert!(hand.engine.shared_state().in_flight.is_zero());
     hand.engine.run_until_quiet();
 }
 
-/// A batch on its way holds the engine, and the engine the channel that it is in.
+/// A batch on its way holds the engine, and the engine holds the batch's channel.
 #[test]
 fn an_engine_with_a_batch_on_its_way_leaves_nothing_behind() {
     let (mut hand, _) = busy();
@@ -46,14 +46,14 @@ fn what_has_ended_by_steps_stays_ended() {
     hand.engine.shutdown();
     while hand.parts.committer.step() != Step::Ended {}
     hand.engine.run_until_quiet();
-    assert_eq!(hand.events.try_next().map(|event| event.is_some()), Ok(true), "what was told stays");
+    assert_eq!(hand.events.try_next().map(|event| event.is_some()), Ok(true), "published events stay");
     while let Ok(Some(_)) = hand.events.wait_next() {}
     assert!(hand.parts.proposers[0].propose().is_none());
     assert_eq!(hand.parts.committer.step(), Step::Ended);
     assert!(hand.engine.shared.leases.all_in_pool());
 }
 
-/// Identifiers of one engine mean something else in another.
+/// An identifier of one engine means another object in another engine.
 #[test]
 fn a_batch_of_another_engine_comes_back() {
     let ((mut one, containers), (mut other, _)) = (busy(), busy());
@@ -76,7 +76,7 @@ fn what_a_closed_engine_refuses_leaves_no_trace() {
     assert_eq!(handle.node("late"), None);
 }
 
-/// Can be read so many times more.
+/// A clock that panics after this many readings.
 #[derive(Debug)]
 struct Failing(AtomicU64);
 
@@ -88,7 +88,7 @@ impl Clock for Failing {
     }
 }
 
-/// Half a group is no state to go on from, also if the embedder catches the panic.
+/// No group may follow a half-done group, even if the embedder catches the panic.
 #[test]
 fn a_step_that_panics_is_the_last() {
     let clock = Arc::new(Failing(AtomicU64::new(1_000)));
@@ -103,7 +103,7 @@ fn a_step_that_panics_is_the_last() {
     engine.run_until_quiet();
 }
 
-/// A batch behind what panics takes the guard when it is dropped, so the guard has to be dropped before it.
+/// A batch after the panicking message takes the guard when it is dropped, so the guard must be dropped first.
 #[test]
 fn a_group_that_ends_in_the_middle_gives_back_what_it_has_not_come_to() {
     let clock = Arc::new(Failing(AtomicU64::new(1_000)));
@@ -117,15 +117,15 @@ fn a_group_that_ends_in_the_middle_gives_back_what_it_has_not_come_to() {
     assert_eq!(batch.requests().len(), 1);
     hand.engine.handle().tick().unwrap();
     hand.parts.proposers[0].send(batch).unwrap();
-    // For the time at which the group begins; the tick asks once more.
+    // One reading for the start of the group; the tick reads the clock again and panics.
     clock.0.store(1, Ordering::Relaxed);
     assert!(catch_unwind(AssertUnwindSafe(|| hand.parts.committer.step())).is_err());
     assert!(!hand.engine.is_running());
     assert!(hand.engine.shared_state().in_flight.is_zero() && hand.engine.shared.leases.all_in_pool());
 }
 
-/// So does the batch that is being decided: a mistake of ours, here a count that is wrong, ends the engine and does not
-/// stop whoever looks at it.
+/// So does the batch being decided: an internal error, here a wrong count, ends the engine. The state stays
+/// readable.
 #[test]
 fn a_group_that_panics_over_a_batch_ends_the_engine() {
     let mut hand = Hand::new(config([leaf("a")]));
@@ -141,7 +141,7 @@ fn a_group_that_panics_over_a_batch_ends_the_engine() {
     assert_eq!(hand.engine.read(|view| view.container_count()), 0);
 }
 
-/// A partition with endless work does not keep another one from getting its turn.
+/// A partition with endless work does not starve another one.
 #[test]
 fn every_partition_gets_its_turn() {
     for sets_out_max in [1, 64] {

@@ -1,4 +1,4 @@
-//! Panics at every step, stalls, lost batches: nothing is lost with them.
+//! Panics at every step, stalls and lost batches lose nothing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn a_proposer_may_panic_at_any_step() {
     assert!(steps > 10, "a pass takes more than {steps} steps");
 }
 
-/// Two of the steps are under the slot's lock: the lease is either taken and counted, or neither.
+/// Two of the steps run under the slot's lock: the lease is taken and counted, or neither.
 #[test]
 fn a_panic_while_a_lease_is_taken_leaves_it_in_the_pool() {
     for step in 0..4 {
@@ -48,7 +48,7 @@ fn a_panic_while_a_lease_is_taken_leaves_it_in_the_pool() {
     }
 }
 
-/// With picks beyond the own set, while another proposer and the committer work. Not among the models, since a
+/// Picks outside the proposer's own set, while another proposer and the committer work. This is no model, because a
 /// checker's locks do not survive a panic.
 #[test]
 fn a_panic_at_any_step_stops_nobody_else() {
@@ -78,14 +78,14 @@ fn a_panic_at_any_step_stops_nobody_else() {
     }
 }
 
-/// The supervised loop starts again, and says so.
+/// The supervised loop restarts and counts the panics.
 #[test]
 fn panics_are_counted_and_the_work_goes_on() {
     let (mut hand, containers) = busy();
     let proposer = hand.parts.proposers.pop().unwrap();
     let proposing = std::thread::spawn(move || {
         fault::ask_for_panics(7, 60);
-        // The first one within the first pass.
+        // The first panic comes in the first pass.
         fault::ask_for_panic(10);
         proposer.run();
     });
@@ -95,7 +95,7 @@ fn panics_are_counted_and_the_work_goes_on() {
     hand.expect_settled(containers);
 }
 
-/// Only panics in a row count: one that gets on with its work in between never gives up.
+/// Only panics in a row count: a proposer that sends batches in between never gives up.
 #[test]
 fn a_proposer_that_panics_now_and_then_goes_on_for_ever() {
     let mut config = config([leaf("a")]);
@@ -117,7 +117,7 @@ fn a_proposer_that_panics_now_and_then_goes_on_for_ever() {
     hand.expect_settled(1_000);
 }
 
-/// One that panics each time is not started for ever, and that can be seen.
+/// A proposer that panics each time is not restarted for ever, and `Health` shows it.
 #[test]
 fn a_proposer_that_only_panics_gives_up() {
     let (mut hand, containers) = busy();
@@ -134,7 +134,7 @@ fn a_proposer_that_only_panics_gives_up() {
     hand.expect_settled(containers);
 }
 
-/// What waits in the inbox will still be decided, whoever sent it.
+/// A batch in the inbox is still decided when its proposer has ended.
 #[test]
 fn what_was_proposed_is_waited_for_when_its_proposer_is_gone() {
     let (mut hand, _) = busy();
@@ -143,17 +143,17 @@ fn what_was_proposed_is_waited_for_when_its_proposer_is_gone() {
     hand.parts.proposers[0].send(batch).unwrap();
     hand.parts.proposers.clear();
     let shared = &hand.engine.shared;
-    assert!(!shared.is_stalled(&shared.progress()), "what it proposed is on its way");
+    assert!(!shared.is_stalled(&shared.progress()), "its batch is on its way");
     let committer = std::thread::spawn(move || {
         hand.commit();
         hand
     });
     let hand = committer.join().unwrap();
     hand.engine.run_until_quiet();
-    assert!(hand.engine.read(|view| view.container_count()) > 1, "besides the one that was there");
+    assert!(hand.engine.read(|view| view.container_count()) > 1, "in addition to the earlier container");
 }
 
-/// As when an embedder's own loop ends early.
+/// As when the embedder's own loop ends early.
 #[test]
 fn an_engine_whose_proposers_are_dropped_keeps_nobody_waiting() {
     let (mut hand, _) = busy();
@@ -166,7 +166,7 @@ fn an_engine_whose_proposers_are_dropped_keeps_nobody_waiting() {
     assert!(hand.engine.health().has_work(), "{:?}", hand.engine.health());
 }
 
-/// Nobody waits for what nobody will do.
+/// `run_until_quiet` does not wait for proposers that have given up.
 #[test]
 fn an_engine_whose_proposers_have_all_given_up_keeps_nobody_waiting() {
     let (mut hand, _) = busy();
@@ -204,7 +204,7 @@ fn batches_may_be_held_up_and_lost() {
     hand.expect_settled(containers);
 }
 
-/// A committer that stands still holds callers back, and loses nothing of what they sent.
+/// A committer that stands still blocks callers, and loses none of their messages.
 #[test]
 fn a_stalled_committer_holds_callers_back() {
     let mut config = config([leaf("a")]);
@@ -222,7 +222,7 @@ fn a_stalled_committer_holds_callers_back() {
     while hand.engine.health().messages_waiting < 3 {
         std::thread::yield_now();
     }
-    // The fourth waits, however long nobody commits.
+    // The fourth call blocks as long as the committer does not run.
     assert!(!caller.is_finished());
     assert!(hand.engine.health().messages_waiting <= 4, "{:?}", hand.engine.health());
     while !caller.is_finished() {
@@ -232,7 +232,7 @@ fn a_stalled_committer_holds_callers_back() {
     hand.expect_settled(100);
 }
 
-/// A watchdog sees when the engine last got on with its work.
+/// A watchdog sees when the engine last made progress.
 #[test]
 fn health_says_when_something_last_happened() {
     let (clock, config) = (ManualClock::new(), config([leaf("a")]));

@@ -1,4 +1,4 @@
-//! Changes with identifiers that are somebody else's. No handle sends any; whoever has the identifier keeps it.
+//! Changes with another owner's identifier. No handle sends them; the owner keeps the identifier.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn a_node_with_a_taken_identifier_leaves_it_to_its_owner() {
     bench.expect_running(5);
 }
 
-/// What happens to the owner goes where its owner reads.
+/// The owner's events go to the owner's stream.
 #[test]
 fn an_application_with_a_taken_identifier_takes_over_no_stream() {
     let bench = with_ask();

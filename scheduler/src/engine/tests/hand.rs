@@ -40,7 +40,7 @@ impl Hand {
         while self.parts.committer.step() == Step::Worked {}
     }
 
-    /// Commits what a thread proposes until nothing is left to do, and ends it.
+    /// Commits the batches of a proposing thread until no work is left, and ends the thread.
     pub(super) fn commit_beside(&mut self, proposing: JoinHandle<()>) {
         while self.engine.health().has_work() {
             self.commit();
@@ -50,7 +50,7 @@ impl Hand {
         proposing.join().unwrap();
     }
 
-    /// Until nothing is left to do.
+    /// Proposes and commits until no work is left.
     pub(super) fn settle(&mut self) {
         loop {
             self.commit();
@@ -59,7 +59,7 @@ impl Hand {
         }
     }
 
-    /// Nothing is in flight, every lease is in the pool, and nothing is left to do.
+    /// Checks that nothing is in flight, every lease is in the pool, and no work is left.
     pub(super) fn expect_settled(&mut self, containers: usize) {
         self.settle();
         assert!(self.engine.shared.leases.all_in_pool());
@@ -71,8 +71,8 @@ impl Hand {
     }
 }
 
-/// Several sets, and asks of every kind: plain ones, some with hosts, and one for which a node has to be reserved and
-/// never gets room. Returns how many containers there will be.
+/// Several sets and all kinds of asks: plain asks, asks with hosts, and one whose reserved node never gets room.
+/// Returns the number of containers that will run.
 pub(super) fn busy() -> (Hand, usize) {
     let mut config = config([leaf("a")]);
     config.reservations.delay_ms = Some(0);

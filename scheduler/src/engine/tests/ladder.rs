@@ -1,4 +1,4 @@
-//! What happens to proposals that lose: fewer proposers at a time, and in the end the committer's own proposal.
+//! Rejected proposals: fewer sets out at a time, and finally the committer's own proposal.
 
 use super::hand::{Hand, busy};
 use super::{config, leaf, memory};
@@ -9,7 +9,7 @@ use crate::ids::{ApplicationId, AskId, ContainerId, NodeId};
 use crate::propose::propose_for_starved;
 use crate::request::ResourceAllocationCommitRequest;
 
-/// Two asks want the room of one node; there are three sets.
+/// Two asks for the room of one node; there are three sets.
 struct Rivals {
     hand: Hand,
     node: NodeId,
@@ -27,7 +27,7 @@ impl Rivals {
         for number in 0..4 {
             hand.node(&format!("n{number}"), 1);
         }
-        // The last one, so that nobody would choose it who has no wish for it.
+        // The last node in order, so that only an ask that names it gets it.
         let node = hand.node("wanted", 1);
         let application = hand.application();
         let pinned = |count| AskSpec::new(memory(1), count).on_hosts([node]).strictly_local();
@@ -47,8 +47,8 @@ impl Rivals {
         last.expect("one was placed")
     }
 
-    /// The slow one's proposal is on its way when somebody else takes the room; the room comes back right after the
-    /// proposal was rejected, in the same group or only in the next.
+    /// Another request takes the room while the slow ask's proposal is on its way. The room comes back right after
+    /// the rejection, in the same group or in the next.
     fn lose(&mut self, in_same_group: bool) {
         let batch = self.hand.parts.proposers[0].propose().expect("a set is wanted");
         let has_proposed = batch.requests().iter().any(|request| request.allocate[0].ask == self.slow);
@@ -80,7 +80,7 @@ fn an_ask_that_always_loses_is_placed_by_the_committer() {
     assert!(rivals.hand.engine.audit().is_clean());
 }
 
-/// An attempt in vain is not the last one.
+/// A failed attempt is not the last one.
 #[test]
 fn an_ask_that_starves_in_vain_is_due_again() {
     let mut rivals = Rivals::new(1);
@@ -98,7 +98,7 @@ fn an_ask_that_starves_in_vain_is_due_again() {
     assert_eq!(rivals.hand.engine.stats().placed_by_committer, 1);
 }
 
-/// Rejections count in a row.
+/// Only rejections in a row count.
 #[test]
 fn an_ask_that_wins_now_and_then_is_not_starved() {
     let mut rivals = Rivals::new(10);
@@ -117,7 +117,7 @@ fn an_ask_that_wins_now_and_then_is_not_starved() {
     assert_eq!(rivals.hand.engine.stats().placed_by_committer, 0);
 }
 
-/// A group places no more than some; the rest is not left to chance.
+/// A group places a limited number of starved asks; the next group places the rest.
 #[test]
 fn more_starved_asks_than_one_group_places_are_placed_by_the_next() {
     let mut hand = Hand::new(config([leaf("a")]));
@@ -146,7 +146,7 @@ fn more_starved_asks_than_one_group_places_are_placed_by_the_next() {
     assert_eq!(hand.engine.stats().placed_by_committer, 10);
 }
 
-/// As a pass would choose, over the whole partition.
+/// The choice of a pass, over the whole partition.
 #[test]
 fn a_container_for_a_starved_ask_goes_to_the_best_node() {
     let mut hand = Hand::new(config([leaf("a")]));
@@ -162,8 +162,8 @@ fn a_container_for_a_starved_ask_goes_to_the_best_node() {
     assert_eq!(request.allocate[0].node, nodes[1], "the emptiest one, since the order is to spread");
 }
 
-/// What its reservation holds is all that the queue has left for it, in the mode too in which reservations outlive what
-/// they are for.
+/// The queue's only headroom is held by the ask's own reservation. This also holds in the mode in which
+/// reservations outlive their need.
 #[test]
 fn a_container_for_a_starved_ask_gives_a_reservation_back() {
     for semantics in [Semantics::Strict, Semantics::YarnCompatible] {
@@ -195,7 +195,7 @@ fn a_container_for_a_starved_ask_gives_a_reservation_back() {
     }
 }
 
-/// A user's limit and a queue's maximum, with room on the node.
+/// A user limit and a queue's maximum, with room on the node.
 #[test]
 fn an_ask_at_a_limit_is_not_starved() {
     let limited = leaf("a").with_user_limit_factor(Some(Factor::ONE));
@@ -231,7 +231,7 @@ fn proposers_are_held_back_while_proposals_collide() {
     assert_eq!(rivals.hand.engine.stats().sets_out_max, 1);
 }
 
-/// Whoever is held back finds out when a set has come back.
+/// A proposer that is held back is woken when a set has come back.
 #[test]
 fn no_more_sets_are_out_than_may_be() {
     let (mut hand, containers) = busy();
@@ -246,7 +246,7 @@ fn no_more_sets_are_out_than_may_be() {
     hand.expect_settled(containers);
 }
 
-/// What others have in flight is a reason to be fewer; a full cluster is none.
+/// Amounts in flight are a reason for fewer sets out; a full cluster is not.
 #[test]
 fn a_pass_knows_whether_it_lost_race() {
     let mut config = config([leaf("a")]);
@@ -266,7 +266,7 @@ fn a_pass_knows_whether_it_lost_race() {
     }
     hand.ask(application, AskSpec::new(memory(2), 1));
     hand.commit();
-    let vain = hand.parts.proposers[0].propose().expect("nobody has looked for the new shape");
+    let vain = hand.parts.proposers[0].propose().expect("no pass has looked for the new shape");
     assert!(vain.requests().is_empty() && !vain.proposals.lost_race);
     drop(vain);
     hand.expect_settled(1);

@@ -1,5 +1,5 @@
-//! Batches that are decided late: what a pass saw in vain is recorded only if nothing that could help has happened
-//! since (I13), and what it put in flight comes back whatever has (I9).
+//! Batches that are decided late. A finding in vain is recorded only if nothing has happened since that could help
+//! (I13). The amounts that a pass put in flight come back in any case (I9).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::propose::{Observation, ProposalBatch, Scratch};
 use crate::request::ResourceAllocationCommitRequest;
 
 impl Bench {
-    /// Commits a batch as the committer would, after everything that was sent before.
+    /// Commits a batch as the committer would, after everything sent before.
     pub(super) fn decide(&self, batch: Box<ProposalBatch>) {
         assert!(self.shared.outbox.send(Message::Batch(batch)).is_ok());
         self.commit();
@@ -31,7 +31,7 @@ impl Bench {
         self.commit();
     }
 
-    /// A node of 8, and so much besides that takes nothing that no limit is in the way.
+    /// A node of 8, and idle capacity elsewhere that keeps limits out of the way.
     fn with_one_node() -> Self {
         let bench = Self::serial(config([leaf("a")]));
         bench.node("n1", 8);
@@ -40,13 +40,13 @@ impl Bench {
         bench
     }
 
-    /// Insists that a pass saw in vain what it should.
+    /// Checks that the pass made the expected observation.
     pub(super) fn expect_observed(batch: &ProposalBatch, is_it: impl Fn(&Observation) -> bool) {
         let observations = &batch.proposals.observations;
         assert!(observations.iter().any(is_it), "{observations:?}");
     }
 
-    /// Lets the engine go on; this many containers run in the end.
+    /// Runs the engine; checks the number of running containers.
     pub(super) fn expect_running(&self, containers: usize) {
         self.engine.run_until_quiet();
         assert_eq!(self.containers().len(), containers);
@@ -67,7 +67,7 @@ fn a_batch_that_is_rejected_gives_everything_back() {
     bench.expect_untouched(5);
 }
 
-/// Four containers are proposed; before they are decided, somebody's own request takes half of what the limit leaves.
+/// Four containers are proposed; before the decision, a request made by hand takes half of the limit's headroom.
 fn expect_limit_kept(leaf: QueueConfig) {
     let bench = Bench::serial(config([leaf]));
     let node = bench.node("n1", 8);
@@ -94,7 +94,7 @@ fn a_batch_that_has_become_too_much_for_its_user_is_validated_one_by_one() {
     expect_limit_kept(leaf("a").with_user_limit_factor(Some(Factor::ONE)));
 }
 
-/// Alone the user may have all four; beside a second one, half of the guarantee.
+/// Alone, the user may have all four; beside a second active user, half of the guarantee.
 #[test]
 fn a_batch_whose_users_shares_moved_is_validated_one_by_one() {
     let shared = leaf("a").with_user_limit_minimum(Percent::whole(50));
@@ -123,7 +123,7 @@ fn at_the_maximum() -> (Bench, Box<ProposalBatch>) {
     bench.ask(application, 1, 5);
     bench.engine.run_until_quiet();
     assert_eq!(bench.containers().len(), 3);
-    // Another lane: that of the first ask is parked already.
+    // Another lane: the lane of the first ask is parked already.
     bench.ask(application, 2, 1);
     bench.commit();
     let batch = bench.pass(0);
@@ -151,7 +151,7 @@ pub(super) fn first_ask(bench: &Bench) -> AskId {
     bench.engine.read(|view| view.asks().map(|ask| ask.id()).next().unwrap())
 }
 
-/// A user's limit may be raised before anything was ever noted at it.
+/// A user's limit may be raised before any lane was parked for it.
 #[test]
 fn limits_that_change_before_the_batch_is_decided_park_nobody() {
     let half = Some("0.5".parse().unwrap());
@@ -220,7 +220,7 @@ fn a_shape_that_took_over_the_slot_stays_open() {
     bench.expect_running(1);
 }
 
-/// Slots of shapes and lanes are reused: the report about the first lane is about a limit which the second never meets.
+/// Slots of shapes and lanes are reused: the first lane's report is about a limit that the second lane never meets.
 #[test]
 fn a_lane_that_took_over_the_slot_stays_runnable() {
     let bench = Bench::serial(config([leaf("a").with_maximum(Maximum::absolute(&[3])), leaf("b")]));
@@ -253,7 +253,7 @@ fn a_batch_with_a_rejection_closes_no_shape() {
     bench.commit();
     let batch = bench.pass(0);
     assert_eq!(batch.proposals.requests.len(), 1);
-    // The second finds no room behind the first.
+    // The second ask finds no room after the first.
     Bench::expect_observed(&batch, |seen| matches!(seen, Observation::NoRoom { .. }));
     bench.engine.handle().cancel_ask(batch.requests()[0].allocate[0].ask, 1).unwrap();
     bench.decide(batch);
@@ -301,7 +301,7 @@ impl TwoSets {
         sets
     }
 
-    /// Deals with everything that was sent.
+    /// Processes everything sent so far.
     fn step(&mut self) {
         while self.parts.committer.step() == Step::Worked {}
     }
@@ -317,8 +317,8 @@ impl TwoSets {
         self.step();
     }
 
-    /// An ask for the whole second node, proposed by the first set; and another, for which the second set finds
-    /// the node in use.
+    /// An ask for the whole second node, proposed from the first set, and another ask for which the second set
+    /// finds the node in use.
     fn with_node_in_use(&mut self) -> [Box<ProposalBatch>; 2] {
         let local = AskSpec::new(memory(8), 1).on_hosts([self.nodes[1]]).strictly_local();
         self.handle.submit_ask(self.application, local.clone()).unwrap();
@@ -344,7 +344,7 @@ fn a_set_is_not_paused_for_what_was_decided_since() {
     let [first, second] = sets.with_node_in_use();
     drop(first);
     sets.decide(second);
-    assert!(sets.second_is_wanted(), "what was in the way is not in flight any more");
+    assert!(sets.second_is_wanted(), "the obstacle is no longer in flight");
 }
 
 #[test]
@@ -367,13 +367,13 @@ fn nobody_is_told_that_all_is_quiet_while_a_batch_is_on_its_way() {
     sets.handle.cancel_ask(ask, 1).unwrap();
     sets.step();
     let progress = sets.engine.shared.progress();
-    assert_eq!(progress.processed, sets.engine.shared.sent(), "all that was sent is dealt with");
+    assert_eq!(progress.processed, sets.engine.shared.sent(), "every message is processed");
     assert!(!progress.quiet, "but a batch is out");
     sets.decide(batch);
     assert!(sets.engine.shared.progress().quiet);
 }
 
-/// I14. A message may be counted by the gate and not be in the inbox yet when the engine is shut down.
+/// I14. The gate may have counted a message that is not in the inbox yet when the engine is shut down.
 #[test]
 fn the_committer_waits_for_what_went_through_the_gate() {
     let mut sets = TwoSets::new();
@@ -386,8 +386,7 @@ fn the_committer_waits_for_what_went_through_the_gate() {
     assert_eq!(sets.parts.committer.step(), Step::Ended);
 }
 
-/// A unit for which a node is reserved is not offered elsewhere: such a reservation ends with its node's room, or by
-/// age.
+/// A unit with a reserved node is not offered elsewhere: such a reservation ends when its node has room, or by age.
 #[test]
 fn a_reserved_unit_of_an_ask_that_names_its_hosts_waits_for_its_node() {
     let bench = Bench::serial(config([leaf("a")]));
@@ -410,7 +409,7 @@ fn a_reserved_unit_of_an_ask_that_names_its_hosts_waits_for_its_node() {
     assert!(bench.engine.read(|view| view.ask(ask).is_none()), "it runs on its node");
 }
 
-/// Of two containers that are wanted one has a node reserved, and the other is in flight. If that is rejected, the ask
+/// One of two wanted containers has a reserved node, and the other is in flight. If that one is rejected, the ask
 /// still wants both.
 #[test]
 fn a_reservation_stays_while_another_container_of_the_ask_is_in_flight() {

@@ -1,4 +1,4 @@
-//! What only the inside can see: batches that are dropped, limits of a pass, resharding.
+//! Tests that need internals: dropped batches, limits of a pass, resharding.
 
 #![allow(clippy::disallowed_methods, reason = "tests bring threads of their own")]
 
@@ -37,7 +37,7 @@ use crate::ids::{ApplicationId, AskId, NodeId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
 use crate::resource::{ResourceTypes, Resources};
 
-/// A serial engine whose passes are taken one by one.
+/// A serial engine whose passes the test makes one at a time.
 struct Bench {
     engine: Engine,
     shared: Arc<Shared>,
@@ -86,7 +86,7 @@ impl Bench {
         self.engine.handle().submit_ask(application, AskSpec::new(memory(amount), count)).unwrap()
     }
 
-    /// Commits what was sent, without proposing anything.
+    /// Commits everything sent so far, without proposing.
     fn commit(&self) {
         let Driver::Serial(driver) = &mut *self.engine.driver.lock() else { panic!("a serial engine") };
         driver.commit_waiting();
@@ -97,7 +97,7 @@ impl Bench {
         propose(&self.shared, set, &mut Scratch::default())
     }
 
-    /// What is left to do after a batch was dropped: everything, and nothing is in flight.
+    /// Checks the state after a batch was dropped: all work is left, and nothing is in flight.
     fn expect_untouched(&self, containers: usize) {
         assert!(self.shared.leases.all_in_pool());
         let mut report = self.engine.audit();
@@ -129,7 +129,7 @@ fn batches_may_be_without_bound() {
     assert_eq!(bench.pass(0).requests().len(), 600);
 }
 
-/// That nothing fits is known after the first reservation, and yet there are more to make.
+/// The first reservation shows that nothing fits, yet the pass goes on to reserve for the other units.
 #[test]
 fn a_pass_reserves_nodes_for_every_unit_that_fits_nowhere() {
     let mut config = config([leaf("a").with_maximum(Maximum::Percent(Percent::ALL))]);
@@ -141,7 +141,7 @@ fn a_pass_reserves_nodes_for_every_unit_that_fits_nowhere() {
     let application = bench.application("root.a");
     bench.ask(application, 1, 3);
     bench.engine.run_until_quiet();
-    // Limits are not in the way: a node more that takes nothing.
+    // An idle node keeps limits out of the way; it takes no containers.
     let idle = bench.node("idle", 100);
     bench.engine.handle().drain_node(idle).unwrap();
     for _ in 0..3 {
@@ -215,7 +215,7 @@ fn a_pass_counts_what_others_have_in_flight() {
     bench.engine.run_until_quiet();
     bench.shared.work.close();
     let application = bench.application("root.a");
-    // Another user, or the user's limit would be reached as well as the queue's.
+    // Another user, so that only the queue's limit is reached and not the user's.
     let other = ApplicationSpec::new("application", "root.a", "other");
     let other = bench.engine.handle().submit_application(other, &bench.events).unwrap();
     bench.ask(application, 1, 2);
@@ -254,7 +254,7 @@ fn a_pass_ends_after_b_requests() {
     assert_eq!(bench.pass(0).proposals.requests.len(), 2);
 }
 
-/// A pass that leaves the most deserving leaf while it could go on would give its room to the others.
+/// If a pass left the most deserving leaf early, its room would go to the others.
 #[test]
 fn a_pass_of_parallel_mode_goes_on_with_the_most_deserving_leaf() {
     let mut first = leaf("a");
@@ -308,7 +308,7 @@ fn the_audit_compares_sets_with_rebuilt_ones() {
     assert!(report.violations.iter().any(|violation| violation.invariant == "I12"), "{report}");
 }
 
-/// The engine keeps nothing for a reader that is gone, whether its applications run or have ended.
+/// The engine keeps no stream without a reader, whether its applications run or have ended.
 #[test]
 fn a_stream_lives_as_long_as_its_readers() {
     let Bench { engine, events, .. } = with_ask();
@@ -319,5 +319,5 @@ fn a_stream_lives_as_long_as_its_readers() {
     drop(reader);
     assert_eq!(stream.strong_count(), 0);
     engine.run_until_quiet();
-    assert_eq!(engine.read(|view| view.container_count()), 5, "as if somebody listened");
+    assert_eq!(engine.read(|view| view.container_count()), 5, "the same as with a reader");
 }

@@ -1,4 +1,4 @@
-//! What is moved while something is in flight for it.
+//! Moves of applications and nodes with proposals in flight.
 
 use super::{Bench, config, leaf, memory, propose};
 use crate::change::NodeSpec;
@@ -6,7 +6,7 @@ use crate::config::{EngineConfig, Maximum};
 use crate::ids::{ApplicationId, PartitionId, SetId};
 use crate::propose::{ProposalBatch, Scratch};
 
-/// Four containers are proposed for an application that is moved to a leaf which may use two.
+/// Four containers are proposed for an application that moves to a leaf with a maximum of two.
 fn moved_in_flight() -> (Bench, ApplicationId, Box<ProposalBatch>) {
     let bench = Bench::serial(config([leaf("a"), leaf("b").with_maximum(Maximum::absolute(&[2]))]));
     bench.node("n1", 8);
@@ -32,13 +32,13 @@ fn what_was_proposed_and_is_dropped_comes_back_to_the_old_queues() {
     bench.commit();
     drop(batch);
     bench.expect_running(2);
-    // Where nothing is in its way any more, the rest is placed.
+    // Where no limit blocks it any more, the rest is placed.
     let _answer = bench.engine.handle().move_application(application, "root.a").unwrap();
     bench.expect_running(4);
 }
 
-/// Four borrowed containers are proposed on a node that then goes to the default partition, where their leaf may have
-/// nothing more.
+/// Four borrowed containers are proposed on a node that then moves to the default partition, where their leaf is at
+/// its limit.
 #[test]
 fn borrowed_containers_that_were_proposed_are_validated_where_their_node_is() {
     let lending = EngineConfig {
@@ -53,13 +53,13 @@ fn borrowed_containers_that_were_proposed_are_validated_where_their_node_is() {
     let lent = |name: &str| NodeSpec::new(name, memory(4)).in_partition(PartitionId(1));
     let node = bench.engine.handle().add_node(lent("n2")).unwrap();
     bench.commit();
-    // The own partition has its chance first, and its limit is in the way.
+    // The application's own partition comes first, and its limit blocks.
     let in_own_partition = bench.pass(0);
     bench.decide(in_own_partition);
     let set = bench.shared.leases.try_take(SetId::new(PartitionId(1), 0)).unwrap();
     let batch = propose(&bench.shared, set, &mut Scratch::default());
     assert_eq!(batch.requests().len(), 4);
-    // So that in the partition that lent it there would be room for as much.
+    // A node in the lending partition, so that the batch would still fit there.
     bench.engine.handle().add_node(lent("n3")).unwrap();
     bench.engine.handle().set_node_partition(node, PartitionId::DEFAULT).unwrap();
     bench.decide(batch);

@@ -1,4 +1,4 @@
-//! Which queue comes first, and for which one room is kept from those behind it.
+//! The order of queues, and headroom that is blocked for the earlier one.
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{ApplicationSpec, AskSpec};
@@ -9,7 +9,7 @@ use crate::ids::ApplicationId;
 use crate::request::ResourceAllocationCommitRequest;
 use crate::state::State;
 
-/// Two leaves of which the one with the more urgent application comes first.
+/// Two leaves; the one with the more urgent application comes first.
 fn by_demand(memory: i64) -> (Bench, [ApplicationId; 2]) {
     let root = QueueConfig::root([leaf("a"), leaf("b")]).with_child_ordering(QueueOrdering::DemandPriority);
     let bench = Bench::serial(EngineConfig { root, ..config([leaf("a")]) });
@@ -37,7 +37,7 @@ fn of_equal_shares_the_more_urgent_comes_first_where_the_parent_says_so() {
     assert_eq!([(); 3].map(|()| (bench.pass_on(node), outstanding())), served.map(|left| (1, left)));
 }
 
-/// Between equals that were never served the place in the configuration decides, not which queue there was first.
+/// Between equals that were never served, the place in the configuration decides, not the age of the queue.
 #[test]
 fn a_queue_that_is_put_before_another_comes_first() {
     let bench = Bench::serial(config([leaf("b")]));
@@ -51,7 +51,8 @@ fn a_queue_that_is_put_before_another_comes_first() {
     assert!(bench.engine.read(|view| view.ask(first).is_none()));
 }
 
-/// One request for both is no tie: whoever comes first in it has waited longer since.
+/// One request serves both applications, but not as a tie: the application that it lists first is served first
+/// again.
 #[test]
 fn applications_that_one_request_serves_take_turns() {
     let bench = Bench::serial(config([leaf("a").with_ordering(ApplicationOrdering::Fair)]));
@@ -77,7 +78,7 @@ fn applications_that_one_request_serves_take_turns() {
     bench.expect_running(2);
 }
 
-/// Both use nothing, so that without its application's priority the second queue would come second.
+/// Both queues use nothing, so without its application's priority the second queue would come second.
 #[test]
 fn the_queue_with_the_more_urgent_application_comes_first() {
     let (bench, [a, b]) = by_demand(1);
@@ -87,7 +88,8 @@ fn the_queue_with_the_more_urgent_application_comes_first() {
     assert!(bench.engine.read(|view| view.ask(urgent).is_none()));
 }
 
-/// Room is kept for the queue with the more urgent application, until the other one's is.
+/// Headroom is blocked for the queue with the more urgent application, until the other queue's application becomes
+/// more urgent.
 #[test]
 fn whoever_becomes_more_urgent_lacks_headroom_no_longer() {
     let (bench, [a, b]) = by_demand(10);
@@ -101,8 +103,8 @@ fn whoever_becomes_more_urgent_lacks_headroom_no_longer() {
     bench.expect_running(2);
 }
 
-/// Room is kept for the first queue, until it is its user's limit that is in its way: with those that were kept out
-/// before, and those that come after.
+/// Headroom is blocked for the first queue until its user's limit blocks it instead. Then the blocked lanes and
+/// later ones get it.
 #[test]
 fn headroom_is_not_blocked_for_whom_another_limit_blocks_since() {
     let limit = HolderLimit {
@@ -134,7 +136,7 @@ fn headroom_is_not_blocked_for_whom_another_limit_blocks_since() {
     }
 }
 
-/// The first queue's ask turns out to wait for its host: then room in the queue above is not what it lacks.
+/// The first queue's ask turns out to wait for its host, so headroom in the queue above would not help it.
 #[test]
 fn headroom_is_not_blocked_for_who_waits_for_a_host() {
     let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[10]));
@@ -159,7 +161,7 @@ fn headroom_is_not_blocked_for_who_waits_for_a_host() {
     bench.expect_running(3);
 }
 
-/// A leaf may not use more than the queues above, so that what could never be held is blocked there.
+/// A leaf may not use more than the queues above it, so an ask that could never fit is blocked there.
 #[test]
 fn headroom_is_not_blocked_for_what_no_queue_above_could_hold() {
     let both = leaf("p").with_children([leaf("a"), leaf("b")]).with_maximum(Maximum::absolute(&[3]));
@@ -170,7 +172,7 @@ fn headroom_is_not_blocked_for_what_no_queue_above_could_hold() {
     bench.expect_running(1);
 }
 
-/// The first queue's ask is blocked at the limit of the queue above, but no node could ever hold it.
+/// The limit of the queue above blocks the first queue's ask, but no node could ever hold it.
 #[test]
 fn headroom_is_not_blocked_for_what_no_node_could_hold() {
     let bench = Bench::serial(config([leaf("a"), leaf("b")]));

@@ -1,4 +1,4 @@
-//! Calls about things that are not there, and containers of nothing.
+//! Calls about unknown objects, and empty containers.
 
 use super::{Bench, config, leaf, memory};
 use crate::change::{AskSpec, NodeSpec};
@@ -8,7 +8,7 @@ use crate::facts::{ApplicationEnd, Blacklist, NodeAttributes, NodeState};
 use crate::ids::{ApplicationId, AskId, ContainerId, NodeId, PartitionId};
 use crate::resource::{DeviceNeed, ResourceTypes, Resources};
 
-/// Identifiers of things that are gone. A successor has taken each slot.
+/// Identifiers of removed objects. A successor has taken each slot.
 struct Gone {
     bench: Bench,
     node: NodeId,
@@ -36,7 +36,7 @@ fn gone() -> Gone {
 }
 
 impl Gone {
-    /// What the handle is told of `call`, and that the state is as before.
+    /// Returns the refusals of `call`, and checks that the state is unchanged.
     fn refusals(&self, call: impl FnOnce(&Handle) -> Result<(), SubmitError>) -> Vec<(Subject, Refusal)> {
         let Self { bench, .. } = self;
         let (handle, other) = (bench.engine.handle(), bench.engine.handle());
@@ -90,7 +90,7 @@ fn a_call_about_a_thing_that_is_gone_is_refused_to_the_caller() {
     assert_eq!(gone.bench.engine.health().refused, counted.into());
 }
 
-/// The application's slot and its stream have a new owner, who is told nothing.
+/// The application's slot and its stream have a new owner, who gets no event.
 #[test]
 fn an_ask_for_an_application_that_is_gone_is_refused_to_the_caller() {
     let gone = gone();
@@ -123,7 +123,7 @@ fn a_call_with_a_ticket_is_refused_there_and_nowhere_else() {
     assert_eq!(gone.bench.engine.health().refused, counted.into());
 }
 
-/// The nodes that are there are heard.
+/// Heartbeats of known nodes count.
 #[test]
 fn of_many_heartbeats_those_of_nodes_that_are_gone_are_refused() {
     let gone = gone();
@@ -135,7 +135,7 @@ fn of_many_heartbeats_those_of_nodes_that_are_gone_are_refused() {
     assert_eq!(told.iter().map(|one| one.subject).collect::<Vec<_>>(), [Subject::Node(gone.node); 2]);
 }
 
-/// A caller who never takes refusals costs a bounded amount of memory.
+/// A caller that never takes refusals costs a bounded amount of memory.
 #[test]
 fn the_newest_refusals_are_kept_and_the_others_counted() {
     let gone = gone();
@@ -153,14 +153,14 @@ fn a_node_may_be_added_again_right_after_it_was_removed() {
     let bench = Bench::serial(config([leaf("a")]));
     let handle = bench.engine.handle();
     let old = bench.node("n1", 4);
-    // Also of a node whose registration still waits.
+    // This also works while the node's registration is still in the inbox.
     let first = handle.remove_node(old).unwrap();
     assert_eq!(handle.node("n1"), None);
     let middle = handle.add_node(NodeSpec::new("n1", memory(6))).unwrap();
     bench.engine.run_until_quiet();
     assert!(matches!(first.try_take(), Some(Ok(_))));
     let second = handle.remove_node(middle).unwrap();
-    // A second removal of the same node leaves the successor its name.
+    // A second removal of the same node leaves the name to its successor.
     let new = handle.add_node(NodeSpec::new("n1", memory(8))).unwrap();
     let third = handle.remove_node(middle).unwrap();
     assert_eq!(
@@ -206,7 +206,7 @@ fn a_container_of_nothing_runs_where_the_configuration_allows_it() {
     assert!(bench.engine.audit().is_clean());
 }
 
-/// The smallest container is something, and so is a device.
+/// Rounding up to the minimum makes a container non-empty, and so does a device.
 #[test]
 fn a_size_that_is_rounded_up_and_a_device_are_something() {
     let mut rounded = config([leaf("a")]);

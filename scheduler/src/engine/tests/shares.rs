@@ -1,4 +1,4 @@
-//! Users who are held to shares of their leaf, within one pass.
+//! Users held to shares of their leaf, within one pass.
 
 use super::late::is_blocked;
 use super::{Bench, config, memory};
@@ -9,14 +9,14 @@ use crate::ids::{ApplicationId, AskId};
 use crate::propose::ProposalBatch;
 use crate::request::{AllocationProposal, CommitOutcome, RejectReason, ResourceAllocationCommitRequest};
 
-/// A leaf that is guaranteed next to nothing and holds users to a tenth of what it uses, or to equal shares of what
-/// active users use if those are larger, with one container on top.
+/// A leaf with a tiny guarantee. It limits each user to a tenth of its use, or to an equal share of the active
+/// users' use if that is larger, plus one container.
 struct Shared {
     bench: Bench,
 }
 
 impl Shared {
-    /// With these nodes, and one that takes nothing: an ask for it keeps its user active.
+    /// These nodes, and one that takes no containers: an ask for it keeps its user active.
     fn new(nodes: &[(&str, i64)]) -> Self {
         Self::under(Semantics::Strict, nodes)
     }
@@ -48,13 +48,13 @@ impl Shared {
             .unwrap()
     }
 
-    /// One container at once.
+    /// Runs one container.
     fn run(&self, application: ApplicationId, node: &str, size: i64) {
         self.pinned(application, node, size);
         self.bench.engine.run_until_quiet();
     }
 
-    /// An active user who has nothing and gets nothing.
+    /// Adds an active user without containers, whose ask never fits.
     fn add_hopeless(&self) {
         self.pinned(self.user("hopeless"), "idle", 1);
     }
@@ -70,8 +70,8 @@ fn expect_held(batch: &ProposalBatch) {
     Bench::expect_observed(batch, |seen| is_blocked(seen, is_held));
 }
 
-/// A pass counts what it gives a user. When that is rejected, the user may have what it was held from: here 8 of 8, and
-/// not 9.
+/// A pass counts what it gives a user. After a rejection the user may have the headroom that the pass withheld:
+/// here 8 of 8, not 9.
 #[test]
 fn a_rejected_batch_parks_nobody_who_is_held_because_of_it() {
     let leaf = Shared::new(&[("vanishing", 1), ("n1", 30)]);
@@ -91,7 +91,7 @@ fn a_rejected_batch_parks_nobody_who_is_held_because_of_it() {
 }
 
 /// A user who reserves a node for the last unit still waits for it: three users share 12, not two of them 4.
-#[test]
+# A user who reserves a node for the last unit stays active: three users share 12, not two of them 4.
 fn a_user_who_reserves_a_node_is_no_less_active() {
     let leaf = Shared::new(&[("n1", 8), ("n2", 5)]);
     let [reserving, second] = ["reserving", "second"].map(|user| leaf.user(user));
@@ -105,8 +105,7 @@ fn a_user_who_reserves_a_node_is_no_less_active() {
     assert_eq!(kinds, [(1, 0), (0, 1)]);
 }
 
-/// A user who gets a container for the reservation of the last unit waits for nothing more: two users share 4, not
-/// three 12.
+/// A user whose last unit is placed on its reservation is no longer active: two users share 4, not three 12.
 #[test]
 fn a_user_whose_last_reservation_is_fulfilled_is_active_no_more() {
     let leaf = Shared::new(&[("n1", 12), ("n2", 5), ("n3", 6)]);
@@ -126,7 +125,7 @@ fn a_user_whose_last_reservation_is_fulfilled_is_active_no_more() {
     expect_held(&batch);
 }
 
-/// One request for two containers is not more than two requests: whoever is within its share gets one beyond.
+/// One request for two containers counts as two requests: a user within its share gets one container beyond it.
 fn verdict_on_two_at_once(semantics: Semantics) -> CommitOutcome {
     let leaf = Shared::under(semantics, &[("n1", 30)]);
     let [greedy, other] = ["greedy", "other"].map(|user| leaf.user(user));

@@ -1,4 +1,4 @@
-//! Passes for one container at most, over one node, over all, and for one leaf.
+//! Passes for at most one container: over one node, over all nodes, and for one leaf.
 
 use super::{Bench, config, leaf, memory};
 use crate::change::AskSpec;
@@ -23,7 +23,7 @@ impl Bench {
         self.engine.read(|view| view.ask(ask).map_or(0, |ask| ask.reserved()))
     }
 
-    /// Single steps leave nothing behind that ordinary passes would stumble over.
+    /// Checks that single steps leave nothing that would disturb ordinary passes.
     pub(super) fn expect_sound(&self) {
         assert!(self.engine.audit().is_clean(), "{}", self.engine.audit());
         self.engine.run_until_quiet();
@@ -64,7 +64,7 @@ fn a_single_pass_for_a_leaf_leaves_the_others_alone() {
     bench.expect_sound();
 }
 
-/// A reservation is for what fits nowhere, also when the pass looks at one node only.
+/// A reservation is only for an ask that fits nowhere, even if the pass looks at one node only.
 #[test]
 fn a_single_pass_reserves_a_node_only_if_no_other_has_room() {
     let bench = Bench::serial(reserving());
@@ -94,7 +94,7 @@ fn a_single_pass_fulfils_only_the_reservation_on_its_node() {
         drop(handle.commit(ResourceAllocationCommitRequest::allocate(small, node)).unwrap());
     }
     bench.commit();
-    // A node more that takes nothing, so that limits are not in the way.
+    // An idle node that takes no containers keeps limits out of the way.
     let idle = bench.node("idle", 100);
     handle.drain_node(idle).unwrap();
     let large = bench.ask(application, 4, 2);
@@ -113,7 +113,7 @@ fn a_single_pass_fulfils_only_the_reservation_on_its_node() {
     assert_eq!(nodes.map(|node| bench.containers_on(node)), [1, 1]);
 }
 
-/// Each reservation that is ready is a request of its own.
+/// Each ready reservation is a separate request.
 #[test]
 fn a_single_pass_over_all_fulfils_one_reservation() {
     let bench = Bench::serial(reserving());
@@ -173,7 +173,7 @@ fn a_single_pass_over_a_node_that_is_gone_proposes_nothing() {
     bench.expect_sound();
 }
 
-/// Numbers of another engine may be beyond the queues there are.
+/// Another engine's queue number may exceed the number of queues here.
 #[test]
 fn a_single_pass_is_about_a_leaf_of_this_engine() {
     let bench = Bench::serial(config([leaf("a")]));

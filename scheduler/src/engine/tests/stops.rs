@@ -1,4 +1,4 @@
-//! Containers that are stopped because their application was ended, or because they are preempted.
+//! Containers that are stopped because their application ended or because they are preempted.
 
 use super::hand::Hand;
 use super::{config, leaf, memory};
@@ -30,7 +30,7 @@ fn running(stops: bool) -> (Hand, ApplicationId, Vec<ContainerId>) {
     (hand, application, containers)
 }
 
-/// It was never active, and has a container that its node reported.
+/// The application was never active, and has a container that its node reported.
 #[test]
 fn an_application_that_ends_while_it_waits_for_its_turn_gets_none() {
     let (mut hand, first, containers) = running(true);

@@ -1,4 +1,4 @@
-//! What a set's view makes of what it took out itself, and of what happened while it was away (I12).
+//! A set's view after its own debits, and after changes while the set was away (I12).
 
 use super::hand::Hand;
 use super::{Bench, config, leaf, memory};
@@ -18,7 +18,7 @@ impl Bench {
     }
 }
 
-/// The view of the set says that the node is full; the next pass must not believe it.
+/// The set's view shows a full node; the next pass must not rely on it.
 #[test]
 fn a_set_looks_again_at_what_a_dropped_batch_took() {
     let bench = Bench::serial(config([leaf("a")]));
@@ -31,7 +31,7 @@ fn a_set_looks_again_at_what_a_dropped_batch_took() {
     bench.expect_running(1);
 }
 
-/// The ask is gone when its container is decided, and the node has not changed by that.
+/// The ask is gone when its container is decided, so the node has not changed.
 #[test]
 fn a_set_looks_again_at_what_was_rejected() {
     let bench = Bench::serial(config([leaf("a")]));
@@ -46,7 +46,7 @@ fn a_set_looks_again_at_what_was_rejected() {
     bench.expect_running(1);
 }
 
-/// What the container gave back stands behind what the view took out.
+/// The container's release is recorded after the view's own debit.
 #[test]
 fn a_container_that_ends_while_a_batch_is_on_its_way_is_counted_once() {
     let bench = Bench::with_container();
@@ -58,7 +58,7 @@ fn a_container_that_ends_while_a_batch_is_on_its_way_is_counted_once() {
     bench.expect_running(1);
 }
 
-/// The set looks at the node again, which has got the room back by then.
+/// The set looks at the node again, which has regained the room by then.
 #[test]
 fn a_container_that_ends_before_a_rejection_is_counted_once() {
     let bench = Bench::with_container();
@@ -74,7 +74,7 @@ fn a_container_that_ends_before_a_rejection_is_counted_once() {
     bench.expect_running(1);
 }
 
-/// The view of the node's own set knows nothing of it before.
+/// The view of the node's own set does not know the pick before.
 #[test]
 fn a_pick_by_another_set_is_news_to_the_nodes_own() {
     let mut config = config([leaf("a")]);
@@ -83,7 +83,7 @@ fn a_pick_by_another_set_is_news_to_the_nodes_own() {
     hand.node("n1", 8);
     let host = hand.node("n2", 8);
     let application = hand.application();
-    // More than one of the nodes has room for: from here on each set has a view.
+    // One container more than the nodes hold: from here on each set has a view.
     hand.ask(application, AskSpec::new(memory(1), 12));
     hand.settle();
     hand.ask(application, AskSpec::new(memory(1), 1).on_hosts([host]).strictly_local());

@@ -1,4 +1,4 @@
-//! Who is woken: proposers by work, asks that wait for hosts or racks by room, and who gets it then.
+//! Wake-ups: of proposers by work, and of asks that wait for hosts or racks by room.
 
 use super::hand::Hand;
 use super::{Bench, config, leaf, memory};
@@ -6,7 +6,7 @@ use crate::change::{AskSpec, NodeSpec};
 use crate::config::{EngineConfig, LocalityDelay};
 use crate::ids::{ApplicationId, AskId, NodeId};
 
-/// Three hosts of one rack, each full of one container of 1.
+/// Three hosts of one rack, each full with one container of 1.
 struct Crowded {
     hand: Hand,
     hosts: Vec<NodeId>,
@@ -17,7 +17,7 @@ impl Crowded {
     fn new(config: EngineConfig) -> Self {
         let mut hand = Hand::new(config);
         let hosts: Vec<NodeId> = (0..3).map(|number| hand.node(&format!("n{number}"), 1)).collect();
-        // Room that no ask of these tests may use, so that no limit is in anybody's way.
+        // Room that no ask of these tests may use; it keeps limits out of the way.
         let elsewhere = NodeSpec::new("elsewhere", memory(100)).on_rack("another");
         hand.engine.handle().add_node(elsewhere).unwrap();
         let application = hand.application();
@@ -28,13 +28,13 @@ impl Crowded {
         Self { hand, hosts, application }
     }
 
-    /// A strict ask for these hosts.
+    /// Submits a strict ask for these hosts.
     fn ask(&mut self, application: ApplicationId, hosts: &[usize]) -> AskId {
         let hosts = hosts.iter().map(|place| self.hosts[*place]);
         self.hand.ask(application, AskSpec::new(memory(1), 1).on_hosts(hosts).strictly_local())
     }
 
-    /// The containers on these hosts end, and the committer is told.
+    /// Ends the containers on these hosts and reports it to the committer.
     fn free(&mut self, hosts: &[usize]) {
         for place in hosts {
             let state = self.hand.engine.shared_state();
@@ -49,7 +49,7 @@ impl Crowded {
         self.hand.engine.shared_state().backlog.locality.is_waiting(ask)
     }
 
-    /// Which of the asks have got what they wanted, when nothing is left to do.
+    /// Whether each ask is placed once no work is left.
     fn placed<const N: usize>(&mut self, asks: [AskId; N]) -> [bool; N] {
         self.hand.settle();
         self.expect_sound();
@@ -76,7 +76,7 @@ fn room_on_a_host_wakes_those_who_named_it_and_nobody_else() {
     assert!(crowded.is_waiting(asks[1]), "it found nothing, and waits again");
 }
 
-/// The second one's host is not left to the third, which comes later and has another.
+/// The second ask's host is not left to the third, which comes later and has another host.
 #[test]
 fn nobody_is_overtaken_within_an_application() {
     let mut crowded = Crowded::new(config([leaf("a")]));
@@ -101,7 +101,7 @@ fn nobody_is_overtaken_by_a_later_application() {
     assert_eq!(crowded.placed(asks), [true, true, false]);
 }
 
-/// An ask that may go anywhere takes the host that it named; the other one is for whoever named that.
+/// An ask that may go anywhere takes the host that it named; the other host is for the ask that named it.
 #[test]
 fn who_may_go_anywhere_leaves_nobody_asleep() {
     let mut config = config([leaf("a")]);
@@ -116,7 +116,7 @@ fn who_may_go_anywhere_leaves_nobody_asleep() {
     assert_eq!(crowded.placed([anywhere, strict]), [true, true]);
 }
 
-/// Room on a node is for those that named its rack, and for those that named the node.
+/// Room on a node wakes asks that named its rack and asks that named the node.
 #[test]
 fn who_named_the_rack_leaves_nobody_asleep() {
     let mut crowded = Crowded::new(config([leaf("a")]));
@@ -130,7 +130,7 @@ fn who_named_the_rack_leaves_nobody_asleep() {
     assert_eq!(crowded.placed([on_rack, on_host]), [true, true]);
 }
 
-/// Whoever looked before the ask came does not fall asleep over it.
+/// A proposer that looked before the ask came does not sleep through it.
 #[test]
 fn a_group_after_which_a_set_is_worth_a_pass_raises_the_signal() {
     let mut hand = Hand::new(config([leaf("a")]));
@@ -143,7 +143,7 @@ fn a_group_after_which_a_set_is_worth_a_pass_raises_the_signal() {
     assert_ne!(hand.engine.shared.work.observe(), seen);
 }
 
-/// What the pass gave to another, which may not have it, is offered to the ask that found nothing beside it.
+/// Room that the rejected request had taken is offered to the ask that found none beside it.
 #[test]
 fn an_ask_that_found_nothing_beside_what_was_rejected_looks_again() {
     let delayed = EngineConfig { locality_delay: LocalityDelay::nodes(1, 1), ..config([leaf("a")]) };
