@@ -1,9 +1,11 @@
-//! Where instances are kept between runs (`slider.md` D30).
+//! Instance folders, which keep instances between runs (`slider.md` D30).
 //!
-//! An instance is a folder with its three definition files and the folders `snapshot` (the definition as it was
-//! given), `generated` (with what is inherited filled in), `database` and `history`. It appears and goes with one
-//! rename. A new definition is complete under `pending` before its files move to their places one by one; whoever
-//! reads looks into `pending` first, so a crash on the way leaves the new definition and never a mixture.
+//! An instance is a folder with its three definition files and the folders `snapshot` (the definition as
+//! given), `generated` (with inherited values filled in), `database` and `history`. One rename creates or
+//! removes it.
+//!
+//! A new definition is written completely under `pending` before its files move to their places one by one.
+//! Readers look into `pending` first, so a crash in between leaves the new definition and never a mixture.
 
 use std::fs;
 use std::io;
@@ -21,34 +23,34 @@ const DATABASE: &str = "database";
 const HISTORY: &str = "history";
 const PENDING: &str = "pending";
 
-/// All instances of one user.
+/// The instance folders of one user.
 #[derive(Clone, Debug)]
 pub struct InstanceDirectories {
     root: PathBuf,
 }
 
-/// The folder of one instance, there or not.
+/// The folder of one instance, whether it exists or not.
 #[derive(Clone, Debug)]
 pub struct InstanceDirectory {
     root: PathBuf,
     path: PathBuf,
 }
 
-/// How much of an instance's folder there is.
+/// How complete an instance's folder is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Nothing.
+    /// There is no folder.
     Absent,
-    /// Something, but not all: whoever made it did not finish.
+    /// Files are missing: its creation did not finish, or files were removed.
     Incomplete {
         /// The first missing file.
         missing: String,
     },
-    /// Everything (Slider model, "cluster-exists").
+    /// All files and folders exist (Slider model, "cluster-exists").
     Complete,
 }
 
-/// Why there is no definition to read.
+/// Why a definition cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LoadError {
     /// There is no such folder.
@@ -62,42 +64,42 @@ pub enum LoadError {
         /// The missing file.
         missing: String,
     },
-    /// It is not of the form it should be.
+    /// The definition has the wrong form.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// It cannot be read.
+    /// The folder cannot be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
-/// Why no folder was made.
+/// Why a folder was not created.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BuildError {
-    /// There is one.
+    /// The folder exists already.
     #[error("{} is there already", .0.display())]
     Exists(PathBuf),
-    /// It cannot be written.
+    /// The folder cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
 impl InstanceDirectories {
-    /// Instances below this folder, which need not be there yet.
+    /// Instances below this folder, which need not exist yet.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The folder of the instance of this name.
+    /// Returns the folder of the instance with this name.
     #[must_use]
     pub fn of(&self, name: &InstanceName) -> InstanceDirectory {
         InstanceDirectory { root: self.root.clone(), path: self.root.join(name.as_str()) }
     }
 
-    /// The names for which there is a folder, complete or not, in order.
+    /// Returns the names of all folders, complete or not, in order.
     ///
     /// # Errors
-    /// When the folder above them cannot be read.
+    /// If the parent folder cannot be read.
     pub fn names(&self) -> Result<Vec<InstanceName>, StorageError> {
         let wrong = |error: io::Error| StorageError::new(&self.root, &error);
         let entries = match fs::read_dir(&self.root) {
@@ -107,7 +109,7 @@ impl InstanceDirectories {
         let mut names = Vec::new();
         for entry in entries {
             let entry = entry.map_err(wrong)?;
-            // Anything else in the folder is not an instance's.
+            // Skips anything that is no instance folder.
             let name = entry.file_name().to_str().and_then(|name| name.parse().ok());
             names.extend(name.filter(|_| entry.path().is_dir()));
         }
@@ -123,13 +125,13 @@ impl InstanceDirectory {
         &self.path
     }
 
-    /// Where the history of where its containers were is kept.
+    /// Returns the folder of the role history.
     #[must_use]
     pub fn history_path(&self) -> PathBuf {
         self.path.join(HISTORY)
     }
 
-    /// How much of it there is.
+    /// Returns how complete the folder is.
     #[must_use]
     pub fn presence(&self) -> Presence {
         if !self.path.exists() {
@@ -149,10 +151,10 @@ impl InstanceDirectory {
         }
     }
 
-    /// The definition as it was saved last.
+    /// Returns the definition that was saved last.
     ///
     /// # Errors
-    /// When there is none, or it cannot be read.
+    /// If there is none, or it cannot be read.
     pub fn load(&self) -> Result<Definition, LoadError> {
         match self.presence() {
             Presence::Absent => return Err(LoadError::Absent(self.path.clone())),
@@ -175,10 +177,10 @@ impl InstanceDirectory {
         text.ok_or_else(|| LoadError::Incomplete { path: self.path.clone(), missing: name.to_owned() })
     }
 
-    /// Makes the folder, all of it or nothing.
+    /// Creates the folder, completely or not at all.
     ///
     /// # Errors
-    /// When there is one, or it cannot be written.
+    /// If it exists, or cannot be written.
     pub fn build(&self, definition: &Definition) -> Result<(), BuildError> {
         if self.path.exists() {
             return Err(BuildError::Exists(self.path.clone()));
@@ -188,7 +190,7 @@ impl InstanceDirectory {
         let built = storage::run(&self.build_steps(&part, definition));
         if built.is_err() {
             storage::run(&[Step::RemoveFolder(part)])?;
-            // A folder that holds something cannot be replaced by a rename: somebody else was first.
+            // A rename cannot replace a folder that is not empty: another client was first.
             if self.path.exists() {
                 return Err(BuildError::Exists(self.path.clone()));
             }
@@ -206,10 +208,10 @@ impl InstanceDirectory {
         steps
     }
 
-    /// Replaces the definition of an instance that has a folder. What else is in the folder stays.
+    /// Replaces the definition of an instance that has a folder. Other contents of the folder stay.
     ///
     /// # Errors
-    /// When it cannot be written. Then the definition is the old one or the new one.
+    /// If it cannot be written. The definition is then the old one or the new one.
     pub fn replace(&self, definition: &Definition) -> Result<(), StorageError> {
         storage::run(&self.settle_steps())?;
         let part = storage::temporary_folder(&self.path)?;
@@ -235,7 +237,7 @@ impl InstanceDirectory {
         steps
     }
 
-    /// What is left to do of a replacement that was not finished.
+    /// Returns the remaining steps of an unfinished replacement.
     fn settle_steps(&self) -> Vec<Step> {
         let is_pending = |file: &ConfFile| self.path.join(PENDING).join(file.file_name()).is_file();
         let pending = ConfFile::ALL.into_iter().filter(is_pending);
@@ -249,10 +251,10 @@ impl InstanceDirectory {
         Step::Rename(self.path.join(PENDING).join(name), self.path.join(name))
     }
 
-    /// Replaces what is said of components, and nothing else; at once.
+    /// Replaces only `resources.json`, atomically.
     ///
     /// # Errors
-    /// When it cannot be written. Then the old one is still there.
+    /// If it cannot be written. The old file then remains.
     pub fn save_resources(&self, definition: &Definition) -> Result<(), StorageError> {
         storage::run(&self.settle_steps())?;
         let name = ConfFile::Resources.file_name();
@@ -262,16 +264,16 @@ impl InstanceDirectory {
         storage::replace(&generated, &text(&definition.generated().resources))
     }
 
-    /// Removes the folder with all in it, if there is one.
+    /// Removes the folder with its contents if it exists.
     ///
     /// # Errors
-    /// When it cannot be removed. Then it may be there under another name, which is no instance's.
+    /// If it cannot be removed. It may then remain under a temporary name that no instance has.
     pub fn destroy(&self) -> Result<(), StorageError> {
         if !self.path.exists() {
             return Ok(());
         }
         let part = storage::temporary_folder(&self.root)?;
-        // With the rename the instance is gone; what comes after it only makes room.
+        // The rename removes the instance; the rest only frees space.
         let rename = Step::Rename(self.path.clone(), part.clone());
         let removed = storage::run(&[rename, Step::Sync(self.root.clone())]);
         storage::run(&[Step::RemoveFolder(part)])?;
@@ -279,7 +281,7 @@ impl InstanceDirectory {
     }
 }
 
-/// The definition's files in `folder`.
+/// Returns the steps that write the definition's files to `folder`.
 fn written(definition: &Definition, folder: &Path) -> Vec<Step> {
     let write = |file: ConfFile| {
         let text = definition.file(file).to_json();
@@ -288,7 +290,7 @@ fn written(definition: &Definition, folder: &Path) -> Vec<Step> {
     ConfFile::ALL.map(write).into()
 }
 
-/// What was given and what comes of it, below `folder`.
+/// Returns the steps that write the given and the generated definition below `folder`.
 fn copies(definition: &Definition, folder: &Path) -> Vec<Step> {
     let mut steps = Vec::new();
     for (name, copy) in [(SNAPSHOT, definition.clone()), (GENERATED, definition.generated())] {

@@ -1,4 +1,4 @@
-//! The interface between actions and the host on which applications run (Slider model, "YARN").
+//! The interface between commands and the host that runs applications (Slider model, "YARN").
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::status::ServiceStatus;
 /// An application to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Submission<'a> {
-    /// Whose.
+    /// The user.
     pub user: &'a str,
     /// The instance's name.
     pub name: &'a InstanceName,
@@ -25,122 +25,123 @@ pub struct Submission<'a> {
     pub definition: &'a Definition,
     /// The definition, resolved.
     pub resolved: &'a ResolvedDefinition,
-    /// Where its history is kept.
+    /// The folder of its role history.
     pub history: &'a Path,
-    /// When it is submitted.
+    /// The submission time.
     pub now_ms: u64,
 }
 
 /// A container of an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HostedContainer {
-    /// Which.
+    /// The container.
     pub container: ContainerRef,
-    /// The component it is an instance of.
+    /// The component of the instance in it.
     pub component: String,
-    /// Where it runs.
+    /// The machine that it runs on.
     pub host: Arc<str>,
 }
 
-/// Why a host did not do something.
+/// Why a host refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// The user has an application of this name that runs.
+    /// The user has a running application of this name.
     #[error("application {} of that name runs already", .0.0)]
     AlreadyRunning(AppId),
-    /// It knows no such application.
+    /// The host does not know the application.
     #[error("application {} is not known", .0.0)]
     UnknownApplication(AppId),
     /// The application does not run, or not yet.
     #[error("application {} is {state}", app.0)]
     NotLive {
-        /// Which.
+        /// The application.
         app: AppId,
-        /// How far it is.
+        /// Its state.
         state: RunState,
     },
-    /// The application has no such container that runs.
+    /// The application has no running container of this id.
     #[error("it has no container {} that runs", .0.0)]
     UnknownContainer(ContainerRef),
     /// The host does not answer.
     #[error("it cannot be reached: {0}")]
     Unreachable(String),
-    /// It says no.
+    /// The host refused.
     #[error("refused: {0}")]
     Refused(String),
 }
 
-/// Wherever applications run. Several callers share it.
+/// A host that runs applications. Several callers share it.
 pub trait ApplicationHost: fmt::Debug + Send + Sync {
-    /// How small and how large its containers are.
+    /// Returns the smallest and largest container sizes.
     fn size_bounds(&self) -> SizeBounds;
 
-    /// All it knows of a user's applications, those that are over included.
+    /// Returns all reports on a user's applications, including ended ones.
     fn reports(&self, user: &str) -> Vec<ApplicationReport>;
 
-    /// Runs an application, unless the user has one of that name that runs: of several callers at the same moment one
-    /// is served (Slider model, "Invariant").
+    /// Runs an application, unless the user has a running one of that name. Of several simultaneous
+    /// callers, one succeeds (Slider model, "Invariant").
     ///
     /// # Errors
-    /// When one runs, or the host does not take it.
+    /// If such an application runs, or the host refuses.
     fn submit(&self, submission: Submission<'_>) -> Result<AppId, HostError>;
 
-    /// Waits at most this long for an application to come to this state or beyond, and says where it is then.
+    /// Waits at most this long for an application to reach this state or a later one. Returns its state.
     ///
     /// # Errors
-    /// When it is not known.
+    /// If the application is unknown.
     fn wait_for(&self, app: AppId, state: RunState, wait_ms: u64) -> Result<RunState, HostError>;
 
-    /// Asks an application that runs to end. It may take a while.
+    /// Asks a running application to end, which may take a while.
     ///
     /// # Errors
-    /// When it does not run, or its master does not answer.
+    /// If it does not run, or its master does not answer.
     fn stop(&self, app: AppId, message: &str) -> Result<(), HostError>;
 
     /// Ends an application without asking it.
     ///
     /// # Errors
-    /// When it is over.
+    /// If it has ended.
     fn kill(&self, app: AppId, message: &str) -> Result<(), HostError>;
 
-    /// Ends an application's master only. The host starts it again as long as its limit allows; containers run on.
+    /// Ends an application's master only. The host restarts the master within its limit; containers run on.
     ///
     /// # Errors
-    /// When it does not run.
+    /// If it does not run.
     fn kill_master(&self, app: AppId) -> Result<(), HostError>;
 
-    /// Gives an application that runs other components, and says whether these are other than what it had.
+    /// Replaces the components of a running application. Returns whether that changed them.
     ///
     /// # Errors
-    /// When it does not run, or its master does not answer.
+    /// If it does not run, or its master does not answer.
     fn flex(&self, app: AppId, components: &[ComponentSpec]) -> Result<bool, HostError>;
 
-    /// Ends a container of an application that runs. Another one comes in its place.
+    /// Ends a container of a running application. The application replaces the container.
     ///
     /// # Errors
-    /// When the application does not run, or has no such container.
+    /// If the application does not run, or has no such container.
     fn kill_container(&self, app: AppId, container: ContainerRef) -> Result<(), HostError>;
 
-    /// How an application that runs stands.
+    /// Returns the status of a running application.
     ///
     /// # Errors
-    /// When it does not run, or its master does not answer.
+    /// If it does not run, or its master does not answer.
     fn status(&self, app: AppId) -> Result<ServiceStatus, HostError>;
 
-    /// The containers of an application, in order of their numbers; of one that is over none.
+    /// Returns the containers of an application in the order of ids; none if it has ended.
     ///
     /// # Errors
-    /// When it is not known.
+    /// If the application is unknown.
     fn containers(&self, app: AppId) -> Result<Vec<HostedContainer>, HostError>;
 
-    /// The nodes as they are now.
+    /// Returns the present nodes.
     ///
     /// # Errors
-    /// When the host cannot be reached.
+    /// If the host cannot be reached.
     fn nodes(&self) -> Result<Vec<NodeReport>, HostError>;
 
-    /// Whether an application's master answers: the strongest sign of life there is (Slider model, "RPC Access").
+    /// Returns whether an application's master answers: the strongest sign of life (Slider model, "RPC
+    /// Access").
     fn is_answering(&self, report: &ApplicationReport) -> bool {
         report.rpc_address().is_some() && self.status(report.id).is_ok()
     }

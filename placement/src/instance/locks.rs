@@ -1,9 +1,10 @@
-//! Who may read and who may write an instance's definition (`slider.md` F21).
+//! Read and write locks on an instance's definition (`slider.md` F21).
 //!
-//! A lock is a file that whoever takes it creates and removes; that of an owner who has died stays, until somebody who
-//! knows that takes it away ([`DefinitionLocks::take_from`]). One writer, or any number of readers: whoever takes a
-//! lock looks for the other kind afterwards, and gives it back if there is one. A reader and a writer that come at the
-//! same moment may both have to, but they never both hold.
+//! A lock is a file that its holder creates and removes. If the holder dies, the file stays until someone
+//! who knows that calls [`DefinitionLocks::take_from`]. There may be one writer or any number of readers.
+//! After creating its file, a taker looks for locks of the other kind, and gives its own back if there is
+//! one. A reader and a writer that come at the same moment may both have to give back, but they never both
+//! hold.
 
 use std::fs;
 use std::io::{self, Write};
@@ -31,19 +32,19 @@ pub struct DefinitionLocks {
     folder: PathBuf,
 }
 
-/// A lock that is held, until this is dropped.
+/// A held lock, released on drop.
 #[derive(Debug)]
 pub struct HeldLock {
     path: PathBuf,
     owner: String,
 }
 
-/// A lock somebody holds.
+/// The holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     /// Its access.
     pub kind: LockKind,
-    /// Its file.
+    /// The lock file.
     pub path: PathBuf,
     /// The holder's name.
     pub owner: String,
@@ -57,7 +58,7 @@ pub enum LockError {
     Held {
         /// The other lock's file.
         path: PathBuf,
-        /// Who holds it.
+        /// Its holder.
         owner: String,
     },
     /// The folder cannot be written.
@@ -72,24 +73,24 @@ impl DefinitionLocks {
         Self { folder: folder.to_owned() }
     }
 
-    /// Takes a lock. `owner` tells others who holds it, well enough to find out whether they are still there.
+    /// Takes a lock. `owner` identifies the holder, so that others can find out whether it still lives.
     ///
     /// # Errors
-    /// When somebody holds one that excludes it; it does not wait.
+    /// If another holder excludes it. This does not wait.
     pub fn take(&self, kind: LockKind, owner: &str) -> Result<HeldLock, LockError> {
         let lock = self.create(kind, owner)?;
         self.confirm(kind)?;
         Ok(lock)
     }
 
-    /// Step one: the file is there, and it is nobody else's.
+    /// Step one: creates the lock file; no other holder has it.
     fn create(&self, kind: LockKind, owner: &str) -> Result<HeldLock, LockError> {
         let wrong = |path: &Path, error: &io::Error| StorageError::new(path, error);
         let mut file = storage::temporary(&self.folder)?;
         file.write_all(owner.as_bytes()).map_err(|error| wrong(file.path(), &error))?;
         for number in 1_u64.. {
             let path = self.folder.join(file_name(kind, number));
-            // The file gets its name only if nobody has it, and has its owner inside from the first moment.
+            // Links the complete file under a free name, so that the owner's name is in it from the start.
             match file.persist_noclobber(&path) {
                 Ok(_) => return Ok(HeldLock { path, owner: owner.to_owned() }),
                 Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => file = error.file,
@@ -102,7 +103,7 @@ impl DefinitionLocks {
         Err(held(self.folder.join(READ)))
     }
 
-    /// Step two: nobody holds what excludes it.
+    /// Step two: checks that no other lock excludes it.
     fn confirm(&self, kind: LockKind) -> Result<(), LockError> {
         let other = if kind == LockKind::Write { LockKind::Read } else { LockKind::Write };
         let holders = self.files()?.into_iter();
@@ -123,19 +124,19 @@ impl DefinitionLocks {
         Ok(files)
     }
 
-    /// Who holds a lock now.
+    /// Returns the present holders.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn holders(&self) -> Result<Vec<LockHolder>, StorageError> {
         let files = self.files()?.into_iter();
         Ok(files.map(|(kind, path)| LockHolder { kind, owner: owner_of(&path), path }).collect())
     }
 
-    /// Takes away every lock of an owner that is not there any more, and says how many these were.
+    /// Removes every lock of an owner that no longer lives. Returns their number.
     ///
     /// # Errors
-    /// When one cannot be removed.
+    /// If a lock cannot be removed.
     pub fn take_from(&self, owner: &str) -> Result<usize, StorageError> {
         let mut count = 0;
         for holder in self.holders()?.into_iter().filter(|holder| holder.owner == owner) {
@@ -146,7 +147,7 @@ impl DefinitionLocks {
     }
 }
 
-/// The first has the shipped name.
+/// The first read lock has the shipped name.
 fn file_name(kind: LockKind, number: u64) -> String {
     match (kind, number) {
         (LockKind::Write, _) => WRITE.to_owned(),
@@ -170,7 +171,8 @@ fn owner_of(path: &Path) -> String {
 }
 
 impl HeldLock {
-    /// The lock went with its folder: whatever has its name now is somebody else's.
+    /// Keeps the drop from removing a file: the lock went with its folder, and a new file of its name is
+    /// another lock.
     pub(crate) fn gone(mut self) {
         self.path = PathBuf::new();
     }
@@ -178,7 +180,7 @@ impl HeldLock {
 
 impl Drop for HeldLock {
     fn drop(&mut self) {
-        // It may have been taken away with its folder, or from an owner that was thought dead.
+        // The file may be gone with its folder, or removed because the owner was thought dead.
         if fs::read_to_string(&self.path).is_ok_and(|owner| owner == self.owner) {
             let _ = fs::remove_file(&self.path);
         }

@@ -1,9 +1,9 @@
 //! The life of an application instance: its definition, its storage, and its commands.
 //!
-//! An instance is defined by three files in its folder ([`Definition`], [`InstanceDirectory`]), runs on an
-//! [`ApplicationHost`], and everything users do with it goes through an [`InstanceClient`], which ends each command
-//! with one of Slider's numbers ([`ExitCode`]). The keys, defaults and numbers are documented in
-//! `placement/DEFINITION.md`.
+//! Three files in a folder define an instance ([`Definition`], [`InstanceDirectory`]); it runs on an
+//! [`ApplicationHost`]. Users work with it through an [`InstanceClient`], which ends each command with one
+//! of Slider's exit codes ([`ExitCode`]). `placement/DEFINITION.md` documents the keys, defaults and exit
+//! codes.
 
 mod actions;
 mod definition;

@@ -10,13 +10,13 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstanceName(String);
 
-/// A text that names no instance.
+/// A text that is no instance name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InvalidName {
-    /// There is none.
+    /// The name is missing.
     #[error("the name of the instance is missing")]
     Missing,
-    /// A character that may not stand there.
+    /// The name has an invalid character.
     #[error(
         "`{name}` cannot be an instance's name because of {found:?} at position {position}: a name is a lower-case \
          letter, followed by lower-case letters, digits, `-` and `_`"
@@ -26,13 +26,13 @@ pub enum InvalidName {
         name: String,
         /// The wrong character.
         found: char,
-        /// Where, counted in characters from 1.
+        /// Its position, counted in characters from 1.
         position: usize,
     },
 }
 
 impl InstanceName {
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,4 @@
-//! The known kinds of applications (Slider model, "valid-for-provider").
+//! Known kinds of applications (Slider model, "valid-for-provider").
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,21 +11,21 @@ use super::definition::{ConfFile, Definition, ResolvedDefinition, hint};
 
 /// Knows one kind of application.
 pub trait Provider: fmt::Debug + Send + Sync {
-    /// Its name in `internal.provider.name`.
+    /// Returns its name in `internal.provider.name`.
     fn name(&self) -> &str;
 
-    /// Whether applications of its kind can be like this. Everything that holds for all kinds was checked before.
+    /// Checks a definition for this kind of application. The checks for all kinds have passed before.
     ///
     /// # Errors
-    /// When they cannot.
+    /// If the definition does not suit the kind.
     fn validate(&self, definition: &Definition, resolved: &ResolvedDefinition) -> Result<(), ProviderError>;
 }
 
-/// Why an application of a kind cannot be like that.
+/// Why a definition does not suit its provider.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProviderError {
-    /// The kind is unknown.
+    /// The provider is unknown.
     #[error("{}: unknown provider `{name}`{}", ConfFile::Internal, hint(nearest.as_deref()))]
     UnknownProvider {
         /// The text of the definition.
@@ -33,7 +33,7 @@ pub enum ProviderError {
         /// The nearest known name.
         nearest: Option<String>,
     },
-    /// It has no such component.
+    /// The provider has no such component.
     #[error("provider `{provider}` has no component `{component}`{}", hint(nearest.as_deref()))]
     UnknownComponent {
         /// The kind.
@@ -43,29 +43,29 @@ pub enum ProviderError {
         /// The nearest known name.
         nearest: Option<String>,
     },
-    /// Too few or too many instances.
+    /// A component has too few or too many instances.
     #[error("provider `{provider}` needs {expected} instances of `{component}`, not {count}")]
     Count {
         /// The kind.
         provider: String,
         /// The component.
         component: String,
-        /// How many there would be.
+        /// The number in the definition.
         count: u64,
-        /// How many there have to be.
+        /// The numbers allowed.
         expected: String,
     },
-    /// Anything else.
+    /// Any other problem.
     #[error("provider `{provider}`: {problem}")]
     Other {
         /// The kind.
         provider: String,
-        /// The mistake, and a correct form.
+        /// The problem, and a correct form.
         problem: String,
     },
 }
 
-/// Takes whatever is defined.
+/// Accepts any definition.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GenericProvider;
 
@@ -79,18 +79,18 @@ impl Provider for GenericProvider {
     }
 }
 
-/// How many instances of one component there have to be.
+/// The allowed number of instances of one component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountRule {
-    /// The component, or the group of which each instance is one.
+    /// The component, or the group whose instances have unique names.
     pub component: String,
-    /// No fewer.
+    /// The least number.
     pub least: u64,
-    /// No more.
+    /// The greatest number, if there is one.
     pub most: Option<u64>,
 }
 
-/// A kind of application with a fixed set of components and rules about their numbers.
+/// A kind of application with fixed components and rules for their numbers.
 #[derive(Clone, Debug)]
 pub struct CountingProvider {
     name: String,
@@ -98,7 +98,7 @@ pub struct CountingProvider {
 }
 
 impl CountingProvider {
-    /// A kind with these components and no others.
+    /// A kind with exactly these components.
     #[must_use]
     pub fn new(name: impl Into<String>, rules: Vec<CountRule>) -> Self {
         Self { name: name.into(), rules }
@@ -146,28 +146,28 @@ impl Provider for CountingProvider {
     }
 }
 
-/// The kinds of applications that are known.
+/// The known kinds of applications.
 #[derive(Clone, Debug, Default)]
 pub struct Providers(BTreeMap<String, Arc<dyn Provider>>);
 
 impl Providers {
-    /// Those that come with this crate.
+    /// The kinds that come with this crate.
     #[must_use]
     pub fn built_in() -> Self {
         Self::default().with(Arc::new(GenericProvider)).with(Arc::new(CountingProvider::hbase()))
     }
 
-    /// The same and one more, in place of another of its name.
+    /// Adds a provider, or replaces the one of its name.
     #[must_use]
     pub fn with(mut self, provider: Arc<dyn Provider>) -> Self {
         self.0.insert(provider.name().to_owned(), provider);
         self
     }
 
-    /// Whether the provider that a definition names is known and takes it.
+    /// Checks a definition with the provider that it names.
     ///
     /// # Errors
-    /// When it is not, or does not.
+    /// If the provider is unknown, or rejects the definition.
     pub fn validate(
         &self,
         definition: &Definition,

@@ -11,20 +11,21 @@ use super::definition::hint;
 use super::host::Submission;
 use super::name::InstanceName;
 
-/// An application, numbered by its host; never used twice.
+/// The id of an application, given by its host; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AppId(pub u64);
 
-/// How far an application is; what comes after [`Running`](Self::Running) is final (YARN's application states).
+/// The state of an application. States after [`Running`](Self::Running) are final (YARN's application
+/// states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RunState {
-    /// The host has heard of it.
+    /// The host has received it.
     New,
-    /// The host writes it down.
+    /// The host is saving it.
     NewSaving,
-    /// It waits to be looked at.
+    /// It waits to be accepted.
     Submitted,
     /// It waits for its master to run.
     Accepted,
@@ -32,9 +33,9 @@ pub enum RunState {
     Running,
     /// It ended by itself or was stopped.
     Finished,
-    /// It could not go on.
+    /// It failed.
     Failed,
-    /// A user ended it.
+    /// A user killed it.
     Killed,
 }
 
@@ -44,7 +45,7 @@ pub enum RunState {
 pub struct UnknownRunState {
     /// The word.
     pub word: String,
-    /// The state that was probably meant.
+    /// The nearest known state.
     pub nearest: Option<String>,
 }
 
@@ -61,19 +62,19 @@ impl RunState {
         Self::Killed,
     ];
 
-    /// Whether the application is over for good.
+    /// Returns whether the application has ended.
     #[must_use]
     pub fn is_final(self) -> bool {
         self > Self::Running
     }
 
-    /// Whether the application runs or is about to.
+    /// Returns whether the application runs or is about to.
     #[must_use]
     pub fn is_running(self) -> bool {
         !self.is_final()
     }
 
-    /// YARN's word for it.
+    /// Returns YARN's word for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -110,28 +111,28 @@ impl FromStr for RunState {
 /// A host's report on one of its applications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationReport {
-    /// Which.
+    /// The application.
     pub id: AppId,
-    /// Whose.
+    /// Its user.
     pub user: String,
     /// The instance's name.
     pub name: String,
-    /// How far it is.
+    /// Its state.
     pub state: RunState,
-    /// When it was submitted.
+    /// The submission time.
     pub started_ms: u64,
-    /// Where its master answers, if it does.
+    /// The host of its master, if the master answers.
     pub host: Option<String>,
-    /// On which port.
+    /// The port of its master.
     pub rpc_port: Option<u16>,
     /// How it ended, in words.
     pub diagnostics: String,
-    /// With which number it ended ([`ExitCode`](super::ExitCode)).
+    /// Its exit code ([`ExitCode`](super::ExitCode)).
     pub exit_code: Option<i32>,
 }
 
 impl ApplicationReport {
-    /// Of an application that its host has just taken and does not run yet.
+    /// Creates the report of an application that its host has just accepted.
     pub(crate) fn accepted(id: AppId, submission: &Submission<'_>) -> Self {
         Self {
             id,
@@ -146,7 +147,7 @@ impl ApplicationReport {
         }
     }
 
-    /// Where its master can be asked (Slider model, "rpc-connection"); whether it answers shows in the asking.
+    /// Returns the address of its master (Slider model, "rpc-connection"), which may still not answer.
     #[must_use]
     pub fn rpc_address(&self) -> Option<(&str, u16)> {
         let host = self.host.as_deref()?;
@@ -154,8 +155,8 @@ impl ApplicationReport {
     }
 }
 
-/// The application that an instance's name stands for: the one that runs, else the one that was started last
-/// (`slider.md` F5), which is the one with the highest number: clocks of those who start them need not agree.
+/// Finds the application of an instance: the running one, otherwise the one with the highest id, which
+/// started last (`slider.md` F5). Start times are not compared, because clients' clocks may differ.
 #[must_use]
 pub fn find_application<'a>(
     reports: &'a [ApplicationReport],

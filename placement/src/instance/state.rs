@@ -1,25 +1,25 @@
-//! The states of an instance, and how one follows another.
+//! The states of an instance, and their transitions.
 
 use serde::{Deserialize, Serialize};
 
 use super::directory::Presence;
 use super::report::{ApplicationReport, RunState};
 
-/// How far an instance is, in Slider's numbers (`slider.md` 3, last line).
+/// The state of an instance, with Slider's numbers (`slider.md` 3, last line).
 ///
-/// It is kept nowhere: it follows from the folder and from what the host reports, so it cannot contradict them.
+/// It is not stored. It follows from the folder and from the host's report, so it cannot contradict them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LifeState {
-    /// Its folder is there in part.
+    /// Its folder is incomplete.
     Incomplete = 0,
-    /// The host has taken it and does not run it yet.
+    /// The host has accepted it and does not run it yet.
     Submitted = 1,
-    /// It is defined, and never ran.
+    /// It is defined and never ran.
     Created = 2,
     /// It runs.
     Live = 3,
-    /// It ran, and may run again.
+    /// It ran and may run again.
     Stopped = 4,
     /// There is no such instance.
     Destroyed = 5,
@@ -28,7 +28,7 @@ pub enum LifeState {
 use LifeState::{Created, Destroyed, Incomplete, Live, Stopped, Submitted};
 
 impl LifeState {
-    /// The state of an instance whose folder is there so far, and of whose applications the host reports this one.
+    /// Derives the state from the folder and the host's report.
     #[must_use]
     pub fn observed(presence: &Presence, report: Option<&ApplicationReport>) -> Self {
         match (presence, report.map(|report| report.state)) {
@@ -41,13 +41,13 @@ impl LifeState {
         }
     }
 
-    /// Whether its host runs it or is about to (Slider model, "slider-app-running").
+    /// Returns whether its host runs it or is about to (Slider model, "slider-app-running").
     #[must_use]
     pub fn is_running(self) -> bool {
         matches!(self, Submitted | Live)
     }
 
-    /// Whether an instance in this state can be brought into that one. That one is destroyed once more is no mistake.
+    /// Returns whether the transition is allowed. Destroying twice is allowed.
     #[must_use]
     pub fn may_become(self, next: Self) -> bool {
         match next {

@@ -1,4 +1,4 @@
-//! Changes to files, one step after another, so that a crash between two steps leaves something that can be told.
+//! Changes to files in steps. A crash between two steps leaves a state that can be recognised.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -10,9 +10,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {problem}", path.display())]
 pub struct StorageError {
-    /// Which.
+    /// The file or folder.
     pub path: PathBuf,
-    /// The system's message.
+    /// The operating system's message.
     pub problem: String,
 }
 
@@ -22,18 +22,18 @@ impl StorageError {
     }
 }
 
-/// One change, which a crash leaves done or not done.
+/// One atomic change.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    /// A folder with those above it, unless it is there.
+    /// Creates a folder and its parents if missing.
     MakeFolder(PathBuf),
-    /// A file that nobody looks at yet.
+    /// Writes a file that no reader uses yet.
     Write(PathBuf, Vec<u8>),
-    /// A new name, in place of whatever file had it.
+    /// Renames a file or folder; replaces a file of the new name.
     Rename(PathBuf, PathBuf),
-    /// Names in a folder reach the disk.
+    /// Syncs the names in a folder to disk.
     Sync(PathBuf),
-    /// A folder with all in it.
+    /// Removes a folder with its contents.
     RemoveFolder(PathBuf),
 }
 
@@ -61,12 +61,12 @@ impl Step {
     }
 }
 
-/// Takes the steps, up to the first that fails.
+/// Runs the steps up to the first that fails.
 pub(crate) fn run(steps: &[Step]) -> Result<(), StorageError> {
     steps.iter().try_for_each(|step| step.run().map_err(|error| StorageError::new(step.path(), &error)))
 }
 
-/// Replaces one file at once: it holds what it held before or all of `bytes`.
+/// Replaces one file atomically: it holds its old contents or all of `bytes`.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
     let wrong = |error: &io::Error| StorageError::new(path, error);
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -76,19 +76,19 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StorageError> {
     run(&[Step::Sync(folder.to_owned())])
 }
 
-/// A file of no lasting name in `folder`.
+/// Creates a temporary file in `folder`.
 pub(crate) fn temporary(folder: &Path) -> Result<tempfile::NamedTempFile, StorageError> {
     let file = tempfile::Builder::new().prefix(".part-").tempfile_in(folder);
     file.map_err(|error| StorageError::new(folder, &error))
 }
 
-/// A folder of no lasting name in `folder`; whoever takes it removes it.
+/// Creates a temporary folder in `folder`; the caller removes it.
 pub(crate) fn temporary_folder(folder: &Path) -> Result<PathBuf, StorageError> {
     let made = tempfile::Builder::new().prefix(".part-").tempdir_in(folder);
     made.map(tempfile::TempDir::keep).map_err(|error| StorageError::new(folder, &error))
 }
 
-/// A file's text; `None` if there is no such file.
+/// Reads a file's text; `None` if the file does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, StorageError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

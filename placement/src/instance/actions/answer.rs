@@ -10,7 +10,7 @@ use crate::status::ServiceStatus;
 /// The answer of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionAnswer {
-    /// All is well, or the answer is no.
+    /// The exit code: success, or false for a negative answer.
     pub exit_code: ExitCode,
     /// The effect, in a sentence.
     pub message: String,
@@ -22,19 +22,19 @@ pub struct ActionAnswer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnswerDetail {
-    /// Nothing.
+    /// No data.
     None,
     /// The application that was started.
     Started(AppId),
-    /// Whether anything is other than it was.
+    /// Whether anything changed.
     Changed(bool),
     /// Instances.
     Instances(Vec<InstanceSummary>),
-    /// How a service stands.
+    /// The status of a service.
     Status(Box<ServiceStatus>),
     /// Nodes.
     Nodes(Vec<NodeReport>),
-    /// All that can be found out about one instance.
+    /// The diagnostics of one instance.
     Diagnostics(Box<Diagnostics>),
 }
 
@@ -43,7 +43,7 @@ impl ActionAnswer {
         Self { exit_code: ExitCode::Success, message: message.into(), detail: AnswerDetail::None }
     }
 
-    /// The answer is no.
+    /// Creates a negative answer.
     pub(super) fn no(message: impl Into<String>) -> Self {
         Self { exit_code: ExitCode::False, message: message.into(), detail: AnswerDetail::None }
     }
@@ -53,7 +53,7 @@ impl ActionAnswer {
         self
     }
 
-    /// The number the command ends with.
+    /// Returns the exit code of the command.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         self.exit_code

@@ -1,4 +1,4 @@
-//! `build`, `create`, `update`: instances get their definitions.
+//! `build`, `create`, `update`: save definitions.
 
 use super::answer::ActionAnswer;
 use super::error::ActionError;
@@ -13,7 +13,7 @@ impl InstanceClient {
     /// Saves a definition as a new instance, which does not run yet.
     ///
     /// # Errors
-    /// When there is an instance of that name, or the definition is wrong. Then nothing is saved.
+    /// If the name is in use, or the definition is wrong. Nothing is saved then.
     pub fn build(&self, name: &str, definition: &Definition) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         target.may_become(LifeState::Created)?;
@@ -29,7 +29,7 @@ impl InstanceClient {
     /// Builds an instance and starts it.
     ///
     /// # Errors
-    /// As [`build`](Self::build) and [`start`](Self::start). An instance that cannot be started stays built.
+    /// As for [`build`](Self::build) and [`start`](Self::start). An instance that cannot start stays built.
     pub fn create(
         &self,
         name: &str,
@@ -41,11 +41,11 @@ impl InstanceClient {
         self.start(name, options, now_ms)
     }
 
-    /// Saves a definition in place of the one there is, if there is one. An instance that runs is not told; what it
-    /// runs with next is the new one.
+    /// Saves a definition, replacing the previous one if there is one. A running instance keeps its old
+    /// definition; its next start uses the new one.
     ///
     /// # Errors
-    /// When the definition is wrong or somebody else is at it. Then nothing is saved.
+    /// If the definition is wrong or another client holds a lock. Nothing is saved then.
     pub fn update(&self, name: &str, definition: &Definition) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         if target.directory.presence() == Presence::Absent {

@@ -9,10 +9,10 @@ use crate::instance::host::HostError;
 use crate::instance::report::{ApplicationReport, RunState};
 
 impl InstanceClient {
-    /// Ends one container of an instance that runs. Another comes in its place: the number of instances stays.
+    /// Ends one container of a running instance. The service replaces it: the number of instances stays.
     ///
     /// # Errors
-    /// When the instance does not run, or has no such container.
+    /// If the instance does not run, or has no such container.
     pub fn kill_container(&self, name: &str, container: Option<&str>) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         let id = container.filter(|text| !text.is_empty()).ok_or_else(|| {
@@ -34,10 +34,10 @@ impl InstanceClient {
         Ok(ActionAnswer::success(format!("container {number} of `{}` is told to end", target.name)))
     }
 
-    /// Ends an instance's master only. The host starts it again; containers run on.
+    /// Ends an instance's master only. The host restarts it; containers run on.
     ///
     /// # Errors
-    /// When the instance does not run.
+    /// If the instance does not run.
     pub fn kill_master(&self, name: &str) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         let report = live(&target)?;

@@ -1,4 +1,4 @@
-//! `destroy`: instances go.
+//! `destroy`: removes instances.
 
 use super::InstanceClient;
 use super::answer::ActionAnswer;
@@ -6,18 +6,18 @@ use super::error::ActionError;
 use crate::instance::locks::LockKind;
 use crate::instance::state::LifeState;
 
-/// How to destroy.
+/// Options of `destroy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DestroyOptions {
-    /// The user is sure.
+    /// The user confirms the removal.
     pub force: bool,
 }
 
 impl InstanceClient {
-    /// Removes an instance with all it has. One that is not there is no mistake.
+    /// Removes an instance with all its data. Removing a missing instance succeeds.
     ///
     /// # Errors
-    /// When it runs, when somebody else is at it, or when nobody said that they are sure.
+    /// If it runs, if another client holds a lock, or without `force`.
     pub fn destroy(&self, name: &str, options: DestroyOptions) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         target.may_become(LifeState::Destroyed)?;
@@ -30,7 +30,7 @@ impl InstanceClient {
         }
         {
             let lock = self.lock(&target, LockKind::Write)?;
-            // Whoever started it before the lock was taken was served.
+            // Another client may have started it before the lock was taken; that start counts.
             self.look_at(target.name.clone()).may_become(LifeState::Destroyed)?;
             target.directory.destroy()?;
             lock.gone();

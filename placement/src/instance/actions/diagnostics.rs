@@ -1,4 +1,4 @@
-//! `diagnostics`: all that can be found out about an instance, for when something is wrong with it.
+//! `diagnostics`: all available facts about an instance, for troubleshooting.
 
 use super::InstanceClient;
 use super::answer::{ActionAnswer, AnswerDetail};
@@ -8,30 +8,30 @@ use crate::instance::locks::LockHolder;
 use crate::instance::report::ApplicationReport;
 use crate::instance::state::LifeState;
 
-/// All that can be found out about an instance.
+/// All available facts about an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics {
-    /// How far it is.
+    /// Its state.
     pub state: LifeState,
-    /// How much of its folder there is.
+    /// How complete its folder is.
     pub presence: Presence,
-    /// The mistakes in its definition.
+    /// The error in its definition.
     pub definition_problem: Option<String>,
-    /// Who holds locks on its definition.
+    /// The holders of locks on its definition.
     pub locks: Vec<LockHolder>,
-    /// What it runs or ran as.
+    /// Its present or last application.
     pub application: Option<ApplicationReport>,
     /// Whether its master answers.
     pub is_answering: bool,
-    /// Failed checks, in words: why its master does not answer, or its locks cannot be read.
+    /// Failed checks in words: why its master does not answer, or its locks cannot be read.
     pub problems: Vec<String>,
 }
 
 impl InstanceClient {
-    /// Looks at everything there is of an instance.
+    /// Collects all available facts about an instance.
     ///
     /// # Errors
-    /// When there is nothing.
+    /// If the instance is unknown.
     pub fn diagnostics(&self, name: &str) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         let presence = target.directory.presence();
@@ -64,11 +64,11 @@ impl InstanceClient {
         Ok(answer.with(AnswerDetail::Diagnostics(Box::new(found))))
     }
 
-    /// Takes away the locks that somebody who is not there any more holds on an instance's definition, and says how
-    /// many these were. Who is not there any more is for the caller to find out.
+    /// Removes the locks of an owner that no longer lives, and returns their number. The caller has to make
+    /// sure that the owner is gone.
     ///
     /// # Errors
-    /// When the instance is not there, or a lock cannot be removed.
+    /// If the instance does not exist, or a lock cannot be removed.
     pub fn unlock(&self, name: &str, owner: &str) -> Result<usize, ActionError> {
         let target = self.target(name)?;
         if target.directory.presence() == Presence::Absent {

@@ -1,4 +1,4 @@
-//! Why commands are not carried out, and with which number they end then.
+//! Errors of commands, and their exit codes.
 
 use thiserror::Error;
 
@@ -16,22 +16,22 @@ use crate::instance::storage::StorageError;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ActionError {
-    /// It names no instance.
+    /// The instance name is invalid.
     #[error(transparent)]
     Name(#[from] InvalidName),
     /// An argument is wrong.
     #[error("{0}")]
     Argument(String),
-    /// Not given as it has to be.
+    /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
-    /// No such state.
+    /// The state is unknown.
     #[error(transparent)]
     RunState(#[from] UnknownRunState),
-    /// No such instance.
+    /// The instance is unknown.
     #[error("there is no instance `{0}`")]
     Unknown(InstanceName),
-    /// Its folder is incomplete: its creation did not finish, or files were removed.
+    /// The folder is incomplete: its creation did not finish, or files were removed.
     #[error("`{name}` is incomplete: its `{missing}` is missing; update it, or destroy it")]
     Incomplete {
         /// The name.
@@ -39,20 +39,20 @@ pub enum ActionError {
         /// The first missing file.
         missing: String,
     },
-    /// It is defined, and the host knows no application of it.
+    /// The instance is defined, but the host knows no application of it.
     #[error("`{0}` is built and never ran; start it first")]
     NeverRan(InstanceName),
-    /// It runs.
+    /// The instance runs.
     #[error("`{name}` runs as application {}, which is {state}; stop it first", app.0)]
     Running {
         /// The name.
         name: InstanceName,
         /// The application.
         app: AppId,
-        /// How far it is.
+        /// The state of the application.
         state: RunState,
     },
-    /// It does not run.
+    /// The instance does not run.
     #[error(
         "`{name}` does not run: application {} is {state}{}",
         app.0,
@@ -61,31 +61,31 @@ pub enum ActionError {
     NotLive {
         /// The name.
         name: InstanceName,
-        /// The application it ran as.
+        /// The application that it ran as.
         app: AppId,
-        /// How far it is.
+        /// The state of the application.
         state: RunState,
-        /// Whether nothing is left of the instance but what the host tells.
+        /// Whether the instance has been destroyed, so that only the host's report is left.
         is_destroyed: bool,
     },
-    /// It has been defined before.
+    /// The instance exists already.
     #[error("`{0}` is there already; update it, or destroy it first")]
     Exists(InstanceName),
-    /// It was made again while it was being removed.
+    /// The instance was created again while it was being removed.
     #[error("`{0}` was removed and created again")]
     MadeAgain(InstanceName),
-    /// Another client works on it.
+    /// Another client holds a lock on the instance.
     #[error("`{name}` is being changed: {error}")]
     Locked {
         /// The name.
         name: InstanceName,
-        /// By whom.
+        /// The lock and its holder.
         error: LockError,
     },
-    /// Its definition is wrong.
+    /// The definition is wrong.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// It has no such component, and flexing can make none: nothing says what number it would have.
+    /// The component is unknown. A flex cannot add it, because it would have no component id.
     #[error(
         "`{name}` has no component `{component}`{}; a new one needs a `yarn.role.priority` and comes with `update`",
         crate::instance::definition::hint(nearest.as_deref())
@@ -98,37 +98,37 @@ pub enum ActionError {
         /// The nearest known name.
         nearest: Option<String>,
     },
-    /// Its provider does not take it.
+    /// The provider rejects the definition.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// No such container.
+    /// The container is unknown.
     #[error("application {} of `{name}` has no container {container} that runs", app.0)]
     UnknownContainer {
         /// The instance.
         name: InstanceName,
-        /// The application it runs as.
+        /// The application that it runs as.
         app: AppId,
         /// The container.
         container: u64,
     },
-    /// The host did not do it.
+    /// The host refused or failed.
     #[error("`{name}`: {error}{}", if *is_saved { "; the definition is saved" } else { "" })]
     Host {
         /// The instance.
         name: InstanceName,
-        /// Why.
+        /// The reason.
         error: HostError,
-        /// Whether the definition was changed before that.
+        /// Whether the definition was saved before that.
         is_saved: bool,
     },
-    /// The application ended, or did not come to run in time.
+    /// The application ended, or did not run in time.
     #[error("`{name}` was submitted as application {}, which is {state}; {diagnostics}", app.0)]
     NotStarted {
         /// The instance.
         name: InstanceName,
         /// The application.
         app: AppId,
-        /// How far it is.
+        /// The state of the application.
         state: RunState,
         /// The host's message.
         diagnostics: String,
@@ -136,13 +136,13 @@ pub enum ActionError {
     /// The host does not answer.
     #[error("the cluster cannot be asked: {0}")]
     Cluster(HostError),
-    /// A file.
+    /// A file or folder could not be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
 impl ActionError {
-    /// The number the command ends with (`slider.md` 4.2 and 4.3).
+    /// Returns the exit code of the command (`slider.md` 4.2 and 4.3).
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -192,7 +192,7 @@ fn of_host(error: &HostError) -> ExitCode {
     }
 }
 
-/// An application that has not ended was waited for in vain.
+/// A state that is not final means that the wait timed out.
 fn of_end(state: RunState) -> ExitCode {
     match state {
         RunState::Finished => ExitCode::FinishedWithError,

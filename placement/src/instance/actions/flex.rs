@@ -1,4 +1,4 @@
-//! `flex`: other numbers of instances.
+//! `flex`: changes numbers of instances.
 
 use apportion::nearest::nearest;
 
@@ -13,11 +13,11 @@ use crate::instance::report::ApplicationReport;
 
 const INSTANCES: &str = "yarn.component.instances";
 
-/// A wish for a number of instances.
+/// A requested number of instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Count {
     Absolute(i64),
-    /// More or fewer than now.
+    /// Relative to the present number.
     Relative(i64),
 }
 
@@ -37,14 +37,14 @@ impl Count {
 }
 
 impl InstanceClient {
-    /// Saves other numbers of instances, and tells the application if it runs: `3` for three, `+2` for two more, `-1`
-    /// for one less than the definition has now.
+    /// Saves new numbers of instances, and passes them to the application if it runs: `3` sets three, `+2`
+    /// adds two and `-1` removes one, relative to the definition.
     ///
-    /// The answer says whether anything is other than it was; it is no where the instance never ran.
+    /// The answer tells whether anything changed. It is negative if the instance never ran.
     ///
     /// # Errors
-    /// When a component or a number is wrong; then nothing is saved. When the application is over or cannot be
-    /// reached; then the definition is.
+    /// If a component or a number is wrong; then nothing is saved. If the application has ended or cannot
+    /// be reached; then the definition is saved.
     pub fn flex(&self, name: &str, counts: &[(&str, &str)]) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         if counts.is_empty() {
@@ -65,7 +65,7 @@ impl InstanceClient {
         self.tell(&target, &resolved, before != after)
     }
 
-    /// What was there before the lock may have ended since.
+    /// Looks the application up again: it may have ended since the lock was taken.
     fn tell(
         &self,
         target: &Target,

@@ -1,4 +1,4 @@
-//! `list`: which instances there are.
+//! `list`: lists instances.
 
 use serde::Serialize;
 
@@ -10,14 +10,14 @@ use crate::instance::host::HostedContainer;
 use crate::instance::report::{ApplicationReport, RunState};
 use crate::instance::state::LifeState;
 
-/// Which instances to list, and what of them.
+/// Filters and contents of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions<'a> {
-    /// Those that run or are about to.
+    /// Only instances that run or are about to.
     pub live: bool,
-    /// Those whose application is in this state.
+    /// Only instances whose application is in this state.
     pub state: Option<&'a str>,
-    /// With their containers.
+    /// Whether to list containers as well.
     pub containers: bool,
 }
 
@@ -26,15 +26,15 @@ pub struct ListOptions<'a> {
 pub struct InstanceSummary {
     /// Its name.
     pub name: String,
-    /// How far it is.
+    /// Its state.
     pub state: LifeState,
-    /// What it runs or ran as.
+    /// Its present or last application.
     pub application: Option<ApplicationReport>,
-    /// Its containers, if they were asked for.
+    /// Its containers, if requested.
     pub containers: Vec<HostedContainer>,
 }
 
-/// What an instance has to be, to be listed or to be said to be there.
+/// A condition on an instance for `list` and `exists`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filter {
     Any,
@@ -62,10 +62,11 @@ impl Filter {
 }
 
 impl InstanceClient {
-    /// The user's instances, or the one named. The answer is no where the one named is not as asked for.
+    /// Lists the user's instances, or the named one. The answer is negative if the named one does not
+    /// match.
     ///
     /// # Errors
-    /// When there is none of that name, the options make no sense together, or the host does not tell the containers.
+    /// If the name is unknown, the options contradict each other, or the host does not return containers.
     pub fn list(&self, name: Option<&str>, options: ListOptions<'_>) -> Result<ActionAnswer, ActionError> {
         if options.containers && name.is_none() {
             return Err(ActionError::Argument("containers are listed of one instance: name it".to_owned()));
@@ -88,7 +89,7 @@ impl InstanceClient {
         Ok(answer.with(AnswerDetail::Instances(found)))
     }
 
-    /// What was left half done is no instance, unless it runs.
+    /// Finds the named instance. An incomplete folder counts as no instance, unless the instance runs.
     fn known(&self, name: &str) -> Result<Target, ActionError> {
         let target = self.target(name)?;
         if !target.state.is_running() || target.directory.presence() == Presence::Absent {

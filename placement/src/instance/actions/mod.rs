@@ -75,7 +75,7 @@ pub struct InstanceClient {
     owner: String,
 }
 
-/// An instance as an action finds it.
+/// An instance as a command finds it.
 struct Target {
     name: InstanceName,
     directory: InstanceDirectory,
@@ -84,8 +84,8 @@ struct Target {
 }
 
 impl InstanceClient {
-    /// A client for this user's instances. `owner` is what others are told of who holds a lock: best a machine and
-    /// a process.
+    /// Creates a client for this user's instances. `owner` identifies the holder of a lock to other
+    /// clients: best a machine and a process.
     #[must_use]
     pub fn new(
         directories: InstanceDirectories,
@@ -117,7 +117,7 @@ impl InstanceClient {
     fn lock(&self, target: &Target, kind: LockKind) -> Result<HeldLock, ActionError> {
         let taken = target.locks().take(kind, &self.owner);
         taken.map_err(|error| match error {
-            // Whoever removed it was faster.
+            // Another client removed the folder first.
             LockError::Storage(_) if !target.directory.path().exists() => {
                 ActionError::Unknown(target.name.clone())
             }
@@ -136,7 +136,7 @@ impl Target {
         DefinitionLocks::of(self.directory.path())
     }
 
-    /// Whether it may come to be in this state, and if not, what is in the way.
+    /// Checks that the instance may enter this state. The error says why not.
     fn may_become(&self, next: LifeState) -> Result<(), ActionError> {
         if self.state.may_become(next) {
             return Ok(());
@@ -150,7 +150,7 @@ impl Target {
         }
     }
 
-    /// Whether all of its folder is there, and if not, what is missing.
+    /// Checks that the folder is complete. The error names the missing part.
     fn complete(&self) -> Result<(), ActionError> {
         match self.directory.presence() {
             Presence::Complete => Ok(()),
@@ -161,7 +161,7 @@ impl Target {
         }
     }
 
-    /// What it runs or ran as.
+    /// Returns the present or last application.
     fn application(&self) -> Result<&ApplicationReport, ActionError> {
         let Some(report) = &self.report else {
             self.complete()?;

@@ -1,4 +1,4 @@
-//! `exists`, `status`, `nodes`: questions.
+//! `exists`, `status`, `nodes`: queries.
 
 use super::InstanceClient;
 use super::answer::{ActionAnswer, AnswerDetail};
@@ -9,17 +9,17 @@ use crate::instance::host::HostError;
 /// The state that an instance has to be in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExistsOptions<'a> {
-    /// It runs or is about to.
+    /// Its application runs or is about to.
     pub live: bool,
     /// Its application is in this state.
     pub state: Option<&'a str>,
 }
 
 impl InstanceClient {
-    /// Whether an instance is there, and is as asked for.
+    /// Tells whether an instance exists and matches the options.
     ///
     /// # Errors
-    /// When there is none of that name, or not all of it.
+    /// If the name is unknown, or the folder is incomplete.
     pub fn exists(&self, name: &str, options: ExistsOptions<'_>) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         let filter = Filter::new(options.live, options.state)?;
@@ -33,10 +33,10 @@ impl InstanceClient {
         }))
     }
 
-    /// How an instance that runs stands.
+    /// Returns the status of a running instance.
     ///
     /// # Errors
-    /// When it does not run, or its master does not answer.
+    /// If it does not run, or its master does not answer.
     pub fn status(&self, name: &str) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         let report = target.application()?;
@@ -51,10 +51,10 @@ impl InstanceClient {
         Ok(answer.with(AnswerDetail::Status(Box::new(status))))
     }
 
-    /// The nodes of the cluster, or those that take containers.
+    /// Returns the nodes of the cluster, or only the usable ones.
     ///
     /// # Errors
-    /// When the host cannot be reached.
+    /// If the host cannot be reached.
     pub fn nodes(&self, usable_only: bool) -> Result<ActionAnswer, ActionError> {
         let mut nodes = self.host.nodes().map_err(ActionError::Cluster)?;
         nodes.retain(|node| node.is_usable || !usable_only);

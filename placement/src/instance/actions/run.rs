@@ -8,34 +8,35 @@ use crate::instance::locks::LockKind;
 use crate::instance::report::{AppId, ApplicationReport, RunState};
 use crate::instance::state::LifeState;
 
-/// How to start.
+/// Options of `start`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StartOptions {
-    /// How long to wait until it runs; `None`: not at all.
+    /// How long to wait until it runs; `None`: no wait.
     pub wait_ms: Option<u64>,
 }
 
-/// How to stop.
+/// Options of `stop`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StopOptions {
-    /// Without asking the application.
+    /// Kills the application instead of asking it to end.
     pub force: bool,
-    /// How long to wait until it has ended; `None`: not at all.
+    /// How long to wait until it has ended; `None`: no wait.
     pub wait_ms: Option<u64>,
-    /// Why, for whoever reads how it ended.
+    /// The reason, for the application's diagnostics.
     pub message: String,
 }
 
 impl InstanceClient {
-    /// Runs an instance as it is defined. `now_ms` is milliseconds since the epoch.
+    /// Runs an instance with its present definition. `now_ms` is milliseconds since the epoch.
     ///
     /// # Errors
-    /// When it runs or is not defined, or the host does not take it, or it does not run when waiting is over.
+    /// If it runs already or is not defined, if the host refuses it, or if it does not run at the end of
+    /// the wait.
     pub fn start(&self, name: &str, options: StartOptions, now_ms: u64) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         target.may_become(LifeState::Submitted)?;
         let app = {
-            // Whoever flexes or destroys it meanwhile would do so with another definition than the one that runs.
+            // The lock keeps other clients from changing or removing the definition before it is submitted.
             let _lock = self.lock(&target, LockKind::Read)?;
             let definition = target.definition()?;
             let resolved = self.resolved(&definition)?;
@@ -71,16 +72,17 @@ impl InstanceClient {
         Err(ActionError::NotStarted { name: target.name.clone(), app, state, diagnostics })
     }
 
-    /// Ends an instance that runs. One that does not is no mistake.
+    /// Stops a running instance. Stopping an instance that does not run succeeds.
     ///
-    /// The answer is no where the application could not be asked to stop, or had not ended when waiting was over.
+    /// The answer is negative if the application could not be asked, or had not ended at the end of the
+    /// wait.
     ///
     /// # Errors
-    /// When it is not defined.
+    /// If it is not defined.
     pub fn stop(&self, name: &str, options: &StopOptions) -> Result<ActionAnswer, ActionError> {
         let target = self.target(name)?;
         let name = &target.name;
-        // What runs can be stopped whatever became of its definition.
+        // A running application can be stopped whatever became of its definition.
         let Some(report) = target.report.as_ref().filter(|report| report.state.is_running()) else {
             return match target.definition() {
                 Ok(_) | Err(ActionError::Definition(_)) => {

@@ -1,4 +1,4 @@
-//! The words users say.
+//! The verbs of the command line.
 
 use apportion::nearest::nearest;
 use thiserror::Error;
@@ -15,10 +15,10 @@ macro_rules! verbs {
         }
 
         impl Verb {
-            /// All of them.
+            /// Every verb.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The word for it.
+            /// Returns its word.
             #[must_use]
             pub fn word(self) -> &'static str {
                 match self {
@@ -32,23 +32,23 @@ macro_rules! verbs {
 verbs! {
     /// Saves a definition.
     Build = "build",
-    /// Saves it and starts it.
+    /// Saves a definition and starts the instance.
     Create = "create",
     /// Replaces a definition.
     Update = "update",
     /// Runs an instance.
     Start = "start",
-    /// Ends it.
+    /// Stops an instance.
     Stop = "stop",
-    /// Changes how many instances components have.
+    /// Changes numbers of instances.
     Flex = "flex",
     /// Removes an instance.
     Destroy = "destroy",
     /// Lists instances.
     List = "list",
-    /// Asks whether one is there.
+    /// Asks whether an instance exists.
     Exists = "exists",
-    /// Asks how one stands.
+    /// Asks for the status of an instance.
     Status = "status",
     /// Ends a container.
     KillContainer = "kill-container",
@@ -56,24 +56,24 @@ verbs! {
     KillMaster = "am-suicide",
     /// Lists nodes.
     Nodes = "nodes",
-    /// Looks at everything.
+    /// Collects all facts about an instance.
     Diagnostics = "diagnostics",
-    /// Says what this is.
+    /// Prints the version.
     Version = "version",
-    /// Says what there is.
+    /// Prints the commands.
     Help = "help",
 }
 
-/// No word users can say.
+/// A word that is no verb.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum VerbError {
-    /// Nothing was said.
+    /// The word is missing.
     #[error("the command is missing; `help` lists all")]
     Missing,
-    /// Something else was said.
+    /// The word is unknown.
     #[error("unknown action `{word}`{}", hint(nearest.as_deref()))]
     Unknown {
-        /// What.
+        /// The word.
         word: String,
         /// The nearest known name.
         nearest: Option<String>,
@@ -81,7 +81,7 @@ pub enum VerbError {
 }
 
 impl VerbError {
-    /// The number a command ends with for it.
+    /// Returns the exit code of the command.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -92,10 +92,10 @@ impl VerbError {
 }
 
 impl Verb {
-    /// The verb of this word; the words of Slider's first papers, `thaw` and `freeze`, are understood too.
+    /// Returns the verb of this word. Accepts Slider's older words `thaw` and `freeze` too.
     ///
     /// # Errors
-    /// When it is missing, or no verb.
+    /// If the word is missing or unknown.
     pub fn parse(word: Option<&str>) -> Result<Self, VerbError> {
         let word = match word {
             None | Some("") => return Err(VerbError::Missing),

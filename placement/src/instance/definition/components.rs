@@ -1,4 +1,4 @@
-//! Components as the definition has them.
+//! Resolves the components of a definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use super::tree::ConfTree;
 use super::values::Values;
 use crate::component::{ComponentId, ComponentSpec, HealthThreshold, PlacementPolicy};
 
-/// Each of them is a component of its own, looked at with every event.
+/// The most instances with unique names: each is a component, which every event reviews.
 const UNIQUE_NAMES_MAX: u32 = 10_000;
 
-/// Which component has which number.
+/// The component of each component id.
 type Owners = BTreeMap<u32, String>;
 
-/// The components of `resources.json` in the order of their numbers.
+/// Returns the components of `resources.json` in the order of ids.
 pub(crate) fn resolve(tree: &ConfTree, bounds: &SizeBounds) -> Result<Vec<ComponentSpec>, DefinitionError> {
     let mut owners = Owners::new();
     let (mut alone, mut groups) = (Vec::new(), Vec::new());
@@ -78,7 +78,7 @@ fn policy(values: &Values<'_>) -> Result<PlacementPolicy, DefinitionError> {
     known.ok_or_else(|| POLICY.wrong(text, values.place()))
 }
 
-/// Off unless there is a share to hold.
+/// Returns the health threshold; `None` without a percentage.
 fn health(values: &Values<'_>) -> Result<Option<HealthThreshold>, DefinitionError> {
     let percent = u32::try_from(values.number(&HEALTH_PERCENT)?).ok().filter(|percent| *percent > 0);
     let Some(percent) = percent else { return Ok(None) };
@@ -87,8 +87,8 @@ fn health(values: &Values<'_>) -> Result<Option<HealthThreshold>, DefinitionErro
     Ok(Some(HealthThreshold { percent, window_ms, initial_delay_ms }))
 }
 
-/// A component for each instance of a group: numbers count up from the group's own, and where one is taken, from the
-/// largest there is.
+/// Splits a group into a component for each instance. Ids count up from the group's own id. If an id is
+/// taken, the next one above the largest is used.
 fn split(group: &ComponentSpec, owners: &mut Owners) -> Result<Vec<ComponentSpec>, DefinitionError> {
     if group.desired > UNIQUE_NAMES_MAX {
         let (component, count) = (group.name.clone(), group.desired);

@@ -1,4 +1,4 @@
-//! Mistakes in definitions.
+//! Errors in definitions.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use thiserror::Error;
 use super::keys::ConfFile;
 use crate::instance::ExitCode;
 
-/// Where in a definition something stands.
+/// A place in a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In the section that holds for every component.
+    /// The section for every component.
     Global(ConfFile),
-    /// In a component's section.
+    /// A component's section.
     Component(ConfFile, String),
 }
 
 impl Place {
-    /// The file it is in.
+    /// Returns its file.
     #[must_use]
     pub fn file(&self) -> ConfFile {
         match self {
@@ -35,11 +35,11 @@ impl fmt::Display for Place {
     }
 }
 
-/// A mistake in a definition, its place, and a correct form.
+/// An error in a definition, with its place and a correct form.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
-    /// Not JSON at all, or a name twice in one object.
+    /// The text is not JSON, or an object has a name twice.
     #[error("{file}: {problem}")]
     Json {
         /// The file.
@@ -47,7 +47,7 @@ pub enum DefinitionError {
         /// The reader's message, with line and column.
         problem: String,
     },
-    /// A part every definition has to have.
+    /// A required part is missing.
     #[error("{file}: `{root}` is missing")]
     MissingRoot {
         /// The file.
@@ -55,7 +55,7 @@ pub enum DefinitionError {
         /// The part.
         root: &'static str,
     },
-    /// A part no definition has.
+    /// A part is unknown.
     #[error("{file}: unknown part `{root}`; the parts are schema, metadata, global and components")]
     UnknownRoot {
         /// The file.
@@ -63,19 +63,19 @@ pub enum DefinitionError {
         /// The part.
         root: String,
     },
-    /// A part of another kind than it has to be.
+    /// A part has the wrong type.
     #[error("{file}: {part} is {found}; it has to be {expected}")]
     WrongType {
         /// The file.
         file: ConfFile,
-        /// Which part.
+        /// The part.
         part: String,
         /// The value found.
         found: &'static str,
         /// The form expected.
         expected: &'static str,
     },
-    /// A version nobody here can read.
+    /// The schema is not supported.
     #[error("{file}: schema `{schema}` is not supported; `{}` is", super::SCHEMA)]
     UnsupportedSchema {
         /// The file.
@@ -83,50 +83,50 @@ pub enum DefinitionError {
         /// The version found.
         schema: String,
     },
-    /// A key nobody reads.
+    /// A key is unknown.
     #[error("{place}: unknown key `{key}`{}", hint(nearest.as_deref()))]
     UnknownKey {
-        /// Where.
+        /// The place.
         place: Place,
         /// The key.
         key: String,
-        /// The known key that was probably meant.
+        /// The nearest known key.
         nearest: Option<String>,
     },
-    /// A key that is read elsewhere.
+    /// A key is in the wrong section.
     #[error("{place}: `{key}` has no effect here; it belongs in {belongs}")]
     MisplacedKey {
-        /// Where it is.
+        /// The place found.
         place: Place,
         /// The key.
         key: &'static str,
-        /// Where it should be.
+        /// The right place.
         belongs: String,
     },
-    /// A value that cannot be used.
+    /// A value is invalid.
     #[error("{place}: `{key}` = `{value}` has to be {expected}")]
     BadValue {
-        /// Where.
+        /// The place.
         place: Place,
         /// The key.
         key: &'static str,
         /// The text found.
         value: String,
-        /// The valid texts.
+        /// The valid values.
         expected: String,
     },
-    /// Fewer instances than none.
+    /// The number of instances is negative.
     #[error("{place}: `yarn.component.instances` = {count} has to be 0 or more")]
     NegativeInstances {
-        /// Where.
+        /// The place.
         place: Place,
-        /// How many.
+        /// The number.
         count: i64,
     },
-    /// A component without a name.
+    /// A component's name is empty.
     #[error("{}: a component's name is empty", ConfFile::Resources)]
     EmptyName,
-    /// More instances with names of their own than anybody can tell apart.
+    /// A group has too many instances with unique names.
     #[error(
         "{}: component `{component}` has {count} instances with names of their own; {most} at most",
         ConfFile::Resources
@@ -134,12 +134,12 @@ pub enum DefinitionError {
     TooManyNames {
         /// The component.
         component: String,
-        /// How many.
+        /// The number.
         count: u32,
-        /// How many there may be.
+        /// The limit.
         most: u32,
     },
-    /// A component without a number.
+    /// A component has no id.
     #[error(
         "{}: component `{component}` has no `yarn.role.priority`; give it a number from 1 that no other has",
         ConfFile::Resources
@@ -148,20 +148,20 @@ pub enum DefinitionError {
         /// The component.
         component: String,
     },
-    /// Two components with one number.
+    /// Two components have one id.
     #[error(
         "{}: components `{first}` and `{second}` both have `yarn.role.priority` {priority}; it has to be unique",
         ConfFile::Resources
     )]
     DuplicatePriority {
-        /// The number.
+        /// The id.
         priority: u32,
         /// One component.
         first: String,
         /// The other.
         second: String,
     },
-    /// A component that would be called like another one, because each instance of a group has a name of its own.
+    /// An instance of a group with unique names has the name of another component.
     #[error(
         "{}: instances of `{group}` are called `{name}`, and so is another component; rename one of them",
         ConfFile::Resources
@@ -169,13 +169,13 @@ pub enum DefinitionError {
     DuplicateName {
         /// The name.
         name: String,
-        /// Whose instances have it.
+        /// The group.
         group: String,
     },
 }
 
 impl DefinitionError {
-    /// With what number a command ends for it (`slider.md` 4.2, `build`).
+    /// Returns the exit code of the command (`slider.md` 4.2, `build`).
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
         match self {
@@ -185,7 +185,7 @@ impl DefinitionError {
     }
 }
 
-/// The end of a message that offers `nearest`.
+/// Returns the end of a message that suggests `nearest`.
 pub(crate) fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

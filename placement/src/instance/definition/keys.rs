@@ -1,6 +1,6 @@
-//! Every key of the definition files: its section, its valid values and its default.
+//! The keys of the definition files: sections, valid values and defaults.
 //!
-//! `placement/DEFINITION.md` documents them; a test compares the two.
+//! `placement/DEFINITION.md` documents them; a test compares both.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use super::number::{self, decode};
 use crate::component::PlacementPolicy;
 use crate::history::COMPONENT_ID_MAX;
 
-/// Which of an instance's definition files.
+/// A definition file of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConfFile {
-    /// How many containers of what size, and where.
+    /// Numbers, sizes and placement of containers.
     Resources,
     /// Keys for the service's master.
     Internal,
@@ -24,10 +24,10 @@ pub enum ConfFile {
 }
 
 impl ConfFile {
-    /// All of them.
+    /// Every file.
     pub const ALL: [Self; 3] = [Self::Resources, Self::Internal, Self::AppConfig];
 
-    /// The file's name in the instance's directory.
+    /// Returns the file's name in the instance's folder.
     #[must_use]
     pub fn file_name(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl fmt::Display for ConfFile {
     }
 }
 
-/// In which sections a key may stand.
+/// The sections in which a key may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// In `global` only.
@@ -56,7 +56,7 @@ pub enum Scope {
 /// The valid values of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A whole number from one bound to the other.
+    /// A whole number within these bounds.
     Number(i64, i64),
     /// A whole number from 0 to this bound, or `max`.
     Amount(i64),
@@ -70,10 +70,10 @@ pub(crate) enum Kind {
     Text,
 }
 
-/// A key that is read.
+/// A known key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// As it stands in the file.
+    /// Its name in the file.
     pub name: &'static str,
     /// The file.
     pub file: ConfFile,
@@ -84,9 +84,9 @@ pub struct Key {
     pub(crate) kind: Kind,
 }
 
-/// So that one mistyped digit does not fill the memory.
+/// The most instances of a component, so that a mistyped digit does not exhaust the memory.
 pub const INSTANCES_MAX: i64 = 1_000_000;
-/// Above it there is no room for the mark that requests without a host have (spec 1.1).
+/// The largest component id. The next bit marks requests without a host (spec 1.1).
 pub const PRIORITY_MAX: i64 = COMPONENT_ID_MAX as i64;
 /// A thousand years, so that sums of times cannot overflow.
 const SECONDS_MAX: i64 = 1_000 * 366 * 86_400;
@@ -155,7 +155,7 @@ keys! {
 }
 
 impl Key {
-    /// The key of this name, where it may stand at `place`.
+    /// Finds the key of this name, and checks that it may stand at `place`.
     pub(crate) fn find(name: &str, place: &Place) -> Result<&'static Self, DefinitionError> {
         let Some(key) = KEYS.iter().find(|key| key.name == name) else {
             let near = KEYS.iter().filter(|key| key.file == place.file()).map(|key| key.name);
@@ -174,7 +174,7 @@ impl Key {
         Err(DefinitionError::MisplacedKey { place: place.clone(), key: key.name, belongs })
     }
 
-    /// Whether it may say this.
+    /// Checks a value of the key.
     pub(crate) fn check(&self, value: &str, place: &Place) -> Result<(), DefinitionError> {
         let is_good = match self.kind {
             Kind::Number(least, most) => return number::bounded(self, value, place, least, most).map(drop),
@@ -189,7 +189,7 @@ impl Key {
         if is_good { Ok(()) } else { Err(self.wrong(value, place)) }
     }
 
-    /// The error for a value it may not have.
+    /// Creates the error for an invalid value.
     pub(crate) fn wrong(&self, value: &str, place: &Place) -> DefinitionError {
         let expected = match self.kind {
             Kind::Number(i64::MIN, most) => format!("a whole number up to {most}"),

@@ -1,16 +1,16 @@
-//! The service's master as a component: files of Slider's users have a section for it.
+//! The service's master in the definition: Slider's files have a section for it.
 
 use super::error::{DefinitionError, Place};
 use super::keys::{Key, POLICY, PRIORITY};
 use super::number::decode;
 
-/// The master's name among the components. It is no component itself: there is always one, and it is not flexed.
+/// The master's name among the components. It is no component: there is always one, and it is not flexed.
 pub const MASTER: &str = "slider-appmaster";
 
-/// Slider's number for "is not flexed".
+/// Slider's policy number for a component that is not flexed.
 const NOT_FLEXED: i64 = 16;
 
-/// Whether a key says what only the master's section may say.
+/// Returns whether the value is one that only the master's section may have.
 pub(crate) fn may_say(key: &Key, value: &str, place: &Place) -> Result<bool, DefinitionError> {
     let is_master = matches!(place, Place::Component(_, name) if name == MASTER);
     if !is_master {

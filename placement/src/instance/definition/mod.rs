@@ -1,4 +1,4 @@
-//! The definition of an instance: its three files, read, checked and made into components.
+//! The definition of an instance: parses, checks and resolves its three files.
 
 mod components;
 mod error;
@@ -24,7 +24,7 @@ use crate::component::ComponentSpec;
 /// The three definition files of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definition {
-    /// How many containers of what size, and where.
+    /// Numbers, sizes and placement of containers.
     pub resources: ConfTree,
     /// Keys for the service's master.
     pub internal: ConfTree,
@@ -32,20 +32,20 @@ pub struct Definition {
     pub app_config: ConfTree,
 }
 
-/// A definition with everything inherited and every default filled in.
+/// A definition with all inherited values and defaults filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedDefinition {
-    /// The components in the order of their numbers.
+    /// The components in the order of ids.
     pub components: Vec<ComponentSpec>,
     /// Settings of the service as a whole.
     pub settings: InstanceSettings,
 }
 
 impl Definition {
-    /// Reads the texts of the three files.
+    /// Parses the three files.
     ///
     /// # Errors
-    /// When one of them is not of the form of a definition file. What the keys say is not looked at.
+    /// If a file has the wrong form. Keys and values are not checked.
     pub fn parse(resources: &str, internal: &str, app_config: &str) -> Result<Self, DefinitionError> {
         Ok(Self {
             resources: ConfTree::parse(ConfFile::Resources, resources)?,
@@ -54,13 +54,13 @@ impl Definition {
         })
     }
 
-    /// A definition of these resources, everything else at its default.
+    /// Creates a definition from these resources, with defaults otherwise.
     #[must_use]
     pub fn of(resources: ConfTree) -> Self {
         Self { resources, ..Self::default() }
     }
 
-    /// One of its files.
+    /// Returns one of its files.
     #[must_use]
     pub fn file(&self, file: ConfFile) -> &ConfTree {
         match file {
@@ -70,10 +70,10 @@ impl Definition {
         }
     }
 
-    /// What it comes to on a cluster manager with containers of these sizes.
+    /// Resolves the definition for a cluster manager with these container sizes.
     ///
     /// # Errors
-    /// When a key is unknown or says what it may not, or when components contradict each other.
+    /// If a key is unknown or has an invalid value, or if components contradict each other.
     pub fn resolve(&self, bounds: &SizeBounds) -> Result<ResolvedDefinition, DefinitionError> {
         for file in [ConfFile::Resources, ConfFile::Internal] {
             values::check_keys(file, self.file(file))?;
@@ -82,7 +82,7 @@ impl Definition {
         Ok(ResolvedDefinition { components, settings: InstanceSettings::resolve(self, bounds)? })
     }
 
-    /// The same definition with what every section inherits written into it.
+    /// Returns the definition with inherited values written into every section.
     #[must_use]
     pub fn generated(&self) -> Self {
         let mut generated = self.clone();

@@ -1,11 +1,11 @@
-//! Values as numbers and truth values.
+//! Parses numbers and truth values.
 
 use super::error::{DefinitionError, Place};
 use super::keys::{INSTANCES, Key};
 
-/// A whole number, decimal or with `0x` before hexadecimal digits.
+/// Parses a whole number, decimal or with `0x` before hexadecimal digits.
 ///
-/// Java takes digits after a leading zero for octal ones; nobody means that, so they are no number here.
+/// Java reads digits after a leading zero as octal; such texts are rejected as probable mistakes.
 pub(crate) fn decode(text: &str) -> Option<i64> {
     let text = text.trim();
     let (sign, digits) = match text.strip_prefix('-') {
@@ -24,7 +24,7 @@ pub(crate) fn decode(text: &str) -> Option<i64> {
     i64::try_from(sign * magnitude).ok()
 }
 
-/// A truth value.
+/// Parses a truth value.
 pub(crate) fn flag(text: &str) -> Option<bool> {
     match text.trim() {
         text if text.eq_ignore_ascii_case("true") => Some(true),
@@ -33,7 +33,7 @@ pub(crate) fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// A number between two bounds, both included.
+/// Parses a number within inclusive bounds.
 pub(crate) fn bounded(
     key: &Key,
     value: &str,

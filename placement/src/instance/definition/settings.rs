@@ -15,23 +15,23 @@ use super::values::Values;
 /// Settings of a service as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstanceSettings {
-    /// How long recent failures count; `None`: for ever.
+    /// How long recent failures count; `None`: without limit.
     pub failure_window_ms: Option<u64>,
-    /// A container that fails sooner after its start failed while starting.
+    /// A container that fails sooner than this after its start counts as a failed start.
     pub short_life_ms: u64,
-    /// How long the application waits in a container before it starts. For hosts that start processes; those here do
-    /// not.
+    /// The delay before the application starts in a container. Only for hosts that start processes; this
+    /// crate's hosts do not.
     pub startup_delay_ms: u64,
-    /// How often a host that has no timers of its own looks for requests to widen. Those here widen each when it is
-    /// due.
+    /// The interval at which a host without timers widens requests. This crate's hosts widen each request
+    /// at its deadline.
     pub escalation_check_interval_ms: u64,
-    /// The size of the service's master. For hosts that run it in a container; those here do not.
+    /// The size of the master's container. This crate's hosts run the master in their own process.
     pub master_size: Resources,
-    /// How often the master may be started; 0: as often as the cluster manager's own limit says.
+    /// The most starts of the master; 0: the cluster manager's limit.
     pub master_starts_max: u32,
-    /// Starts of the master longer ago than this do not count.
+    /// Starts of the master older than this do not count.
     pub master_starts_window_ms: u64,
-    /// Which provider knows the application.
+    /// The provider of the application.
     pub provider: String,
 }
 
@@ -53,7 +53,7 @@ impl InstanceSettings {
     }
 }
 
-/// Sixty minutes to an hour; in Slider it was twenty-four (`slider.md` D20).
+/// Sums up the failure window. An hour has sixty minutes; in Slider it had twenty-four (`slider.md` D20).
 fn failure_window_ms(values: &Values<'_>) -> Result<Option<u64>, DefinitionError> {
     let parts = [(WINDOW_DAYS, 86_400), (WINDOW_HOURS, 3_600), (WINDOW_MINUTES, 60), (WINDOW_SECONDS, 1)];
     let mut window_ms: u64 = 0;

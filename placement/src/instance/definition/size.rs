@@ -1,4 +1,4 @@
-//! The size of a container as its keys ask for it.
+//! Resolves the size of a container from its keys.
 
 use apportion::{ResourceTypes, Resources};
 
@@ -6,7 +6,7 @@ use super::error::DefinitionError;
 use super::keys::{MEMORY, NORMALISE, VCORES};
 use super::values::Values;
 
-/// How small and how large the containers of a cluster manager are.
+/// The smallest and largest containers of a cluster manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeBounds {
     /// The least memory in MiB; sizes are multiples of it.
@@ -26,7 +26,7 @@ impl Default for SizeBounds {
     }
 }
 
-/// The size a section asks for.
+/// Resolves the size that a section requests.
 pub(crate) fn resolve(values: &Values<'_>, bounds: &SizeBounds) -> Result<Resources, DefinitionError> {
     let mut memory_mib = values.amount(&MEMORY, bounds.memory_mib_max)?;
     let mut vcores = values.amount(&VCORES, bounds.vcores_max)?;
@@ -39,7 +39,7 @@ pub(crate) fn resolve(values: &Values<'_>, bounds: &SizeBounds) -> Result<Resour
     ResourceTypes::memory_and_vcores().resources(&amounts).map_err(wrong)
 }
 
-/// The next multiple of `step`, at least one, at most `most`.
+/// Rounds up to a multiple of `step`, at least one step and at most `most`.
 fn normalised(amount: i64, step: i64, most: i64) -> i64 {
     let step = step.max(1);
     let steps = amount.max(1).saturating_add(step - 1) / step;

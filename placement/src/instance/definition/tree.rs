@@ -1,4 +1,4 @@
-//! The form of all three definition files (Slider's ConfTree).
+//! The common form of the definition files (Slider's ConfTree).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,28 +10,28 @@ use serde_json::{Map, Value};
 use super::error::DefinitionError;
 use super::keys::ConfFile;
 
-/// The version of the form that is read and written.
+/// The schema that is read and written.
 pub const SCHEMA: &str = "http://example.org/specification/v2.0.0";
 
 /// Values by key.
 pub type Options = BTreeMap<String, String>;
 
-/// One definition file: what holds for all components, and what for each.
+/// One definition file: values for all components and for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfTree {
-    /// Notes that nothing here reads.
+    /// Notes; never read.
     pub metadata: Options,
-    /// Values for every component that does not set its own.
+    /// Values for every component that does not override them.
     pub global: Options,
     /// Values for one component.
     pub components: BTreeMap<String, Options>,
 }
 
 impl ConfTree {
-    /// Reads a file's text. Numbers and truth values may stand without quotes.
+    /// Parses a file. Numbers and truth values may stand without quotes.
     ///
     /// # Errors
-    /// When it is not of this form (Slider model, "well-defined-cluster"). Keys are not looked at.
+    /// If it has the wrong form (Slider model, "well-defined-cluster"). Keys are not checked.
     pub fn parse(file: ConfFile, text: &str) -> Result<Self, DefinitionError> {
         let node: Node = serde_json::from_str(text)
             .map_err(|error| DefinitionError::Json { file, problem: error.to_string() })?;
@@ -58,7 +58,7 @@ impl ConfTree {
         Ok(tree)
     }
 
-    /// The file's text.
+    /// Returns the file's text.
     #[must_use]
     pub fn to_json(&self) -> String {
         let components = self.components.iter().map(|(name, options)| (name.clone(), object(options)));
@@ -70,14 +70,14 @@ impl ConfTree {
         format!("{:#}\n", Value::Object(root))
     }
 
-    /// The same tree with a component's value set.
+    /// Sets a value of a component.
     #[must_use]
     pub fn with(mut self, component: &str, key: &str, value: impl fmt::Display) -> Self {
         self.components.entry(component.to_owned()).or_default().insert(key.to_owned(), value.to_string());
         self
     }
 
-    /// The same tree with a value set for every component.
+    /// Sets a value for every component.
     #[must_use]
     pub fn with_global(mut self, key: &str, value: impl fmt::Display) -> Self {
         self.global.insert(key.to_owned(), value.to_string());
@@ -128,7 +128,7 @@ fn scalar(file: ConfFile, part: &str, node: Node) -> Result<String, DefinitionEr
     }
 }
 
-/// Any JSON, of which only what a definition can hold is kept.
+/// Any JSON value, reduced to the parts that a definition can hold.
 #[derive(Debug)]
 enum Node {
     Scalar(String),
@@ -196,7 +196,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
         let mut entries = BTreeMap::new();
         while let Some((key, node)) = map.next_entry::<String, Node>()? {
-            // Which of two values holds would be a matter of the reader.
+            // JSON readers differ in which of two equal keys they keep.
             if entries.contains_key(&key) {
                 return Err(A::Error::custom(format!("`{key}` is given twice")));
             }

@@ -1,11 +1,11 @@
-//! The effective value of a key: the section's own, else the one of `global`, else the default.
+//! The effective value of a key: the section's own, otherwise that of `global`, otherwise the default.
 
 use super::error::{DefinitionError, Place};
 use super::keys::{ConfFile, Key, Kind};
 use super::number::{bounded, decode, flag};
 use super::tree::{ConfTree, Options};
 
-/// A section with what it inherits.
+/// A section with the values that it inherits.
 #[derive(Debug)]
 pub(crate) struct Values<'a> {
     place: Place,
@@ -25,18 +25,18 @@ impl<'a> Values<'a> {
         Self { place, own: tree.components.get(name), global: &tree.global }
     }
 
-    /// Where the section is.
+    /// Returns the place of the section.
     pub(crate) fn place(&self) -> &Place {
         &self.place
     }
 
-    /// The value of the key; empty if it is not set and has no default.
+    /// Returns the value of the key; empty if it has neither value nor default.
     pub(crate) fn text(&self, key: &Key) -> &'a str {
         let own = self.own.and_then(|own| own.get(key.name));
         own.or_else(|| self.global.get(key.name)).map_or(key.default, |value| value.trim())
     }
 
-    /// Its number, within the key's bounds.
+    /// Returns the value as a number within the key's bounds.
     pub(crate) fn number(&self, key: &Key) -> Result<i64, DefinitionError> {
         let (least, most) = match key.kind {
             Kind::Number(least, most) => (least, most),
@@ -45,23 +45,23 @@ impl<'a> Values<'a> {
         bounded(key, self.text(key), &self.place, least, most)
     }
 
-    /// Its number, where no number is below zero.
+    /// Returns the value as a number that is not negative.
     pub(crate) fn unsigned<N: TryFrom<i64>>(&self, key: &Key) -> Result<N, DefinitionError> {
         N::try_from(self.number(key)?).map_err(|_| key.wrong(self.text(key), &self.place))
     }
 
-    /// Its number of seconds, in milliseconds.
+    /// Returns the value, in seconds, as milliseconds.
     pub(crate) fn seconds_as_ms(&self, key: &Key) -> Result<u64, DefinitionError> {
         let seconds: u64 = self.unsigned(key)?;
         Ok(seconds.saturating_mul(1_000))
     }
 
-    /// Its truth value.
+    /// Returns the value as a truth value.
     pub(crate) fn flag(&self, key: &Key) -> Result<bool, DefinitionError> {
         flag(self.text(key)).ok_or_else(|| key.wrong(self.text(key), &self.place))
     }
 
-    /// Its amount, `max` being this one.
+    /// Returns the value as an amount; `max` stands for this maximum.
     pub(crate) fn amount(&self, key: &Key, max: i64) -> Result<i64, DefinitionError> {
         let text = self.text(key);
         if text == "max" {
@@ -71,7 +71,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Whether every key of a file is known, stands where it is read and says what it may.
+/// Checks that every key of a file is known, is in the right section, and has a valid value.
 pub(crate) fn check_keys(file: ConfFile, tree: &ConfTree) -> Result<(), DefinitionError> {
     check_section(&Place::Global(file), &tree.global)?;
     for (name, options) in &tree.components {

@@ -1,4 +1,4 @@
-//! A crash between any two steps.
+//! Crashes between any two steps.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn directory(root: &Path) -> Result<(InstanceDirectories, InstanceDirectory), Bo
     Ok((all, one))
 }
 
-/// F2: a build that stops after any of its steps leaves nothing, or all.
+/// F2: a build that stops after any step leaves nothing or all.
 #[test]
 fn a_crash_while_building_leaves_nothing_or_all() -> Outcome {
     let count = {
@@ -46,7 +46,7 @@ fn a_crash_while_building_leaves_nothing_or_all() -> Outcome {
     Ok(())
 }
 
-/// A replacement that stops after any of its steps leaves the old definition or the new one, and the next one works.
+/// A replacement that stops after any step leaves the old or the new definition, and the next one works.
 #[test]
 fn a_crash_while_replacing_leaves_the_old_or_the_new() -> Outcome {
     let folder = tempfile::tempdir()?;
@@ -74,7 +74,7 @@ fn a_crash_while_replacing_leaves_the_old_or_the_new() -> Outcome {
     Ok(())
 }
 
-/// Whatever is missing of a folder, it is no instance, and it can be destroyed.
+/// A folder with any part missing is no instance, and can be destroyed.
 #[test]
 fn a_folder_with_something_missing_is_incomplete() -> Outcome {
     for missing in

@@ -1,10 +1,10 @@
-//! Takers in any order of their steps.
+//! Concurrent takers of locks, in any order of their steps.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Somebody on the way to a lock.
+/// A client on its way to a lock.
 enum Taker {
     Idle,
     Created(LockKind, HeldLock),
@@ -34,8 +34,7 @@ impl Taker {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// F21: in whatever order takers create, look and give back, a writer is alone, and nobody's lock is removed by
-    /// somebody else.
+    /// F21: in any order of steps, a writer is alone, and no client removes another client's lock.
     #[test]
     fn a_writer_is_alone(steps in prop::collection::vec((0..4_usize, any::<bool>()), 0..60)) {
         let folder = tempfile::tempdir()?;
@@ -90,7 +89,7 @@ fn readers_share() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// F21: an owner that was thought dead and was not does not remove what somebody else has taken since.
+/// F21: an owner that was wrongly thought dead does not remove a lock that another owner took since.
 #[test]
 fn only_its_owner_removes_a_lock() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
@@ -105,7 +104,7 @@ fn only_its_owner_removes_a_lock() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Two threads of one process have one owner's name.
+/// Two threads of one process have the same owner name.
 #[test]
 fn a_lock_that_went_with_its_folder_is_not_given_back_for_another() -> Result<(), Box<dyn std::error::Error>>
 {

@@ -9,7 +9,7 @@ use crate::instance::host::Submission;
 use crate::instance::report::{AppId, ApplicationReport, RunState};
 use crate::status::{ComponentCounters, ComponentStatus, ServiceStatus};
 
-/// An application with its containers, which are nothing but numbers.
+/// An application whose containers are only ids.
 #[derive(Debug)]
 pub(super) struct Application {
     pub(super) report: ApplicationReport,
@@ -28,13 +28,13 @@ impl Application {
             components: submission.resolved.components.clone(),
             containers: BTreeMap::new(),
             counters: BTreeMap::new(),
-            // The first start counts too.
+            // The first start counts.
             master_starts_left: starts.checked_sub(1),
             containers_at_restart: None,
         }
     }
 
-    /// What is over stays over.
+    /// Changes the state, unless the application has ended or the state is not later.
     pub(super) fn transition_to(&mut self, state: RunState, diagnostics: &str, exit_code: ExitCode) {
         let report = &mut self.report;
         if report.state.is_final() || state <= report.state {

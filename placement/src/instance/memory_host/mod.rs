@@ -1,4 +1,4 @@
-//! A host in memory, for tests: applications run at once, unless it is told to misbehave.
+//! A host in memory for tests. Applications run at once, unless a fault is set.
 
 mod application;
 
@@ -14,19 +14,19 @@ use crate::component::{ComponentId, ComponentSpec};
 use crate::status::ServiceStatus;
 use application::Application;
 
-/// A way to misbehave.
+/// A fault of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HostFault {
-    /// Applications submitted from now on are accepted and do not run.
+    /// Applications submitted from now on are accepted but never run.
     StaysAccepted,
-    /// Applications submitted from now on fail while they start.
+    /// Applications submitted from now on fail during their start.
     FailsAtStart,
-    /// Nothing is taken.
+    /// The host refuses submissions.
     RefusesSubmissions,
     /// Masters do not answer.
     MastersUnreachable,
-    /// Masters take a request to stop, and go on.
+    /// Masters accept a request to stop, but run on.
     IgnoresStop,
 }
 
@@ -52,17 +52,17 @@ impl MemoryHost {
         Self { inner: Mutex::new(Inner { bounds, nodes, ..Inner::default() }) }
     }
 
-    /// Misbehaves in this way too, until [`behave`](Self::behave).
+    /// Sets a fault, until [`behave`](Self::behave).
     pub fn misbehave(&self, fault: HostFault) {
         self.lock().faults.insert(fault);
     }
 
-    /// Misbehaves no more. What came of it stays.
+    /// Clears all faults. Their effects stay.
     pub fn behave(&self) {
         self.lock().faults.clear();
     }
 
-    /// Lets an application go on: from accepted to running, or from either to its end.
+    /// Moves an application on: from accepted to running, or from either to its end.
     pub fn move_to(&self, app: AppId, state: RunState, diagnostics: &str) {
         let mut inner = self.lock();
         if let Some(application) = inner.applications.get_mut(&app) {
@@ -106,7 +106,7 @@ impl Inner {
         self.applications.get_mut(&app).ok_or(HostError::UnknownApplication(app))
     }
 
-    /// Every component of an application that runs gets as many containers as it should have.
+    /// Gives every component of a running application its desired containers.
     fn place(&mut self, app: AppId) {
         let Some(application) = self.applications.get_mut(&app) else { return };
         if application.report.state != RunState::Running {
@@ -169,7 +169,7 @@ impl ApplicationHost for MemoryHost {
         Ok(id)
     }
 
-    /// Does not wait: nothing happens here by itself.
+    /// Returns at once, because nothing happens here by itself.
     fn wait_for(&self, app: AppId, _: RunState, _: u64) -> Result<RunState, HostError> {
         Ok(self.lock().application(app)?.report.state)
     }
@@ -221,7 +221,7 @@ impl ApplicationHost for MemoryHost {
             let component = application.containers.remove(&container);
             let component = component.ok_or(HostError::UnknownContainer(container))?;
             let counters = application.counters.entry(component).or_default();
-            // The formal model counts it, Slider as shipped does not (`slider.md` D29).
+            // The formal model counts it as failed; shipped Slider does not (`slider.md` D29).
             counters.failed += 1;
             Ok(())
         })

@@ -1,4 +1,4 @@
-//! Where services get their clients from: one connection to the cluster manager for each application.
+//! Creates clients for services: one connection to the cluster manager per application.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,52 +11,53 @@ use crate::fake::{FakeCluster, FakeTenant, SharedFakeCluster};
 
 /// Connects applications to a cluster manager.
 pub trait ClientFactory: fmt::Debug + Send {
-    /// What an application is connected by.
+    /// The client of an application.
     type Client: ClusterClient + fmt::Debug + Send;
 
     /// Registers an application.
     ///
     /// # Errors
-    /// When the manager does not take it; in words.
+    /// If the manager refuses it; the reason in words.
     fn connect(&mut self, user: &str, name: &str) -> Result<Self::Client, String>;
 
-    /// The application is over; what it still has goes back. The factory keeps the client for as long as the manager
-    /// needs it.
+    /// Ends an application; the manager takes its containers back. The factory keeps the client as long as
+    /// the manager needs it.
     fn disconnect(&mut self, client: Self::Client, end: ApplicationEnd);
 
-    /// The nodes as they are now.
+    /// Returns the present nodes.
     fn nodes(&self) -> Vec<NodeReport>;
 
-    /// Lets the manager do what it can without time going by, if it does nothing by itself.
+    /// Lets a manager without threads do all work that takes no time.
     fn settle(&mut self) {}
 }
 
-/// Applications of one leaf queue of an engine.
+/// Connects applications to one leaf queue of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineFactory {
     engine: Arc<Engine>,
     queue: String,
-    /// Clients of applications that end, which confirm stops of containers that they had not heard of.
+    /// Clients of ending applications. They still confirm stops of containers that the service had not
+    /// heard of.
     ending: Arc<Mutex<Vec<EngineClient>>>,
 }
 
 impl EngineFactory {
-    /// Events of an application that may wait to be heard.
+    /// The most events of an application that may wait to be polled.
     const EVENTS_MAX: usize = 100_000;
 
-    /// Applications go to this leaf.
+    /// Creates a factory for this leaf.
     #[must_use]
     pub fn new(engine: Arc<Engine>, queue: impl Into<String>) -> Self {
         Self { engine, queue: queue.into(), ending: Arc::default() }
     }
 
-    /// The engine.
+    /// Returns the engine.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// Confirms what the engine stopped, until the applications are gone.
+    /// Confirms the containers that the engine stops, until the applications are gone.
     fn confirm_ends(&self) {
         let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
         if ending.is_empty() {
@@ -80,7 +81,7 @@ impl ClientFactory for EngineFactory {
     }
 
     fn disconnect(&mut self, mut client: EngineClient, end: ApplicationEnd) {
-        // An engine that was shut down has ended it already.
+        // An engine that was shut down has ended the application already.
         if client.finish(end).is_ok() {
             self.ending.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         }
@@ -96,20 +97,20 @@ impl ClientFactory for EngineFactory {
     }
 }
 
-/// Applications of one cluster in memory.
+/// Connects applications to one fake cluster.
 #[derive(Clone, Debug)]
 pub struct FakeFactory {
     cluster: SharedFakeCluster,
 }
 
 impl FakeFactory {
-    /// Applications share this cluster.
+    /// Creates a factory for this cluster.
     #[must_use]
     pub fn new(cluster: FakeCluster) -> Self {
         Self { cluster: SharedFakeCluster::new(cluster) }
     }
 
-    /// The cluster, to make things happen to it.
+    /// Returns the cluster, for tests to change.
     #[must_use]
     pub fn cluster(&self) -> &SharedFakeCluster {
         &self.cluster

@@ -1,4 +1,4 @@
-//! One application of the host: its service while it runs, and its report.
+//! An application of the host: its service while it runs, and its report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::persistence::{
 };
 use crate::service::Service;
 
-/// How an application ends, once its containers have.
+/// The end that an application will have once its containers have ended.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     pub(super) state: RunState,
@@ -39,27 +39,27 @@ impl Ending {
     }
 }
 
-/// Where an application's history is kept, and what was in there.
+/// The history store of an application, and the history loaded from it.
 #[derive(Debug)]
 pub(super) struct Files {
     saver: HistorySaver,
     history: Option<HistoryFile>,
-    /// What could not be read, in words.
+    /// The files that could not be read, in words.
     unread: String,
 }
 
 impl Files {
-    /// Reads the newest history that can be read, and deletes what is older. Without one the service starts all the
-    /// same.
+    /// Loads the newest readable history and deletes older files. Without a history the service starts
+    /// afresh.
     ///
     /// # Errors
-    /// When there is no thread to save with.
+    /// If the operating system provides no thread for the saver.
     pub(super) fn open(folder: &Path) -> Result<Self, HostError> {
         Self::of(Arc::new(DirectoryStore::new(folder)))
     }
 
     fn of(store: Arc<dyn HistoryStore>) -> Result<Self, HostError> {
-        // What could not be deleted is in nobody's way.
+        // Old files that could not be deleted do no harm.
         let (loaded, _) = load_and_purge(store.as_ref());
         let saver = HistorySaver::start(store, HistorySaver::KEEP);
         let saver =
@@ -75,7 +75,7 @@ impl Files {
     }
 }
 
-/// An application that runs.
+/// A running application.
 #[derive(Debug)]
 pub(super) struct Hosted<C> {
     pub(super) report: ApplicationReport,
@@ -88,8 +88,8 @@ pub(super) struct Hosted<C> {
 }
 
 impl<C: ClusterClient> Hosted<C> {
-    /// Starts a service from its definition and its history. What of the history could not be read stands in its
-    /// report.
+    /// Starts a service from its definition and its history. The report names the history files that could
+    /// not be read.
     pub(super) fn start(id: AppId, submission: &Submission<'_>, files: Files, client: C) -> Self {
         let Files { saver, history, unread } = files;
         let components = submission.resolved.components.clone();
@@ -102,7 +102,7 @@ impl<C: ClusterClient> Hosted<C> {
         Self { report, service, components, settings, saver, master_starts_ms, ending: None }
     }
 
-    /// Hears what happened, does what is due, and saves what is worth it.
+    /// Advances the service, and saves its history if it changed.
     pub(super) fn tick(&mut self, now_ms: u64) -> Option<u64> {
         let next_ms = self.service.tick(now_ms);
         self.service.save_with(&self.saver, now_ms);
@@ -125,7 +125,7 @@ impl<C: ClusterClient> Hosted<C> {
         next_ms
     }
 
-    /// Whether nothing of it is left to wait for.
+    /// Returns whether the application is ending and its last container has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.ending.is_some() && self.service.state().container_count() == 0
     }
@@ -135,7 +135,7 @@ impl<C: ClusterClient> Hosted<C> {
         self.service.flex(self.components.clone(), now_ms)
     }
 
-    /// The master is gone: another one takes its place, unless that happened too often.
+    /// Replaces the master, unless it died too often.
     pub(super) fn restart_master(mut self, now_ms: u64) -> Self {
         let window_ms = self.settings.master_starts_window_ms;
         self.master_starts_ms.retain(|started_ms| now_ms.saturating_sub(*started_ms) < window_ms);
@@ -147,13 +147,13 @@ impl<C: ClusterClient> Hosted<C> {
             return self;
         }
         self.master_starts_ms.push(now_ms);
-        // What the last master had offered to save, and no more: what changed during a save is lost, as in a crash.
+        // Loads only what the last master had offered to save. Changes during a save are lost, as in a crash.
         let history = self.saved();
         let settings = service_settings(&self.settings);
         let Self { service, components, .. } = self;
         let mut service =
             Service::restart(components.clone(), settings, service.into_client(), history.as_ref(), now_ms);
-        // What was told to end, or gave up, ends under the next master too.
+        // A service that was stopping, or gave up, ends under the next master too.
         if self.ending.is_some() {
             service.stop(now_ms);
         }
@@ -161,13 +161,13 @@ impl<C: ClusterClient> Hosted<C> {
     }
 
     fn saved(&self) -> Option<HistoryFile> {
-        // A save that fails leaves the one before it.
+        // If the save fails, the previous file remains.
         let _ = self.saver.flush();
         load_newest(self.saver.store()).loaded.map(|loaded| loaded.history.file)
     }
 
-    /// The report of an application that is over, and its client. What has not been saved is saved before; if it cannot
-    /// be, the report says so, and older files are there.
+    /// Ends the application and returns its report and client. Saves the history first. If that fails, the
+    /// report says so, and older files remain.
     pub(super) fn end(mut self, ending: Ending, now_ms: u64) -> (ApplicationReport, C) {
         if let Some(history) = self.service.take_history(now_ms) {
             self.saver.offer(history);
@@ -186,7 +186,7 @@ impl<C: ClusterClient> Hosted<C> {
     }
 }
 
-/// Components that run keep their numbers, which their containers came with; others get numbers that none of these has.
+/// Keeps the ids of known components, which their containers carry. New components get unused ids.
 fn keep_numbers(before: &[ComponentSpec], after: &[ComponentSpec]) -> Vec<ComponentSpec> {
     let known: BTreeMap<&str, ComponentId> =
         before.iter().map(|spec| (spec.name.as_str(), spec.id)).collect();

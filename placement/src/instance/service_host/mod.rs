@@ -1,4 +1,4 @@
-//! A host that runs services in this process, each with a connection of its own to the cluster manager.
+//! A host that runs services in this process, each with its own connection to the cluster manager.
 
 mod factory;
 mod hosted;
@@ -17,14 +17,14 @@ use crate::component::ComponentSpec;
 use crate::status::ServiceStatus;
 use hosted::{Ending, Files, Hosted};
 
-/// Applications that are over and still told of.
+/// The most ended applications that the host reports.
 const REPORTS_MAX: usize = 1_000;
-/// Steps in which a cluster that does everything at once comes to rest.
+/// The most rounds until the cluster and its services come to rest.
 const STEPS_MAX: usize = 100;
 
-/// Runs services. Whoever owns it calls [`tick`](Self::tick) when something may have happened; commands do what can be
-/// done without time going by. Times are milliseconds since the epoch, since histories are saved; one that is before
-/// the latest so far is taken for that. The last 1,000 applications that are over are told of.
+/// Runs services. Its owner calls [`tick`](Self::tick) when something may have happened; commands do all
+/// work that takes no time. Times are milliseconds since the epoch, because histories store them. A time
+/// earlier than the latest counts as the latest. The host reports the last 1,000 ended applications.
 #[derive(Debug)]
 pub struct ServiceHost<F: ClientFactory> {
     inner: Mutex<Inner<F>>,
@@ -41,7 +41,7 @@ struct Inner<F: ClientFactory> {
 }
 
 impl<F: ClientFactory> ServiceHost<F> {
-    /// A host whose containers are of these sizes.
+    /// Creates a host with these container sizes.
     #[must_use]
     pub fn new(factory: F, bounds: SizeBounds) -> Self {
         let inner =
@@ -49,18 +49,18 @@ impl<F: ClientFactory> ServiceHost<F> {
         Self { inner: Mutex::new(inner), bounds }
     }
 
-    /// Time has come to this, and something may have happened. Says when it wants to be called again even if nothing
-    /// does.
+    /// Advances all services to this time. Returns the next time at which it must be called even without
+    /// events.
     pub fn tick(&self, now_ms: u64) -> Option<u64> {
         let mut inner = self.lock();
         inner.now_ms = inner.now_ms.max(now_ms);
         inner.work()
     }
 
-    /// Lets somebody do something to the client of an application that runs.
+    /// Calls `change` with the client of a running application.
     ///
     /// # Errors
-    /// When it does not run.
+    /// If it does not run.
     pub fn with_client<T>(
         &self,
         app: AppId,
@@ -72,14 +72,15 @@ impl<F: ClientFactory> ServiceHost<F> {
         Ok(done)
     }
 
-    /// A panic in here is a mistake in the program, or of a client; that must not end the other applications.
+    /// Ignores poisoning: a panic is a defect in this program or a client, and must not end the other
+    /// applications.
     fn lock(&self) -> MutexGuard<'_, Inner<F>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<F: ClientFactory> Inner<F> {
-    /// Cluster and services go on until nothing more comes of it.
+    /// Advances cluster and services until nothing moves.
     fn work(&mut self) -> Option<u64> {
         let mut next_ms = None;
         for _ in 0..STEPS_MAX {
@@ -95,7 +96,7 @@ impl<F: ClientFactory> Inner<F> {
         next_ms
     }
 
-    /// Changes when anything moves.
+    /// Returns a value that changes when anything moves.
     fn moves(&self) -> (usize, u64) {
         (self.running.len(), self.running.values().map(|hosted| hosted.service.moves()).sum())
     }
@@ -122,7 +123,7 @@ impl<F: ClientFactory> Inner<F> {
         }
     }
 
-    /// An application that runs.
+    /// Returns a running application.
     fn live(&mut self, app: AppId) -> Result<&mut Hosted<F::Client>, HostError> {
         if let Some(report) = self.over.iter().find(|report| report.id == app) {
             return Err(HostError::NotLive { app, state: report.state });
@@ -163,7 +164,7 @@ impl<F: ClientFactory> ApplicationHost for ServiceHost<F> {
         let client = inner.factory.connect(submission.user, &submission.name.to_string());
         let client = client.map_err(HostError::Refused)?;
         let id = AppId(inner.last_app + 1);
-        // Whoever submits may have a clock that is behind.
+        // The caller's clock may be behind.
         let submission = Submission { now_ms: inner.now_ms, ..submission };
         let hosted = Hosted::start(id, &submission, files, client);
         inner.last_app += 1;
@@ -172,7 +173,7 @@ impl<F: ClientFactory> ApplicationHost for ServiceHost<F> {
         Ok(id)
     }
 
-    /// Does not wait: time goes by when somebody says so.
+    /// Returns at once: time only advances through `tick`.
     fn wait_for(&self, app: AppId, _state: RunState, _wait_ms: u64) -> Result<RunState, HostError> {
         let mut inner = self.lock();
         inner.work();

@@ -1,4 +1,4 @@
-//! Masters that die while their history is on its way to a slow store.
+//! Masters that die while a slow store saves their history.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::instance::definition::{ConfTree, Definition, SizeBounds};
 use crate::persistence::{StoreError, StoredFile};
 use apportion::Resources;
 
-/// A store whose writes take their time.
+/// A store with slow writes.
 #[derive(Default)]
 struct SlowStore(Mutex<BTreeMap<String, Vec<u8>>>);
 
@@ -38,7 +38,7 @@ impl HistoryStore for SlowStore {
     }
 }
 
-/// Nothing is left of what ran on its hosts but the history, so a master that did not wait for it knows of none.
+/// Only the history remembers the hosts, so a master that does not wait for the save knows of none.
 #[test]
 fn the_next_master_knows_what_the_last_one_was_saving() -> Result<(), Box<dyn std::error::Error>> {
     let mut cluster = FakeCluster::new();
