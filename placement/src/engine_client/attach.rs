@@ -1,4 +1,4 @@
-//! A client for an application that runs already.
+//! Attaches a client to a running application.
 
 use apportion::engine::Attachment;
 use apportion::{ContainerId, EventStream, Handle};
@@ -7,16 +7,17 @@ use super::{EngineClient, Placed, dismissal_by};
 use crate::client::{Callback, ContainerRef, Launch};
 
 impl EngineClient {
-    /// A client for an application that runs: after a restart of the service's master, or of the engine. It has what
-    /// [`Handle::attach`] answered about the application for `events`; `launched` says what runs in a container, as its
-    /// node agent reports, or `None` if nothing was started there. Containers have the [numbers](Self::reference) that
-    /// they had before, as long as the engine runs. [`Service::restart`](crate::Service::restart) takes the containers
-    /// over. Without a service, the next [`poll`](crate::ClusterClient::poll) carries out stops that came before.
+    /// Creates a client for a running application, after a restart of the service's master or of the
+    /// engine. `attachment` is the answer of [`Handle::attach`] for `events`. `launched` returns the
+    /// process in a container as its node agent reports it; `None` if none was started. Containers keep
+    /// their [ids](Self::reference) while the engine runs. [`Service::restart`](crate::Service::restart)
+    /// adopts the containers. Without a service, the next [`poll`](crate::ClusterClient::poll) carries out
+    /// earlier stops.
     ///
-    /// After a restart of the engine submit the application again, and register its nodes with
-    /// [`Handle::recover_node`] before `Handle::attach`. Containers of a node that is recovered later come as
-    /// [`Callback::Recovered`]: the service keeps those that it has not replaced by then, and
-    /// stops the others. Say what runs in them with [`report_running`](Self::report_running).
+    /// After a restart of the engine, submit the application again, and register its nodes with
+    /// [`Handle::recover_node`] before `Handle::attach`. Containers of a node that is recovered later
+    /// arrive as [`Callback::Recovered`]. The service keeps those that it has not replaced, and stops the
+    /// others. Report their processes with [`report_running`](Self::report_running).
     #[must_use]
     pub fn attach(
         handle: Handle,
@@ -44,16 +45,16 @@ impl EngineClient {
         client
     }
 
-    /// A node agent says what runs in a container of a node that is recovered after the attach. Call it before the next
-    /// [`poll`](crate::ClusterClient::poll): after that the container counts as one of an unknown version.
+    /// Reports the process in a container of a node that is recovered after the attach. Call it before the
+    /// next [`poll`](crate::ClusterClient::poll); afterwards the container counts as one of an unknown
+    /// version.
     pub fn report_running(&mut self, container: ContainerRef, launch: Launch) {
         if !self.containers.contains_key(&container) {
             self.late.insert(container, launch);
         }
     }
 
-    /// Keeps what runs in containers that are still to be heard of: a container that has ended is not heard of any
-    /// more.
+    /// Forgets reported processes of containers that have ended or were announced; no event will name them.
     pub(super) fn forget_late(&mut self) {
         if self.late.is_empty() {
             return;
@@ -68,7 +69,7 @@ impl EngineClient {
         });
     }
 
-    /// A container that its node reported after the attach. One that has ended since is not worth a word.
+    /// Handles a container that its node reported after the attach. `None` if it is known or has ended.
     pub(super) fn recovered(&mut self, container: ContainerId) -> Option<Callback> {
         let reference = Self::reference(container);
         let launch = self.late.remove(&reference).unwrap_or_default();
@@ -88,7 +89,7 @@ impl EngineClient {
         Some(Callback::Recovered(running))
     }
 
-    /// The event that tells a found container to stop came before this client, or is still to be heard.
+    /// Adds a container. If it is stopping, this client may have missed the event that says so.
     fn insert(&mut self, container: ContainerRef, placed: Placed) {
         if placed.stopping.is_some() {
             self.found_stopping.insert(container);
@@ -107,7 +108,7 @@ mod tests {
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-    /// The events of the recovery and of the end do not fit the stream.
+    /// The stream is too short for the events of the recovery and of the end.
     #[test]
     fn what_runs_in_a_container_is_forgotten_with_the_container() -> Outcome {
         let config = EngineConfig::new(ResourceTypes::memory_and_vcores(), QueueConfig::single_leaf());

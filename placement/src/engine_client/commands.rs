@@ -4,25 +4,26 @@ use std::sync::Arc;
 
 use crate::client::{ContainerRef, Launch};
 
-/// A command for the agent of a node. An agent carries commands out in the order in which they come.
+/// A command for a node agent. An agent carries out commands in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeCommand {
-    /// Start this in the container, then call [`report_started`](super::EngineClient::report_started) or
+    /// Start the process in the container, then call
+    /// [`report_started`](super::EngineClient::report_started) or
     /// [`report_start_failed`](super::EngineClient::report_start_failed).
     Launch {
-        /// Which container.
+        /// The container.
         container: ContainerRef,
-        /// The host it is on.
+        /// The host of the container.
         host: Arc<str>,
         /// The process to start.
         launch: Launch,
     },
-    /// End what runs in the container, then call [`report_exit`](super::EngineClient::report_exit). It may come twice,
-    /// and for a container in which nothing runs any more.
+    /// Kill the process in the container, then call [`report_exit`](super::EngineClient::report_exit). The
+    /// command may come twice, and for a container without a process.
     Kill {
-        /// Which container.
+        /// The container.
         container: ContainerRef,
-        /// The host it is on.
+        /// The host of the container.
         host: Arc<str>,
     },
 }

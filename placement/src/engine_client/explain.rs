@@ -11,7 +11,7 @@ pub(super) fn unserved(explanation: &Explanation) -> Option<Unserved> {
 
 fn obstacle(reason: PendingReason, funnel: &Funnel) -> Obstacle {
     match reason {
-        // A cluster that is full fills its root queue too: only beside room is a limit what matters.
+        // A full cluster fills its root queue as well. A queue limit is the cause only if nodes have room.
         PendingReason::QueueLimit | PendingReason::UserLimit if !has_room(funnel) => Obstacle::NoRoom,
         PendingReason::Inactive
         | PendingReason::QueueLimit

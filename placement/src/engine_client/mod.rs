@@ -32,8 +32,9 @@ use swap::Swaps;
 
 /// One service as an application of an engine.
 ///
-/// The engine places containers and does not run them. What is [started](ClusterClient::start) counts as started at
-/// once, and what is given back as ended, unless [node agents](Self::with_node_agents) run it.
+/// The engine places containers but runs no processes. Without [node agents](Self::with_node_agents), a
+/// container counts as running when it is [started](ClusterClient::start), and as ended when it is
+/// released.
 #[derive(Debug)]
 pub struct EngineClient {
     handle: Handle,
@@ -41,17 +42,17 @@ pub struct EngineClient {
     events: EventStream,
     requests: Requests,
     containers: BTreeMap<ContainerRef, Placed>,
-    /// Containers that were being stopped when this client found them: their agents are still to be told.
+    /// Containers that were stopping when this client found them; their agents have no command yet.
     found_stopping: BTreeSet<ContainerRef>,
     exits: BTreeMap<ContainerId, ContainerExit>,
-    /// The processes in containers that nodes reported and the engine has not announced.
+    /// Processes in containers that node agents reported and the engine has not announced.
     late: BTreeMap<ContainerRef, Launch>,
     nodes: ReportedNodes,
     has_node_agents: bool,
     dismissal: Option<Dismissal>,
     blacklisted: BTreeSet<Arc<str>>,
     swaps: Swaps,
-    /// Callbacks that do not come from the engine's events.
+    /// Callbacks that come from this client instead of the engine's events.
     told: Vec<Callback>,
     commands: Vec<NodeCommand>,
 }
@@ -62,7 +63,7 @@ struct Placed {
     priority: u32,
     host: Arc<str>,
     launch: Option<Launch>,
-    /// Set while the engine waits for its end: the cause that the end will have.
+    /// Set while the engine waits for its end: the cause of that end.
     stopping: Option<EndCause>,
 }
 
@@ -78,7 +79,7 @@ impl Placed {
     }
 }
 
-/// The end of its application, as a dismissal of the service.
+/// Converts the end of an application into a dismissal.
 fn dismissal_by(end: ApplicationEnd) -> Dismissal {
     match end {
         ApplicationEnd::Expired => Dismissal::Expired,
@@ -87,10 +88,10 @@ fn dismissal_by(end: ApplicationEnd) -> Dismissal {
 }
 
 impl EngineClient {
-    /// Submits the service's application. `events_max` events may wait to be polled.
+    /// Submits the service's application. At most `events_max` events may wait to be polled.
     ///
     /// # Errors
-    /// When the engine does not take the application.
+    /// If the engine refuses the application.
     pub fn submit(handle: Handle, spec: ApplicationSpec, events_max: usize) -> Result<Self, SubmitError> {
         let events = handle.event_stream(events_max);
         let application = handle.submit_application(spec, &events)?;
@@ -117,47 +118,47 @@ impl EngineClient {
         }
     }
 
-    /// The same client, for node agents that do what [`take_commands`](Self::take_commands) says and report what was
-    /// started and how it ended. A container that is given back keeps its place until its end is reported, or until the
-    /// engine's [`stop_timeout_ms`](apportion::config::EngineConfig::stop_timeout_ms) has passed.
+    /// Sets up the client for node agents, which carry out [`take_commands`](Self::take_commands) and
+    /// report starts and exits. A released container keeps its place until its exit is reported, or until
+    /// the engine's [`stop_timeout_ms`](apportion::config::EngineConfig::stop_timeout_ms) has passed.
     #[must_use]
     pub fn with_node_agents(mut self) -> Self {
         self.has_node_agents = true;
         self
     }
 
-    /// The engine's application.
+    /// Returns the engine's application.
     #[must_use]
     pub fn application(&self) -> ApplicationId {
         self.application
     }
 
-    /// The engine's identifier of a container; `None` once it has ended.
+    /// Returns the engine's identifier of a container; `None` once it has ended.
     #[must_use]
     pub fn engine_container(&self, container: ContainerRef) -> Option<ContainerId> {
         self.containers.contains_key(&container).then(|| ContainerId::from_number(container.0))
     }
 
-    /// The identifier that every client uses for this container of its engine.
+    /// Returns the reference that every client uses for this container.
     #[must_use]
     pub fn reference(container: ContainerId) -> ContainerRef {
         ContainerRef(container.number())
     }
 
-    /// A node agent says that what was started runs.
+    /// Reports, for a node agent, that the process runs.
     ///
     /// # Errors
-    /// When the container has ended.
+    /// If the container has ended.
     pub fn report_started(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         self.placed(container)?;
         self.told.push(Callback::Started(container));
         Ok(())
     }
 
-    /// A node agent says that nothing could be started. A container that is being stopped has ended with that.
+    /// Reports, for a node agent, that the start failed. A stopping container has thereby ended.
     ///
     /// # Errors
-    /// When the container has ended.
+    /// If the container has ended.
     pub fn report_start_failed(&mut self, container: ContainerRef, why: String) -> Result<(), ClientError> {
         let placed = self.containers.get_mut(&container).ok_or(ClientError::UnknownContainer(container))?;
         if placed.stopping.is_some() {
@@ -168,12 +169,12 @@ impl EngineClient {
         Ok(())
     }
 
-    /// Ends the application; its containers end with it. Where the engine
-    /// [stops](apportion::config::EngineConfig::stop_ended_applications) them first, go on polling and carrying out
-    /// [commands](Self::take_commands) until none is left.
+    /// Ends the application and its containers. If the engine
+    /// [stops](apportion::config::EngineConfig::stop_ended_applications) the containers first, keep polling
+    /// and carrying out [commands](Self::take_commands) until none is left.
     ///
     /// # Errors
-    /// When the engine is shut down.
+    /// If the engine is shut down.
     pub fn finish(&mut self, end: ApplicationEnd) -> Result<(), SubmitError> {
         self.handle.end_application(self.application, end)?;
         if self.handle.config().stop_ended_applications && !self.has_node_agents {
@@ -182,7 +183,7 @@ impl EngineClient {
         Ok(())
     }
 
-    /// Whether the engine has no such application any more, or not yet.
+    /// Returns whether the engine does not know the application, or not yet.
     pub(crate) fn is_gone(&self) -> bool {
         self.handle.read(|view| view.application(self.application).is_none())
     }
@@ -217,7 +218,7 @@ impl EngineClient {
         }
     }
 
-    /// Why the engine did not take something. With one that is shut down all containers are gone.
+    /// Handles a refusal of the engine. If the engine is shut down, all containers have ended.
     fn refused(&mut self, error: &SubmitError) -> ClientError {
         if *error == SubmitError::Closed && self.dismissal.is_none() {
             self.dismissal = Some(Dismissal::Gone);
@@ -229,7 +230,7 @@ impl EngineClient {
         ClientError::Refused(error.to_string())
     }
 
-    /// Nothing is told of it: it is asked for.
+    /// Records a dismissal. There is no callback; the service asks for it.
     fn dismissed(&mut self, why: Dismissal) -> Option<Callback> {
         self.dismissal.get_or_insert(why);
         None
@@ -243,7 +244,7 @@ impl EngineClient {
         Some(Callback::Allocated(vec![allocation]))
     }
 
-    /// Events were left out: what runs now says what was missed.
+    /// Catches up after lost events, by comparing the known containers with the running ones.
     fn resynchronise(&mut self) -> Vec<Callback> {
         let (_, running) = self.handle.resync(&self.events, &[self.application]);
         let ending = |known: ApplicationView<'_>| known.ending();
@@ -261,7 +262,7 @@ impl EngineClient {
             if !self.containers.contains_key(&Self::reference(container)) {
                 let host = self.nodes.host_of(&self.handle, found.node);
                 let came = self.allocated(found.ask, container, host);
-                // Of what was placed for asks that this client did not make nothing was told before either.
+                // Containers of asks that this client did not make have no allocation callback.
                 callbacks.extend(match came {
                     None if found.is_recovered => self.recovered(container),
                     came => came,
@@ -312,9 +313,10 @@ impl ClusterClient for EngineClient {
         self.give_back(container)
     }
 
-    /// One commit request: the engine takes the one and gives the other, or does neither. If it does neither, because
-    /// another service has claimed the node or the queue has no room for the difference, the container is given back
-    /// and the request waits. With node agents the request is made when the end of the container is reported.
+    /// Swaps in one commit request: the engine releases one container and allocates the other, or does
+    /// neither. It may do neither because another service has claimed the node, or because the queue has no
+    /// room for the difference. Then the container is released and the request waits. With node agents, the
+    /// commit follows the reported exit.
     fn swap(&mut self, container: ContainerRef, request: ContainerRequest) -> Result<(), ClientError> {
         let placed = self.placed(container)?;
         if request.hosts.len() != 1 {
@@ -359,8 +361,7 @@ impl ClusterClient for EngineClient {
     }
 
     fn take_over(&mut self) -> Vec<RunningContainer> {
-        // What was told and not polled, and what is still to be swapped, concerns a master that is no more; what was
-        // placed since is found here.
+        // Pending callbacks and swaps belong to the previous master. Containers placed since are found below.
         self.told.clear();
         self.swaps = Swaps::default();
         let mut waiting = Vec::new();
@@ -371,12 +372,12 @@ impl ClusterClient for EngineClient {
             self.on_event(event);
         }
         for ask in self.requests.forget() {
-            // One that is over cannot be cancelled, and needs not be.
+            // An ask that is over needs no cancel.
             let _ = self.handle.cancel_ask(ask, 1);
         }
         self.nodes.forget();
         let hosts: Vec<Arc<str>> = self.blacklisted.iter().cloned().collect();
-        // An engine that is shut down has no list to change.
+        // An engine that is shut down has no blacklist.
         let _ = self.update_blacklist(&[], &hosts);
         self.containers.iter().map(|(container, placed)| placed.as_running(*container)).collect()
     }
@@ -397,7 +398,7 @@ impl ClusterClient for EngineClient {
 
     fn poll(&mut self) -> Vec<Callback> {
         for container in self.swaps.take_refused() {
-            // One that has ended meanwhile is told of below.
+            // A container that has ended meanwhile is reported below.
             let _ = self.give_back(container);
         }
         let mut callbacks = Vec::new();

@@ -1,4 +1,4 @@
-//! The engine's nodes as hosts of a service, and those that changed since the last report.
+//! The engine's nodes as hosts of a service, and changes since the last report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use apportion::{Handle, NodeId, NodeState, PartitionId};
 
 use crate::client::{Callback, NodeReport};
 
-/// Nodes as they were told last.
+/// Nodes as last reported to the service.
 #[derive(Debug, Default)]
 pub(super) struct ReportedNodes {
-    /// The version of the engine's nodes that they were told of; `None`: never.
+    /// The node version at the last report; `None`: no report yet.
     looked_at: Option<u64>,
     told: BTreeMap<Arc<str>, NodeReport>,
     hosts: BTreeMap<NodeId, Arc<str>>,
-    /// Hosts that the service was told are not there: it has to hear of them again, though they have not changed.
+    /// Hosts that the service was told are unknown. They are reported again even if they have not changed.
     doubted: BTreeSet<Arc<str>>,
 }
 
 impl ReportedNodes {
-    /// The name of a node that holds a container, which is told many times and made once.
+    /// Returns the host name of a node; cached, because every container event needs it.
     pub(super) fn host_of(&mut self, handle: &Handle, node: NodeId) -> Arc<str> {
         let name =
             || handle.read(|view| view.node(node).map_or_else(|| "".into(), |node| node.name().into()));
         self.hosts.entry(node).or_insert_with(name).clone()
     }
 
-    /// Tells of the nodes that came, went or changed. How much of them is free is told along, but is no change. It
-    /// costs nothing while the engine's nodes are as they were.
+    /// Reports nodes that were added, removed or changed. Free resources are included, but do not count as
+    /// a change. Costs nothing while the engine's node version is the same.
     pub(super) fn update(&mut self, handle: &Handle) -> Option<Callback> {
-        // What changes from here on has a later version.
+        // Read the version first: later changes then have a higher one.
         let version = handle.read(|view| view.nodes_version());
         if self.looked_at == Some(version) {
             return None;
@@ -52,20 +52,20 @@ impl ReportedNodes {
         self.doubted.clear();
         self.told = now;
         if !changed.is_empty() {
-            // Numbers of nodes that are gone come to no end.
+            // Node numbers never repeat, so the cache would grow without limit.
             self.hosts.clear();
         }
         (is_first || !changed.is_empty()).then_some(Callback::NodesUpdated(changed))
     }
 
-    /// The service was told that there is no such host.
+    /// Notes that the service was told that there is no such host.
     pub(super) fn doubt(&mut self, host: &str) {
         if self.told.contains_key(host) {
             self.doubted.insert(host.into());
         }
     }
 
-    /// All nodes are news again.
+    /// Makes the next update report all nodes.
     pub(super) fn forget(&mut self) {
         self.looked_at = None;
         self.told.clear();

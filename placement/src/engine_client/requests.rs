@@ -1,4 +1,4 @@
-//! Requests of a service and the asks of the engine that stand for them.
+//! Requests of a service, and the engine's asks that represent them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use apportion::{AskId, AskSpec, Handle, NodeId, Resources, TagLimit};
 
 use crate::client::{Allocation, ClientError, ContainerRef, ContainerRequest, RequestId};
 
-/// Which ask stands for which request. A request of a master that is no more has no number any longer.
+/// Maps asks to requests. An ask of a previous master has no request id.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     by_ask: BTreeMap<AskId, Made>,
@@ -34,7 +34,7 @@ impl Requests {
         self.by_request.insert(request.id, ask);
     }
 
-    /// An ask of a master that is no more.
+    /// Adds an ask of a previous master.
     pub(super) fn found(&mut self, ask: AskId, priority: u32, size: Resources) {
         self.by_ask.insert(ask, Made { request: None, priority, size });
     }
@@ -51,7 +51,7 @@ impl Requests {
         Some(made)
     }
 
-    /// A container came for the ask, which is over with it.
+    /// Removes an ask that a container has served.
     pub(super) fn served(
         &mut self,
         ask: AskId,
@@ -62,17 +62,17 @@ impl Requests {
         Some(Allocation { request, priority, container, size, host })
     }
 
-    /// The ask is over without a container.
+    /// Removes an ask that ended without a container.
     pub(super) fn over(&mut self, ask: AskId) -> Option<RequestId> {
         self.remove(ask)?.request
     }
 
-    /// Asks that the engine has done with.
+    /// Returns the asks that the engine has finished.
     pub(super) fn over_in(&self, view: &View<'_>) -> Vec<AskId> {
         self.by_ask.keys().copied().filter(|ask| view.is_ask_over(*ask)).collect()
     }
 
-    /// The numbers mean nothing any longer. Says which asks still wait.
+    /// Forgets all request ids. Returns the asks that still wait.
     pub(super) fn forget(&mut self) -> Vec<AskId> {
         self.by_request.clear();
         for made in self.by_ask.values_mut() {
@@ -82,8 +82,8 @@ impl Requests {
     }
 }
 
-/// What the request is to the engine. A host on a rack that is named too goes unnamed: the engine would wait for it
-/// before it looks at the rest of the rack, and the service has done that.
+/// Translates a request into an ask. Omits a host whose rack is named too: the engine would wait for the
+/// host before it tries the rack, and the service has done that already.
 pub(super) fn ask_spec(handle: &Handle, request: &ContainerRequest) -> Result<AskSpec, ClientError> {
     let mut spec = AskSpec::new(request.size, 1).with_priority(request.priority);
     for host in &request.hosts {

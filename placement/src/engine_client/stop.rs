@@ -1,4 +1,4 @@
-//! Stops: a container that node agents run has ended when they say so.
+//! Stops: a container with node agents has ended when its agent reports the exit.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::client::{Callback, ClientError, ClusterClient, ContainerRef, Containe
 use crate::exit::ContainerExit;
 
 impl EngineClient {
-    /// Commands for node agents, in order, each once. Empty without [node agents](Self::with_node_agents).
+    /// Takes the commands for node agents, in order. Empty without [node agents](Self::with_node_agents).
     #[must_use]
     pub fn take_commands(&mut self) -> Vec<NodeCommand> {
         std::mem::take(&mut self.commands)
     }
 
-    /// Hands each command to `agent`, for node agents in this process. What it launched counts as started, or as failed
-    /// to start for the reason that it gives. A container that it failed to kill is stopped again later.
+    /// Passes each command to `agent`, for node agents in this process. A launch that returns `Ok` counts
+    /// as started; one that returns an error counts as a failed start. A failed kill is repeated later.
     pub fn carry_out<E: Display>(&mut self, mut agent: impl FnMut(NodeCommand) -> Result<(), E>) {
         for command in self.take_commands() {
             let launched = match &command {
@@ -35,13 +35,14 @@ impl EngineClient {
         }
     }
 
-    /// A node agent says that what ran in a container has ended, by itself or because it was killed.
+    /// Reports, for a node agent, that the process in a container has ended, by itself or because it was
+    /// killed.
     ///
     /// # Errors
-    /// When the container has ended before.
+    /// If the container has ended before.
     pub fn report_exit(&mut self, container: ContainerRef, exit: ContainerExit) -> Result<(), ClientError> {
         let placed = self.containers.get_mut(&container).ok_or(ClientError::UnknownContainer(container))?;
-        // Nothing runs in it any more.
+        // The process is gone.
         placed.launch = None;
         let id = ContainerId::from_number(container.0);
         self.exits.insert(id, exit);
@@ -51,13 +52,13 @@ impl EngineClient {
         }
     }
 
-    /// Whether something may run in it that an agent has to end.
+    /// Returns whether a process may run in it, which an agent has to end.
     pub(super) fn awaits_end_of(&self, placed: &Placed) -> bool {
         self.has_node_agents && (placed.launch.is_some() || placed.stopping.is_some())
     }
 
-    /// Lets the engine wait for the end of a container, and its agent bring it about. The agent is told again when the
-    /// container is stopped again.
+    /// Stops a container: the engine waits for its end, and its agent gets a kill command. A repeated call
+    /// repeats the command.
     pub(super) fn stop(&mut self, container: ContainerRef) {
         let Some(placed) = self.containers.get_mut(&container) else { return };
         self.found_stopping.remove(&container);
@@ -76,11 +77,11 @@ impl EngineClient {
         }
     }
 
-    /// The engine told this container to stop. A second word of the engine changes nothing.
+    /// Handles the engine's order to stop a container. A repeated order changes nothing.
     pub(super) fn told_to_stop(&mut self, container: ContainerId, cause: EndCause) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.get_mut(&reference)?;
-        // The engine may have had another cause before it heard of this client's.
+        // The engine may have stopped it for another cause before it received this client's stop.
         let was_told = placed.stopping.replace(cause).is_some();
         if self.found_stopping.remove(&reference) || !was_told {
             self.obey_stop(reference);
@@ -88,27 +89,28 @@ impl EngineClient {
         None
     }
 
-    /// Containers were being stopped before this client could be told so.
+    /// Carries out stops that came before this client.
     pub(super) fn obey_found_stops(&mut self) {
         for container in std::mem::take(&mut self.found_stopping) {
             self.obey_stop(container);
         }
     }
 
-    /// The agent of the container kills what runs in it. Without agents, or if nothing runs in it, the container ends
-    /// at once.
+    /// Commands the agent to kill the process. Without agents, or without a process, the container ends at
+    /// once.
     fn obey_stop(&mut self, container: ContainerRef) {
         let Some(placed) = self.containers.get(&container) else { return };
         if self.has_node_agents && placed.launch.is_some() {
             let host = placed.host.clone();
             self.command_kill(container, host);
         } else {
-            // An engine that is shut down is noticed by the next call.
+            // The next call notices an engine that is shut down.
             let _ = self.handle.complete_container(ContainerId::from_number(container.0));
         }
     }
 
-    /// The engine stops all containers, whose ends nobody else may be left to confirm. Nothing runs in them.
+    /// Confirms all stops of an ended application without node agents: no process runs, and no other caller
+    /// confirms.
     pub(super) fn confirm_all(&mut self) -> Result<(), SubmitError> {
         let found_stopping = std::mem::take(&mut self.found_stopping);
         for (container, placed) in &mut self.containers {
@@ -121,7 +123,7 @@ impl EngineClient {
         Ok(())
     }
 
-    /// Gives a container back in which nothing runs.
+    /// Releases a container without a process.
     pub(super) fn give_back(&mut self, container: ContainerRef) -> Result<(), ClientError> {
         self.placed(container)?;
         self.handle
@@ -129,7 +131,7 @@ impl EngineClient {
             .map_err(|error| self.refused(&error))
     }
 
-    /// The container ends and the request is served in its place, in one commit.
+    /// Commits a swap: the container ends and the request is served in its place.
     pub(super) fn swap_now(
         &mut self,
         container: ContainerRef,
@@ -149,8 +151,8 @@ impl EngineClient {
         Ok(())
     }
 
-    /// What ran in the container has ended, and it makes way for the request. If the engine does not take the request
-    /// any more, the container ends all the same.
+    /// Commits a waiting swap after the process has ended. If the engine refuses the request, the container
+    /// is released anyway.
     fn swap_after_end(
         &mut self,
         container: ContainerRef,
@@ -163,12 +165,14 @@ impl EngineClient {
         })
     }
 
-    /// A container has ended. What may run on in it is to be killed, and what waited for its place is asked for.
+    /// Handles the end of a container. Has a process that may still run killed, and submits the request of
+    /// a waiting swap.
     pub(super) fn ended(&mut self, container: ContainerId, cause: Option<EndCause>) -> Option<Callback> {
         let reference = Self::reference(container);
         let placed = self.containers.remove(&reference)?;
         self.found_stopping.remove(&reference);
-        // After the timeout of a stop the process may still run: its agent failed to kill it, or never heard of it.
+        // After a stop timeout the process may still run: its agent failed to kill it, or never got the
+        // command.
         let has_timed_out = cause == Some(EndCause::StopTimedOut);
         if placed.launch.is_some() && (placed.stopping.is_none() || has_timed_out) {
             self.command_kill(reference, placed.host);
@@ -189,7 +193,7 @@ impl EngineClient {
     }
 }
 
-/// The exit status, in YARN's numbers, of a container whose agent reported none.
+/// Returns the YARN exit status of a container without a report of its agent.
 fn exit_of(cause: Option<EndCause>) -> ContainerExit {
     let status = match cause {
         Some(EndCause::Completed) => ContainerExit::SUCCESS,
@@ -201,7 +205,7 @@ fn exit_of(cause: Option<EndCause>) -> ContainerExit {
     ContainerExit::of(status)
 }
 
-/// The exit of a container that was stopped for this cause, and whose agent did not confirm it.
+/// Returns the exit of a stopped container whose agent did not confirm the stop.
 fn unconfirmed(stopping: Option<EndCause>) -> ContainerExit {
     let diagnostics = "its host did not confirm the stop in time".to_owned();
     ContainerExit { diagnostics, ..exit_of(stopping.or(Some(EndCause::Released))) }
