@@ -90,8 +90,8 @@ fn a_rejected_batch_parks_nobody_who_is_held_because_of_it() {
     leaf.bench.expect_running(3);
 }
 
-/// A user who reserves a node for the last unit still waits for it: three users share 12, not two of them 4.
-# A user who reserves a node for the last unit stays active: three users share 12, not two of them 4.
+/// A user who reserves a node for the last unit stays active: three users share 12, not two of them 4.
+#[test]
 fn a_user_who_reserves_a_node_is_no_less_active() {
     let leaf = Shared::new(&[("n1", 8), ("n2", 5)]);
     let [reserving, second] = ["reserving", "second"].map(|user| leaf.user(user));
