@@ -1,4 +1,4 @@
-//! The index of a placement set: nodes by score step, found without looking at all of them.
+//! The index of a placement set: finds nodes by score step without a look at every node.
 
 use super::order::BUCKETS;
 use crate::bits::ones;
@@ -10,14 +10,14 @@ pub(super) struct BucketIndex {
     /// One bit per position, `words` words per step.
     members: Vec<u64>,
     words: usize,
-    /// One bit for each of the members' words that is not zero, `word_words` words per step.
+    /// One bit for each nonzero word of `members`, `word_words` words per step.
     used_words: Vec<u64>,
     word_words: usize,
     counts: [u32; BUCKETS],
-    /// The steps that have any, one bit each.
+    /// The steps that have members, one bit each.
     occupied: u128,
-    /// Componentwise upper bound on the free amounts in each step. Exact after a full scan, raised by
-    /// insertions, never lowered by removals: it may send a search in vain, never past a node that fits.
+    /// Componentwise upper bound on the free amounts in each step. Exact after a full scan, raised by insertions, never
+    /// lowered by removals: a search may visit a step in vain, but never skips a node that fits.
     most_free: Vec<Resources>,
     /// By position: the step, or `ABSENT`.
     steps: Vec<u8>,
@@ -66,7 +66,7 @@ impl BucketIndex {
         self.most_free[step] = self.most_free[step].max(free);
     }
 
-    /// Takes a position out.
+    /// Removes a position.
     pub(super) fn remove(&mut self, position: usize) {
         let Some(step) = self.step_of(position) else { return };
         let word = position / 64;
@@ -83,7 +83,7 @@ impl BucketIndex {
         self.steps[position] = ABSENT;
     }
 
-    /// The first position in order for which `fits` says yes. `free_of` gives what a position has free, so
+    /// Returns the first position in order that `fits` accepts. `free_of` returns the free resources of a position, so
     /// that a step searched in vain gets an exact bound. `visits` counts the positions looked at.
     pub(super) fn search(
         &mut self,
@@ -128,7 +128,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Whatever is put and removed, each step lists what it should, in order; also where words of words are needed.
+        /// After any puts and removals, each step lists its positions in order. The index is large enough to use
+        /// several words of words.
         #[test]
         fn each_step_lists_its_positions(
             steps in proptest::collection::vec((0..5_000usize, 0..3usize, any::<bool>()), 0..200),

@@ -7,7 +7,7 @@ use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// Where placement sets rest between passes.
 ///
-/// At most one proposer has a set at a time, until its batch is decided. That is an optimisation: the committer
+/// At most one proposer has a set at a time, until its batch is decided. Leases are an optimisation: the committer
 /// resolves conflicts between batches either way.
 #[derive(Debug)]
 pub(crate) struct Leases {
@@ -15,9 +15,10 @@ pub(crate) struct Leases {
     /// By partition: the sets over which a pass could find something, one bit each. Written under
     /// the write guard, before the signal is raised; taking a set clears its bit.
     wanted: Vec<AtomicU64>,
-    /// Low half: how many sets are not in the pool, or about to go. High half: how often one came back.
+    /// Low half: the sets that are out of the pool or about to leave it. High half: the number of returns.
     out: AtomicU64,
-    /// How many may be out at a time; written by the committer. A set more for a moment does no harm.
+    /// The most sets that may be out at a time; written by the committer. Exceeding it by one set for a moment does no
+    /// harm.
     out_max: AtomicU64,
     order: NodeOrderKind,
 }
@@ -32,10 +33,10 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) enum Checkout {
     Taken(Box<PlacementSet>),
-    /// None is wanted, in the pool, and allowed out.
+    /// No set is wanted, in the pool and allowed out.
     Nothing,
-    /// None, but for a moment one was counted as out. If the committer looked in that moment, it took the engine for
-    /// busy, and has to look again.
+    /// No set, but for a moment one was counted as out. If the committer looked in that moment, it saw a busy engine
+    /// and has to look again.
     InVain,
 }
 
@@ -47,10 +48,10 @@ impl Checkout {
 }
 
 const OUT: u64 = (1 << 32) - 1;
-/// Added to the word that counts when a set comes back: one less out, one more return.
+/// Added to `out` when a set comes back: one set less out, one more return.
 const RETURNED: u64 = (1 << 32) - 1;
 
-/// A set about to be out; dropped, it was not.
+/// Counts a set as out. Dropping the guard undoes that.
 struct CheckOut<'a>(&'a AtomicU64);
 
 impl<'a> CheckOut<'a> {
@@ -95,7 +96,7 @@ impl Leases {
         if slot.leased {
             return None;
         }
-        // Counted before the bit goes: who sees the bit gone sees the count.
+        // Counted before the bit is cleared: a thread that sees the bit cleared also sees the count.
         let check_out = CheckOut::out(&self.out);
         if self.wanted[id.partition().index()].fetch_and(!id.bit(), Ordering::AcqRel) & id.bit() == 0 {
             *looked_in_vain = true;
@@ -108,19 +109,19 @@ impl Leases {
         Some(set.unwrap_or_else(|| Box::new(PlacementSet::new(id, self.order))))
     }
 
-    /// Lets so many sets be out at a time.
+    /// Sets the most sets that may be out at a time.
     pub(crate) fn set_out_max(&self, sets: u64) {
         self.out_max.store(sets, Ordering::Relaxed);
     }
 
-    /// Takes a wanted set, looking from the `start`-th set on so that proposers spread out; none while as many are
-    /// out as may be. Each of those comes back in a group commit or in an undo, after which the signal is raised.
+    /// Takes a wanted set, searching from the `start`-th set on so that proposers spread out. Takes none while the
+    /// maximum is out. Each of those comes back in a group commit or an undo, which raises the signal.
     pub(crate) fn take_wanted(&self, start: u32) -> Checkout {
         let mut looked_in_vain = false;
         if self.count_out() >= self.out_max.load(Ordering::Relaxed) {
             return Checkout::Nothing;
         }
-        // All sets from `start` on, then those before it: a proposer that starts behind its last set reaches them all.
+        // All sets from `start` on, then those before it: a proposer that starts after its last set reaches all sets.
         let (first, behind) =
             (start as usize / SETS_MAX % self.wanted.len(), u64::MAX << (start as usize % SETS_MAX));
         let others = (1..self.wanted.len()).map(|offset| ((first + offset) % self.wanted.len(), u64::MAX));
@@ -138,7 +139,7 @@ impl Leases {
         }
     }
 
-    /// How many proposers could take a wanted set now; some of those sets may be out.
+    /// The number of proposers that could take a wanted set now. Some of the counted sets may be out.
     pub(crate) fn takeable(&self) -> usize {
         let may_go_out = self.out_max.load(Ordering::Relaxed).saturating_sub(self.count_out());
         u64::from(self.count_wanted()).min(may_go_out) as usize
@@ -152,15 +153,15 @@ impl Leases {
         self.out.fetch_add(RETURNED, Ordering::Release);
     }
 
-    /// Looks at the set in its slot, if it is in the pool. Meanwhile it cannot be taken, but it counts as in the pool,
-    /// so looking changes no count.
+    /// Passes the set to `look` in its slot, if it is in the pool. Meanwhile no proposer can take the set. It still
+    /// counts as in the pool.
     pub(crate) fn look_at<T>(&self, id: SetId, look: impl FnOnce(&mut PlacementSet) -> T) -> Option<T> {
         let mut slot = self.slots[id.index()].lock();
         slot.set.as_mut().map(|set| look(set))
     }
 
-    /// Says which sets of a partition are worth a pass. A bit that is taken meanwhile is seen: the swap acquires what
-    /// its taker released.
+    /// Publishes which sets of a partition are worth a pass. If a proposer takes a set meanwhile, the swap acquires its
+    /// release, so the caller sees that.
     pub(crate) fn publish_wanted(&self, partition: PartitionId, sets: u64) {
         let wanted = &self.wanted[partition.index()];
         if wanted.load(Ordering::Acquire) != sets {
@@ -168,24 +169,24 @@ impl Leases {
         }
     }
 
-    /// How many sets are worth a pass.
+    /// The number of sets that are worth a pass.
     pub(crate) fn count_wanted(&self) -> u32 {
         self.wanted.iter().map(|sets| sets.load(Ordering::Acquire).count_ones()).sum()
     }
 
-    /// How many sets are not in the pool.
+    /// The number of sets that are not in the pool.
     pub(crate) fn count_out(&self) -> u64 {
         self.out.load(Ordering::Acquire) & OUT
     }
 
-    /// How many sets are worth a pass, and how many somebody has. One that came back meanwhile counts as out, so that
-    /// none is missed which was out at the first look and wanted at the second. A look in vain does not count: a
-    /// proposer may look at old bits long after everybody was told that all is quiet.
+    /// The number of wanted sets, and the number of leased sets. A set that came back meanwhile counts as leased:
+    /// otherwise a set that was out at the first look and wanted at the second would be missed. A look in vain does not
+    /// count: a proposer may look at old bits long after the engine reported that it is quiet.
     pub(crate) fn count(&self) -> (u32, u64) {
         let returns = || self.out.load(Ordering::Acquire) & !OUT;
         let before = returns();
         let wanted = self.count_wanted();
-        // A slot is locked until its set is counted, so between unchanged counts none has come back.
+        // A slot stays locked until its set's return is counted. So if the returns are unchanged, no set has come back.
         let leased = self.slots.iter().filter(|slot| slot.lock().leased).count() as u64;
         let has_returned = returns() != before;
         (wanted, leased.max(u64::from(has_returned)))
@@ -196,9 +197,9 @@ impl Leases {
         self.count_wanted() > 0
     }
 
-    /// Whether every set is in the pool and none is worth a pass. Then none can be taken before the next publication.
-    /// A set that is taken is out before its bit is gone, and one that is dropped is wanted before it is in the pool,
-    /// so neither is overlooked between the two looks at the count; the high half tells if one came back.
+    /// Whether every set is in the pool and none is worth a pass. Then no set can be taken before the next publication.
+    /// A taken set is out before its bit is cleared, and a dropped set is wanted before it is in the pool. So the two
+    /// looks at the count overlook neither; the high half shows whether a set came back.
     pub(crate) fn is_idle(&self) -> bool {
         let before = self.out.load(Ordering::Acquire);
         before & OUT == 0 && !self.any_wanted() && self.out.load(Ordering::Acquire) == before

@@ -3,11 +3,10 @@
 //! # Leases
 //!
 //! A [`PlacementSet`] is a value that rests in a pool (`lease.rs`). Taking the value out of the pool takes its lease.
-//! The value travels in the batch and comes back when the batch is decided or dropped. So two proposers never
-//! choose among the same nodes from views that do not know of each other. Optimistic proposers lose most of their
-//! work that way.
+//! The value travels in the batch and comes back when the batch is decided or dropped. So two proposers never choose
+//! among the same nodes from independent views. Optimistic proposers lose most of their work that way.
 //!
-//! Leases are an optimisation: commit never relies on them. A host that an ask names may be in any set. Picks of
+//! Leases are an optimisation: the committer never relies on them. A host that an ask names may be in any set. Picks of
 //! such hosts are added to the node's amount in flight, which every proposer sees.
 //!
 //! Taking a set takes its bit among the wanted sets in the same step. So a proposer never takes a set that the
@@ -15,12 +14,12 @@
 //!
 //! # Views
 //!
-//! A set's view follows the state through a ring of changes (`ring.rs`). A view that was away for longer than the
-//! ring is rebuilt. For a container that ended, the ring holds the amounts it gave back, so the view need not fetch
-//! the node. Other changes name only the position; the view looks them up after it has added all amounts.
+//! A set's view follows the state through a ring of changes (`ring.rs`). A view that was away for longer than the ring
+//! is rebuilt. For an ended container, the ring holds the freed amounts, so the view need not fetch the node. Other
+//! changes name only the position; the view looks these up after it has added all freed amounts.
 //!
-//! A batch debits its own set's view. If all of the batch was accepted, its changes are no news to that view.
-//! Otherwise the next pass looks these positions up again, so a dropped or rejected batch leaves no trace.
+//! A batch debits its own set's view. If the whole batch was accepted, the view already contains its changes. Otherwise
+//! the next pass looks these positions up again, so a dropped or rejected batch leaves no trace.
 
 mod index;
 mod lease;

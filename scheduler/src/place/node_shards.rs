@@ -1,5 +1,4 @@
-//! Who stands where: the nodes of each partition, how they are cut into placement sets, and which of them
-//! changed lately.
+//! The nodes of each partition, how they are cut into placement sets, and which of them changed lately.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -21,7 +20,7 @@ pub(crate) struct NodeShards {
     racks: FxHashMap<RackId, Vec<NodeId>>,
     /// By set: the latest changes of its nodes.
     changes: Vec<ChangeRing>,
-    /// By partition: nodes that lately came to have room.
+    /// By partition: nodes that lately gained room.
     gains: Vec<Gains>,
     /// By set: reservations whose node now has room for them.
     ready_reservations: Vec<Vec<ReservationId>>,
@@ -34,19 +33,19 @@ struct Members {
     sets: u32,
 }
 
-/// How many nodes that gained room are remembered.
+/// The most nodes with gained room that a partition remembers.
 const GAINS_MAX: usize = 1 << 10;
 
-/// The last nodes that came to have room, with the state version in which they did.
+/// The last nodes that gained room, with the state version in which they did.
 #[derive(Clone, Debug, Default)]
 struct Gains {
     latest: VecDeque<(u64, NodeId)>,
-    /// The version of the newest that is not kept any more.
+    /// The version of the newest forgotten gain.
     forgotten: u64,
 }
 
 impl NodeShards {
-    /// Of no nodes yet, which will have amounts of so many resource types.
+    /// Shards without nodes. Nodes will have amounts of `types` resource types.
     pub(crate) fn new(partitions: usize, types: usize) -> Self {
         let sets = partitions * SETS_MAX;
         Self {
@@ -59,7 +58,7 @@ impl NodeShards {
         }
     }
 
-    /// How many sets the partition is cut into.
+    /// The number of sets that the partition is cut into.
     pub(crate) fn sets(&self, partition: PartitionId) -> u32 {
         self.partitions[partition.index()].sets
     }
@@ -70,7 +69,7 @@ impl NodeShards {
         (SetId::new(partition, place % sets), (place / sets) as usize)
     }
 
-    /// How many positions a set has, vacant ones included.
+    /// The number of positions in a set, including vacant ones.
     pub(crate) fn positions(&self, set: SetId) -> usize {
         let members = &self.partitions[set.partition().index()];
         members.nodes.len().saturating_sub(set.number() as usize).div_ceil(members.sets as usize)
@@ -133,25 +132,25 @@ impl NodeShards {
         self.changes[set.index()].push(position as u32, None);
     }
 
-    /// Tells the node's set that the node has more free, and that nothing else has changed.
+    /// Tells the node's set that the node has these more resources free and is otherwise unchanged.
     pub(crate) fn record_freed(&mut self, id: NodeId, node: &Node, freed: &Resources) {
         let (set, position) = self.place_of(id, node.partition);
-        // Which devices were freed only the node can tell.
+        // Only the node knows which devices were freed.
         let freed = (node.room.devices.count() == 0).then_some(freed);
         self.changes[set.index()].push(position as u32, freed);
     }
 
-    /// Where a set's changes stand now.
+    /// The number of changes in a set so far.
     pub(crate) fn change_count(&self, set: SetId) -> u64 {
         self.changes[set.index()].count()
     }
 
-    /// The nodes that changed since, some repeatedly; `None` if the ring no longer reaches back so far.
+    /// The changes since `seen`, some nodes repeatedly; `None` if the ring no longer holds all of them.
     pub(crate) fn changes_since(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeChange>> {
         self.changes[set.index()].since(seen)
     }
 
-    /// Notes that a node came to have room.
+    /// Records that a node gained room.
     pub(crate) fn record_gain(&mut self, node: NodeId, partition: PartitionId, version: u64) {
         let gains = &mut self.gains[partition.index()];
         gains.latest.push_back((version, node));
@@ -160,8 +159,8 @@ impl NodeShards {
         }
     }
 
-    /// The nodes of a partition that came to have room after version `seen`, some of them repeatedly; `None` if
-    /// that is too long ago to know.
+    /// The nodes of a partition that gained room after version `seen`, some of them repeatedly; `None` if some of these
+    /// gains are forgotten.
     pub(crate) fn gained_since(
         &self,
         partition: PartitionId,
@@ -177,7 +176,7 @@ impl NodeShards {
         &self.ready_reservations[set.index()]
     }
 
-    /// Notes that a reservation's node has room for it; false if that was known.
+    /// Records that a reservation's node has room for it. Returns false if that was known.
     pub(crate) fn add_ready_reservation(&mut self, set: SetId, reservation: ReservationId) -> bool {
         let reservations = &mut self.ready_reservations[set.index()];
         let is_new = !reservations.contains(&reservation);
@@ -187,7 +186,7 @@ impl NodeShards {
         is_new
     }
 
-    /// Forgets a reservation that ended or no longer fits; false if it was not noted.
+    /// Forgets a ready reservation that ended or no longer fits. Returns false if it was not recorded.
     pub(crate) fn remove_ready_reservation(&mut self, set: SetId, reservation: ReservationId) -> bool {
         let reservations = &mut self.ready_reservations[set.index()];
         let before = reservations.len();
@@ -195,8 +194,8 @@ impl NodeShards {
         reservations.len() < before
     }
 
-    /// How many sets the partition should be cut into. Powers of two with a gap between growing and
-    /// shrinking, so that it changes rarely.
+    /// The number of sets that the partition should be cut into: powers of two, with a gap between growing and
+    /// shrinking so that the number changes rarely.
     pub(crate) fn sets_wanted(&self, partition: PartitionId, limits: &EngineLimits) -> u32 {
         let members = &self.partitions[partition.index()];
         let nodes = members.nodes.len() - members.vacant.len();

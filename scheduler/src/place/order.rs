@@ -1,8 +1,8 @@
-//! Node orders: which of the nodes that fit is tried first.
+//! Node orders: which fitting node a pass tries first.
 //!
-//! The seed document filters and sorts a placement set for every ask. Here the filter is
+//! The seed document filters and sorts the placement set for every ask. Here the filter is
 //! [`fits`](crate::resource::fits) plus the ask's rule, and the score places a node in one of [`BUCKETS`] steps that
-//! the set's index keeps up to date, so that nothing is sorted when an ask is placed.
+//! the set's index keeps up to date. So no pass sorts nodes to place an ask.
 //!
 //! Ties: a node's score falls in one of the steps, and the lowest place wins within a step. Places follow the order
 //! of registration; a new node takes the lowest place that another node left.
@@ -10,8 +10,8 @@
 use crate::config::NodeOrderKind;
 use crate::resource::{Resources, SHARE_ONE, dominant_share};
 
-/// How many steps a score has. Nodes in one step are equal; the one at the lowest
-/// place wins: the one registered first, but for newcomers, which take places that others left.
+/// The number of steps of a score. Nodes in one step are equal; the node at the lowest place wins. That is the node
+/// registered first, except that new nodes take places that other nodes left.
 pub const BUCKETS: usize = 128;
 
 /// A node as an order sees it.
@@ -21,13 +21,13 @@ pub struct ScoredNode<'a> {
     pub capacity: &'a Resources,
     /// The resources that are not allocated.
     pub free: &'a Resources,
-    /// Where the node stands in its set, by registration.
+    /// The node's position in its set, by registration.
     pub position: usize,
-    /// How many positions the set has.
+    /// The number of positions in the set.
     pub positions: usize,
 }
 
-/// Decides in which order the nodes of a placement set are tried.
+/// Decides in which order passes try the nodes of a placement set.
 pub trait NodeOrder: std::fmt::Debug {
     /// The node's step, from 0 (tried first) to [`BUCKETS`]` - 1`. Must depend on `node` alone.
     fn score(&self, node: &ScoredNode<'_>) -> usize;

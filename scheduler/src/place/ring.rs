@@ -2,18 +2,18 @@
 
 use crate::resource::Resources;
 
-/// The last changes of one set's nodes, by position in the set. A reader that was away for longer than the ring is long
+/// The last changes of one set's nodes, by position in the set. A reader that missed more changes than the ring holds
 /// starts over.
 ///
-/// Most changes are containers that ended, of which a reader has to know no more than what they gave back. That stands
-/// here, one after another, so that no reader has to fetch the node for it.
+/// Most changes are ended containers, and a reader needs only the resources that they freed. The ring stores these one
+/// after another, so that no reader has to fetch the node.
 #[derive(Clone, Debug)]
 pub(super) struct ChangeRing {
-    /// For each change the position, and the freed resources if that is all, by `types`.
+    /// For each change the position, then `types` amounts: the freed resources, if nothing else has changed.
     words: Vec<i64>,
-    /// How many resource types the engine counts.
+    /// The number of resource types that the engine counts.
     types: usize,
-    /// How many changes there ever were.
+    /// The number of changes since the ring was made.
     count: u64,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct NodeChange {
 }
 
 const RING_LENGTH: u64 = 1 << 10;
-/// With the position: the freed resources stand behind it.
+/// Flag in the word of the position: the freed resources follow.
 const IS_FREED: i64 = 1 << 32;
 
 impl ChangeRing {
@@ -34,7 +34,7 @@ impl ChangeRing {
         Self { words: Vec::new(), types, count: 0 }
     }
 
-    /// How many changes there ever were.
+    /// The number of changes since the ring was made.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
@@ -53,7 +53,7 @@ impl ChangeRing {
         self.count += 1;
     }
 
-    /// The changes behind the first `seen`, some nodes repeatedly; `None` if that is too long ago to know.
+    /// The changes after the first `seen`, some nodes repeatedly; `None` if the ring no longer holds all of them.
     pub(super) fn since(&self, seen: u64) -> Option<impl Iterator<Item = NodeChange>> {
         (self.count - seen <= RING_LENGTH).then(|| (seen..self.count).map(|number| self.entry(number)))
     }

@@ -1,4 +1,4 @@
-//! Placement sets: the candidate nodes one proposer may use.
+//! Placement sets: the candidate nodes that one proposer may use.
 
 use std::hint::black_box;
 
@@ -17,7 +17,7 @@ use crate::resource::{Devices, Need, Resources, Room, fits};
 /// The candidate nodes of one shard of a partition, with an index over their free resources.
 ///
 /// The holder of the value has the set's lease: it is taken from the [pool](super::Leases) for a pass, travels with the
-/// batch, and goes back when the batch is decided or dropped. It is a view: the committer decides by the nodes
+/// batch, and goes back when the batch is decided or dropped. The set is a view: the committer decides by the nodes
 /// themselves.
 #[derive(Debug)]
 pub struct PlacementSet {
@@ -27,12 +27,12 @@ pub struct PlacementSet {
     index: BucketIndex,
     /// The set's [change count](NodeShards::change_count) up to which this view has followed.
     seen: u64,
-    /// Containers with tags that the present pass proposed, wherever.
+    /// Tagged containers that the current pass proposed, in any set.
     given: TagCounts,
-    /// By position: containers that the present pass proposed and that are not where their ask named, if they are
-    /// counted.
+    /// By position: off-switch containers that the current pass proposed. Counted only if the configuration limits
+    /// them.
     given_off_switch: FxHashMap<usize, u32>,
-    /// Positions that this view debited itself, to be looked up again at the next pass unless all of it is accepted.
+    /// Positions that this view debited. The next pass looks them up again unless the whole batch was accepted.
     debited: Vec<u32>,
 }
 
@@ -56,7 +56,7 @@ impl Candidate {
 pub(crate) enum Found {
     /// A node, at this position.
     At(usize),
-    /// Nodes that got as much in this pass as they may, and none else.
+    /// Only nodes that reached their maximum of off-switch containers in this pass.
     NextPass,
     /// No node that fits.
     Nothing,
@@ -92,7 +92,7 @@ impl PlacementSet {
         }
     }
 
-    /// A view of one node of the set alone, for a pass with that view. Without a node it is of all.
+    /// A separate view of the set for one pass, limited to `node` if there is one.
     pub(crate) fn confined(id: SetId, order: NodeOrderKind, nodes: Nodes<'_>, node: Option<NodeId>) -> Self {
         let mut set = Self::new(id, order);
         match node {
@@ -109,25 +109,25 @@ impl PlacementSet {
         set
     }
 
-    /// Which set this is.
+    /// The id of the set.
     #[must_use]
     pub fn id(&self) -> SetId {
         self.id
     }
 
-    /// How many nodes are candidates now.
+    /// The number of nodes that are candidates now.
     #[must_use]
     pub fn candidates(&self) -> usize {
         (0..self.index.positions()).filter(|position| self.index.step_of(*position).is_some()).count()
     }
 
-    /// The change count this view has followed to.
+    /// The change count up to which this view has followed.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Brings the view up to the state: nodes that changed since the last pass, and those that this view
-    /// debited itself if not all of that was accepted.
+    /// Brings the view up to date: nodes that changed since the last pass, and the debited nodes unless the whole batch
+    /// was accepted.
     pub(crate) fn sync(&mut self, nodes: Nodes<'_>) {
         let positions = nodes.node_shards.positions(self.id);
         self.given.clear();
@@ -144,7 +144,7 @@ impl PlacementSet {
                         _ => changed.push(position),
                     }
                 }
-                // Last: the node's present room includes all of that.
+                // Last: the node's present room includes all freed amounts.
                 for &position in &changed {
                     self.refresh(nodes, position as usize);
                 }
@@ -156,8 +156,8 @@ impl PlacementSet {
         self.debited = changed;
     }
 
-    /// Fetches the changed nodes beforehand, independently of each other: in a large set hardly any of them is in a
-    /// cache, and this way many come at a time.
+    /// Prefetches the changed nodes, independently of each other. In a large set hardly any of them is in a cache, and
+    /// this way the processor loads many at a time.
     fn fetch(&self, changes: Option<impl Iterator<Item = NodeChange>>) {
         let candidates = changes.into_iter().flatten().map(|change| &self.nodes[change.position as usize]);
         black_box(candidates.fold(0, |sum, candidate| {
@@ -174,7 +174,7 @@ impl PlacementSet {
         }
     }
 
-    /// Looks one position up. A node that takes no containers, or that is reserved, is no candidate.
+    /// Looks one position up. A node that is reserved or takes no containers is not a candidate.
     fn refresh(&mut self, nodes: Nodes<'_>, position: usize) {
         let candidate = nodes.node_shards.node_at(self.id, position).and_then(|id| {
             let node = nodes.facts.nodes.get(id)?;
@@ -185,7 +185,7 @@ impl PlacementSet {
             })
         });
         let candidate = candidate.unwrap_or(Candidate::ABSENT);
-        // A node that changed several times is as it was found the first time.
+        // A node that changed several times equals its candidate after the first look.
         if self.nodes[position] != candidate {
             self.nodes[position] = candidate;
             self.list(position);
@@ -227,7 +227,7 @@ impl PlacementSet {
         found.map_or(Found::Nothing, Found::At)
     }
 
-    /// The same where more is asked of nodes than room.
+    /// The same for shapes with a rule, or if off-switch containers are limited.
     fn search_ruled(&mut self, nodes: Nodes<'_>, shape: &Shape, visits: &mut usize) -> Found {
         let Self { nodes: candidates, index, given, given_off_switch, .. } = self;
         let off_switch_max = nodes.facts.config.limits.off_switch_per_pass;
@@ -250,8 +250,7 @@ impl PlacementSet {
         }
     }
 
-    /// The present pass proposes a container at a position that is not where its ask named. Only where these are
-    /// limited does it count.
+    /// Counts an off-switch container that the current pass proposes at a position. Called only if these are limited.
     pub(crate) fn give_off_switch(&mut self, position: usize) {
         *self.given_off_switch.entry(position).or_default() += 1;
     }
@@ -261,7 +260,7 @@ impl PlacementSet {
         self.nodes[position].node.expect("a search returns candidates")
     }
 
-    /// How many positions the set has, vacant ones included.
+    /// The number of positions in the set, including vacant ones.
     pub(crate) fn positions(&self) -> usize {
         self.nodes.len()
     }
@@ -271,7 +270,7 @@ impl PlacementSet {
         self.nodes[position].node
     }
 
-    /// Where the candidate at a position stands in the order of nodes.
+    /// The step of the candidate at a position in the node order.
     pub(crate) fn step_of(&self, position: usize) -> Option<usize> {
         self.index.step_of(position)
     }
@@ -296,12 +295,12 @@ impl PlacementSet {
         Some(&self.given)
     }
 
-    /// The present pass proposes a container of the shape on the node.
+    /// Counts the tags of a container that the current pass proposes on the node.
     pub(crate) fn give_tags(&mut self, shape: &Shape, node: &Node, application: ApplicationId) {
         self.given.add(shape.tags(), node, application, 1);
     }
 
-    /// Takes a proposed container's resources out of the view.
+    /// Subtracts a proposed container's resources from the view.
     pub(crate) fn debit(&mut self, position: usize, need: &Need) {
         let room = &mut self.nodes[position].room;
         room.free -= need.resources;
@@ -314,20 +313,20 @@ impl PlacementSet {
         self.list(position);
     }
 
-    /// All containers that this view debited were accepted: its free resources of these nodes are right, and the ring
-    /// need not report them.
+    /// Called when all containers that this view debited were accepted: the view has these nodes' free resources right,
+    /// and the ring need not report them.
     pub(crate) fn trust_debits(&mut self) {
         self.debited.clear();
     }
 
-    /// Takes a node out of the view because this pass reserves it.
+    /// Removes a node from the view because this pass reserves it.
     pub(crate) fn withdraw(&mut self, position: usize) {
         self.nodes[position].node = None;
         self.debited.push(position as u32);
         self.list(position);
     }
 
-    /// Whether this view equals one made anew (I12). The caller has synchronised it.
+    /// Whether this view equals a rebuilt one (I12). The caller has synchronised it.
     pub(crate) fn equals_rebuilt(&self, nodes: Nodes<'_>) -> bool {
         let mut fresh = Self::new(self.id, self.order);
         fresh.sync(nodes);
@@ -342,7 +341,7 @@ impl PlacementSet {
 }
 
 impl NodeShards {
-    /// Positions of a set that changed since `seen`, with their nodes; `None` if that is not known any more.
+    /// The nodes at the positions of a set that changed since `seen`; `None` if the ring no longer holds all changes.
     pub(crate) fn changed_nodes(&self, set: SetId, seen: u64) -> Option<impl Iterator<Item = NodeId>> {
         let changes = self.changes_since(set, seen)?;
         Some(changes.filter_map(move |change| self.node_at(set, change.position as usize)))
