@@ -8,8 +8,8 @@ use super::order::OrderKey;
 /// An application by its key and its slot.
 pub(crate) type Place = (OrderKey, u32);
 
-/// The first application stands by itself: mostly it is the only one, and a pass that needs no other never leaves the
-/// lane.
+/// The applications of one lane. The first is stored inline: mostly it is the only one, and a pass that needs no other
+/// reads no further memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaneApplications {
     first: Option<Place>,
@@ -48,7 +48,7 @@ impl LaneApplications {
         }
     }
 
-    /// The first application, or the next one behind `last`.
+    /// The first application, or the next one after `last`.
     pub(crate) fn after(&self, last: Option<Place>) -> Option<Place> {
         let Some(last) = last else { return self.first };
         let behind = || self.rest.range((Bound::Excluded(last), Bound::Unbounded)).next().copied();
@@ -87,7 +87,7 @@ mod tests {
                 prop_assert_eq!(applications.is_empty(), model.is_empty());
                 let walk = std::iter::successors(applications.after(None), |last| applications.after(Some(*last)));
                 prop_assert!(walk.eq(model.iter().copied()));
-                // Also behind a place that is gone.
+                // Also after a place that was removed.
                 prop_assert_eq!(applications.after(Some(place)), model.range(place..).copied().find(|other| *other > place));
             }
         }

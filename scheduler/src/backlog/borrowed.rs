@@ -1,9 +1,9 @@
-//! When asks are looked at on borrowed nodes: once their own partition has had its chance.
+//! When passes look at asks on borrowed nodes: once the asks' own partition cannot serve them.
 //!
-//! An ask that may borrow nodes stands in a lane of its own shape and in one of each borrowed variant. A lane of a
-//! borrowed variant is *due*, and counts as something that a set wants, only while its own lane is of no use: no set of
-//! the own partition has room for the shape, or a limit there is in the way. An event that makes the own lane
-//! worth a look again ends that in the same critical section.
+//! An ask that may borrow nodes is in a lane of its own shape and in one lane of each borrowed variant. A lane of a
+//! borrowed variant is *due*, and makes sets wanted, only while its own lane cannot be served: no set of the own
+//! partition has room for the shape, or a limit there blocks it. An event that makes the own lane worth a look ends
+//! that in the same critical section.
 //!
 //! A borrowed variant opens and closes in the lender's sets like any shape. Units in flight and outstanding are counted
 //! by ask, so an ask never gets more than it wants. Either a set of the own partition is wanted for the ask, or sets of
@@ -24,16 +24,16 @@ use crate::ids::{LaneId, LeafUserId, ShapeId};
 /// The demand for a borrowed variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BorrowedDemand {
-    /// The shape that its asks have.
+    /// The own shape of its asks.
     pub(super) own: ShapeId,
     /// The own shape fits nowhere in its partition.
     pub(super) is_due: bool,
-    /// How many runnable lanes are due anyway, since a limit is in the way of their own lanes.
+    /// The number of runnable lanes that are due anyway, because a limit blocks their own lanes.
     pub(super) ahead: u32,
 }
 
 impl Backlog {
-    /// From now on asks of the shape may borrow nodes as this variant. There are no such asks yet.
+    /// Lets asks of the shape borrow nodes as this variant. There are no such asks yet.
     pub(crate) fn link_variant(&mut self, own: ShapeId, variant: ShapeId) {
         self.unlink_variant(variant);
         let is_due = self.is_closed_everywhere(own);
@@ -73,7 +73,7 @@ impl Backlog {
         SmallVec::from_slice(&self.demand[own.index()].variants)
     }
 
-    /// The shape is open somewhere in its partition, or no longer.
+    /// Updates the borrowed variants after the shape was opened or closed in its partition.
     pub(super) fn tell_borrowed(&mut self, own: ShapeId) {
         let is_due = self.is_closed_everywhere(own);
         for variant in self.variants_of(own) {
@@ -85,7 +85,7 @@ impl Backlog {
         }
     }
 
-    /// A limit is in the way of the lane of this user and shape, or no longer.
+    /// Updates the borrowed lanes after a limit began or ceased to block the user's lane of the own shape.
     pub(super) fn tell_borrowed_lanes(&mut self, user: LeafUserId, own: ShapeId, is_at_limit: bool) {
         for variant in self.variants_of(own) {
             let lane = self.lane_of.get(&(user, variant));
@@ -95,7 +95,7 @@ impl Backlog {
         }
     }
 
-    /// One runnable lane more, or one less, is due because of its own lane's limit.
+    /// Counts one more, or one less, runnable lane that is due because of its own lane's limit.
     pub(super) fn count_ahead(&mut self, variant: ShapeId, more: bool) {
         self.change_demand(variant, |demand| {
             if let Some(borrowed) = &mut demand.borrowed {
@@ -104,7 +104,7 @@ impl Backlog {
         });
     }
 
-    /// Whether a limit is in the way of the own lane of a borrowed lane.
+    /// Whether a limit blocks the own lane of a borrowed lane.
     pub(super) fn is_own_at_limit(&self, user: LeafUserId, variant: ShapeId) -> bool {
         let own = self.lane_of.get(&(user, self.own_shape(variant)));
         own.and_then(|own| self.waits.key_of(*own)).is_some_and(WaitKey::is_limit)

@@ -37,7 +37,7 @@ impl Backlog {
         entries.flat_map(|entry| entry.asks.iter().map(|pending| pending.ask))
     }
 
-    /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal what a rebuild gives. I13: no ask
+    /// I10: every pending ask is in its lane or waiting. I12: lanes and counts equal those of a rebuild. I13: no ask
     /// waits for a host or rack that has room.
     pub(crate) fn findings(&self, facts: &Facts, node_shards: &NodeShards) -> Vec<(&'static str, String)> {
         let mut findings = Findings::default();
@@ -75,7 +75,8 @@ impl Backlog {
         findings.check(listed.is_empty(), "I10", || format!("asks that are gone are listed: {listed:?}"));
     }
 
-    /// Lanes listed at limits are parked there, and asks registered at hosts and racks wait. Stale entries would pile up.
+    /// Lanes listed at limits are parked there, and asks registered at hosts and racks wait. Otherwise stale entries
+    /// would pile up.
     fn check_waits(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
         for mistake in self.waits.clone().mistakes() {
             findings.check(false, "I12", || mistake);
@@ -175,7 +176,7 @@ impl Backlog {
     }
 
     fn check_wanted(&self, facts: &Facts, node_shards: &NodeShards, findings: &mut Findings) {
-        // Lanes by shape, and of borrowed containers those that are due by the limits of their own lanes.
+        // Runnable lanes by shape, and those borrowed lanes among them that are due by the limits of their own lanes.
         let (mut runnable, mut ahead) = (BTreeMap::<ShapeId, u32>::new(), BTreeMap::<ShapeId, u32>::new());
         let mut listed = 0;
         let mut below = vec![vec![0u32; facts.partitions.len() * 2]; facts.queues.len()];

@@ -10,8 +10,8 @@ use crate::ids::{LaneId, NodeId, PartitionId, ReservationId, SETS_MAX, SetId, Sh
 /// The demand for one shape, and where a node may have room for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
-    /// The partition's sets in which a node may have room, one bit each. A set is open until a pass has
-    /// found nothing there, and again as soon as one of its nodes that fits has gained room.
+    /// The partition's sets in which a node may have room, one bit each. A set is open until a pass finds no room
+    /// there. It opens again when a node on which the shape fits gains room.
     pub(super) open: u64,
     /// Sets whose list of closed shapes names this one, one bit each.
     listed: u64,
@@ -28,8 +28,7 @@ pub(crate) struct Demand {
     reservations: Vec<ReservationId>,
     /// All lanes with this shape.
     pub(super) lanes: Vec<LaneId>,
-    /// The shapes as which its asks are on borrowed nodes. Each has this one as the own shape of its borrowed
-    /// containers.
+    /// The borrowed variants: the shapes that its asks have on borrowed nodes. Each has this shape as its own shape.
     pub(super) variants: SmallVec<[ShapeId; 1]>,
     /// Set if the shape is a borrowed variant.
     pub(super) borrowed: Option<BorrowedDemand>,
@@ -53,7 +52,7 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// Whether a pass over a set in which the shape is open could use it.
+    /// Whether a pass could propose for the shape in a set in which it is open.
     fn is_wanting(&self) -> bool {
         match &self.borrowed {
             None => self.runnable > 0 || !self.reservations.is_empty(),
@@ -83,12 +82,12 @@ impl Backlog {
         self.demand[shape.index()].runnable > 0
     }
 
-    /// Shapes that fit nowhere and have a runnable lane since the last call.
+    /// Takes the shapes that fit nowhere and got a runnable lane since the last call.
     pub(crate) fn take_woken(&mut self) -> Vec<ShapeId> {
         std::mem::take(&mut self.woken)
     }
 
-    /// Starts a shape's record anew; its slot may have been another shape's.
+    /// Resets a shape's record, because its slot may have been another shape's.
     pub(crate) fn reset_shape(&mut self, shape: ShapeId, partition: PartitionId, sets: u32, version: u64) {
         if self.demand.len() <= shape.index() {
             self.demand.resize_with(shape.index() + 1, Demand::default);
@@ -107,7 +106,7 @@ impl Backlog {
         }
     }
 
-    /// A pass found no node of the set that fits.
+    /// Closes the shape in the set, after a pass found no node there that fits.
     pub(crate) fn close(&mut self, shape: ShapeId, set: SetId) {
         let demand = &mut self.demand[shape.index()];
         if demand.open & set.bit() == 0 {
@@ -124,7 +123,7 @@ impl Backlog {
         self.tell_borrowed(shape);
     }
 
-    /// A node of the set may fit, or a reservation in it should be tried.
+    /// Opens the shape in the set: a node may fit, or a pass should try a reservation there.
     pub(crate) fn open(&mut self, shape: ShapeId, set: SetId) {
         let demand = &mut self.demand[shape.index()];
         if demand.open & set.bit() == 0 {
@@ -136,8 +135,8 @@ impl Backlog {
         }
     }
 
-    /// A node of the set gained room. It decides which waits end: those of shapes that are closed in the set, and of asks
-    /// that wait for this host or its rack. A stamp would not do: under churn nearly every group stamps every set, and no
+    /// Ends the waits that a node's gained room can help: of shapes that are closed in the set, and of asks that wait
+    /// for this host or its rack. Stamps would not work here: under churn nearly every group stamps every set, and no
     /// shape would stay closed.
     pub(crate) fn room_gained(&mut self, facts: &Facts, set: SetId, id: NodeId, version: u64) {
         let node = facts.nodes.at(id);
@@ -145,7 +144,7 @@ impl Backlog {
         self.wake_helped_by(facts, id, version);
     }
 
-    /// Opens those shapes that are closed in the set and now fit on a node of it that gained room.
+    /// Opens the closed shapes of the set that now fit on the node that gained room.
     fn reopen(&mut self, set: SetId, mut fits: impl FnMut(ShapeId) -> bool) {
         let mut closed = std::mem::take(&mut self.closed[set.index()]);
         closed.retain(|&shape| {
@@ -161,13 +160,13 @@ impl Backlog {
         self.closed[set.index()] = closed;
     }
 
-    /// Counts a reservation whose node now has room for it; with false, one that has ended.
+    /// Counts a reservation whose node now has room for it, or with `false` one that is no longer ready.
     pub(crate) fn count_ready_reservation(&mut self, set: SetId, is_ready: bool) {
         let wanted = &mut self.wanted[set.index()];
         *wanted = if is_ready { *wanted + 1 } else { *wanted - 1 };
     }
 
-    /// The partition was cut into `sets` sets: every shape may fit in each of them.
+    /// Opens every shape in every set, after the partition was cut into `sets` sets.
     pub(crate) fn resharded(&mut self, partition: PartitionId, sets: u32, shapes: &[ShapeId]) {
         let range = SetId::new(partition, 0).index()..SetId::new(partition, 0).index() + SETS_MAX;
         for set in range.clone() {
@@ -189,7 +188,7 @@ impl Backlog {
         shapes.iter().for_each(|shape| self.tell_borrowed(*shape));
     }
 
-    /// One more (or fewer) runnable lane has the shape.
+    /// Counts one more, or one less, runnable lane with the shape.
     pub(super) fn count_runnable(&mut self, shape: ShapeId, more: bool) {
         self.change_demand(shape, |demand| {
             demand.runnable = if more { demand.runnable + 1 } else { demand.runnable - 1 };
@@ -199,7 +198,7 @@ impl Backlog {
         }
     }
 
-    /// Changes how much a shape is wanted, and with it which sets are.
+    /// Changes a shape's demand, and with it the counts of the sets in which it is open.
     pub(super) fn change_demand(&mut self, shape: ShapeId, change: impl FnOnce(&mut Demand)) {
         let demand = &mut self.demand[shape.index()];
         let was = demand.is_wanting();
@@ -213,8 +212,8 @@ impl Backlog {
         }
     }
 
-    /// Lists a reservation that ends once any other node has room. Not listed, since they end by the room of their own
-    /// node or by age: reservations of strictly local asks, and all if passes do not continue looking.
+    /// Lists a reservation that ends once any other node has room. Reservations of strictly local asks end only by room
+    /// on their own node or by age, so they are not listed. The same holds for all if passes do not continue looking.
     pub(crate) fn add_reservation(&mut self, facts: &Facts, reservation: ReservationId, ask: &Ask) {
         if ask.preference.loosest() < Locality::OffSwitch || !facts.config.reservations.continue_looking {
             return;
@@ -235,7 +234,7 @@ impl Backlog {
         }
     }
 
-    /// Shapes of a partition that have reservations.
+    /// Shapes of a partition that have listed reservations.
     pub(crate) fn reserved_shapes(&self, partition: PartitionId) -> &[ShapeId] {
         &self.reserved[partition.index()]
     }

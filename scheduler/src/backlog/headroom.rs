@@ -1,8 +1,7 @@
-//! Blocked headroom: a lane that waits at a queue's limit blocks the queue's remaining headroom for siblings that come
-//! later.
+//! Blocked headroom: a lane that waits at a queue's limit blocks the queue's remaining headroom for later siblings.
 //!
-//! Source: `capacity-scheduler.md` 2.5, YARN-8804. In YARN a queue blocks all that it might use. Here it blocks one
-//! container for each of its blocked lanes, and only in queues whose limits are in the way of these lanes.
+//! Source: `capacity-scheduler.md` 2.5, YARN-8804. In YARN a queue blocks all headroom that it might use. Here it
+//! blocks one container for each of its blocked lanes, and only in queues whose limits block these lanes.
 //!
 //! Each child that a pass leaves behind adds its blocked headroom to its parent's: that of parked lanes, and that of
 //! lanes which the pass found blocked. Later asks have to fit beside it. Blocked headroom decides only the order:
@@ -26,7 +25,7 @@ pub(super) struct BlockedHeadroom {
 }
 
 impl BlockedHeadroom {
-    /// Use or blocked headroom has changed, and with it the order of the queues.
+    /// Records that use or blocked headroom, and with it the order of the queues, has changed.
     pub(super) fn record_move(&mut self) {
         self.has_moved = true;
     }
@@ -77,7 +76,7 @@ impl Backlog {
         }
     }
 
-    /// From the lane's leaf up to below the queue at whose limit it is.
+    /// Applies `change` to the queues from the lane's leaf up to below the queue at whose limit it is parked.
     fn for_each_above(&mut self, lane: LaneId, limited: QueueId, change: impl Fn(&mut Resources)) {
         let lane = &self.lanes[lane.index()];
         let (partition, mut queue) = (lane.share.partition.index(), lane.leaf);

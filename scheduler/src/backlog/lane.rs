@@ -1,7 +1,7 @@
 //! Lanes: the pending asks of one user with one shape in one leaf, in the leaf's application order.
 //!
 //! All asks of a lane are blocked alike: by the lack of room for the shape, the user's limit or a queue's maximum. So
-//! lanes are parked as a whole, and a leaf with a million pending asks has a handful of them.
+//! the committer parks lanes as a whole, and a leaf with a million pending asks has a handful of lanes.
 
 use super::applications::{LaneApplications, Place};
 use super::pending::PendingAsks;
@@ -13,12 +13,12 @@ pub(crate) struct Lane {
     pub(crate) leaf: QueueId,
     pub(crate) user: LeafUserId,
     pub(crate) shape: ShapeId,
-    /// Where its asks are looked at; those that may borrow nodes stand in a lane of their own shape and in one of each
-    /// borrowed variant.
+    /// The share on which passes look at its asks. Asks that may borrow nodes are in a lane of their own shape and in
+    /// one lane of each borrowed variant.
     pub(crate) share: PartitionShare,
     /// Applications with asks in this lane.
     pub(crate) order: LaneApplications,
-    /// Under which application its leaf lists it: the first, while it is runnable.
+    /// The application under which its leaf lists the lane: the first one, while the lane is runnable.
     pub(super) listed: Option<Place>,
 }
 

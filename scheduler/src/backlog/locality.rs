@@ -1,10 +1,10 @@
 //! Asks that wait for the hosts or racks they name.
 //!
-//! Such an ask is blocked by itself, not with its lane: it leaves the lane and is registered at the hosts and
-//! racks that will do. It returns when one of them gains room, or when it may look further.
+//! Such an ask is blocked by itself, not with its lane. It leaves the lane and is registered at the hosts and racks
+//! that its allowed locality covers. It returns when one of them gains room, or when it may look further.
 //!
-//! The locality delay is time by default. Counted in nodes, it counts distinct nodes that had room, at most as many
-//! as the partition has besides the named ones; the backlog remembers them. In the compatible mode the delay counts
+//! The locality delay is time by default. In nodes, it counts distinct nodes that had room, at most as many as the
+//! partition has besides the named ones. The backlog remembers these nodes. In the compatible mode the delay counts
 //! missed opportunities, which are facts (`facts/opportunity.rs`).
 
 use std::collections::BTreeSet;
@@ -49,7 +49,7 @@ impl LocalityWaits {
         self.allowed_with(facts, id, ask, Opportunities::of(ask))
     }
 
-    /// The same with other missed opportunities than the ask has.
+    /// The same, with these missed opportunities instead of the ask's own.
     pub(crate) fn allowed_with(&self, facts: &Facts, id: AskId, ask: &Ask, now: Opportunities) -> Locality {
         let reached = match facts.config.locality_delay {
             LocalityDelay::Nodes { rack, any, .. } if facts.counts_opportunities() => {
@@ -63,19 +63,19 @@ impl LocalityWaits {
                 level(facts.now_ms.saturating_sub(ask.pending_since_ms), rack_ms, any_ms)
             }
         };
-        // Named racks need no delay where no host is named.
+        // Named racks need no delay if the ask names no host.
         let least = if ask.preference.hosts.is_empty() { Locality::RackLocal } else { Locality::NodeLocal };
         reached.max(least).min(ask.preference.loosest())
     }
 
-    /// When the ask may look further than it may now, if that is a matter of time.
+    /// When the ask may next look further, if its locality delay is a time.
     pub(crate) fn looks_further_ms(facts: &Facts, ask: &Ask) -> Option<u64> {
         let LocalityDelay::Time { rack_ms, any_ms } = facts.config.locality_delay else { return None };
         let due_ms = [rack_ms, any_ms].map(|delay_ms| ask.pending_since_ms.saturating_add(delay_ms));
         due_ms.into_iter().filter(|at_ms| *at_ms > facts.now_ms).min()
     }
 
-    /// How many nodes were offered to the ask in vain, as far as they count.
+    /// The number of offers to the ask that count: missed opportunities, or else distinct nodes.
     pub(crate) fn offered_count(&self, facts: &Facts, id: AskId, ask: &Ask) -> usize {
         if facts.counts_opportunities() { ask.missed as usize } else { self.offered(id).len() }
     }
@@ -97,7 +97,7 @@ impl LocalityWaits {
         }
     }
 
-    /// Drops the record of the ask; true if it was waiting.
+    /// Drops the record of the ask. Returns whether it was waiting.
     pub(super) fn forget(&mut self, id: AskId, ask: &Ask) -> bool {
         let waited =
             !ask.preference.is_empty() && self.with_locality.remove(&id).is_some_and(|entry| entry.waits);
@@ -122,7 +122,7 @@ impl LocalityWaits {
         self.with_locality.iter().filter(|(_, entry)| entry.waits).map(|(id, _)| *id)
     }
 
-    /// Takes the ask off the lists of its hosts and racks.
+    /// Removes the ask from the lists of its hosts, its racks and its partition.
     fn unlist(&mut self, id: AskId, ask: &Ask) {
         for host in &ask.preference.hosts {
             if let Entry::Occupied(mut registered) = self.by_node.entry(*host) {
@@ -183,7 +183,7 @@ impl LocalityWaits {
 }
 
 impl Backlog {
-    /// Takes an ask with locality out of its lane until something it waits for happens.
+    /// Moves an ask with locality from its lane to the waiting asks.
     pub(crate) fn let_wait(&mut self, facts: &Facts, id: AskId, ask: &Ask) {
         if self.locality.is_waiting(id) {
             return;
@@ -210,7 +210,7 @@ impl Backlog {
         self.add_ask(facts, id, ask, version);
     }
 
-    /// Puts an ask into the lane of another shape, which `reshape` gives it. It is worth a look there.
+    /// Moves an ask into the lane of another shape, which `reshape` gives it. A waiting ask wakes up.
     pub(crate) fn move_to_shape(
         &mut self,
         facts: &mut Facts,
@@ -226,8 +226,8 @@ impl Backlog {
         self.locality.with_locality.extend(remembered.map(|entry| (id, entry)));
     }
 
-    /// Puts the partition's waiting asks back that may look further by now: with a node less, fewer can be
-    /// offered.
+    /// Wakes the partition's waiting asks whose delay counts nodes. With one node less, fewer can be offered, so these
+    /// asks may look further.
     pub(crate) fn wake_freed(&mut self, facts: &Facts, partition: PartitionId, version: u64) {
         let delayed: Vec<AskId> = self.locality.delayed[partition.index()].iter().copied().collect();
         for id in delayed {
@@ -235,7 +235,7 @@ impl Backlog {
         }
     }
 
-    /// Puts those waiting asks back that a node's new room may help.
+    /// Wakes the waiting asks that a node's new room may help.
     pub(super) fn wake_helped_by(&mut self, facts: &Facts, node_id: NodeId, version: u64) {
         if self.locality.is_empty() {
             return;
@@ -250,7 +250,7 @@ impl Backlog {
     }
 }
 
-/// How many distinct nodes can be offered to the ask beside those it names.
+/// The number of distinct nodes that can be offered to the ask besides the hosts that it names.
 fn offers_possible(facts: &Facts, ask: &Ask) -> usize {
     let partition = facts.shapes.at(ask.shape).partition;
     facts.partitions[partition.index()].nodes.saturating_sub(ask.preference.hosts.len())

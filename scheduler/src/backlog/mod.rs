@@ -1,9 +1,9 @@
 //! The backlog: which pending asks are worth a look, and where.
 //!
-//! It can be rebuilt from the facts at any time ([`Backlog::rebuild`]); losing it costs a second look at
-//! everything, never an ask. It changes under the write guard only. Proposers report what they found in vain
-//! ([`Observation`](crate::propose::Observation)) and the committer parks accordingly. An event that could
-//! help a parked lane unparks it in the same critical section, so no wake-up is lost (I13).
+//! It can be rebuilt from the facts at any time ([`Backlog::rebuild`]); losing it costs a second look at everything,
+//! never an ask. It changes under the write guard only. Proposers report which lanes, shapes and asks they found
+//! blocked ([`Observation`](crate::propose::Observation)), and the committer parks them. An event that could help a
+//! parked lane unparks it in the same critical section, so no wake-up is lost (I13).
 //!
 //! * **Open** or **closed**: a node of the set may fit the shape, or none does. **Parked**: a lane that no set can
 //!   help now.
@@ -11,7 +11,7 @@
 //!   at them.
 //! * **Wanted**: a set over which a pass could find something.
 //!
-//! Two rules make lanes, shapes and asks wait. A wait for an *amount to fall* (a limit, units in flight) goes by stamps:
+//! Two rules make lanes, shapes and asks wait. A wait for an *amount to fall* (a limit, units in flight) uses stamps:
 //! `waits.rs`. A wait for *room on a node* ends when that node is asked: `demand.rs` (shapes), `locality.rs` (asks).
 //! `parking.rs` lists each reason to park with the events that undo it. `commit/observe.rs` says why no wake-up is
 //! lost.
@@ -74,12 +74,12 @@ pub(crate) struct Backlog {
     applications: Vec<ApplicationBacklog>,
     /// By shape.
     demand: Vec<Demand>,
-    /// By placement set: how many open shapes with runnable lanes or reservations, and how many reservations whose node
-    /// has room now.
+    /// By placement set: the number of open shapes with runnable lanes or reservations, plus the reservations whose
+    /// node has room now.
     wanted: Vec<u32>,
-    /// By placement set: shapes that were found to fit on none of its nodes.
+    /// By placement set: shapes that fit on none of its nodes, as passes found.
     closed: Vec<Vec<ShapeId>>,
-    /// By partition: shapes with reservations that will do with any node.
+    /// By partition: shapes with reservations that end when any other node has room.
     reserved: Vec<Vec<ShapeId>>,
     /// Shapes that fit nowhere and lately got a runnable lane.
     woken: Vec<ShapeId>,
@@ -104,7 +104,7 @@ struct ApplicationBacklog {
     lanes: SmallVec<[ApplicationLane; 1]>,
     /// Asks that are in no lane: they wait for hosts or racks, or the application waits for activation.
     waiting: BTreeSet<AskId>,
-    /// The key under which its lanes list it.
+    /// The key under which its lanes list the application.
     key: Option<OrderKey>,
 }
 
@@ -132,7 +132,7 @@ impl Backlog {
         backlog
     }
 
-    /// Makes room for queues that are new.
+    /// Makes room for new queues.
     pub(crate) fn add_queues(&mut self, facts: &Facts) {
         let partition_shares = facts.partitions.len() * 2;
         let new = facts.queues[self.queues.len()..].iter().map(|queue| QueueBacklog {
@@ -168,7 +168,7 @@ impl Backlog {
         &self.lanes[id.index()]
     }
 
-    /// The first of the leaf's runnable lanes on a share, or the next one behind `last`, with its first application.
+    /// The leaf's first runnable lane on a share, or the next one after `last`, with its first application.
     pub(crate) fn runnable_after(
         &self,
         leaf: QueueId,
@@ -192,23 +192,24 @@ impl Backlog {
         self.applications.get(slot as usize)?.lanes.iter().find(|entry| entry.lane == lane)
     }
 
-    /// Everything the application has pending, waiting asks last.
+    /// All pending asks of the application, waiting asks last.
     pub(crate) fn asks_of(&self, application: ApplicationId) -> Vec<AskId> {
         let Some(backlog) = self.applications.get(application.index()) else { return Vec::new() };
-        // Those who may borrow nodes stand in several.
+        // Asks that may borrow nodes are in several lanes.
         let own = backlog.lanes.iter().filter(|entry| !self.lane(entry.lane).share.is_borrowed);
         let in_lanes = own.flat_map(|entry| entry.asks.iter().map(|pending| pending.ask));
         in_lanes.chain(backlog.waiting.iter().copied()).collect()
     }
 
-    /// The same in the order of submission. The other order depends on the reports of passes, and a replay has no passes.
+    /// The same in the order of submission. The order of `asks_of` depends on the reports of passes, and a replay has
+    /// no passes.
     pub(crate) fn asks_in_order(&self, facts: &Facts, application: ApplicationId) -> Vec<AskId> {
         let mut asks = self.asks_of(application);
         asks.sort_by_key(|ask| facts.asks.at(*ask).number);
         asks
     }
 
-    /// How many shapes that may fit in the set are wanted, those with reservations to fulfil there included.
+    /// The number of wanted shapes that may fit in the set, plus the reservations that a pass can fulfil there.
     pub(crate) fn count_wanted(&self, set: SetId) -> u32 {
         self.wanted[set.index()]
     }
@@ -218,18 +219,18 @@ impl Backlog {
         self.wanted[set.index()] > 0 && !self.waits.is_paused(set)
     }
 
-    /// A pass over the set at version `seen` proposed nothing because of units and amounts in flight. Unless some of them
-    /// were decided since, the set waits for that: a further pass would be a poll.
+    /// Pauses the set after a pass at version `seen` proposed nothing because of units and amounts in flight. A further
+    /// pass would only poll. If some of these were decided since, the set is not paused.
     pub(crate) fn pause(&mut self, set: SetId, seen: u64) {
         self.waits.pause(set, seen);
     }
 
-    /// Something in flight was decided.
+    /// Resumes the paused sets after a decision about units or amounts in flight.
     pub(crate) fn resume(&mut self, version: u64) {
         self.waits.resume(version);
     }
 
-    /// Lists a pending ask in its lane and where it may borrow nodes, or holds it back with its application.
+    /// Lists a pending ask in its lane and its borrowed lanes, or holds it back with its application.
     pub(crate) fn add_ask(&mut self, facts: &Facts, id: AskId, ask: &Ask, version: u64) {
         let application = facts.applications.at(ask.application);
         let slot = ask.application.index();
@@ -280,7 +281,7 @@ impl Backlog {
         }
     }
 
-    /// Takes an ask out of its lanes, or out of those waiting.
+    /// Removes an ask from its lanes or from the waiting asks.
     pub(crate) fn remove_ask(&mut self, id: AskId, ask: &Ask) {
         let slot = ask.application.index();
         if self.locality.forget(id, ask) {
@@ -319,14 +320,15 @@ impl Backlog {
         }
     }
 
-    /// Lists the application under its present key after its use has changed, which only fair leaves look at.
+    /// Lists the application under its present key after its use has changed. Only the order of fair leaves depends on
+    /// use.
     pub(crate) fn rekey(&mut self, facts: &Facts, application: ApplicationId) {
         if facts.queue(facts.applications.at(application).leaf).config.ordering.is_fair() {
             self.list_anew(facts, application);
         }
     }
 
-    /// The same after its demand has changed, which counts where weights are by size.
+    /// The same after its demand has changed, which matters where weights are by size.
     pub(crate) fn rekey_by_size(&mut self, facts: &Facts, application: ApplicationId) {
         let leaf = facts.applications.at(application).leaf;
         if facts.queue(leaf).config.ordering == ApplicationOrdering::FairBySize {
@@ -334,7 +336,7 @@ impl Backlog {
         }
     }
 
-    /// Lists every application under its present key; how leaves order them has changed.
+    /// Lists every application under its present key after the leaves' orderings have changed.
     pub(crate) fn reorder(&mut self, facts: &Facts) {
         facts.applications.iter().for_each(|(id, _)| self.list_anew(facts, id));
     }
@@ -368,7 +370,7 @@ impl Backlog {
         }
     }
 
-    /// The key that the application in `slot` would have if it had that too.
+    /// The key of the application in `slot`, with `given` on top of its use.
     pub(crate) fn key_with(&self, facts: &Facts, slot: u32, given: &Given) -> OrderKey {
         OrderKey::of(facts, facts.applications.in_slot(slot), given)
     }

@@ -1,6 +1,6 @@
 //! The history of asks for explanations: why requests were rejected, and how asks ended. No decision depends on it.
 //!
-//! Written only when a request is rejected or an ask is cancelled, and bounded, so that it costs nothing otherwise.
+//! The committer writes it only when it rejects a request or an ask is cancelled. Its size is bounded.
 
 use std::collections::VecDeque;
 
@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 use crate::ids::AskId;
 use crate::request::RejectReason;
 
-/// Of so many pending asks rejections are counted at a time.
+/// The most pending asks whose rejections are counted at a time.
 const REJECTED_MAX: usize = 1_024;
-/// So many asks that ended with units cancelled are remembered.
+/// The most ended asks with cancelled units that are remembered.
 const CANCELLED_MAX: usize = 1_024;
 
 /// How often requests for an ask were rejected for one reason.
@@ -22,35 +22,35 @@ pub(crate) struct RejectionNote {
     pub(crate) last_ms: u64,
 }
 
-/// How an ask ended that has nothing outstanding.
+/// How an ask without outstanding units ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// All of its units were placed.
     Placed,
-    /// So many of its units were cancelled, and the others placed.
+    /// Some of its units were cancelled, and the others placed.
     Cancelled { units: u32, placed: u32 },
-    /// One or the other, too long ago.
+    /// Unknown: cancelled asks were forgotten, and this may be one of them.
     Forgotten,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AskNotes {
     rejected: FxHashMap<AskId, Vec<RejectionNote>>,
-    /// Some ask was not counted because too many are, or this is a replay, which sees no rejection.
+    /// Whether rejections are missing: too many asks were rejected, or this is a replay, which sees no rejections.
     misses_rejections: bool,
-    /// Asks that ended with these units cancelled and these placed.
+    /// Ended asks with their cancelled and their placed units.
     cancelled: VecDeque<(AskId, u32, u32)>,
-    /// Some cancelled ask is not remembered any more.
+    /// Whether a cancelled ask was forgotten.
     misses_cancelled: bool,
 }
 
 impl AskNotes {
-    /// From now on rejections are not counted: a replay sees none.
+    /// Marks rejections as missing, for a replay, which sees none.
     pub(crate) fn miss_rejections(&mut self) {
         self.misses_rejections = true;
     }
 
-    /// A request for the pending ask was rejected.
+    /// Counts a rejected request for a pending ask.
     pub(crate) fn record_rejected(&mut self, ask: AskId, reason: RejectReason, now_ms: u64) {
         if self.rejected.len() >= REJECTED_MAX && !self.rejected.contains_key(&ask) {
             self.misses_rejections = true;
@@ -63,7 +63,7 @@ impl AskNotes {
         }
     }
 
-    /// The ask has nothing outstanding any more.
+    /// Records how an ask ended, once it has no outstanding units.
     pub(crate) fn record_end(&mut self, ask: AskId, cancelled: u32, placed: u32) {
         if !self.rejected.is_empty() {
             self.rejected.remove(&ask);
@@ -84,7 +84,7 @@ impl AskNotes {
         if self.misses_rejections { counted } else { Some(counted.unwrap_or_default()) }
     }
 
-    /// How an ask ended that is gone.
+    /// How an ask that is gone ended.
     pub(crate) fn ending(&self, ask: AskId) -> Ending {
         match self.cancelled.iter().find(|(known, ..)| *known == ask) {
             Some(&(_, units, placed)) => Ending::Cancelled { units, placed },

@@ -1,10 +1,10 @@
 //! The order in which a leaf serves its applications, as frozen keys.
 //!
-//! Keys are computed once and compared many times; they never read live values while being sorted, which
-//! is what crashed YARN's comparators three times (YARN-10178, 11684, 11745).
+//! Keys are computed once and compared many times. A sort never reads live values, which crashed YARN's comparators
+//! three times (YARN-10178, 11684, 11745).
 //!
-//! Ties: applications of fair leaves that are equal otherwise take turns, and those that were never served come in
-//! the order of submission. Every order ends in a number that no two applications share.
+//! Ties: otherwise equal applications of fair leaves take turns, and those that were never served come in the order of
+//! submission. Every order ends in a number that no two applications share.
 
 use crate::config::ApplicationOrdering;
 use crate::facts::{Application, Facts};
@@ -14,12 +14,13 @@ use crate::resource::{Resources, dominant_share};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Given {
     pub(crate) resources: Resources,
-    /// The number of the last, above all that were given before the pass; 0 if it was given nothing.
+    /// The serve number of its last container, above all serve numbers before the pass; 0 if it got none.
     pub(crate) last_served: u64,
 }
 
-/// Smaller is served first. Of equal shares that which has waited longest: those that were never served, in the order
-/// of submission, then the application served longest ago. No two applications are equal.
+/// An application's place in the order of its leaf: the smallest key is served first. Among equal shares and
+/// priorities, applications that were never served come first, in the order of submission, then the application served
+/// longest ago. No two keys are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct OrderKey([u64; 3]);
 
@@ -54,24 +55,25 @@ impl OrderKey {
     }
 }
 
-/// Above every number of a submission.
+/// Above every submission number.
 const WAS_SERVED: u64 = 1 << 63;
 
-/// The share, in steps of 2^-30 now, divided by the weight that a demand of this share gives. An application that wants
-/// next to nothing has no weight, and no share either.
+/// Divides the share by the weight that a demand of this share gives. The result is in steps of 2^-30. An application
+/// with next to no demand has no weight, and no share either.
 fn by_size(share: u64, demand: u64) -> u64 {
     let weight = binary_logarithm(u128::from(demand) + 1).max(1);
     u64::try_from((u128::from(share) << (2 * LOGARITHM_BITS)) / u128::from(weight)).unwrap_or(u64::MAX)
 }
 
-/// Binary digits behind the point.
+/// Binary digits after the point.
 const LOGARITHM_BITS: u32 = 10;
 
-/// The binary logarithm of a number from 1 to 2^64, in steps of 2^-10, rounded down. In whole numbers: it has to be the
-/// same on every machine.
+/// The binary logarithm of a number from 1 to 2^64, in steps of 2^-10, rounded down. Integer arithmetic, so that every
+/// machine gets the same result.
 fn binary_logarithm(number: u128) -> u64 {
     let whole = number.ilog2();
-    // From 1 to 2, with 63 digits behind the point. With each square the next digit comes to stand before it.
+    // From 1 to 2, with 63 digits after the point. Each squaring moves the next digit of the logarithm before the
+    // point.
     let mut rest = if whole > 63 { number >> (whole - 63) } else { number << (63 - whole) };
     let mut logarithm = u64::from(whole);
     for _ in 0..LOGARITHM_BITS {

@@ -1,15 +1,15 @@
 //! Parking and waking of lanes.
 //!
-//! A pass that ends because nothing is left reports all that it found blocked. The committer records it:
+//! A pass that runs out of asks reports everything that it found blocked. The committer records it:
 //!
 //! | found | recorded as | undone by |
 //! |---|---|---|
 //! | no node of the set fits the shape | shape closed in that set | a node of the set gains room that fits, or its rack falls below a cap on a tag |
-//! | queue limit, user limit | lane parked at that queue or user | use or flight at that queue or user goes down; limits change |
+//! | queue limit, user limit | lane parked at that queue or user | use or amounts in flight at that queue or user fall; limits change |
 //! | blocked headroom of earlier queues | lane parked, among all lanes without headroom | use, priorities or blocked headroom change anywhere; limits change |
-//! | limit of a user or group at a queue | lane parked at that limit usage | use or flight of it goes down; a user comes with other groups; limits change |
+//! | limit of a user or group at a queue | lane parked at that limit usage | its use or amounts in flight fall; a user comes with other groups; limits change |
 //! | a user's share of the leaf | lane parked at the leaf's shares | a unit is placed, reserved, asked for, cancelled or given back in the leaf; limits change |
-//! | all units in flight | lane parked | a unit comes back; a new ask; the ask may reserve one node more than it wants |
+//! | all units in flight | lane parked | a unit comes back; a new ask; the ask may reserve one more node than it has outstanding units |
 //! | named hosts full | ask waits, out of its lane | a host or rack gains room; its locality delay passes; where nodes count, one more node with room, or one node less |
 //! | only amounts in flight are in the way | set paused | anything in flight is decided or given back |
 //!
@@ -34,7 +34,7 @@ impl Backlog {
         self.update_runnable(lane);
     }
 
-    /// The amount that lanes parked at the key wait for has fallen.
+    /// Wakes the lanes parked at the key after its amount has fallen.
     pub(super) fn wake(&mut self, key: WaitKey, version: u64) {
         if self.waits.stamp(key, version) {
             self.unpark_all(key);
@@ -56,7 +56,7 @@ impl Backlog {
         self.update_runnable(lane);
     }
 
-    /// Takes a lane off the list of its limit, if it is parked.
+    /// Removes a lane from the list of its limit, if it is parked.
     pub(super) fn unpark(&mut self, lane: LaneId) {
         match self.waits.withdraw(lane) {
             Some(key) => self.unparked(lane, key),
@@ -64,7 +64,7 @@ impl Backlog {
         }
     }
 
-    /// A new ask came, or units that were in flight came back.
+    /// Wakes a lane whose units were all in flight, after a new ask came or units came back.
     pub(crate) fn units_arrived(&mut self, lane: LaneId, version: u64) {
         if self.waits.renew(lane, version) {
             self.update_runnable(lane);
@@ -81,7 +81,7 @@ impl Backlog {
         }
     }
 
-    /// Use fell for the user, its limit usages and the queues above.
+    /// Wakes lanes after use fell for the user, its limit usages and the queues above.
     pub(crate) fn use_fell(
         &mut self,
         leaf: QueueId,
@@ -101,18 +101,19 @@ impl Backlog {
         self.leaf_changed(leaf, version);
     }
 
-    /// The limit usage of a user or group fell.
+    /// Wakes lanes after the limit usage of a user or group fell.
     pub(crate) fn limit_usage_fell(&mut self, limit_usage: LimitUsageId, version: u64) {
         self.wake(WaitKey::HolderLimit(limit_usage), version);
     }
 
-    /// The leaf's use or pending units changed: with them the shares of its users and the order may have changed.
+    /// Wakes lanes after the leaf's use or pending units changed. The shares of its users and the order may have
+    /// changed, too.
     pub(crate) fn leaf_changed(&mut self, leaf: QueueId, version: u64) {
         self.headroom.record_move();
         self.wake(WaitKey::UserShare(leaf), version);
     }
 
-    /// Every limit may have changed, also those at which no lane was ever parked.
+    /// Wakes lanes after any limit may have changed. Stamps limits at which no lane was ever parked, too.
     pub(crate) fn wake_all(&mut self, version: u64) {
         self.headroom.record_move();
         let keys = self.waits.stamp_all(version);
@@ -126,8 +127,8 @@ impl Backlog {
         }
     }
 
-    /// Lists a lane under its first application while it is runnable: it has asks and is not parked. The one place where
-    /// that changes, and with it every count of runnable lanes.
+    /// Lists a lane under its first application while it is runnable: it has asks and is not parked. Only this function
+    /// changes whether a lane is runnable, and with it every count of runnable lanes.
     pub(super) fn update_runnable(&mut self, lane_id: LaneId) {
         let is_parked = self.waits.key_of(lane_id).is_some();
         let lane = &mut self.lanes[lane_id.index()];
@@ -148,7 +149,7 @@ impl Backlog {
         }
     }
 
-    /// One runnable lane more in the leaf, in the queues above and of the shape, or one less.
+    /// Counts one more, or one less, runnable lane in the leaf, in the queues above and for the shape.
     fn count_runnable_lane(&mut self, lane_id: LaneId, more: bool) {
         let lane = self.lane(lane_id);
         let (share, user, shape) = (lane.share, lane.user, lane.shape);

@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use crate::facts::Ask;
 use crate::ids::AskId;
 
-/// Ordered by priority number, then by submission.
+/// An entry of a pending ask in its lane, ordered by priority number, then by submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PendingAsk {
     pub(crate) priority: u32,
     pub(crate) number: u64,
     pub(crate) ask: AskId,
-    /// It asks for one container. While it is listed, exactly one is outstanding, so no pass looks that up.
+    /// Whether it asks for one container. While it is listed, exactly one unit is outstanding, so no pass looks that
+    /// up.
     pub(crate) is_single: bool,
 }
 
@@ -21,15 +22,14 @@ impl PendingAsk {
     }
 }
 
-/// The first ask stands by itself: mostly it is the only one, and nothing is allocated for it.
+/// One application's asks in one lane. The first is stored inline: mostly it is the only one, and nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PendingAsks {
     first: Option<PendingAsk>,
     rest: ByPriority,
 }
 
-/// A list for each priority: a new ask is always the last of its priority, and most often it is the
-/// first that goes.
+/// A list for each priority: a new ask is always the last of its priority, and most often the first ask leaves.
 #[derive(Clone, Debug, Default)]
 struct ByPriority(Vec<VecDeque<PendingAsk>>);
 
@@ -59,7 +59,7 @@ impl PendingAsks {
         }
     }
 
-    /// False if it was not there.
+    /// Removes an ask. Returns false if it was not listed.
     pub(super) fn remove(&mut self, pending: PendingAsk) -> bool {
         if self.first == Some(pending) {
             self.first = self.rest.take_first();

@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 
 use crate::ids::AskId;
 
-/// After so many rejections in a row an ask is due; each of its units in a batch counts.
+/// An ask is due after this many rejections in a row; each of its units in a batch counts.
 const REJECTIONS_MAX: u32 = 4;
-/// How many asks the committer places itself in one group: it looks at every node for each of them.
+/// The most asks that the committer places itself in one group, since it looks at every node for each of them.
 const PLACED_MAX: usize = 8;
 
 #[derive(Clone, Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Starved {
 }
 
 impl Starved {
-    /// A proposal for the ask was rejected.
+    /// Counts a rejected proposal for the ask.
     pub(crate) fn record_rejected(&mut self, ask: AskId) {
         let rejections = self.rejections.entry(ask).or_default();
         *rejections += 1;
@@ -29,7 +29,7 @@ impl Starved {
         }
     }
 
-    /// The ask was placed, or is gone.
+    /// Forgets an ask that was placed or is gone.
     pub(crate) fn forget(&mut self, ask: AskId) {
         if !self.rejections.is_empty() && self.rejections.remove(&ask).is_some() {
             self.due.retain(|due| *due != ask);
@@ -41,8 +41,8 @@ impl Starved {
         !self.due.is_empty()
     }
 
-    /// The asks that the committer has to place itself in this group, in the order in which they became due. Each
-    /// gets one attempt, and counts from none again.
+    /// Takes the asks that the committer has to place itself in this group, in the order in which they became due. Each
+    /// gets one attempt, and its count starts at zero again.
     pub(crate) fn take_due(&mut self) -> Vec<AskId> {
         let due: Vec<AskId> = self.due.drain(..self.due.len().min(PLACED_MAX)).collect();
         due.iter().for_each(|ask| self.forget(*ask));

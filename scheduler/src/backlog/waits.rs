@@ -1,14 +1,14 @@
 //! Waits for an amount to fall: the lanes that are parked, each at one limit, and the sets that are paused.
 //!
-//! One rule parks and wakes. A pass that saw state version `seen` parks a lane only if neither the lane nor the limit was
-//! woken in a later version. An event that could help wakes them in the critical section in which it happens, so no
-//! wake-up is lost (I13).
+//! One rule governs parking and waking. A pass that saw state version `seen` parks a lane only if neither the lane nor
+//! the limit was woken in a later version. An event that could help wakes them in the critical section in which it
+//! happens, so no wake-up is lost (I13).
 //!
-//! A limit keeps its stamp while no lane is parked at it: the pass that is about to park one there may be under way. The
-//! lane's own stamp counts for every limit, because slots are reused: a report about the former lane in the slot must not
-//! park its successor.
+//! A limit keeps its stamp while no lane is parked at it, because a pass that will park a lane there may be under way.
+//! The lane's own stamp counts for every limit, because slots are reused: a report about the former lane in the slot
+//! must not park its successor.
 //!
-//! Waits for room on a node work otherwise, since nearly every group brings room to some node of a set: `demand.rs`
+//! Waits for room on a node work differently, since nearly every group brings room to some node of a set: `demand.rs`
 //! (shapes) and `locality.rs` (asks that name hosts or racks).
 
 use crate::ids::{LaneId, LeafUserId, LimitUsageId, QueueId, SetId};
@@ -24,14 +24,14 @@ pub(crate) enum WaitKey {
     BlockedHeadroom,
     /// A user or group would exceed its limit in a queue on the way up.
     HolderLimit(LimitUsageId),
-    /// The user would exceed the user limit, which is its own.
+    /// The user would exceed its own user limit.
     UserLimit(LeafUserId),
     /// The user would exceed its share of this leaf. The share moves with use and demand of every user of the leaf.
     UserShare(QueueId),
 }
 
 impl WaitKey {
-    /// Whether a limit is in the way.
+    /// Whether the lane waits for a limit.
     pub(super) fn is_limit(self) -> bool {
         self != Self::AllInFlight
     }
@@ -115,8 +115,8 @@ impl Waits {
         true
     }
 
-    /// The amount behind the key fell: passes that saw an older version park no lane there. True if lanes are parked
-    /// there, for [`pop`](Self::pop).
+    /// Stamps the key after its amount fell: passes that saw an older version park no lane there. Returns whether lanes
+    /// are parked there, for [`pop`](Self::pop).
     #[inline]
     pub(super) fn stamp(&mut self, key: WaitKey, version: u64) -> bool {
         let Some(gate) = self.gate(key) else { return false };
@@ -124,8 +124,8 @@ impl Waits {
         !gate.lanes.is_empty()
     }
 
-    /// Every limit may have changed. Returns those at which lanes are parked, but for blocked headroom, which is stamped
-    /// and woken at the end of each group.
+    /// Stamps all limits at once. Returns the limits at which lanes are parked, except blocked headroom, which is
+    /// stamped and woken at the end of each group.
     pub(super) fn stamp_all(&mut self, version: u64) -> Vec<WaitKey> {
         self.all_woken_at = version;
         let gates = [&self.queues, &self.shares, &self.users, &self.limit_usages];
@@ -133,7 +133,8 @@ impl Waits {
         first.filter_map(|lane| self.key_of(*lane)).collect()
     }
 
-    /// Takes one lane off the list. One at a time: the counts of borrowed lanes depend on the lanes that are still parked.
+    /// Removes one lane from the list. One at a time: the counts of borrowed lanes depend on the lanes that are still
+    /// parked.
     #[inline]
     pub(super) fn pop(&mut self, key: WaitKey) -> Option<LaneId> {
         let lane = self.gate(key)?.lanes.pop()?;
@@ -141,14 +142,14 @@ impl Waits {
         Some(lane)
     }
 
-    /// Units came back to the lane, or new ones arrived. True if the lane waited for that.
+    /// Stamps the lane after units came back or new ones arrived. Returns whether the lane waited for that.
     pub(super) fn renew(&mut self, lane: LaneId, version: u64) -> bool {
         let wait = &mut self.lanes[lane.index()];
         wait.woken_at = version;
         wait.key.take_if(|key| *key == WaitKey::AllInFlight).is_some()
     }
 
-    /// Takes the lane off the list of its limit.
+    /// Removes the lane from the list of its limit.
     pub(super) fn withdraw(&mut self, lane: LaneId) -> Option<WaitKey> {
         let wait = &mut self.lanes[lane.index()];
         let (key, place) = (wait.key.take()?, wait.place);
@@ -165,15 +166,15 @@ impl Waits {
         self.gate(key).is_some_and(|gate| !gate.lanes.is_empty())
     }
 
-    /// A pass over the set at version `seen` proposed nothing because of units and amounts in flight. Unless some of them
-    /// were decided since, the set waits for that: a further pass would be a poll.
+    /// Pauses the set after a pass at version `seen` proposed nothing because of units and amounts in flight. A further
+    /// pass would only poll. If some of these were decided since, the set is not paused.
     pub(super) fn pause(&mut self, set: SetId, seen: u64) {
         if self.decided_at <= seen {
             self.paused[set.partition().index()] |= set.bit();
         }
     }
 
-    /// Something in flight was decided.
+    /// Resumes the paused sets after a decision about units or amounts in flight.
     pub(super) fn resume(&mut self, version: u64) {
         self.decided_at = version;
         self.paused.fill(0);
@@ -226,7 +227,7 @@ impl Waits {
     }
 }
 
-/// The entry at the place, made if there is none yet.
+/// Returns the entry at the index, and makes it if there is none yet.
 #[inline]
 fn entry<T: Clone + Default>(all: &mut Vec<T>, index: usize) -> &mut T {
     if all.len() <= index {
@@ -304,7 +305,8 @@ mod tests {
     }
 
     proptest! {
-        /// As a list of all events: a lane is parked only if no event since the look helped it, and wakes with the first.
+        /// Equals a list of all events: a lane is parked only if no event since the look helped it, and wakes with the
+        /// first event that helps.
         #[test]
         fn equal_a_list_of_events(steps in proptest::collection::vec(step(), 0..80)) {
             let (mut waits, mut model) = (Waits::new(1), Model::default());
