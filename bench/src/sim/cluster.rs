@@ -12,7 +12,7 @@ use crate::workload::Workload;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// A job names a queue that is not there.
+    /// A job names a queue that does not exist.
     #[error("job `{job}` names the queue `{queue}`, which is no leaf of the queue tree; {}", .nearest.as_ref().map_or_else(|| format!("its leaves are {leaves}"), |nearest| format!("did you mean `{nearest}`?")))]
     UnknownQueue {
         /// The job.
@@ -21,10 +21,10 @@ pub enum ClusterError {
         queue: String,
         /// The leaf closest to it.
         nearest: Option<String>,
-        /// The leaves there are, or the first few of them.
+        /// The existing leaves, or the first few of them.
         leaves: String,
     },
-    /// There are no nodes.
+    /// The cluster has no nodes.
     #[error("the cluster has no nodes; give a node file")]
     NoNodes,
 }
@@ -42,9 +42,9 @@ pub fn queues_for(workload: &Workload) -> QueueConfig {
     QueueConfig::root(names.into_iter().map(leaf))
 }
 
-/// The leaves of a tree, to be found by full path or by short name where that is unambiguous.
+/// The leaves of a tree, found by full path or by unambiguous short name.
 pub(super) struct Leaves {
-    /// Full path by what a job may say; `None` for an ambiguous short name.
+    /// Full path by the name that a job may use; `None` for an ambiguous short name.
     by_name: BTreeMap<String, Option<String>>,
 }
 

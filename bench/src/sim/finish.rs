@@ -58,7 +58,7 @@ impl Simulation<'_> {
         })
     }
 
-    /// Sorts what is still asked for into what no node could ever hold and what is merely pending.
+    /// Divides the remaining asks into those that no node could ever hold and those that are merely pending.
     fn sort_pending(&self) -> (BTreeMap<String, u64>, BTreeMap<String, u64>) {
         let (mut unplaceable, mut pending) = (BTreeMap::new(), BTreeMap::new());
         self.engine.read(|view| {
@@ -89,7 +89,7 @@ impl Simulation<'_> {
         .collect()
     }
 
-    /// What each leaf is guaranteed, as the dominant share of the cluster.
+    /// The guarantee of each leaf, as a dominant share of the cluster.
     pub(super) fn guaranteed_shares(&self) -> Vec<f64> {
         self.engine.read(|view| {
             let total: apportion::Resources =
@@ -102,7 +102,7 @@ impl Simulation<'_> {
     }
 }
 
-/// What about the tasks no node can meet.
+/// The property of the tasks that no node can meet.
 fn why_no_node(workload: &Workload, tasks: Option<&Tasks>) -> String {
     let Some(tasks) = tasks else { return "master_larger_than_any_node".into() };
     let names = workload.resources.names();

@@ -11,35 +11,35 @@ pub(super) struct Part {
     pub(super) tasks: Option<(usize, usize)>,
 }
 
-/// What became of a job so far.
+/// The progress of a job.
 #[derive(Debug, Default)]
 pub(super) struct JobRun {
     pub(super) application: Option<ApplicationId>,
     pub(super) master: Option<ContainerId>,
     stage: usize,
-    /// Containers of the present stage that have not completed.
+    /// Containers of the current stage that have not completed.
     left_in_stage: u64,
     pub(super) done: bool,
 }
 
-/// What a job does next.
+/// The next step of a job.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Ask for these tasks of the stage.
     Ask(usize),
-    /// Everything is done.
+    /// Finish: all stages are done.
     Finish,
-    /// Wait for what runs.
+    /// Wait for running containers.
     Wait,
 }
 
 impl JobRun {
-    /// The job's first stage may start.
+    /// Starts the job's first stage.
     pub(super) fn begin(&mut self, job: &Job) -> Step {
         self.enter(0, job)
     }
 
-    /// A container of the present stage has completed.
+    /// Counts a completed container of the current stage.
     pub(super) fn task_completed(&mut self, job: &Job) -> Step {
         self.left_in_stage -= 1;
         if self.left_in_stage > 0 { Step::Wait } else { self.enter(self.stage + 1, job) }
@@ -63,7 +63,7 @@ impl JobRun {
     }
 }
 
-/// An ask in the engine and how far it has been placed.
+/// An ask in the engine and the number of its placed units.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AskRun {
     pub(super) part: Part,

@@ -1,6 +1,6 @@
 //! Simulation: the shipped engine on virtual time, driven by a workload.
 //!
-//! Time moves from event to event, in steps of one tick, and only when the engine is quiet.
+//! Time advances from event to event, in steps of one tick, and only when the engine is quiet.
 
 mod cluster;
 mod finish;

@@ -11,12 +11,12 @@ use super::series::{Interval, Series};
 use crate::interrupt::Interruption;
 use crate::pending::PendingKind;
 
-/// Everything that reports are made of.
+/// The data of all reports about one run.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     /// Resource types, in vector order.
     pub resource_names: Vec<String>,
-    /// What the workload has that its trace does not say, in sentences.
+    /// The parts of the workload that its trace does not specify, in sentences.
     pub invented: Vec<String>,
     /// Registered nodes.
     pub nodes: usize,
@@ -31,15 +31,15 @@ pub struct RunRecord {
     pub unplaceable: BTreeMap<String, u64>,
     /// Containers whose asks were cancelled.
     pub cancelled: u64,
-    /// Containers still wanted at the end, by reason.
+    /// Containers still pending at the end, by reason.
     pub pending_at_end: BTreeMap<String, u64>,
-    /// Why, of those that have been pending longest, the unplaceable ones included.
+    /// Explanations of the asks that were pending longest, including unplaceable ones.
     pub pending_longest: Vec<PendingKind>,
     /// Counters of the engine.
     pub stats: EngineStats,
     /// Virtual time of the last event.
     pub makespan_ms: u64,
-    /// Where a signal stopped the run; figures are of what was done until then.
+    /// The point at which a signal stopped the run; the figures cover the run up to it.
     pub interrupted: Option<Interruption>,
     /// Wall time of the simulation.
     pub elapsed: Duration,
@@ -56,11 +56,11 @@ pub struct RunRecord {
     pub outcomes: Outcomes,
     /// By node.
     pub node_use: Vec<NodeUse>,
-    /// How long anything was pending that could be placed, or jobs were still to come, in virtual time.
+    /// Virtual time in which a placeable ask was pending or jobs were still to arrive.
     pub busy_ms: u64,
     /// Values over virtual time; see [`over_time`](Self::over_time).
     pub series: Series,
-    /// Why the log could not be written, if so.
+    /// Why writing the log failed; `None` if it succeeded.
     pub log_error: Option<String>,
     /// Violations that the audit at the end found.
     pub audit_violations: Vec<String>,
@@ -70,14 +70,14 @@ pub struct RunRecord {
     pub state_digest: StateDigest,
 }
 
-/// How much of a resource type was in use.
+/// The use of one resource type.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Utilisation {
     /// Mean over virtual time, from 0 to 1.
     pub mean: f64,
-    /// Mean over the time in which anything was pending or arriving; `None` if that is no time.
+    /// Mean over the time in which asks were pending or jobs still to arrive; `None` if there is no such time.
     pub busy_mean: Option<f64>,
-    /// The highest that lasted until a later tick or the end.
+    /// The highest use that lasted until a later tick or the end.
     pub peak: f64,
 }
 
@@ -86,9 +86,9 @@ pub struct Utilisation {
 pub struct QueueUse {
     /// Its path.
     pub path: String,
-    /// What it is guaranteed, as the dominant share of the cluster.
+    /// Its guarantee, as a dominant share of the cluster.
     pub guaranteed_share: f64,
-    /// What it used on average over virtual time, as the dominant share of the cluster.
+    /// Its mean use over virtual time, as a dominant share of the cluster.
     pub mean_share: f64,
     /// Containers placed for it.
     pub placed: u64,
@@ -99,32 +99,32 @@ pub struct QueueUse {
 pub struct NodeUse {
     /// Host name.
     pub name: String,
-    /// What it has.
+    /// Its capacity.
     pub capacity: Resources,
-    /// Mean dominant share of what its containers held, over virtual time.
+    /// Mean dominant share of its containers, over virtual time.
     pub mean_share: f64,
-    /// Containers it ran.
+    /// Number of containers that ran on it.
     pub containers: u64,
 }
 
-/// Why a container is pending that no job has asked for.
+/// The pending reason of a container that no job has asked for.
 pub(super) const NOT_ASKED_YET: &str = "not_asked_yet";
 
-/// What is recorded over virtual time.
+/// The figures recorded over virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// Part of the cluster in use, by number of the resource type.
     Use(usize),
-    /// Containers that run.
+    /// Running containers.
     Running,
-    /// Containers asked for and not placed.
+    /// Containers requested and not placed.
     Pending,
     /// A leaf's dominant share of the cluster, by number in the order of the queue tree.
     LeafShare(usize),
 }
 
 impl Figure {
-    /// Its place in the series of a cluster with so many resource types.
+    /// Its channel in the series of a cluster with this number of resource types.
     fn channel(self, types: usize) -> usize {
         match self {
             Self::Use(resource) => resource,
@@ -147,7 +147,7 @@ impl RunRecord {
         self.placed as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// Asks that could never be placed, all reasons together.
+    /// Number of asks that could never be placed, for all reasons.
     #[must_use]
     pub fn unplaceable_total(&self) -> u64 {
         self.unplaceable.values().sum()

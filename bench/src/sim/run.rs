@@ -26,22 +26,22 @@ use super::tally::Tally;
 use crate::interrupt::Interruption;
 use crate::workload::{Tasks, Workload};
 
-/// How to run a simulation.
+/// The settings of a simulation.
 #[expect(missing_debug_implementations, reason = "a sink is anybody's")]
 pub struct SimOptions {
-    /// The engine's configuration, its queues included.
+    /// The engine's configuration, including its queues.
     pub config: EngineConfig,
     /// Serial or parallel.
     pub mode: Mode,
-    /// The step of virtual time: what happens between two ticks happens at the later one.
+    /// The step of virtual time: an event between two ticks takes effect at the later one.
     pub tick_ms: u64,
-    /// Where the log goes, beside its digest.
+    /// The sink of the log, in addition to its digest.
     pub sink: Option<Box<dyn LogSink>>,
-    /// Whether [`Outcomes`](super::Outcomes) say what became of each container: about 60 bytes for each.
+    /// Whether [`Outcomes`](super::Outcomes) list each container, at about 60 bytes per container.
     pub with_containers: bool,
 }
 
-/// How far a simulation has come.
+/// The progress of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Virtual time.
@@ -62,12 +62,12 @@ pub enum SimError {
     /// The engine did not start.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The engine refused something.
+    /// The engine refused a submission.
     #[error("{what}: {error}")]
     Submit {
-        /// What was submitted.
+        /// The submission.
         what: String,
-        /// Why not.
+        /// The reason.
         error: SubmitError,
     },
     /// Events were lost; a bug, since the stream is made large enough.
@@ -75,10 +75,10 @@ pub enum SimError {
     Lagging(#[from] Lagging),
 }
 
-/// Runs `workload` to its end, until nothing runs or can still be placed; or for as long as `progress` says.
+/// Runs `workload` until nothing runs or can still be placed, or until `progress` ends it.
 ///
 /// # Errors
-/// When the workload does not fit the cluster, or the engine does not take something.
+/// When the workload does not fit the cluster, or the engine refuses a submission.
 pub fn simulate(
     workload: &Workload,
     options: SimOptions,
@@ -90,7 +90,7 @@ pub fn simulate(
     simulation.finish(started)
 }
 
-/// Something that happens at a time of its own.
+/// An entry of the agenda.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Agenda {
     Submit { job: usize },
@@ -98,7 +98,7 @@ enum Agenda {
     Complete(ContainerId),
 }
 
-/// A container that runs.
+/// A running container.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     part: Part,
@@ -126,9 +126,9 @@ pub(super) struct Simulation<'a> {
     pub(super) tally: Tally,
     pub(super) metrics: Metrics<'a>,
     pub(super) leaf_paths: Vec<String>,
-    /// Something was sent to the engine since it was last quiet.
+    /// Whether a message was sent to the engine since it was last quiet.
     has_sent: bool,
-    /// Where `progress` said that it is enough.
+    /// The point at which `progress` ended the run.
     pub(super) interrupted: Option<Interruption>,
 }
 
@@ -219,7 +219,7 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    /// Lets the engine work until it is quiet and nothing that it did leads to more at the same time.
+    /// Lets the engine work until it is quiet and its events lead to no further step at the same time.
     fn settle(&mut self, now_ms: u64, events: &mut Vec<Event>) -> Result<(), SimError> {
         self.has_sent = true;
         while std::mem::take(&mut self.has_sent) {
@@ -250,7 +250,7 @@ impl<'a> Simulation<'a> {
         self.agenda.push(Reverse((at_ms, self.agenda_count, what)));
     }
 
-    /// Does everything that is due; false if that was nothing.
+    /// Handles every due entry of the agenda; returns false if there was none.
     fn act(&mut self, now_ms: u64) -> Result<bool, SimError> {
         let mut acted = false;
         while let Some(Reverse((at_ms, _, what))) = self.agenda.peek().copied() {
@@ -424,17 +424,17 @@ impl<'a> Simulation<'a> {
                 self.tally.ask_to_commit_us.saturating_record(latency.as_micros() as u64);
             }
         }
-        // Whoever was not placed at once waits for virtual time to pass, not for the engine.
+        // An ask that was not placed at once waits for virtual time to pass, not for the engine.
         self.asked_at.clear();
     }
 
-    /// Containers that jobs would have asked for had what they wait for been placed.
+    /// Containers that jobs never asked for, because an earlier stage was not placed.
     pub(super) fn not_asked_yet(&self) -> u64 {
         self.workload.asks() - self.tally.submitted
     }
 }
 
-/// A timer that is due later after the last event places no pending ask: all delays are shorter.
+/// A timer that is due later than this after the last event places no pending ask: all delays are shorter.
 const TIMER_PATIENCE_MS: u64 = 60_000;
 
 pub(super) fn size_of(workload: &Workload, part: Part) -> apportion::Resources {

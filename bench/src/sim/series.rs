@@ -9,7 +9,7 @@ pub struct Interval {
     pub to_ms: u64,
     /// The lowest value.
     pub min: f64,
-    /// The mean, weighted by how long each value lasted.
+    /// The mean, weighted by the duration of each value.
     pub mean: f64,
     /// The highest value.
     pub max: f64,
@@ -18,22 +18,22 @@ pub struct Interval {
 /// Several channels over virtual time. Each channel keeps its value until the next sample.
 ///
 /// The series keeps minimum, maximum and time-weighted mean of intervals. An interval begins with a sample that changes
-/// anything. When intervals become too many, neighbours of few samples and similar length are merged, so that a burst keeps
-/// its details, and a pause stays apart from what came before it. No sample is dropped.
+/// a value. When intervals become too many, neighbours with few samples and similar length are merged. A burst thus
+/// keeps its details, and a pause stays separate from the time before it. No sample is dropped.
 #[derive(Clone, Debug)]
 pub struct Series {
     channels: usize,
     starts_ms: Vec<u64>,
-    /// How many samples each interval was made of.
+    /// The number of samples in each interval.
     samples: Vec<u64>,
     /// Interval by interval, and channel by channel within it.
     parts: Vec<Part>,
     now_ms: u64,
     /// The values since `now_ms`.
     now: Vec<f64>,
-    /// Neighbours are merged if together they have at most so many samples,
+    /// Neighbours are merged if together they have at most this many samples,
     samples_max: u64,
-    /// and if one is at most so many times as long as the other.
+    /// and if one is at most this many times as long as the other.
     ratio_max: f64,
 }
 
@@ -48,7 +48,7 @@ struct Part {
 
 /// Enough for a plot of ordinary width at twice the usual density, and for some zooming.
 const INTERVALS_MAX: usize = 2_048;
-/// How many are left after merging.
+/// The number of intervals left after merging.
 const INTERVALS_MERGED: usize = INTERVALS_MAX * 3 / 4;
 
 impl Series {
@@ -60,8 +60,8 @@ impl Series {
         Self { channels, starts_ms, samples, parts, now_ms: 0, now, samples_max: 2, ratio_max: 4.0 }
     }
 
-    /// Sets the values from `time_ms` on, one for each channel. Times ascend. Of several samples at one time only the last
-    /// one counts: the others lasted for no time.
+    /// Sets the values from `time_ms` on, one for each channel. Times ascend. Of several samples at one time only the
+    /// last counts: the others lasted for no time.
     pub fn push(&mut self, time_ms: u64, values: impl IntoIterator<Item = f64>) {
         if self.starts_ms.is_empty() && time_ms > 0 {
             self.begin(0);
@@ -84,7 +84,7 @@ impl Series {
         }
     }
 
-    /// Begins an interval with the present values.
+    /// Begins an interval with the current values.
     fn begin(&mut self, start_ms: u64) {
         while self.starts_ms.len() >= INTERVALS_MAX {
             self.merge();
@@ -94,7 +94,8 @@ impl Series {
         self.parts.extend(self.now.iter().map(|value| Part::new(*value)));
     }
 
-    /// Merges neighbours, larger and less similar ones from time to time, until there are few enough.
+    /// Merges neighbours until there are few enough intervals, raising the limits of size and dissimilarity when
+    /// necessary.
     fn merge(&mut self) {
         while self.merge_pairs() > INTERVALS_MERGED {
             self.samples_max *= 2;
@@ -102,7 +103,7 @@ impl Series {
         }
     }
 
-    /// Merges pairs in place and returns how many intervals are left.
+    /// Merges pairs in place and returns the number of remaining intervals.
     fn merge_pairs(&mut self) -> usize {
         let (count, channels) = (self.starts_ms.len(), self.channels);
         let (mut from, mut to) = (0, 0);
@@ -178,7 +179,7 @@ mod tests {
         })
     }
 
-    /// The same samples, each at full length: from, to, value. Only the last one may have no length.
+    /// The same samples with their durations: from, to, value. Only the last one may have no length.
     fn spans(samples: &[(u64, f64)]) -> Vec<(u64, u64, f64)> {
         let samples: Vec<_> = [(0, 0.0)].iter().chain(samples).copied().collect();
         let ends = samples.iter().skip(1).chain(samples.last()).map(|(end_ms, _)| *end_ms);

@@ -1,4 +1,4 @@
-//! Counting while a simulation runs.
+//! Counters of a running simulation.
 
 use std::ops::RangeInclusive;
 
@@ -10,7 +10,7 @@ use super::record::{NodeUse, Utilisation};
 use super::series::Series;
 use crate::workload::Workload;
 
-/// What is in use now, and its sums over virtual time.
+/// The current use, and its sums over virtual time.
 #[derive(Debug)]
 pub(super) struct Tally {
     capacity: Resources,
@@ -20,21 +20,21 @@ pub(super) struct Tally {
     nodes: Vec<NodeTally>,
     used_ms: [f64; apportion::resource::RESOURCE_TYPES_MAX],
     leaf_used_ms: Vec<[f64; apportion::resource::RESOURCE_TYPES_MAX]>,
-    /// The sums over the time in which anything was pending or still to arrive.
+    /// The sums over the time in which asks were pending or jobs still to arrive.
     busy_used_ms: [f64; apportion::resource::RESOURCE_TYPES_MAX],
     busy_ms: u64,
-    /// When the first job arrives, and the last one.
+    /// The arrival times of the first and the last job.
     arrivals_ms: RangeInclusive<u64>,
     now_ms: u64,
     pub(super) submitted: u64,
     pub(super) placed: u64,
     pub(super) completed: u64,
     pub(super) cancelled: u64,
-    /// Containers asked for that no node could ever hold.
+    /// Requested containers that no node could ever hold.
     pub(super) hopeless: u64,
     pub(super) wait_ms: Histogram<u64>,
     pub(super) ask_to_commit_us: Histogram<u64>,
-    /// By [`Figure`](super::Figure)'s channel.
+    /// Indexed by [`Figure`](super::Figure)'s channel.
     pub(super) series: Series,
     types: usize,
 }
@@ -49,7 +49,7 @@ struct NodeTally {
     containers: u64,
 }
 
-/// Highest value a histogram tells apart; larger ones count as this.
+/// The highest value that a histogram distinguishes; larger ones count as this.
 const HISTOGRAM_MAX: u64 = 1 << 40;
 
 impl Tally {
@@ -89,7 +89,7 @@ impl Tally {
         }
     }
 
-    /// Time moves on; what is in use has been so since the last move.
+    /// Advances time; the use has not changed since the last call.
     pub(super) fn advance(&mut self, now_ms: u64) {
         let passed_ms = now_ms.saturating_sub(self.now_ms);
         let passed = passed_ms as f64;
@@ -137,13 +137,13 @@ impl Tally {
         self.submitted - self.placed - self.cancelled
     }
 
-    /// Whether anything waits that could be placed, or jobs are still to come.
+    /// Whether a placeable ask is pending, or jobs are still to arrive.
     fn is_busy(&self) -> bool {
         let is_arriving = self.arrivals_ms.contains(&self.now_ms) && self.now_ms < *self.arrivals_ms.end();
         is_arriving || self.pending() > self.hopeless
     }
 
-    /// Records what is so from now on. The engine is quiet: what begins and ends at one moment is not recorded.
+    /// Records the state from now on. The engine is quiet: a change that begins and ends at one moment is not recorded.
     pub(super) fn sample(&mut self) {
         let share = |used: &Resources, i: usize| match self.capacity[i] {
             0 => 0.0,
@@ -206,7 +206,7 @@ impl NodeTally {
     }
 }
 
-/// At the ticks at which jobs arrive; empty without jobs.
+/// The ticks from the first to the last arrival of a job; empty without jobs.
 fn arrivals(workload: &Workload, tick_ms: u64) -> RangeInclusive<u64> {
     let tick_ms = tick_ms.max(1);
     let at = |at_ms: u64| at_ms.div_ceil(tick_ms) * tick_ms;

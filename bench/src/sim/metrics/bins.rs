@@ -1,6 +1,6 @@
 //! A quantity over virtual time, as means over intervals of equal length.
 
-/// Sums over intervals from time 0 on. When there are too many intervals, neighbours become one: nothing is dropped.
+/// Sums over intervals from time 0 on. If there are too many intervals, neighbours are merged: no value is dropped.
 #[derive(Clone, Debug)]
 pub(super) struct Bins {
     width_ms: u64,
@@ -8,7 +8,7 @@ pub(super) struct Bins {
     sums: Vec<f64>,
 }
 
-/// Intervals at most.
+/// The largest number of intervals.
 const BINS_MAX: u64 = 400;
 
 impl Bins {
@@ -16,7 +16,7 @@ impl Bins {
         Self { width_ms: width_ms.max(1), sums: Vec::new() }
     }
 
-    /// The quantity had this value for so long.
+    /// Adds a value that the quantity had from `from_ms` to `to_ms`.
     pub(super) fn add(&mut self, from_ms: u64, to_ms: u64, value: f64) {
         while to_ms > self.width_ms * BINS_MAX {
             self.sums = self.sums.chunks(2).map(|pair| pair.iter().sum()).collect();

@@ -1,9 +1,9 @@
-//! How evenly those that wait are served, moment by moment.
+//! How evenly waiting members are served, moment by moment.
 
-/// Jain's index over the shares of all members that wait, as a mean over the time in which two or more wait.
+/// Jain's index over the shares of all waiting members, as a mean over the time in which two or more wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contention {
-    /// Of each member that waits, its share in steps of `ONE`.
+    /// The share of each waiting member, in steps of `ONE`.
     members: Vec<Option<u64>>,
     waiting: u64,
     sum: u128,
@@ -12,9 +12,9 @@ pub(super) struct Contention {
     contended_ms: u64,
 }
 
-/// The unit of shares: whole numbers, so that sums do not drift.
+/// The unit of shares. Shares are whole numbers, so that sums do not drift.
 const ONE: f64 = 1_048_576.0;
-/// A share beyond this, in units, is cut: a queue that uses 4,000 times its guarantee.
+/// The largest share; larger ones are cut to it. For a queue: 4,000 times its guarantee.
 const SHARE_MAX: f64 = 4_000.0;
 
 impl Contention {
@@ -22,7 +22,7 @@ impl Contention {
         Self { members: vec![None; members], ..Self::default() }
     }
 
-    /// What a member has from now on; nothing if it does not wait.
+    /// Sets a member's share from now on; `None` if it does not wait.
     pub(super) fn set(&mut self, member: usize, share: Option<f64>) {
         let new = share.map(|share| (share.min(SHARE_MAX) * ONE).round() as u64);
         if let Some(old) = std::mem::replace(&mut self.members[member], new) {
@@ -37,7 +37,7 @@ impl Contention {
         }
     }
 
-    /// All members have been as they are for so long.
+    /// Counts a time in which no member changed.
     pub(super) fn advance(&mut self, elapsed_ms: u64) {
         if self.waiting < 2 {
             return;
@@ -48,7 +48,7 @@ impl Contention {
         self.contended_ms += elapsed_ms;
     }
 
-    /// For how long two or more waited, and the index meanwhile.
+    /// The time in which two or more waited, and the mean index over that time.
     pub(super) fn outcome(&self) -> (u64, Option<f64>) {
         let mean = (self.contended_ms > 0).then(|| self.jain_ms / self.contended_ms as f64);
         (self.contended_ms, mean)

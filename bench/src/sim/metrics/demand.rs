@@ -13,7 +13,7 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// Whether a container of these tasks, or a master of this size, could run on one of the nodes if that were empty.
+    /// Whether a container of these tasks, or a master of this size, could run on an empty node of the cluster.
     pub(super) fn is_placeable(
         &mut self,
         workload: &Workload,
@@ -22,7 +22,7 @@ impl Demand {
     ) -> bool {
         let mut amounts = *size.amounts();
         if let Some(devices) = workload.resources.device_type() {
-            // A node's devices say how much of this type it has.
+            // The amount of this type follows from a node's devices.
             amounts[devices] = 0;
         }
         let need =

@@ -95,7 +95,7 @@ impl Metrics<'_> {
     }
 }
 
-/// What jobs alone tell.
+/// The figures that depend only on jobs.
 fn of_jobs(jobs: &[&JobOutcome]) -> GroupOutcome {
     let of = |figure: fn(&JobOutcome) -> Option<f64>| Summary::of(jobs.iter().filter_map(|job| figure(job)));
     let sum = |count: fn(&JobOutcome) -> u64| jobs.iter().map(|job| count(job)).sum();

@@ -9,19 +9,19 @@ use super::bins::Bins;
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     used: Resources,
-    /// Asked for and not placed; what no node could hold is not in it.
+    /// Requested and not placed, without containers that no node could hold.
     pending: Resources,
     pub(super) waiting: u64,
     running: u64,
-    /// Of a leaf, its dominant share of the cluster.
+    /// Leaves only: the guarantee, as a dominant share of the cluster.
     pub(super) guaranteed: Option<f64>,
     /// The dominant share of the largest container that it asked for.
     largest: f64,
     since_ms: u64,
     pub(super) totals: Totals,
-    /// Its share, and the share that it is entitled to; of leaves.
+    /// Leaves only: the share and the entitlement over time.
     pub(super) series: Option<(Bins, Bins)>,
-    /// How many containers waited how long.
+    /// Number of containers by waiting time.
     pub(super) waits_ms: FxHashMap<u64, u64>,
 }
 
@@ -33,12 +33,12 @@ pub(super) struct Totals {
     pub(super) below_ms: f64,
     pub(super) above_ms: f64,
     pub(super) below_max: f64,
-    /// How long it has been far below by now, and the longest time that it ever was.
+    /// How long the group has been far below by now; the longest such time is in `below_longest_ms`.
     below_for_ms: u64,
     pub(super) below_longest_ms: u64,
 }
 
-/// As part of its guarantee: a leaf closer to its entitlement than this is not far below.
+/// A leaf is far below its entitlement if it misses more than this part of its guarantee.
 const TOLERANCE: f64 = 0.02;
 
 impl Group {
@@ -57,7 +57,7 @@ impl Group {
         }
     }
 
-    /// Adds up what it had since the last change. Comes before every change.
+    /// Adds the state since the last change to the sums. Callers do this before every change.
     pub(super) fn advance(&mut self, now_ms: u64, cluster: &Resources) {
         let elapsed_ms = now_ms - self.since_ms;
         if elapsed_ms == 0 {
@@ -77,7 +77,7 @@ impl Group {
         self.since_ms = now_ms;
     }
 
-    /// What it uses, as the dominant share of the cluster.
+    /// The group's use, as a dominant share of the cluster.
     pub(super) fn share(&self, cluster: &Resources) -> f64 {
         share_of(&self.used, cluster)
     }
@@ -137,7 +137,7 @@ fn share_of(amount: &Resources, cluster: &Resources) -> f64 {
 mod tests {
     use super::*;
 
-    /// A leaf with half of 10: it wants 8 and has 0 for 100 ms, 3 for 100 ms, 8 for 200 ms; then it wants and has 2.
+    /// A leaf with half of 10 wants 8. It has 0 for 100 ms, 3 for 100 ms, 8 for 200 ms; then it wants and has 2.
     #[test]
     fn deviation_is_from_the_guarantee_or_the_demand_if_that_is_less() {
         let (cluster, one) = (Resources::new(&[10]), Resources::new(&[1]));

@@ -2,7 +2,7 @@
 
 use crate::workload::Job;
 
-/// What became of a job. Times are virtual.
+/// The outcome of a job. Times are virtual.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobOutcome {
     /// Its leaf: a place in [`Outcomes::queues`](super::Outcomes::queues).
@@ -15,17 +15,17 @@ pub struct JobOutcome {
     pub first_start_ms: Option<u64>,
     /// When its last container had completed.
     pub finished_ms: Option<u64>,
-    /// How long it takes if each container is placed when it is asked for; nothing if a container runs for ever.
+    /// Duration if each container is placed when it is asked for; `None` if a container runs for ever.
     pub ideal_ms: Option<u64>,
-    /// Containers that it wants, its master included.
+    /// Containers that the job wants, including its master.
     pub asked: u64,
     /// Containers placed.
     pub placed: u64,
     /// Containers completed.
     pub completed: u64,
-    /// Waiting time of all containers placed, together.
+    /// Total waiting time of all placed containers.
     pub waiting_sum_ms: u64,
-    /// The longest of them.
+    /// The longest waiting time of a container.
     pub waiting_max_ms: u64,
 }
 
@@ -33,7 +33,7 @@ pub struct JobOutcome {
 const BOUND_MS: f64 = 10_000.0;
 
 impl JobOutcome {
-    /// From submission to the end of its last container.
+    /// Time from submission to the end of the last container.
     #[must_use]
     pub fn completion_ms(&self) -> Option<u64> {
         Some(self.finished_ms? - self.submitted_ms?)
@@ -49,7 +49,7 @@ impl JobOutcome {
         Some(if ideal > 0.0 { completion / ideal } else { 1.0 })
     }
 
-    /// The same where a job shorter than ten seconds counts as ten seconds long, and nothing is below 1.
+    /// The slowdown with at least ten seconds as the time without waiting, and at least 1.
     ///
     /// Source: as for [`slowdown`](Self::slowdown).
     #[must_use]
@@ -59,8 +59,8 @@ impl JobOutcome {
     }
 }
 
-/// How long a job that is submitted at this tick takes if each container is placed when it is asked for. All times are
-/// rounded up to ticks as the simulation does it, so that a job that never waits has slowdown 1.
+/// The duration of a job submitted at this tick if each container is placed when it is asked for. All times are rounded
+/// up to ticks as in the simulation, so that a job that never waits has slowdown 1.
 pub(super) fn ideal_ms(job: &Job, submitted_ms: u64, tick_ms: u64) -> Option<u64> {
     let up = |at_ms: u64| at_ms.div_ceil(tick_ms) * tick_ms;
     let mut start_ms = submitted_ms;

@@ -25,7 +25,7 @@ use super::jobs::Part;
 use super::run::size_of;
 use crate::workload::Workload;
 
-/// What a simulation notes for [`Outcomes`].
+/// Records for [`Outcomes`], collected during a simulation.
 #[derive(Debug)]
 pub(super) struct Metrics<'a> {
     workload: &'a Workload,
@@ -46,16 +46,16 @@ pub(super) struct Metrics<'a> {
     containers: Option<Containers>,
 }
 
-/// Leaves, or users.
+/// The groups of all leaves, or of all users.
 #[derive(Debug)]
 struct Members {
     groups: Vec<Group>,
     contention: Contention,
-    /// Those that changed since time moved on.
+    /// Members that changed since time last advanced.
     changed: BTreeSet<usize>,
 }
 
-/// All containers, if they are wanted.
+/// All containers, if the caller wants them.
 #[derive(Debug, Default)]
 struct Containers {
     outcomes: Vec<ContainerOutcome>,
@@ -67,7 +67,7 @@ impl Members {
         Self { contention: Contention::new(groups.len()), groups, changed: BTreeSet::new() }
     }
 
-    /// The member, its sums up to date.
+    /// The member, with its sums brought up to date.
     fn at(&mut self, place: usize, now_ms: u64, cluster: &Resources) -> &mut Group {
         self.changed.insert(place);
         let group = &mut self.groups[place];
@@ -86,7 +86,7 @@ impl Members {
 }
 
 impl<'a> Metrics<'a> {
-    /// `leaf_of` says for each job its leaf, of `leaves` there are.
+    /// `leaf_of` names the leaf of each job; there are `leaves` leaves.
     pub(super) fn new(
         workload: &'a Workload,
         leaf_of: &[usize],
@@ -125,19 +125,20 @@ impl<'a> Metrics<'a> {
         }
     }
 
-    /// Whether [`set_guarantees`](Self::set_guarantees) is still to come.
+    /// Whether [`set_guarantees`](Self::set_guarantees) has not been called yet.
     pub(super) fn lacks_guarantees(&self) -> bool {
         self.leaves.groups.iter().all(|leaf| leaf.guaranteed.is_none())
     }
 
-    /// The dominant share of the cluster that each leaf is guaranteed. Comes before any time passes with nodes in place.
+    /// Sets the guarantee of each leaf, as a dominant share of the cluster. Call it before time passes with nodes in
+    /// place.
     pub(super) fn set_guarantees(&mut self, guaranteed: &[f64]) {
         for (leaf, share) in self.leaves.groups.iter_mut().zip(guaranteed) {
             leaf.guaranteed = Some(*share);
         }
     }
 
-    /// Time moves on; all has been as it is since the last move.
+    /// Advances time to `now_ms`; the state has not changed since the last call.
     pub(super) fn advance(&mut self, now_ms: u64) {
         let elapsed_ms = now_ms - self.now_ms;
         if elapsed_ms == 0 {
@@ -159,14 +160,14 @@ impl<'a> Metrics<'a> {
         self.now_ms = now_ms;
     }
 
-    /// Does the same with the leaf and the user of a job.
+    /// Applies an update to the leaf and the user of a job.
     fn with_groups(&mut self, job: usize, act: impl Fn(&mut Group, &Resources)) {
         let (leaf, user) = (self.jobs[job].queue, self.jobs[job].user);
         act(self.leaves.at(leaf, self.now_ms, &self.cluster), &self.cluster);
         act(self.users.at(user, self.now_ms, &self.cluster), &self.cluster);
     }
 
-    /// The size of a container if some node could hold it; what none can is no demand.
+    /// The size of a container that counts as demand; `None` if no node can hold it.
     fn demand_of(&mut self, part: Part) -> Option<Resources> {
         let size = size_of(self.workload, part);
         let tasks = part.tasks.map(|(stage, tasks)| &self.workload.jobs[part.job].stages[stage][tasks]);
@@ -182,7 +183,7 @@ impl<'a> Metrics<'a> {
         self.jobs[job].finished_ms = Some(self.now_ms);
     }
 
-    /// Counts containers that are asked for. Whether some node could hold them if it were empty.
+    /// Counts requested containers. Returns whether some empty node could hold them.
     pub(super) fn asked(&mut self, part: Part, count: u64) -> bool {
         self.waiting += count;
         let Some(size) = self.demand_of(part) else { return false };

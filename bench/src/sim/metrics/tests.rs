@@ -1,4 +1,4 @@
-//! Small simulations whose figures are computed by hand, and sums that agree.
+//! Small simulations with figures computed by hand, and consistency of sums.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -45,8 +45,8 @@ fn run(jobs: Vec<Job>) -> RunRecord {
     simulate(&workload, options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// Room for ten. Queue a: 10 of u from 0 to 100 s; 2 of w, wanted at 20 s, from 100 to 150 s. Queue b: 4 of v, wanted at
-/// 10 s, from 100 to 150 s.
+/// The cluster has room for ten. Queue a: 10 of u from 0 to 100 s; 2 of w, requested at 20 s, run from 100 to 150 s.
+/// Queue b: 4 of v, requested at 10 s, run from 100 to 150 s.
 fn three_jobs() -> Vec<Job> {
     vec![
         job("A", "a", "u", 0, tasks(1, 10, 100)),
@@ -85,13 +85,13 @@ fn shares_and_fairness_are_as_computed_by_hand() {
     let (a, b) = (a.deviation.unwrap(), b.deviation.unwrap());
     close(a.above, 0.5 * 100.0 / 150.0);
     assert_eq!((a.below, a.below_longest_ms), (0.0, 0));
-    // It wants less than its guarantee: what is missing is what it wants.
+    // It wants less than its guarantee, so its demand is missing.
     close(b.below, 0.4 * 90.0 / 140.0);
     close(b.below_max, 0.4);
     assert_eq!((b.below_longest_ms, b.guaranteed), (90_000, 0.5));
     assert_eq!(users.iter().map(|user| &*user.name).collect::<Vec<_>>(), ["u", "v", "w"]);
     close(users[1].waiting_ms.unwrap().mean, 90_000.0);
-    // From 20 to 100 s both queues wait: a has twice its guarantee, b nothing; of the users v and w neither has anything.
+    // From 20 to 100 s both queues wait: a has twice its guarantee, b nothing. Of the users, v and w have nothing.
     assert_eq!((fairness.queues_contended_ms, fairness.users_contended_ms), (80_000, 80_000));
     close(fairness.queues.unwrap(), 0.5);
     close(fairness.users.unwrap(), 1.0);
@@ -124,7 +124,7 @@ fn the_timeline_has_what_ran_and_what_waited() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// What is counted by queue, by user, by job and by container is the same.
+    /// Counts by queue, by user, by job and by container agree.
     #[test]
     fn sums_agree(seed in 0_u64..1_000, nodes in 1_usize..4, load in 1.0_f64..20.0, proposers in 0_usize..3) {
         let mut workload =
